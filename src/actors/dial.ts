@@ -99,7 +99,8 @@ export class Link {
     if (output.length > 0 && !this.#socket.destroyed) {
       // One write costs a third of a corked one.
       this.#socket.write(concatenated(output));
-      if (this.#socket.writableLength > UNSENT_MAX_BYTES) this.#fail('the sound server does not read');
+      if (this.#socket.writableLength > UNSENT_MAX_BYTES)
+        this.#fail('the sound server does not read what it is sent');
     }
     this.#keepDeadline();
   }

@@ -35,7 +35,7 @@ export class EventParser {
       if (event !== undefined) yield event;
     }
     if (this.#rest.length + (this.#data?.length ?? 0) > EVENT_LENGTH_MAX)
-      throw new RangeError('An event without end');
+      throw new RangeError('An event that does not end');
   }
 
   #line(line: string): ParsedEvent | undefined {

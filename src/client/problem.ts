@@ -15,10 +15,10 @@ const TYPE = 'urn:tonearm:problem:';
 
 const OWN_TITLES: Readonly<Record<OwnCode, string>> = {
   unreachable: 'The node cannot be reached',
-  silent: 'The node has fallen silent',
+  silent: 'The node has stopped answering',
   offline: 'This device is offline',
   bye: 'The service on the node has ended',
-  'not-the-service': 'The answer is not of the service',
+  'not-the-service': 'The answer does not come from the service',
 };
 
 /** The only error that functions of the client reject with. */
@@ -63,7 +63,7 @@ export async function contentOf(response: Response): Promise<Blob> {
     size += piece.value.byteLength;
     if (size <= ANSWER_BYTES_MAX) continue;
     await reader?.cancel();
-    throw ownProblem('not-the-service', 'An answer without end', response.status);
+    throw ownProblem('not-the-service', 'An answer that does not end', response.status);
   }
   return new Blob(pieces, { type: response.headers.get('Content-Type') ?? '' });
 }

@@ -42,7 +42,7 @@ export function tonearm(base: string | URL = '', options: ClientOptions = {}): T
 function checked(base: string): string {
   if (base === '' && 'location' in globalThis) return base;
   if (!/^https?:\/\/[^/]/i.test(base) || new URL(base).username !== '')
-    throw new TypeError(`${JSON.stringify(base)} is no address such as http://node.local:8018`);
+    throw new TypeError(`${JSON.stringify(base)} is not an address such as http://node.local:8018`);
   return base;
 }
 

@@ -67,7 +67,7 @@ export class Covers {
     this.#kept.delete(player);
     if (!answer.ok) return answer;
     const cover = answer.cover === 'held' ? held : answer.cover;
-    if (cover === undefined) throw new Error('The backend answered without the cover');
+    if (cover === undefined) throw new Error('The backend answered without a cover');
     if ('location' in cover) return cover;
     this.#kept.set(player, cover);
     this.#evict();

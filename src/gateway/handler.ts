@@ -52,7 +52,7 @@ const BODY_PROBLEMS = {
 
 const TOO_MANY_STREAMS = problem(
   'too-many-streams',
-  'As many streams are open as api.sse.maxClients and the limit of open files allow',
+  'No more streams can be opened: api.sse.maxClients or the limit of open files is reached',
 );
 
 export class RequestHandler implements ExchangeHandler {
@@ -166,6 +166,6 @@ async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void
 }
 
 function refuseMethod(exchange: Exchange, endpoint: Endpoint): void {
-  const found = problem('wrong-method', `Path ${endpoint.path} has only ${endpoint.allow}`);
+  const found = problem('wrong-method', `Path ${endpoint.path} has only the methods ${endpoint.allow}`);
   exchange.answer(problemReply(found, [['Allow', endpoint.allow]]));
 }

@@ -128,7 +128,7 @@ export class ListeningSockets {
       this.#open.delete(address);
     }
     if (gone.length === 0) return;
-    this.#options.log('info', 'listens no longer', { addresses: gone.map(([address]) => address).join(' ') });
+    this.#options.log('info', 'no longer listening', { addresses: gone.map(([address]) => address).join(' ') });
   }
 
   /** Returns the addresses that could not be opened. */
@@ -157,7 +157,7 @@ export class ListeningSockets {
     if (fresh.length === 0) return;
     this.#soonLeft = LOOKS_SOON_MAX;
     const facts = { addresses: fresh.join(' '), port: this.port };
-    this.#options.log('warn', 'cannot listen now: the port is taken, or the address is not ready yet', facts);
+    this.#options.log('warn', 'cannot listen yet: the port is taken, or the address is not ready', facts);
   }
 
   /** `absent` is the part of `waiting` that does not exist at all. */
@@ -166,7 +166,7 @@ export class ListeningSockets {
     this.#waiting = waiting;
     if (fresh.length === 0) return;
     const facts = { bind: fresh.join(' ') };
-    this.#options.log('warn', 'not there yet, and will be listened on when it comes', facts);
+    this.#options.log('warn', 'waiting for an interface or address that does not exist yet', facts);
   }
 }
 

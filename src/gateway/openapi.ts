@@ -44,17 +44,17 @@ const MUTATION_PROBLEMS: readonly ProblemCode[] = [
 const TEXT = Type.String();
 
 const EVENT_QUERY: readonly JsonObject[] = [
-  queryParameter('types', 'These events, separated by commas; audio.level only if it is among them', TEXT),
-  queryParameter('backend', 'Events of these backends, separated by commas; together with types: both', TEXT),
-  queryParameter('exclude', 'Not these events, separated by commas; server.info is always sent', TEXT),
+  queryParameter('types', 'Sends only these events, separated by commas; audio.level is sent only if it is listed', TEXT),
+  queryParameter('backend', 'Sends only events of these backends, separated by commas; with types, events of either list are sent', TEXT),
+  queryParameter('exclude', 'Does not send these events, separated by commas; server.info is always sent', TEXT),
   queryParameter('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
-  queryParameter('snapshot', '1: begin with the current state', oneOf('0', '1')),
-  queryParameter('lastEventId', 'As the header Last-Event-ID, for clients that cannot set one', TEXT),
+  queryParameter('snapshot', '1: the stream begins with the current state', oneOf('0', '1')),
+  queryParameter('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it', TEXT),
 ];
 
 const { minimum, maximum, byDefault } = LOG_LINES;
 const LOG_QUERY: readonly JsonObject[] = [
-  queryParameter('lines', 'How many of the newest', Type.Integer({ minimum, maximum, default: byDefault })),
+  queryParameter('lines', 'How many of the newest lines', Type.Integer({ minimum, maximum, default: byDefault })),
 ];
 
 const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> = {
@@ -126,16 +126,16 @@ function successes(route: Route): JsonObject {
           content: { 'image/*': {} },
         },
         304: { description: 'Not changed since If-None-Match' },
-        307: { description: 'It lies on the web', headers: { Location: { schema: Type.String() } } },
+        307: { description: 'The image is on another server', headers: { Location: { schema: Type.String() } } },
       };
     case 'health':
       return { 200: json(route.schema) };
     case 'page': {
-      const moved = { 308: { description: 'To the page' } };
+      const moved = { 308: { description: 'Redirect to the page' } };
       if (route.part === 'way') return moved;
       const file = {
         200: { description: 'A file', content: FILE_CONTENT },
-        304: { description: 'As before' },
+        304: { description: 'Not changed since If-None-Match' },
       };
       return route.part === 'document' ? { ...file, ...moved } : file;
     }

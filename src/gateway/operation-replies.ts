@@ -121,7 +121,7 @@ export class OperationReplies {
     const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer);
     if (answer.bytes !== undefined) return cookieReply(answer.bytes);
-    if (answer.text === undefined) throw new Error('The backend answered without what was asked for');
+    if (answer.text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
     const question = JSON.stringify([backend, command]);
     const made = responses.remake(this.#answers.get(question), answer.text, clock.date());

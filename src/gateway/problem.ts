@@ -85,8 +85,11 @@ export function problem(fault: ProblemCode, detail: string): Problem {
   return { ok: false, fault, detail };
 }
 
-export const SHUTTING_DOWN = problem('shutting-down', 'The service is ending');
-export const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service says more');
+export const SHUTTING_DOWN = problem(
+  'shutting-down',
+  'The service is shutting down and takes no more requests',
+);
+export const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
 /** `headers` are added to the document's own, for instance `Allow`. */
 export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {

@@ -27,7 +27,7 @@ const NO_PARAMS: Params = {};
 
 /** Problems of paths that no route can have. */
 export const BAD_PATHS = {
-  encoding: problem('bad-path', 'The percent-encoding is not that of UTF-8 text'),
+  encoding: problem('bad-path', 'The percent-encoding does not decode to UTF-8 text'),
   nul: problem('bad-path', 'The path holds a NUL'),
 } as const;
 

@@ -134,7 +134,7 @@ export class HostIdentity {
     if (!isTrustedHost(header, this.#rules)) this.hostname();
     if (!isTrustedHost(header, this.#rules)) {
       const host = JSON.stringify(header);
-      return problem('foreign-host', `Host ${host} is no name of this node; api.hosts can name more`);
+      return problem('foreign-host', `Host ${host} is not a name of this node; the key api.hosts adds names`);
     }
     if (this.#passed.size < REMEMBERED_HOSTS_MAX) this.#passed.add(header);
     return undefined;
@@ -155,7 +155,7 @@ export function ambiguityOf(exchange: RequestHead): Problem | undefined {
   if (coding === '' || coding === 'chunked') return undefined;
   return problem(
     'bad-request',
-    `Transfer-Encoding ${JSON.stringify(coding)} is not understood, only chunked`,
+    `Transfer-Encoding ${JSON.stringify(coding)} is not supported, only chunked is`,
   );
 }
 

@@ -222,5 +222,5 @@ export function pongVerdict(
     return { kind: 'kill', reason: `hung: busy and no answer to a ping for ${seconds} s` };
   }
   if (missed === 0) return { kind: 'wait' };
-  return { kind: 'kill', reason: `deaf: idle and no answer to a ping for ${seconds} s` };
+  return { kind: 'kill', reason: `not responding: idle and no answer to a ping for ${seconds} s` };
 }

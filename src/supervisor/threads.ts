@@ -161,7 +161,7 @@ export class Threads {
   /** Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
     const lingering = this.#lingering.get(entry) ?? 0;
-    if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} threads of before are still stuck`);
+    if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} earlier threads are still stuck`);
     const preloaded = this.#takePreloaded(entry);
     const pool = preloaded?.pool ?? new Pool(this.#limits);
     const killer = new AbortController();

@@ -95,6 +95,9 @@ describe('a connection ends', DEADLINE, () => {
     await ready;
     const name = 'x'.repeat(UNSENT_MAX_BYTES / 4);
     for (let sent = 0; sent < 64; sent += 1) link.request('SET_DEFAULT_SINK', { name }, () => undefined);
-    assert.deepEqual(await closed, { kind: 'transport-failed', detail: 'the sound server does not read' });
+    assert.deepEqual(await closed, {
+      kind: 'transport-failed',
+      detail: 'the sound server does not read what it is sent',
+    });
   });
 });

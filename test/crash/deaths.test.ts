@@ -101,7 +101,7 @@ for (const { fixture, detail, options } of DEATHS_AT_BIRTH) {
 test('an actor that idles and never reads its mailbox is killed at the second chance', async (t) => {
   const { witness } = stage(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
   await witness.untilState('audio', 'restarting', 1);
-  assert.match(witness.now('audio')?.detail ?? '', /^thread ended: deaf: idle and no answer/);
+  assert.match(witness.now('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
 });
 
 test('what a thread said before it died is heard, and nothing that it says afterwards', async (t) => {

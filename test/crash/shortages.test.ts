@@ -69,7 +69,7 @@ test('threads that are stuck in the kernel do not pile up, and the child is back
     { restarts, heartbeat: QUICK_PULSE },
   );
   await witness.until(
-    () => witness.now('audio')?.detail === 'thread ended: 3 threads of before are still stuck',
+    () => witness.now('audio')?.detail === 'thread ended: 3 earlier threads are still stuck',
   );
   assert.equal((await say('power', 'who')).ok, true);
   // Held open, so that nobody else has to wait; both ways, so that opening it does not wait either.

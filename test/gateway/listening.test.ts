@@ -79,14 +79,14 @@ test('an interface is waited for, served when it comes, and closed when it goes,
   assert.equal(machine.state, '127.0.0.1 | wlan0');
   assert.deepEqual(machine.open, ['127.0.0.1']);
   assert.deepEqual(machine.told, ['127.0.0.1', '127.0.0.1 10.0.0.2', '127.0.0.1 10.0.0.3', '127.0.0.1']);
-  const absent = 'warn not there yet, and will be listened on when it comes wlan0';
+  const absent = 'warn waiting for an interface or address that does not exist yet wlan0';
   assert.deepEqual(machine.logged, [
     'info listening 127.0.0.1',
     absent,
     'info listening 10.0.0.2',
-    'info listens no longer 10.0.0.2',
+    'info no longer listening 10.0.0.2',
     'info listening 10.0.0.3',
-    'info listens no longer 10.0.0.3',
+    'info no longer listening 10.0.0.3',
     absent,
   ]);
 });

@@ -15,8 +15,8 @@ const ROWS: readonly Row[] = [
   [0, 0, 'wait'],
   [undefined, 0, 'wait'],
   [1, 1, 'hung: busy and no answer to a ping for 20 s'],
-  [0, 1, 'deaf: idle and no answer to a ping for 20 s'],
-  [undefined, 1, 'deaf: idle and no answer to a ping for 20 s'],
+  [0, 1, 'not responding: idle and no answer to a ping for 20 s'],
+  [undefined, 1, 'not responding: idle and no answer to a ping for 20 s'],
 ];
 
 for (const [utilization, missed, expected] of ROWS) {

@@ -130,7 +130,8 @@ function planBalance(state: SoundState, ref: string, wanted: number): SettingPla
   if (sink === undefined) return noOutput(ref);
   const { index, volume, channelMap } = sink.info;
   const balance = partsOf(wanted, channelMap);
-  if (balance === undefined) return faultPlan('not-stereo', 'The output has not a left and a right channel');
+  if (balance === undefined)
+    return faultPlan('not-stereo', 'The output needs exactly two channels, left and right');
   const limit = state.volumeLimitOf(sink.info) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
@@ -162,7 +163,10 @@ function planProfile(state: SoundState, ref: string, wanted: string): SettingPla
   const named = JSON.stringify(wanted);
   if (profile === undefined) return faultPlan('no-such-profile', `The card has no profile ${named}`);
   if (profile.available === 0)
-    return faultPlan('profile-unavailable', `Nothing that profile ${named} uses is plugged in now`);
+    return faultPlan(
+      'profile-unavailable',
+      `Profile ${named} cannot be used now: nothing is plugged in for it`,
+    );
   const setting: Setting = { command: 'SET_CARD_PROFILE', args: { index, profile: wanted } };
   return { kind: 'set', setting, after: { of: 'card', index } };
 }
@@ -226,9 +230,9 @@ export function onSink(command: SoundCommand, sink: number): SoundCommand {
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);
   if (again.kind === 'fault') return again.fault;
-  if (command.do === 'profile') return { fault: 'no-such-card', detail: 'The card has just gone' };
+  if (command.do === 'profile') return { fault: 'no-such-card', detail: 'The card was removed meanwhile' };
   const ofClient = 'target' in command && command.target.kind === 'client';
   return ofClient
-    ? { fault: 'no-such-client', detail: 'The client has just ended' }
-    : { fault: 'no-such-output', detail: 'The output has just gone' };
+    ? { fault: 'no-such-client', detail: 'The client has ended meanwhile' }
+    : { fault: 'no-such-output', detail: 'The output was removed meanwhile' };
 }

@@ -141,7 +141,7 @@ export class Executor {
         return {
           ok: false,
           fault: 'refused',
-          detail: `The sound server says: ${error.meaning} (${error.name})`,
+          detail: `The sound server refused the command: ${error.meaning} (${error.name})`,
         };
       case 'timeout':
         this.#performer.giveUp(command, error);

@@ -27,8 +27,8 @@ export async function whyNoCard(folder = DEVICES): Promise<string> {
   if (first === undefined) return 'the kernel has none';
   const opened = await Promise.all([first, ...others].map(mayOpen));
   return opened.includes(true)
-    ? 'but this user may open one: restart the sound server, or look into its log'
-    : `this user may not open ${first}, being neither in the group audio nor at a seat`;
+    ? 'this user may open one, so restart the sound server, or read its log'
+    : `this user may not open ${first}, because it is neither in the group audio nor logged in at this machine`;
 }
 
 function mayOpen(path: string): Promise<boolean> {

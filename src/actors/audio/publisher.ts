@@ -85,7 +85,7 @@ export class SoundPublisher {
     if (known <= RECORDS_MAX / 2) this.#full.delete(what);
     if (known < RECORDS_MAX || this.#full.has(what)) return;
     this.#full.add(what);
-    this.#publish.log('warn', `as many ${what} as can be shown are there: any more are left out`, {
+    this.#publish.log('warn', `too many ${what}: some are left out`, {
       shown: RECORDS_MAX,
     });
   }

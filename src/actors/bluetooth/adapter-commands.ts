@@ -81,7 +81,7 @@ export class AdapterCommands {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
       const answer = isWanted ? await this.#power(path, true) : DONE;
       if (!answer.ok)
-        this.#parts.publish.log('warn', 'the adapter was not switched on', { reason: answer.detail });
+        this.#parts.publish.log('warn', 'the adapter could not be switched on', { reason: answer.detail });
     });
   }
 
@@ -128,7 +128,7 @@ export class AdapterCommands {
         : await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
     if (done.ok || isError(done, BLUEZ_ERRORS.notConnected)) return DONE;
     const what = verb === 'disconnect' ? 'disconnected' : 'forgotten';
-    return refusedBy(done.error, `${address} was not ${what}`, true);
+    return refusedBy(done.error, `${address} could not be ${what}`, true);
   }
 
   /**
@@ -198,7 +198,7 @@ export class AdapterCommands {
     if (set.ok) return DONE;
     const blocker = isOn ? await blockerOf(path.slice(path.lastIndexOf('/') + 1)) : undefined;
     if (blocker === undefined && !isError(set, BLUEZ_ERRORS.blocked))
-      return refusedBy(set.error, `The adapter was not switched ${isOn ? 'on' : 'off'}`);
+      return refusedBy(set.error, `The adapter could not be switched ${isOn ? 'on' : 'off'}`);
     const detail = `The adapter is blocked by ${blocker ?? 'rfkill'}`;
     this.#parts.blocked(detail);
     return failure('blocked', detail);
@@ -211,7 +211,7 @@ export class AdapterCommands {
     if (!powered.ok) return powered;
     if (!this.#pairing.isActive) this.#admitted.clear();
     const begun = await this.#pairing.begin(path, settings.pairingTimeout);
-    if (!begun.ok) return refusedBy(begun.error, 'Pairing mode did not begin');
+    if (!begun.ok) return refusedBy(begun.error, 'Pairing mode could not be started');
     if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');
     this.#timers.set('pairing', settings.pairingTimeout * 1000, () => void this.#pairingIsOver(adapter));
     return DONE;
@@ -232,8 +232,8 @@ export class AdapterCommands {
     if (!this.#pairing.isActive && Discoverable !== true && Pairable !== true) return DONE;
     const ended = await this.#pairing.end(path);
     if (ended.ok) return DONE;
-    const answer = refusedBy(ended.error, 'The node may still be visible, for as long as BlueZ lets it');
-    this.#parts.publish.log('warn', 'pairing mode did not end well', { reason: ended.error.kind });
+    const answer = refusedBy(ended.error, 'The node may stay visible until BlueZ ends that');
+    this.#parts.publish.log('warn', 'pairing mode could not be ended', { reason: ended.error.kind });
     return answer;
   }
 
@@ -243,7 +243,7 @@ export class AdapterCommands {
     await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
     const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
     if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
-      return refusedBy(started.error, 'The scan did not begin');
+      return refusedBy(started.error, 'The scan could not be started');
     this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#scanIsOver(path));
     return DONE;
   }
@@ -263,7 +263,7 @@ export class AdapterCommands {
     const stopped = await this.#parts.bluez(BLUEZ_METHODS.stopDiscovery, [], { path });
     return stopped.ok || stopped.error.kind === 'dbus'
       ? DONE
-      : refusedBy(stopped.error, 'The scan was not ended');
+      : refusedBy(stopped.error, 'The scan could not be ended');
   }
 
   #inTurn<T>(step: () => Promise<T>): Promise<T> {

@@ -77,7 +77,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   down(reason: string): void {
-    this.#forget(`the system bus is away: ${reason}`);
+    this.#forget(`not connected to the system bus: ${reason}`);
   }
 
   ownerChanged(_name: string, owned: boolean): void {
@@ -88,7 +88,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   signal(signal: Signal): void {
     if (this.#held !== undefined) {
       this.#held.push(signal);
-      if (this.#held.length > HELD_MAX_SIGNALS) throw new Error('too many signals of BlueZ');
+      if (this.#held.length > HELD_MAX_SIGNALS) throw new Error('too many signals from BlueZ');
       return;
     }
     this.#objects.apply(signal);
@@ -98,7 +98,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   called(call: Signal): CallVerdict {
     const verdict = agentAnswer(call, (device) => this.#commands.admits(device));
     if (verdict !== 'done')
-      this.#publish.log('info', 'BlueZ was refused', { member: call.member, reason: verdict.text });
+      this.#publish.log('info', 'a request from BlueZ was refused', {
+        member: call.member,
+        reason: verdict.text,
+      });
     return verdict;
   }
 
@@ -188,12 +191,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #arrived(adapter: Adapter): void {
-    if (this.#away === undefined) this.#lose('the adapter is gone');
+    if (this.#away === undefined) this.#lose('the adapter was removed');
     this.#adapter = adapter;
     this.#away = undefined;
     this.#publisher.tell();
     this.#sayUp(blockedIn(adapter));
-    this.#publish.log('info', 'the Bluetooth adapter is followed', { adapter: adapter.path });
+    this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
     void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#wasUp);
     this.#wasUp = true;
   }

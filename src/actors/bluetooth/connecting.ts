@@ -51,7 +51,7 @@ export class Connecting {
     const answer = await within(clock, ANSWER_WITHIN_MS, outcome);
     if (answer !== undefined) return answer;
     void outcome.then((late) => {
-      if (!late.ok) publish.log('warn', 'a device was not connected', { address, reason: late.detail });
+      if (!late.ok) publish.log('warn', 'a device could not be connected', { address, reason: late.detail });
       ended();
     });
     return { ok: true };
@@ -62,12 +62,12 @@ export class Connecting {
     const { path, Address: address = '' } = device;
     try {
       const held = await agent.hold();
-      if (!held.ok) return refusedBy(held.error, 'BlueZ took no agent');
+      if (!held.ok) return refusedBy(held.error, 'BlueZ did not accept the pairing agent');
       const connected = await this.#pairAndConnect(device);
       if (connected.ok) return { ok: true };
       // Without this BlueZ would go on trying.
       if (connected.error.kind === 'timeout') void bluez(BLUEZ_METHODS.disconnect, [], { path });
-      return refusedBy(connected.error, `${address} was not connected`, true);
+      return refusedBy(connected.error, `${address} could not be connected`, true);
     } finally {
       agent.release();
       this.#underWay.delete(path);

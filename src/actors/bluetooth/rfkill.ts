@@ -12,7 +12,7 @@ export async function blockerOf(adapter: string, folder = RFKILL): Promise<strin
       (await readFile(`${folder}/${name}/${file}`, 'utf8').catch(() => '')).trim();
     if ((await read('name')) !== adapter) continue;
     if ((await read('hard')) === '1') return 'a switch of the machine (rfkill, hard)';
-    if ((await read('soft')) === '1') return 'rfkill (soft): "rfkill unblock bluetooth", as root, ends that';
+    if ((await read('soft')) === '1') return 'rfkill (soft): run "rfkill unblock bluetooth" as root';
   }
   return undefined;
 }

@@ -103,7 +103,7 @@ export class Announcer implements BridgeActor, BusOwner {
     const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
     // If this connection is lost by now, the next one asks again.
     if (!owner.ok && owner.error.kind !== 'dbus')
-      throw new Error('the bus does not tell whether avahi-daemon runs');
+      throw new Error('the bus did not answer whether avahi-daemon runs');
     // A signal that came meanwhile is newer.
     this.#isAvahiThere ??= owner.ok;
     this.#look();
@@ -216,17 +216,18 @@ export class Announcer implements BridgeActor, BusOwner {
   async #announceNothing(): Promise<string | undefined> {
     const failure = await this.#announcement.withdraw();
     if (failure !== undefined) return sentence(failure);
-    this.#node.status('up', 'nothing to announce: nothing beyond loopback is served');
+    this.#node.status('up', 'nothing to announce: the service listens on loopback only');
     return undefined;
   }
 
   async #chooseName(): Promise<BusError | undefined> {
     if (!this.#isNameTaken) return undefined;
     this.#namesTaken += 1;
-    if (this.#namesTaken > NAMES_MAX) return { kind: 'local', detail: `${NAMES_MAX} names are taken` };
+    if (this.#namesTaken > NAMES_MAX)
+      return { kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` };
     const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [this.#name]);
     if (!next.ok) return next.error;
-    this.#node.log('warn', 'somebody else on the network has the name', {
+    this.#node.log('warn', 'another service on the network has this name', {
       name: this.#name,
       next: next.value,
     });

@@ -89,14 +89,14 @@ export class Browser implements BusOwner {
     const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
     // If this connection is lost by now, the next one asks again.
     if (!owner.ok && owner.error.kind !== 'dbus')
-      throw new Error('the bus does not tell whether avahi-daemon runs');
+      throw new Error('the bus did not answer whether avahi-daemon runs');
     if (owner.ok) this.#browse();
     this.#saidDown = false;
   }
 
   down(reason: string): void {
     this.#beginAnew();
-    if (!this.#saidDown) this.#parts.log('warn', 'other nodes cannot be looked for', { reason });
+    if (!this.#saidDown) this.#parts.log('warn', 'cannot look for other nodes', { reason });
     this.#saidDown = true;
   }
 

@@ -213,15 +213,15 @@ export class MqttBridge implements BridgeActor {
     this.#reason = '';
     if (leftOut.length === 0) {
       node.status('up');
-      if (isNews) node.log('info', 'the broker has all of this node');
+      if (isNews) node.log('info', 'the broker has the whole state of this node');
       return;
     }
     const more =
       leftOut.length > LEFT_OUT_NAMED_MAX ? ` and ${leftOut.length - LEFT_OUT_NAMED_MAX} more` : '';
     const names = clipped(leftOut.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
-    const reason = `larger than the broker takes, and left out: ${names}${more}`;
+    const reason = `too large for the broker, so left out: ${names}${more}`;
     node.status('up', reason);
-    if (isNews) node.log('warn', 'the broker does not take all of this node', { reason });
+    if (isNews) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 
   /** One line per change of state, never per attempt. */
@@ -229,6 +229,6 @@ export class MqttBridge implements BridgeActor {
     if (reason === this.#reason) return;
     this.#reason = reason;
     this.#parts.node.status('connecting', reason);
-    this.#parts.node.log('warn', 'the broker is away', { reason });
+    this.#parts.node.log('warn', 'not connected to the broker', { reason });
   }
 }

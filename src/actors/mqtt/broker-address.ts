@@ -48,7 +48,7 @@ async function readText(path: string, key: string, clock: Clock, forbidden = 0):
   const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
   if (file === undefined) return why(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
   if (!file.ok) return why(file.problem);
-  if ((file.mode & forbidden) !== 0) return why('others can read this file: chmod 600 mends it');
+  if ((file.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
   if (file.bytes.length > FILE_BYTES_MAX) return why(`it is larger than ${FILE_BYTES_MAX} bytes`);
   return { ok: true, text: Buffer.from(file.bytes).toString() };
 }

@@ -172,7 +172,7 @@ class MqttConnection implements BrokerConnection {
     this.#reason ??= reason;
     this.#client.end(false);
     const left = await within(this.#clock, END_DEADLINE_MS, this.ended);
-    if (left === undefined) this.cut('the broker did not take leave');
+    if (left === undefined) this.cut('the broker did not close the connection');
     await this.ended;
   }
 
@@ -187,7 +187,7 @@ class MqttConnection implements BrokerConnection {
     act((error) => resolve(error ? `the broker refuses ${what}: ${error.message}` : ''));
     const trouble = await within(this.#clock, ACK_DEADLINE_MS, Promise.race([promise, this.ended]));
     if (trouble === '') return true;
-    this.cut(trouble ?? `the broker has not acknowledged ${what} for ${ACK_DEADLINE_MS / 1000} s`);
+    this.cut(trouble ?? `the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`);
     return false;
   }
 

@@ -55,7 +55,7 @@ export function otherClaimant(
   if (status !== 'online' || node === '') return undefined;
   if (node !== own.identifier) {
     const name = clipped(node, NAME_CHARS_MAX);
-    return `this branch is that of another node, ${name}: give mqtt.topic a value of its own`;
+    return `this branch belongs to another node, ${name}: set mqtt.topic to a different value`;
   }
-  return instance === own.instance ? undefined : 'this branch is that of another tonearm on this machine';
+  return instance === own.instance ? undefined : 'this branch belongs to another tonearm on this machine';
 }

@@ -247,7 +247,7 @@ const RETAINED = {
 
 const TOO_MANY = {
   type: 'urn:tonearm:problem:too-many-commands',
-  title: 'Too many commands wait',
+  title: 'Too many commands are waiting',
   status: 503,
-  detail: 'As many commands as may wait do so already',
+  detail: 'No further command can wait: publish it again later',
 };

@@ -73,7 +73,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#heardOf = heardOf;
     const watched = await this.#bus.watch(PLAYER_OWNERS);
     const listed = await this.#bus.call(BUS_METHODS.listNames, []);
-    if (!watched.ok || !listed.ok) throw new Error('the bus does not tell of players');
+    if (!watched.ok || !listed.ok) throw new Error('the bus did not answer which players run');
     const names = listed.value.filter((name) => name.startsWith(PLAYER_NAMES)).slice(0, NAMES_MAX);
     await Promise.all(
       names.map(async (name) => {
@@ -88,7 +88,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#publisher.tell();
     this.#away = undefined;
     this.#publish.status('up');
-    this.#publish.log('info', 'players are followed');
+    this.#publish.log('info', 'watching the media players');
   }
 
   async #firstReading(): Promise<void> {
@@ -103,7 +103,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#forgetAll();
     this.#away = reason;
     this.#publish.status('connecting', reason);
-    this.#publish.log('warn', 'the bus of the players is away', { reason });
+    this.#publish.log('warn', "not connected to the user's bus", { reason });
   }
 
   signal(signal: Signal): void {
@@ -122,7 +122,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   async handle(command: PlayersCommand): Promise<Answer> {
     if (this.#away !== undefined) {
-      return failure('unavailable', `The user's bus is away: ${this.#away}`);
+      return failure('unavailable', `Not connected to the user's bus: ${this.#away}`);
     }
     const player = this.#players.get(this.#owners.get(command.player) ?? '');
     if (player?.record() === undefined) {

@@ -52,12 +52,13 @@ export async function carryOut(
   const { facts, busName, plays } = player;
   // A playing player is paused by it.
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : NEEDS[command.do];
-  if (!capabilitiesOf(facts)[needed]) return failure('not-able', `${busName}: ${needed} is false`);
+  if (!capabilitiesOf(facts)[needed])
+    return failure('not-able', `${busName} does not allow this: ${needed} is false`);
   const outcome = isTrackCommand(command)
     ? await callTracklist(bus, player, command)
     : await call(bus, playerMethods(player.owner), facts, command);
   if (outcome === undefined)
-    return failure('refused', `${busName} names no track that a position could be set in`);
+    return failure('refused', `${busName} has no current track, so no position can be set`);
   if (outcome.ok) return { ok: true };
   if ('fault' in outcome) return outcome;
   const { fault, detail } = faultOf(outcome.error, `${busName} did not ${command.do}`);

@@ -24,7 +24,7 @@ export async function callTracklist(
   const { reading } = tracklist;
   if (reading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
   if (command.do !== 'goto' && !reading.canEdit)
-    return failure('not-able', `${busName}: can_edit_tracks is false`);
+    return failure('not-able', `${busName} does not allow this: can_edit_tracks is false`);
   const methods = playerMethods(owner);
   const ref = command.do === 'add' ? command.after : command.track;
   const id = ref === undefined ? reading.lastId : tracklist.idOf(ref);
@@ -35,6 +35,9 @@ export async function callTracklist(
   const schemes = facts.root.SupportedUriSchemes ?? [];
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(command.uri)?.[1]?.toLowerCase();
   if (scheme === undefined || !schemes.some((each) => each.toLowerCase() === scheme))
-    return failure('bad-value', `uri: ${busName} plays ${schemes.join(', ') || 'no scheme that it names'}`);
+    return failure(
+      'bad-value',
+      `uri: ${busName} accepts only ${schemes.join(', ') || 'addresses whose scheme it names, and it names none'}`,
+    );
   return bus.call(methods.addTrack, [command.uri, id, command.isCurrent]);
 }

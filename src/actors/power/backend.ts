@@ -76,7 +76,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
       return failure('capability-off', detail);
     }
     if (this.#away !== undefined) {
-      return failure('unavailable', `The system bus is away: ${this.#away}`);
+      return failure('unavailable', `Not connected to the system bus: ${this.#away}`);
     }
     return command.do === 'status' ? this.#status() : this.#actOnce(command.do);
   }
@@ -103,7 +103,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   async #actOnce(action: PowerAction): Promise<Answer> {
     if (this.#underWay !== undefined) {
       const { noun } = ACTIONS[this.#underWay];
-      return failure('in-progress', `A ${noun} is being asked for already`);
+      return failure('in-progress', `A ${noun} is under way already`);
     }
     this.#underWay = action;
     try {

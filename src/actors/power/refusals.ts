@@ -86,8 +86,8 @@ export function notGranted({ noun, permissions }: ActionRow, verdict: string): F
   const [alone, amongOthers] = permissions;
   const detail =
     verdict === 'na'
-      ? `The ${noun} is not possible: logind says that this machine cannot do it`
-      : `The ${noun} is not granted by logind (it says ${shortQuote(verdict)}): the service's user needs the polkit permission ` +
+      ? `The ${noun} is not possible: logind reports that this machine cannot do it`
+      : `The ${noun} is not granted by logind (its answer: ${shortQuote(verdict)}): the service's user needs the polkit permission ` +
         `${alone}, and ${amongOthers} while others are logged in`;
   return { fault: 'not-granted', detail };
 }

@@ -35,11 +35,11 @@ export function targetOf(watched: readonly WatchedUnit[], command: SystemdComman
   const unit = watched.find((each) => each.scope === scope && each.name === name);
   if (unit === undefined) return noSuchUnit(scope, name);
   if (scope === 'user' || command.do === 'log') return { ok: true, unit };
-  return failure('read-only-scope', `The unit ${name} is the system's: it is only watched`);
+  return failure('read-only-scope', `The unit ${name} is a system unit, which is read-only`);
 }
 
 function noSuchUnit(scope: UnitScope, name: string): UnitTarget & { readonly ok: false } {
-  return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(name)} is listed`);
+  return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(name)} is configured`);
 }
 
 /** Without signals, a unit in a passing state is read again after this time. */
@@ -167,7 +167,7 @@ function refusal(
 ): Answer | undefined {
   if (scope === undefined || scope.isHidden(name)) return noSuchUnit(of, name);
   if (scope.absence === undefined) return undefined;
-  return failure('unavailable', `The ${of}'s systemd is away: ${scope.absence}`);
+  return failure('unavailable', `Not connected to the ${of}'s systemd: ${scope.absence}`);
 }
 
 export class SystemdBackend implements Actor<SystemdCommand> {

@@ -168,10 +168,10 @@ const MISSED: Readonly<Record<Aim, readonly Rule[]>> = {
     },
     {
       holds: ({ activeState, result }) => activeState === 'inactive' && result !== 'success',
-      why: 'The unit has ended badly',
+      why: 'The unit has ended with an error',
     },
   ],
-  stopped: [{ holds: ({ activeState }) => activeState === 'active', why: 'The unit is active all the same' }],
+  stopped: [{ holds: ({ activeState }) => activeState === 'active', why: 'The unit is still active' }],
 };
 
 /** The answer to a command whose job is over. `result` is JobRemoved's; undefined if that was missed, so that only the state counts. */

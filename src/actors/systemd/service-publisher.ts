@@ -148,7 +148,7 @@ export class ServicePublisher {
   }
 
   scopeDown(scope: UnitScope, detail: string): void {
-    this.#log('warn', 'systemd is away', scope, detail);
+    this.#log('warn', 'not connected to systemd', scope, detail);
     this.#scopeIs(scope, { up: false, detail });
   }
 

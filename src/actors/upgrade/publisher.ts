@@ -116,7 +116,7 @@ export class UpgradePublisher {
     if (problem === undefined) this.#troubles.delete(part);
     else {
       this.#troubles.set(part, problem);
-      this.#publish.log('warn', `trouble with the ${part}`, { problem });
+      this.#publish.log('warn', `problem with the ${part}`, { problem });
     }
     if (this.isUp) this.#publish.status('up', this.#detail());
   }

@@ -149,7 +149,7 @@ function secretFault(path: string): string | undefined {
     const stats = statSync(path);
     if (!stats.isFile()) return `cannot be read: it is ${kindOfEntry(stats)}`;
     accessSync(path, constants.R_OK);
-    return (stats.mode & READ_BY_OTHERS) === 0 ? undefined : 'others can read this file: chmod 600 mends it';
+    return (stats.mode & READ_BY_OTHERS) === 0 ? undefined : 'others can read this file: run chmod 600 on it';
   } catch (error) {
     return failureText(systemCodeOf(error));
   }
@@ -183,7 +183,7 @@ const FAILURES: Readonly<Record<string, string>> = {
   ENXIO: 'it is a socket or a device without driver',
 };
 
-const NOWHERE = 'cannot be read: it is, or lies behind, a link that leads nowhere';
+const NOWHERE = 'cannot be read: it is, or is behind, a broken link';
 
 function failureText(code: string): string {
   return `cannot be read: ${FAILURES[code] ?? code}`;

@@ -151,7 +151,7 @@ function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: F
   warnOfHiddenUnits(given, findings);
   const twice = given.get('upgrade.upgradeUnit');
   if (twice !== undefined && upgrade.upgradeUnit !== undefined && upgrade.upgradeUnit === upgrade.checkUnit)
-    findings.warning(twice.at, twice.key, 'is also upgrade.checkUnit, so that every check starts an upgrade');
+    findings.warning(twice.at, twice.key, 'is also upgrade.checkUnit, so every check would start an upgrade');
 }
 
 function reportBroker(

@@ -34,7 +34,7 @@ export function bindTarget(text: string): Checked {
   }
   return INTERFACE.test(text)
     ? { value: text }
-    : { wrong: 'an interface name is letters, digits and . _ -, and begins with none of . -' };
+    : { wrong: 'an interface name has only letters, digits and . _ -, and does not begin with . or -' };
 }
 
 /** `*`, or an origin as browsers send it: lower case, without the scheme's default port. */
@@ -67,12 +67,12 @@ export function hostName(text: string): Checked {
 function hostFault(host: string): string {
   if (host.length > MAX_HOST_CHARS) return `a host name has at most ${MAX_HOST_CHARS} characters`;
   if (/[^\0-\x7f]/.test(host)) return 'write an international host name in its xn-- form';
-  return 'a host name is letters, digits, - and _ between dots, at most 63 each, without scheme, port or path';
+  return 'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 }
 
 /** BlueZ's name of an adapter. */
 export function adapterName(text: string): Checked {
-  return /^hci\d{1,3}$/.test(text) ? { value: text } : { wrong: 'it must be hci and a number, as hci0' };
+  return /^hci\d{1,3}$/.test(text) ? { value: text } : { wrong: 'it must be hci and a number, such as hci0' };
 }
 
 /** The limit of a DNS label (RFC 6763, section 4.1.1). */
@@ -93,7 +93,9 @@ const LABEL_CHARS_MAX = 64;
 export function outputLabel(text: string): Checked {
   const count = [...text].length;
   if (text.trim() === '' || count > LABEL_CHARS_MAX) {
-    return { wrong: `it has ${count} characters, 1 to ${LABEL_CHARS_MAX} are allowed, and not only blanks` };
+    return {
+      wrong: `it has ${count} characters, 1 to ${LABEL_CHARS_MAX} are allowed, and at least one is no blank`,
+    };
   }
   return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
 }
@@ -102,14 +104,14 @@ export function outputLabel(text: string): Checked {
 export function brokerUrl(text: string): Checked {
   if (!/^mqtts?:\/\//i.test(text)) return { wrong: 'it does not begin with mqtt:// or mqtts://' };
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hostname === '') return { wrong: 'it names no host' };
+  if (url === undefined || url.hostname === '') return { wrong: 'it has no host' };
   if (url.username !== '' || url.password !== '') {
-    return { wrong: 'name and password do not belong here, but into mqtt.username and mqtt.passwordFile' };
+    return { wrong: 'write name and password into mqtt.username and mqtt.passwordFile, not here' };
   }
   if (url.search !== '' || url.hash !== '' || !['', '/'].includes(url.pathname)) {
-    return { wrong: 'nothing may follow host and port' };
+    return { wrong: 'nothing may follow the host and port' };
   }
-  return url.port === '0' ? { wrong: 'port 0 is none' } : { value: text };
+  return url.port === '0' ? { wrong: 'port 0 cannot be used' } : { value: text };
 }
 
 /** MQTT allows 65 535 bytes; below this prefix, names are added. */
@@ -122,7 +124,7 @@ export function mqttTopic(text: string): Checked {
   if (/[+#]/.test(text)) return { wrong: 'it holds a wildcard, + or #' };
   if (/[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u.test(text))
     return { wrong: 'it holds a control character' };
-  if (text.startsWith('$')) return { wrong: 'what begins with $ belongs to the broker' };
+  if (text.startsWith('$')) return { wrong: 'topics that begin with $ belong to the broker' };
   return text.split('/').includes('') ? { wrong: 'one of its levels is empty' } : { value: text };
 }
 
@@ -149,11 +151,11 @@ export const socketPath = pathUpTo(MAX_SOCKET_PATH_BYTES);
 function pathUpTo(maxBytes: number): TextCheck {
   return (text, home) => {
     const inHome = text.startsWith('~/');
-    if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to put for ~' };
+    if (inHome && !home.startsWith('/')) return { wrong: 'there is no home directory to replace ~ with' };
     const path = inHome ? home.replace(/\/+$/, '') + text.slice(1) : text;
     if (!path.startsWith('/')) return { wrong: 'it must begin with / or ~/' };
     if (path.includes('\0')) return { wrong: 'it holds a zero character' };
-    if (path.endsWith('/')) return { wrong: 'it names a directory, not a file' };
+    if (path.endsWith('/')) return { wrong: 'it is the path of a directory, not of a file' };
     const bytes = Buffer.byteLength(path);
     return bytes > maxBytes
       ? { wrong: `it has ${bytes} bytes, at most ${maxBytes} are allowed` }
@@ -181,6 +183,6 @@ export function unitName(name: string): Checked {
   if (stem.startsWith('@')) return { wrong: 'it has nothing before the @' };
   // The first @ ends the template's name; the rest is the instance, which may contain more of them.
   if (stem.indexOf('@') === stem.length - 1)
-    return { wrong: 'a template needs an instance, as in player@kitchen.service' };
+    return { wrong: 'a template needs an instance, such as player@kitchen.service' };
   return { value: name };
 }

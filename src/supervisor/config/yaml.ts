@@ -93,7 +93,7 @@ function contentOf(document: Document.Parsed): { readonly value: unknown } | Wro
   } catch (error) {
     // The package throws these if aliases multiply too much or the stack overflows.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
-    return { offset: 0, wrong: 'its aliases or its depth make too much of it' };
+    return { offset: 0, wrong: 'its aliases or its nesting make it too large' };
   }
 }
 

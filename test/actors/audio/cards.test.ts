@@ -299,9 +299,9 @@ describe('without any card', DEADLINE, () => {
     symlinkSync('nowhere', join(folder, 'controlC1'));
     assert.match(
       await whyNoCard(folder),
-      /^this user may not open .*controlC1, being neither in the group audio/,
+      /^this user may not open .*controlC1, because it is neither in the group audio/,
     );
     writeFileSync(join(folder, 'controlC0'), '');
-    assert.match(await whyNoCard(folder), /^but this user may open one/);
+    assert.match(await whyNoCard(folder), /^this user may open one/);
   });
 });

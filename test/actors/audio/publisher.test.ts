@@ -115,9 +115,7 @@ test('that as many are known as may be is told once, until half of them have gon
     );
     return update().filter((line) => line.startsWith('warn'));
   };
-  const full = ['outputs', 'streams'].map(
-    (what) => `warn as many ${what} as can be shown are there: any more are left out {"shown":512}`,
-  );
+  const full = ['outputs', 'streams'].map((what) => `warn too many ${what}: some are left out {"shown":512}`);
   assert.deepEqual([511, 512, 600, 511, 257, 512, 256, 512].map(told), [[], full, [], [], [], [], [], full]);
 });
 

@@ -50,8 +50,8 @@ const UNFIT: readonly (readonly [what: string, make: (path: string) => void, rea
   ['a directory', (path) => mkdirSync(path), /: it is a directory$/],
   ['a FIFO, which nobody writes to', (path) => execFileSync('mkfifo', [path]), /: it is not a regular file$/],
   ['large', (path) => writeFileSync(path, LARGE, { mode: 0o600 }), /: it is larger than 4194304 bytes$/],
-  ['for its group too', (path) => withMode(path, 0o640), /: others can read this file: chmod 600 mends it$/],
-  ['for everybody', (path) => withMode(path, 0o604), /: others can read this file: chmod 600 mends it$/],
+  ['for its group too', (path) => withMode(path, 0o640), /: others can read this file: run chmod 600 on it$/],
+  ['for everybody', (path) => withMode(path, 0o604), /: others can read this file: run chmod 600 on it$/],
 ];
 for (const [what, make, reason] of UNFIT) {
   test(`a file that is ${what} is a reason`, async () => {

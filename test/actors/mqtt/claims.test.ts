@@ -43,7 +43,7 @@ describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   }
 
   for (const [who, topic, identifiers, settings, reason] of [
-    ['another node', 'house/a', ['first', 'second'], {}, /another node, first: give mqtt\.topic/],
+    ['another node', 'house/a', ['first', 'second'], {}, /another node, first: set mqtt\.topic/],
     ['a node that takes no commands', 'house/b', ['first', 'second'], { control: false }, /another node/],
     ['another process', 'house/c', ['same', 'same'], {}, /another tonearm on this machine/],
   ] as const) {

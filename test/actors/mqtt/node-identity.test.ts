@@ -39,8 +39,8 @@ for (const [node, status, instance, claimant] of [
   ['me', 'online', 'j', /another tonearm on this machine/],
   ['you', 'offline', 'j', undefined],
   ['you', '', undefined, undefined],
-  ['you', 'online', undefined, /another node, you: give mqtt\.topic/],
-  [`${'x'.repeat(63)}🎵`, 'online', undefined, /another node, x{63}\.\.\.: give/],
+  ['you', 'online', undefined, /another node, you: set mqtt\.topic/],
+  [`${'x'.repeat(63)}🎵`, 'online', undefined, /another node, x{63}\.\.\.: set/],
   ['', 'online', undefined, undefined],
 ] as const) {
   test(`T/node ${node}, T/status ${status} by ${instance}: ${claimant ?? 'ours'}`, () => {

@@ -146,7 +146,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     there.freeze();
     changes(node);
     await until('the bridge gives it up', () => node.state === 'connecting', 40_000);
-    assert.match(node.reason, /has not acknowledged \S+ for 20 s/);
+    assert.match(node.reason, /has not acknowledged \S+ within 20 s/);
     there.thaw();
     await until('it is up again', () => node.state === 'up', 30_000);
     await isTrue(there.url);
@@ -185,7 +185,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await node.up();
     const large = 'tonearm/living/audio/outputs/alsa';
     const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
-    assert.equal(node.reason, `larger than the broker takes, and left out: ${device}`);
+    assert.equal(node.reason, `too large for the broker, so left out: ${device}`);
     const withProps = (chars: number) =>
       put('audio.outputs', '1', output(1, 'alsa', { props: { x: 'x'.repeat(chars) } }));
     node.tell(withProps(3000));

@@ -132,7 +132,7 @@ test('progress is relayed and seen in the answer, and makes no event of the run'
 
 test('a corrupt state file is a warning, and no run', async (t) => {
   const { said, parts, statuses } = await stage(t, {}, '{"state":"runn');
-  assert.ok(said.some((item) => item.kind === 'log' && item.message === 'trouble with the state file'));
+  assert.ok(said.some((item) => item.kind === 'log' && item.message === 'problem with the state file'));
   assert.match(statuses()[0] ?? '', /state file .*: it is ignored: it does not hold a run/);
   assert.deepEqual(parts('run').at(-1), { state: 'idle' });
 });

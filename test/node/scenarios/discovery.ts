@@ -28,7 +28,7 @@ export function discoveryScenarios(node: () => Node): void {
 
   test('only loopback: nothing is announced', async () => {
     await daemon.begin('lo');
-    await daemon.is('up', /^nothing to announce: nothing beyond loopback is served$/);
+    await daemon.is('up', /^nothing to announce: the service listens on loopback only$/);
     await daemon.isFoundAt();
   });
 

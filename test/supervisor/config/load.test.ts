@@ -182,7 +182,7 @@ inFolder(
     symlinkSync('nowhere', join(root, 'c/conf.d/link.yml'));
     assert.deepEqual(await problems('c/own.yaml'), [
       'c/conf.d/folder.yaml: cannot be read: it is a directory',
-      'c/conf.d/link.yml: cannot be read: it is, or lies behind, a link that leads nowhere',
+      'c/conf.d/link.yml: cannot be read: it is, or is behind, a broken link',
     ]);
   },
 );
@@ -231,7 +231,7 @@ inFolder(
   },
 );
 
-const NOWHERE = 'cannot be read: it is, or lies behind, a link that leads nowhere';
+const NOWHERE = 'cannot be read: it is, or is behind, a broken link';
 
 inFolder(
   'a link that leads nowhere is a problem, not a miss',
@@ -290,7 +290,7 @@ inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWH
 
 for (const [what, mode, problem] of [
   ['only its owner can read', 0o600, undefined],
-  ['its group can read', 0o640, /:1:54: mqtt\.passwordFile: others can read this file: chmod 600 mends it$/],
+  ['its group can read', 0o640, /:1:54: mqtt\.passwordFile: others can read this file: run chmod 600 on it$/],
   ['all can read', 0o604, /:1:54: mqtt\.passwordFile: others can read this file/],
 ] as const) {
   const mqtt = 'mqtt: {enabled: true, url: "mqtt://b", passwordFile: ~/secret}';

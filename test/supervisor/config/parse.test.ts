@@ -99,7 +99,7 @@ problems(
 
 // Hostile texts: the problem is one line, whatever the text.
 
-problems('a bomb of aliases', aliasBomb(), 'a:1:1: syntax: its aliases or its depth make too much of it');
+problems('a bomb of aliases', aliasBomb(), 'a:1:1: syntax: its aliases or its nesting make it too large');
 for (const [name, yaml] of [
   ['flow lists', '['.repeat(CHARACTERS)],
   ['flow maps', '{'.repeat(CHARACTERS)],

@@ -64,7 +64,7 @@ test('~/ needs a home directory', async () => {
   const environment = { env: {}, home: '', hostname: 'node', uid: 7 };
   const resolved = await resolveTexts(['upgrade: {stateFile: ~/x}'], environment);
   assert.deepEqual(resolved.ok ? [] : resolved.problems, [
-    'a:1:22: upgrade.stateFile: "~/x" is not an absolute path: there is no home directory to put for ~',
+    'a:1:22: upgrade.stateFile: "~/x" is not an absolute path: there is no home directory to replace ~ with',
   ]);
 });
 
@@ -256,7 +256,7 @@ warnings(
 warnings(
   'one unit for both is odd',
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
-  'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so that every check starts an upgrade',
+  'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so every check would start an upgrade',
 );
 test('an upgrade unit is internal even while the backend is off, and named once', async () => {
   const found = await accepted('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
@@ -273,7 +273,7 @@ problems(
       .replace('mpd.service', 'mpd')
       .replace('true', '"t"'),
   ],
-  'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name is letters, digits and . _ -, and begins with none of . -',
+  'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has only letters, digits and . _ -, and does not begin with . or -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
   'a:22:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
   'a:28:17: pulseaudio.serve_cookie: must be true or false, not the text "t"',

@@ -108,7 +108,7 @@ refused('bind', '', `must be ${TARGET}, not nothing`);
 refused('bind', '10.0', `must be ${TARGET}, not 10`);
 refused('bind', '{a: 1}', `must be ${TARGET}, not a map`);
 problems('bind:\n  - lo\n  - [lo]', `3:5: bind[1]: must be ${TARGET}, not a list`);
-const NO_INTERFACE = 'an interface name is letters, digits and . _ -, and begins with none of . -';
+const NO_INTERFACE = 'an interface name has only letters, digits and . _ -, and does not begin with . or -';
 for (const [name, why] of [
   ['', 'an interface name has 1 to 15 bytes'],
   ['interface-name-1', 'an interface name has 1 to 15 bytes'],
@@ -181,7 +181,7 @@ refused('api.cors.origins[0]', '1', 'must be an origin, not 1');
 
 accepted('api.hosts', '[Node.LAN, my_node, node.lan.]', ['node.lan', 'my_node', 'node.lan']);
 const HOST =
-  'a host name is letters, digits, - and _ between dots, at most 63 each, without scheme, port or path';
+  'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 for (const host of ['node:8018', 'http://node', '-node', 'node-', 'a..b', '.', '*.lan', 'a b', '[::1]', '']) {
   refused('api.hosts[0]', `"${host}"`, `"${host}" is not a host name: ${HOST}`);
 }
@@ -194,7 +194,7 @@ for (const scope of ['system', 'user']) {
   accepted(key, '', []);
   accepted(key, '[mpd.service]', [{ name: 'mpd.service' }]);
   accepted(key, '[{name: a@b.service, url: x}]', [{ name: 'a@b.service', url: 'x' }]);
-  const instance = 'a template needs an instance, as in player@kitchen.service';
+  const instance = 'a template needs an instance, such as player@kitchen.service';
   refused(`${key}[0]`, 'mpd', `"mpd" ${NO_SUFFIX}`);
   refused(`${key}[0]`, 'player@.service', `"player@.service" is not a unit name: ${instance}`);
   refused(`${key}[0]`, '5', 'must be a unit name, not 5');
@@ -223,7 +223,7 @@ for (const key of ['upgrade.resultFile', 'upgrade.progressSocket', 'upgrade.stat
   for (const path of ['a/b', './a', '~', '~root/a', '$HOME/a', '']) {
     refused(key, `"${path}"`, `"${path}" ${PATH}: it must begin with / or ~/`);
   }
-  refused(key, '/a/', `"/a/" ${PATH}: it names a directory, not a file`);
+  refused(key, '/a/', `"/a/" ${PATH}: it is the path of a directory, not of a file`);
   refused(key, '"/\\0"', `"/\\u0000" ${PATH}: it holds a zero character`);
   refused(key, '', 'must be an absolute path, not nothing');
 }
@@ -260,17 +260,17 @@ test('the name of a node with a long name is cut to what a service may be called
 
 accepted('mqtt.url', '"mqtt://broker"', 'mqtt://broker');
 accepted('mqtt.url', '"mqtts://[::1]:8884/"', 'mqtts://[::1]:8884/');
-const CREDENTIALS = 'name and password do not belong here, but into mqtt.username and mqtt.passwordFile';
+const CREDENTIALS = 'write name and password into mqtt.username and mqtt.passwordFile, not here';
 for (const [url, why, shown = url] of [
   ['http://broker', 'it does not begin with mqtt:// or mqtts://'],
   ['broker', 'it does not begin with mqtt:// or mqtts://'],
-  ['mqtt://', 'it names no host'],
-  ['mqtt://broker/path', 'nothing may follow host and port'],
-  ['mqtt://broker?x', 'nothing may follow host and port'],
-  ['mqtt://broker:0', 'port 0 is none'],
+  ['mqtt://', 'it has no host'],
+  ['mqtt://broker/path', 'nothing may follow the host and port'],
+  ['mqtt://broker?x', 'nothing may follow the host and port'],
+  ['mqtt://broker:0', 'port 0 cannot be used'],
   ['mqtt://me:secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['mqtt://secret@broker', CREDENTIALS, 'mqtt://...@broker'],
-  ['mqtt://me:sec/r@et@broker', 'it names no host', 'mqtt://...@broker'],
+  ['mqtt://me:sec/r@et@broker', 'it has no host', 'mqtt://...@broker'],
 ] as const) {
   refused('mqtt.url', `"${url}"`, `"${shown}" is not the address of a broker: ${why}`);
 }
@@ -286,7 +286,7 @@ for (const [topic, why] of [
   ['', 'one of its levels is empty'],
   ['/a', 'one of its levels is empty'],
   ['a/', 'one of its levels is empty'],
-  ['$SYS/a', 'what begins with $ belongs to the broker'],
+  ['$SYS/a', 'topics that begin with $ belong to the broker'],
 ] as const) {
   refused('mqtt.topic', `"${topic}"`, `"${topic}" is not a topic: ${why}`);
 }
