@@ -79,11 +79,11 @@ function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FA
 }
 
 /** The function types that src/client/operations.ts derives, written out. */
-function functionTypes(names, { schemas, OPERATIONS, parametersOf, wordsOf, PARAMETERS }) {
+function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues, PARAMETERS }) {
   const known = namedSchemas(names, schemas);
   const argument = (name) => {
     const type = PARAMETERS[name] === 'name' ? 'string' : 'string | number';
-    return `${name}: ${wordsOf(name) === undefined ? type : union(wordsOf(name))}`;
+    return `${name}: ${allowedValues(name) === undefined ? type : union(allowedValues(name))}`;
   };
   const declare = ([name, { path, summary, body, isRequired, method, schema }]) => {
     const given = body === undefined ? [] : [`body${isRequired ? '' : '?'}: BodyOf<'${body}'>`];

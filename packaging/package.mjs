@@ -58,7 +58,7 @@ const OPTIONS = {
 const EXIT_USAGE = 64;
 
 /** Each step that may take a minute. */
-const tell = (what) => console.error(`package: ${what}`);
+const report = (what) => console.error(`package: ${what}`);
 
 function run(command, args, env = {}) {
   const done = spawnSync(command, args, {
@@ -135,7 +135,7 @@ function pack({ tree, form, architecture, version, epochS, out, compress }) {
     writeWithMode(join(control, name), text, 0o755);
   }
   const file = join(out, `${form.name}_${version}_${architecture}.deb`);
-  tell(`packing ${form.name} for ${architecture}; this takes some minutes with Node in it`);
+  report(`packing ${form.name} for ${architecture}; this takes some minutes with Node in it`);
   // One thread: how xz divides the work between several would show in the bytes.
   run('dpkg-deb', ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file], {
     SOURCE_DATE_EPOCH: String(epochS),
@@ -159,7 +159,7 @@ function folderOf(architecture, { arch, out }) {
 }
 
 function fetchedNode(architecture) {
-  tell(`using Node 22 for ${architecture}, which is fetched once`);
+  report(`using Node 22 for ${architecture}, which is fetched once`);
   const { trouble, ...files } = node22(ROOT, ARCHITECTURES[architecture].node);
   if (trouble !== undefined) throw new Error(trouble);
   return files;
@@ -175,7 +175,7 @@ function main(values) {
   const work = mkdtempSync(join(tmpdir(), 'tonearm-package-'));
   try {
     const dist = join(work, 'dist');
-    tell('building');
+    report('building');
     run(process.execPath, ['packaging/build.mjs', '--dist-only', '--dist-dir', dist]);
     for (const architecture of architectures) {
       const tree = join(work, architecture);
@@ -204,7 +204,7 @@ function request() {
 
 const asked = request();
 if (asked.wrong !== undefined) {
-  tell(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
+  report(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
   process.exitCode = EXIT_USAGE;
 } else if (asked.help) {
   console.log(USAGE.trimEnd());
@@ -212,7 +212,7 @@ if (asked.wrong !== undefined) {
   try {
     main(asked);
   } catch (error) {
-    tell(error.message);
+    report(error.message);
     process.exitCode = 1;
   }
 }

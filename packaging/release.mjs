@@ -50,7 +50,7 @@ const OPTIONS = {
 };
 
 const read = (path) => readFileSync(join(ROOT, path), 'utf8');
-const tell = (what) => console.error(`release: ${what}`);
+const report = (what) => console.error(`release: ${what}`);
 
 function run(command, args, cwd = ROOT) {
   const { status, signal, error } = spawnSync(command, args, {
@@ -142,20 +142,20 @@ function main(version, options) {
   const out = resolve(options.out ?? join(ROOT, 'release', version));
   mkdirSync(dirname(out), { recursive: true });
   mkdirSync(out);
-  tell('building the Debian packages');
+  report('building the Debian packages');
   debianPackages(version, options, out);
-  tell('building the npm packages');
+  report('building the npm packages');
   npmPackages(out);
   if (!options['no-image']) {
-    tell('building the images');
+    report('building the images');
     images(version, out);
   }
   checksums(out);
   if (options.key !== undefined) {
-    tell('making the apt repository');
+    report('making the apt repository');
     script('apt-repository.mjs', '--packages', out, '--key', resolve(options.key), '--out', join(out, 'apt'));
   }
-  tell(`${out} holds ${readdirSync(out).join(' ')}`);
+  report(`${out} holds ${readdirSync(out).join(' ')}`);
 }
 
 function request() {
@@ -174,7 +174,7 @@ function request() {
 
 const asked = request();
 if (asked.wrong !== undefined) {
-  tell(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
+  report(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
   process.exitCode = EXIT_USAGE;
 } else if (asked.help) {
   console.log(USAGE.trimEnd());
@@ -182,7 +182,7 @@ if (asked.wrong !== undefined) {
   try {
     main(asked.version, asked.values);
   } catch (error) {
-    tell(error.message);
+    report(error.message);
     process.exitCode = 1;
   }
 }

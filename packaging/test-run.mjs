@@ -44,7 +44,7 @@ class Tally {
     // A suite or a file fails because a test in it did, which has been printed already.
     if (failed?.kind === 'subtestsFailed') return;
     if (failed?.kind === 'cancelledByParent') this.cancelled.push({ file, line, name, failed });
-    else if (failed !== undefined) this.#tell({ file, line, name, failed });
+    else if (failed !== undefined) this.#report({ file, line, name, failed });
     else if (skip !== undefined) this.skipped.set(skip, (this.skipped.get(skip) ?? 0) + 1);
     else if (of === 'test') this.passed += 1;
   }
@@ -53,19 +53,19 @@ class Tally {
    * Prints one cancelled test of each file that has no other failure. A helper file that test files import may belong to any of them:
    * from all such files one cancelled test is printed, if the run has no other failure.
    */
-  tellCancelled() {
-    const untold = [];
+  reportCancelled() {
+    const unreported = [];
     for (const cancelled of this.cancelled) {
       const isOwn = TEST_FILE.test(cancelled.file);
-      const isTold = isOwn ? this.#failing.has(cancelled.file) : this.failed > 0;
-      if (isTold) untold.push(cancelled.name);
-      else this.#tell(cancelled);
+      const isReported = isOwn ? this.#failing.has(cancelled.file) : this.failed > 0;
+      if (isReported) unreported.push(cancelled.name);
+      else this.#report(cancelled);
     }
-    if (untold.length > 0)
-      say(`${untold.length} more did not run because of the failures above, such as: ${untold[0]}`);
+    if (unreported.length > 0)
+      say(`${unreported.length} more did not run because of the failures above, such as: ${unreported[0]}`);
   }
 
-  #tell({ file, line, name, failed }) {
+  #report({ file, line, name, failed }) {
     this.failed += 1;
     say(`not ok - ${name} (${shown(file)}:${line}, ${this.place})\n${indent(failed.text)}`);
     if (failed.printed !== undefined && !this.#failing.has(file))
@@ -119,7 +119,7 @@ export async function runTests({
     show(place, `${tally.files.length} of ${files.length} files`);
   }
   show(place);
-  tally.tellCancelled();
+  tally.reportCancelled();
   const [status, signal] = await ended;
   if (status !== 0 && tally.failed === 0)
     say(`${place}: node --test ended with ${signal ?? `status ${status}`}\n${indent(errors)}`);

@@ -202,27 +202,27 @@ async function inLanes(stages) {
 const PROGRAMS = /^not installed: /;
 
 /** How many tests, and groups of them, did not run, and which command brings them. */
-function tellLeftOut() {
+function printLeftOut() {
   const all = tallies.flatMap(({ skipped }) => [...skipped]);
-  const tell = (reasons, what) => {
+  const printReasons = (reasons, what) => {
     const count = sum(reasons.map(([, each]) => each));
     if (count > 0) say(`left out: ${count} ${count === 1 ? 'test or group' : 'tests and groups'} ${what}`);
   };
   const lacking = all.filter(([reason]) => PROGRAMS.test(reason));
   const programs = lacking.flatMap(([reason]) => reason.replace(PROGRAMS, '').split(', '));
   const packages = [...new Set(programs.map(packageOf))].sort();
-  tell(lacking, `that need more programs: ${installCommand(packages)}`);
+  printReasons(lacking, `that need more programs: ${installCommand(packages)}`);
   const root = all.filter(([reason]) => reason === 'needs root');
-  tell(root, `that need root: ${rootCommand('npm test')}`);
+  printReasons(root, `that need root: ${rootCommand('npm test')}`);
   for (const each of all.filter((reason) => !lacking.includes(reason) && !root.includes(reason)))
-    tell([each], `(${each[0]})`);
+    printReasons([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
     say(
       'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian: npm test -- --all; an emulated machine: npm test -- hardware',
     );
 }
 
-function tellSlowest() {
+function printSlowest() {
   const files = tallies.flatMap((tally) => tally.files.map((file) => ({ ...file, place: tally.place })));
   const slowest = files.sort((one, other) => other.ms - one.ms).slice(0, SLOWEST);
   say('slowest files:');
@@ -241,8 +241,8 @@ async function main() {
   const built = await inLanes([['build', 'build', tool('packaging/build.mjs')]]);
   const tested = built.length === 0 ? await inLanes(await chosen()) : [];
   const failed = [...(await checked), ...built, ...tested];
-  if (asked.all) tellSlowest();
-  tellLeftOut();
+  if (asked.all) printSlowest();
+  printLeftOut();
   say(`${failed.length === 0 ? 'all green' : `FAILED: ${failed.join(', ')}`}, ${seconds(begunMs)}`);
   return failed.length === 0 ? 0 : 1;
 }

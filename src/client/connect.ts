@@ -76,7 +76,7 @@ class LiveNode implements Live {
       onEvent: (event) => this.#take({ type: event.type, data: JSON.parse(event.data) } as NodeEvent),
       onRead: (whole) => {
         this.#isWhole = whole;
-        this.#tell();
+        this.#notify();
       },
       onLost: (problem) => this.#lost(problem),
     });
@@ -96,7 +96,7 @@ class LiveNode implements Live {
     if (wanted === this.#levels) return;
     this.#levels = wanted;
     this.#forgetLevels();
-    this.#tell();
+    this.#notify();
     this.#stream.renew();
   }
 
@@ -113,7 +113,7 @@ class LiveNode implements Live {
     this.#stream.close();
     this.#forgetPart();
     this.#connection('closed');
-    this.#tell();
+    this.#notify();
   }
 
   /** `audio.level` is sent only if it is in `types`, and then `types` must list all other wanted events too. */
@@ -158,7 +158,7 @@ class LiveNode implements Live {
     const { status } = this.#store.state.connection;
     this.#connection(status === 'connecting' ? status : 'lost', this.#saidBye ? ownProblem('bye') : problem);
     this.#saidBye = false;
-    this.#tell();
+    this.#notify();
   }
 
   #connection(status: NodeState['connection']['status'], problem?: ProblemError): void {
@@ -177,7 +177,7 @@ class LiveNode implements Live {
     if (this.#store.state.levels.size > 0) this.#store.set({ levels: new Map() });
   }
 
-  #tell(): void {
+  #notify(): void {
     if (!this.#isWhole) return;
     const [before, { state }] = [this.#shown, this.#store];
     this.#shown = state;
@@ -223,7 +223,7 @@ class LiveNode implements Live {
     const value = await question().catch(() => this.#store.state[slice]);
     if (this.state.connection.status === 'closed') return;
     this.#store.set({ [slice]: value });
-    this.#tell();
+    this.#notify();
   }
 }
 

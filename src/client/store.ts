@@ -141,7 +141,7 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], ({ name }) => name) }),
   'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
   'player.position': ({ players }, moved) => ({
-    players: put(players, moved.flatMap(movedIn(players)), busName),
+    players: put(players, moved.flatMap(movedIn(players)), busNameOf),
   }),
   'bluetooth.updated': ({ bluetooth }, record) => ({
     bluetooth: record,
@@ -226,7 +226,7 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
 function withPlayer({ players, tracklists }: Known, { data }: { readonly data: PlayerRecord }): Patch {
   const hasNoMore = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
-    players: put(players, [data], busName),
+    players: put(players, [data], busNameOf),
     ...(hasNoMore && { tracklists: drop(tracklists, [data.bus_name]) }),
   };
 }
@@ -253,7 +253,7 @@ function idOf({ id }: { readonly id: number }): number {
   return id;
 }
 
-function busName({ bus_name }: { readonly bus_name: string }): string {
+function busNameOf({ bus_name }: { readonly bus_name: string }): string {
   return bus_name;
 }
 

@@ -117,8 +117,8 @@ export class ListeningSockets {
     this.#closeAllBut(wanted);
     const refused = this.#openAll(wanted);
     if ([...this.#open.keys()].join() !== before) this.#options.changed();
-    this.#tellRefused(refused.map(({ address }) => address));
-    this.#tellWaiting([...new Set([...waiting, ...refused.map(({ name }) => name)])], waiting);
+    this.#logRefused(refused.map(({ address }) => address));
+    this.#logWaiting([...new Set([...waiting, ...refused.map(({ name }) => name)])], waiting);
   }
 
   #closeAllBut(wanted: readonly WantedAddress[]): void {
@@ -128,7 +128,9 @@ export class ListeningSockets {
       this.#open.delete(address);
     }
     if (gone.length === 0) return;
-    this.#options.log('info', 'no longer listening', { addresses: gone.map(([address]) => address).join(' ') });
+    this.#options.log('info', 'no longer listening', {
+      addresses: gone.map(([address]) => address).join(' '),
+    });
   }
 
   /** Returns the addresses that could not be opened. */
@@ -151,7 +153,7 @@ export class ListeningSockets {
     return refused;
   }
 
-  #tellRefused(refused: readonly string[]): void {
+  #logRefused(refused: readonly string[]): void {
     const fresh = refused.filter((address) => !this.#refused.includes(address));
     this.#refused = refused;
     if (fresh.length === 0) return;
@@ -161,7 +163,7 @@ export class ListeningSockets {
   }
 
   /** `absent` is the part of `waiting` that does not exist at all. */
-  #tellWaiting(waiting: readonly string[], absent: readonly string[]): void {
+  #logWaiting(waiting: readonly string[], absent: readonly string[]): void {
     const fresh = absent.filter((name) => !this.#waiting.includes(name));
     this.#waiting = waiting;
     if (fresh.length === 0) return;

@@ -5,7 +5,7 @@ import { type TSchema, Type } from 'typebox';
 import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
 import type { FaultCode } from '../protocol/actor/faults.js';
-import { LOG_LINES, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
+import { allowedValues, LOG_LINES, parametersOf } from '../protocol/actor/parameters.js';
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
@@ -44,9 +44,21 @@ const MUTATION_PROBLEMS: readonly ProblemCode[] = [
 const TEXT = Type.String();
 
 const EVENT_QUERY: readonly JsonObject[] = [
-  queryParameter('types', 'Sends only these events, separated by commas; audio.level is sent only if it is listed', TEXT),
-  queryParameter('backend', 'Sends only events of these backends, separated by commas; with types, events of either list are sent', TEXT),
-  queryParameter('exclude', 'Does not send these events, separated by commas; server.info is always sent', TEXT),
+  queryParameter(
+    'types',
+    'Sends only these events, separated by commas; audio.level is sent only if it is listed',
+    TEXT,
+  ),
+  queryParameter(
+    'backend',
+    'Sends only events of these backends, separated by commas; with types, events of either list are sent',
+    TEXT,
+  ),
+  queryParameter(
+    'exclude',
+    'Does not send these events, separated by commas; server.info is always sent',
+    TEXT,
+  ),
   queryParameter('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
   queryParameter('snapshot', '1: the stream begins with the current state', oneOf('0', '1')),
   queryParameter('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it', TEXT),
@@ -54,7 +66,11 @@ const EVENT_QUERY: readonly JsonObject[] = [
 
 const { minimum, maximum, byDefault } = LOG_LINES;
 const LOG_QUERY: readonly JsonObject[] = [
-  queryParameter('lines', 'How many of the newest lines', Type.Integer({ minimum, maximum, default: byDefault })),
+  queryParameter(
+    'lines',
+    'How many of the newest lines',
+    Type.Integer({ minimum, maximum, default: byDefault }),
+  ),
 ];
 
 const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> = {
@@ -126,7 +142,10 @@ function successes(route: Route): JsonObject {
           content: { 'image/*': {} },
         },
         304: { description: 'Not changed since If-None-Match' },
-        307: { description: 'The image is on another server', headers: { Location: { schema: Type.String() } } },
+        307: {
+          description: 'The image is on another server',
+          headers: { Location: { schema: Type.String() } },
+        },
       };
     case 'health':
       return { 200: json(route.schema) };
@@ -208,7 +227,7 @@ function eventTable(): JsonObject {
 }
 
 function pathParameter(name: string): JsonObject {
-  const words = wordsOf(name);
+  const words = allowedValues(name);
   const schema = words === undefined ? Type.String({ minLength: 1 }) : oneOf(...words);
   return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }

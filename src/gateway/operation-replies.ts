@@ -5,8 +5,8 @@ import type { Clock } from '../clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
 import type { Command, UnitScope } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import { busName, type ChangeOperation, type Operation } from '../protocol/actor/operations.js';
-import { LOG_LINES, type Params, parametersOf, wordsOf } from '../protocol/actor/parameters.js';
+import { type ChangeOperation, fullBusName, type Operation } from '../protocol/actor/operations.js';
+import { allowedValues, LOG_LINES, type Params, parametersOf } from '../protocol/actor/parameters.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
 import type { Covers } from './covers.js';
@@ -83,14 +83,14 @@ export class OperationReplies {
       case 'document':
         return found(this.#parts.documents.read(operation.resource), held);
       case 'tracklist':
-        return found(this.#parts.documents.tracklist(busName(params['player'] ?? '')), held);
+        return found(this.#parts.documents.tracklist(fullBusName(params['player'] ?? '')), held);
       case 'text':
       case 'cookie':
         return this.#asked(operation.backend, operation.command, held);
       case 'log':
         return this.#log(operation.path, given, query, held);
       case 'cover':
-        return this.#parts.covers.reply(busName(params['player'] ?? ''), held);
+        return this.#parts.covers.reply(fullBusName(params['player'] ?? ''), held);
       case 'server':
         return this.#serverReply(held);
       case 'health':
@@ -168,7 +168,7 @@ function logLines(query: string): number | undefined {
 }
 
 function isScope(scope: string): scope is UnitScope {
-  return wordsOf('scope')?.includes(scope) === true;
+  return allowedValues('scope')?.includes(scope) === true;
 }
 
 function found(document: CachedResponse | Problem, held: string): HttpReply {
@@ -177,8 +177,10 @@ function found(document: CachedResponse | Problem, held: string): HttpReply {
 
 /** For a parameter whose value is not in its list. */
 function strangeParameter(path: string, params: Params): Problem {
-  const found = parametersOf(path).find((name) => wordsOf(name)?.includes(params[name] ?? '') === false);
+  const found = parametersOf(path).find(
+    (name) => allowedValues(name)?.includes(params[name] ?? '') === false,
+  );
   if (found === undefined) throw new Error(`The operation at ${path} was not given its parameters`);
-  const words = wordsOf(found)?.join(' and ');
-  return problem('not-found', `There is no ${found} ${JSON.stringify(params[found])}, only ${words}`);
+  const values = allowedValues(found)?.join(' and ');
+  return problem('not-found', `There is no ${found} ${JSON.stringify(params[found])}, only ${values}`);
 }

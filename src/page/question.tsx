@@ -9,21 +9,30 @@ interface QuestionProps {
   /** Prefix of the ids of its texts. */
   readonly id: string;
   readonly ask: string;
-  readonly tell: string;
+  readonly explanation: string;
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isUnderWay: boolean;
   readonly begin: () => void;
 }
 
-export function Question({ dialog, id, ask, tell, yes, isDangerous, isUnderWay, begin }: QuestionProps) {
+export function Question({
+  dialog,
+  id,
+  ask,
+  explanation,
+  yes,
+  isDangerous,
+  isUnderWay,
+  begin,
+}: QuestionProps) {
   return (
-    <dialog ref={dialog} aria-labelledby={`${id}-ask`} aria-describedby={`${id}-tell`}>
+    <dialog ref={dialog} aria-labelledby={`${id}-ask`} aria-describedby={`${id}-explanation`}>
       <h2 id={`${id}-ask`} class="wrap">
         {ask}
       </h2>
-      <p id={`${id}-tell`} class="wrap">
-        {tell}
+      <p id={`${id}-explanation`} class="wrap">
+        {explanation}
       </p>
       <div class="row wrap-row end">
         <button type="button" class="button" onClick={() => dialog.current?.close()}>

@@ -86,12 +86,12 @@ function BackendLine({ name, state }: { readonly name: string; readonly state: B
 }
 
 const ACTIONS = {
-  reboot: { icon: 'restart', label: 'reboot', ask: 'rebootAsk', tell: 'rebootTell', yes: 'rebootYes' },
+  reboot: { icon: 'restart', label: 'reboot', ask: 'rebootAsk', explanation: 'rebootTell', yes: 'rebootYes' },
   power_off: {
     icon: 'power',
     label: 'powerOff',
     ask: 'powerOffAsk',
-    tell: 'powerOffTell',
+    explanation: 'powerOffTell',
     yes: 'powerOffYes',
   },
 } as const;
@@ -107,7 +107,7 @@ interface PowerProps {
 function Power({ node, power, name }: PowerProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [action, setAction] = useState<PowerAction>('reboot');
-  const { ask, tell, yes } = ACTIONS[action];
+  const { ask, explanation, yes } = ACTIONS[action];
   const names = { node: `\u2068${name}\u2069` };
   const [isUnderWay, begin] = useAction(
     async () => {
@@ -139,7 +139,7 @@ function Power({ node, power, name }: PowerProps) {
         {...{ dialog, isUnderWay, begin }}
         id="power"
         ask={say(ask, names)}
-        tell={say(tell, names)}
+        explanation={say(explanation, names)}
         yes={say(yes, names)}
         isDangerous
       />

@@ -30,7 +30,7 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
       </p>
       {current === '' ? null : <p class="quiet wrap">{say('installed', { version: bidi(current) })}</p>}
       {isRunning ? <Progress {...run} /> : <LastRun run={run} />}
-      {isRunning ? null : <LastCheck check={check} at={checkedAt} />}
+      {isRunning ? null : <LastCheckLine check={check} at={checkedAt} />}
       {isRunning ? null : (
         <div class="row wrap-row">
           {can_upgrade && upgrade_available ? <UpgradeButton node={node} latest={latest} /> : null}
@@ -65,7 +65,7 @@ function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly late
         {...{ dialog, isUnderWay, begin }}
         id="upgrade"
         ask={latest === '' ? say('upgradeAnyAsk') : say('upgradeAsk', { version: bidi(latest) })}
-        tell={say('upgradeTell')}
+        explanation={say('upgradeTell')}
         yes={text}
       />
     </>
@@ -87,7 +87,7 @@ interface LastCheckProps {
   readonly at: string | undefined;
 }
 
-function LastCheck({ check, at }: LastCheckProps) {
+function LastCheckLine({ check, at }: LastCheckProps) {
   if (check?.state === 'failed')
     return (
       <p class="bad-text wrap" role="status">

@@ -68,7 +68,7 @@ export class Incarnation {
   readonly #onBatch: (items: FromActor) => void;
   /** Items of a storm that were not delivered yet. */
   #held: Item[] = [];
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #deliveredAt = Number.NEGATIVE_INFINITY;
   readonly #said = new RateLimit(ITEMS_PER_SECOND_MAX);
   #awaited: AwaitedPong | undefined;
   #lastPing = 0;
@@ -101,18 +101,18 @@ export class Incarnation {
    * 1000 messages before it polls the sockets, and on a starved machine a request waited for 4 s (measured).
    */
   #take(items: FromActor): void {
-    const isStorm = this.#clock.monotonic() - this.#toldAt < STORM_MS;
+    const isStorm = this.#clock.monotonic() - this.#deliveredAt < STORM_MS;
     if (this.#held.length === 0 && !isStorm) {
-      this.#tell(items);
+      this.#deliver(items);
       return;
     }
-    if (this.#held.length === 0) setImmediate(() => this.#tellHeld());
+    if (this.#held.length === 0) setImmediate(() => this.#deliverHeld());
     for (const item of items) this.#held.push(item);
-    if (this.#held.length > ITEMS_PER_SECOND_MAX) this.#tellHeld();
+    if (this.#held.length > ITEMS_PER_SECOND_MAX) this.#deliverHeld();
   }
 
-  #tellHeld(): void {
-    if (this.#held.length > 0) this.#tell(this.#takeHeld());
+  #deliverHeld(): void {
+    if (this.#held.length > 0) this.#deliver(this.#takeHeld());
   }
 
   #takeHeld(): FromActor {
@@ -121,9 +121,9 @@ export class Incarnation {
     return held;
   }
 
-  #tell(items: FromActor): void {
+  #deliver(items: FromActor): void {
     this.#onBatch(items);
-    this.#toldAt = this.#clock.monotonic();
+    this.#deliveredAt = this.#clock.monotonic();
   }
 
   /** Messages of a killed thread are ignored: it was killed because it cannot be trusted. */

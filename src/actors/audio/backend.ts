@@ -198,7 +198,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         state: this.#state,
         publisher: this.#publisher,
         timing: this.#timing,
-        tellLevel: (level) => this.#publish.level(level),
+        publishLevel: (level) => this.#publish.level(level),
         onPublished: () => {
           if (this.#live !== connection) {
             stopWatching();

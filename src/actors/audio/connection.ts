@@ -42,7 +42,7 @@ interface ConnectionContext {
   readonly publisher: SoundPublisher;
   readonly timing: ConnectionTiming;
   /** Takes the data of `audio.level`. */
-  readonly tellLevel: (level: string) => void;
+  readonly publishLevel: (level: string) => void;
   /** Called after each publication; the first is of everything. */
   readonly onPublished: () => void;
 }
@@ -71,13 +71,13 @@ export class SoundConnection implements Performer {
   #waiters: ReadWaiter[] = [];
   #ended = false;
 
-  constructor({ link, openLink, state, publisher, timing, tellLevel, onPublished }: ConnectionContext) {
+  constructor({ link, openLink, state, publisher, timing, publishLevel, onPublished }: ConnectionContext) {
     this.state = state;
     this.executor = new Executor(this, timing);
     this.#link = link;
     this.#publisher = publisher;
     this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
-    this.meters = new Meters(openLink, state, tellLevel);
+    this.meters = new Meters(openLink, state, publishLevel);
     this.#timing = timing;
     this.#onPublished = onPublished;
   }

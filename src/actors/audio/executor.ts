@@ -118,7 +118,7 @@ export class Executor {
     if (result.ok || missing) await this.#readAgain(plan.after, latest);
     const { setting } = plan;
     if (result.ok && setting.command === 'SET_SINK_VOLUME')
-      state.putAsked(setting.args.index, loudestOf(setting.args.volume));
+      state.putRequested(setting.args.index, loudestOf(setting.args.volume));
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);

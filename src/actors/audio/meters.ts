@@ -46,7 +46,7 @@ interface Meter {
 export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
-  readonly #tell: (level: string) => void;
+  readonly #publish: (level: string) => void;
   /** By sink index. */
   readonly #meters = new Map<number, Meter>();
   #isWatched = false;
@@ -63,11 +63,11 @@ export class Meters {
   #pace: keyof typeof PAUSES_MS = 'rest';
   #retry: NodeJS.Timeout | undefined;
 
-  /** `tell` sends the data of `audio.level`. */
-  constructor(open: OpenLink, state: SoundState, tell: (level: string) => void) {
+  /** `publish` sends the data of `audio.level`. */
+  constructor(open: OpenLink, state: SoundState, publish: (level: string) => void) {
     this.#open = open;
     this.#state = state;
-    this.#tell = tell;
+    this.#publish = publish;
   }
 
   /** To be called once everything has been read. While nobody watches there is no connection, stream or timer. */
@@ -99,7 +99,7 @@ export class Meters {
   stop(): void {
     if (!this.#isWatched) return;
     this.watch(false);
-    this.#tell(levelText(new Map()));
+    this.#publish(levelText(new Map()));
   }
 
   /** Opens meters that are wanted, closes the others, and sends the resulting level. */
@@ -110,7 +110,7 @@ export class Meters {
     if (wanted.length === 0) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
     else if (this.#isReady) this.#fit(this.#link, wanted);
-    this.#say();
+    this.#send();
   }
 
   #fit(link: Link, wanted: readonly SinkInfo[]): void {
@@ -139,7 +139,7 @@ export class Meters {
         this.#forgetLink();
         this.#retryLater();
         this.#loseLevels(sounding(this.#state));
-        this.#say();
+        this.#send();
       },
     });
     this.#link = link;
@@ -205,7 +205,7 @@ export class Meters {
     delete meter.stream;
     this.#levels.delete(meter.sink);
     this.#retryLater();
-    this.#say();
+    this.#send();
   }
 
   #retryLater(): void {
@@ -224,27 +224,27 @@ export class Meters {
     if (this.#pace === 'rest' && before !== undefined && isSame(before, newest)) return;
     this.#levels.set(meter.sink, meter.isHeld && before !== undefined ? heldPeaks(before, newest) : newest);
     meter.isHeld = true;
-    this.#say();
+    this.#send();
   }
 
   /** Sends after everything received has been read: at once after a rest, else when the pause ends. */
-  #say(): void {
+  #send(): void {
     if (this.#pause !== undefined) return;
     this.#soon ??= setImmediate(() => {
       this.#soon = undefined;
-      this.#sayNow();
+      this.#sendNow();
     });
   }
 
   /** Sends only a changed level. During the pause nothing is read, which saves three of four wake-ups. */
-  #sayNow(): void {
+  #sendNow(): void {
     for (const meter of this.#meters.values()) meter.isHeld = false;
     this.#levels = levelsNow(this.#state, this.#levels);
     const level = levelText(this.#levels);
     const pace = this.#pace;
     if (level !== this.#sent) {
       this.#sent = level;
-      this.#tell(level);
+      this.#publish(level);
       this.#pace = pace === 'rest' ? 'first' : 'busy';
       this.#wait(PAUSES_MS[pace]);
     } else if (pace === 'first') {
@@ -258,7 +258,7 @@ export class Meters {
     this.#pause = setTimeout(() => {
       this.#pause = undefined;
       this.#link?.resume();
-      this.#say();
+      this.#send();
     }, ms);
   }
 }

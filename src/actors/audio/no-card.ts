@@ -44,7 +44,7 @@ export class NoCardWatch {
   readonly #afterMs: number;
   readonly #why: () => Promise<string>;
   #timer: NodeJS.Timeout | undefined;
-  #isTold = false;
+  #isReported = false;
   #isWithout = false;
 
   /** A sound server that has just begun finds its cards after its placeholder; hence `afterMs`. */
@@ -59,9 +59,9 @@ export class NoCardWatch {
     if (isWithout === this.#isWithout) return;
     this.#isWithout = isWithout;
     clearTimeout(this.#timer);
-    if (isWithout) this.#timer = setTimeout(() => void this.#tell(), this.#afterMs);
-    else if (this.#isTold) {
-      this.#isTold = false;
+    if (isWithout) this.#timer = setTimeout(() => void this.#report(), this.#afterMs);
+    else if (this.#isReported) {
+      this.#isReported = false;
       this.#publish.status('up');
       this.#publish.log('info', 'the sound server sees a sound card');
     }
@@ -73,11 +73,11 @@ export class NoCardWatch {
     this.#isWithout = false;
   }
 
-  async #tell(): Promise<void> {
+  async #report(): Promise<void> {
     const why = await this.#why();
     // A card may have come meanwhile, or the connection has ended.
-    if (!this.#isWithout || this.#isTold) return;
-    this.#isTold = true;
+    if (!this.#isWithout || this.#isReported) return;
+    this.#isReported = true;
     this.#publish.status('up', `${NO_CARD}: ${why}`);
     this.#publish.log('warn', 'the sound server sees no sound card', { why });
   }

@@ -77,11 +77,11 @@ export class SoundPublisher {
       const name = state.nameOfInput(id) ?? '';
       this.#putNamed('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#shown));
     }
-    this.#tellFull('outputs', state.sinks.size);
-    this.#tellFull('streams', state.inputs.size);
+    this.#logFull('outputs', state.sinks.size);
+    this.#logFull('streams', state.inputs.size);
   }
 
-  #tellFull(what: 'outputs' | 'streams', known: number): void {
+  #logFull(what: 'outputs' | 'streams', known: number): void {
     if (known <= RECORDS_MAX / 2) this.#full.delete(what);
     if (known < RECORDS_MAX || this.#full.has(what)) return;
     this.#full.add(what);

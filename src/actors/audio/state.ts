@@ -27,8 +27,8 @@ function noChange() {
   return { server: false, sinks: none(), inputs: none(), cards: none() };
 }
 
-/** A sink's raw volume that was asked for, and what the server made of it. */
-interface Asked {
+/** The raw volume that a command set, and what the server reported then. */
+interface RequestedVolume {
   readonly raw: number;
   readonly reported: number;
 }
@@ -57,7 +57,7 @@ export class SoundState {
   readonly #inputMap = new Map<number, HeldRecord<SinkInputInfo>>();
   readonly #cardMap = new Map<number, CardInfo>();
   /** By sink, where the server made another volume of it: the steps of its mixer are coarser. */
-  readonly #asked = new Map<number, Asked>();
+  readonly #requested = new Map<number, RequestedVolume>();
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
@@ -101,7 +101,7 @@ export class SoundState {
     this.#sinkMap.clear();
     this.#inputMap.clear();
     this.#cardMap.clear();
-    this.#asked.clear();
+    this.#requested.clear();
     this.#awake.clear();
     this.#names = new ClientNames();
   }
@@ -146,7 +146,7 @@ export class SoundState {
       if (this.#cardMap.delete(index)) this.#cardChanged(index);
     } else if (this.#sinkMap.delete(index)) {
       this.#awake.delete(index);
-      this.#asked.delete(index);
+      this.#requested.delete(index);
       this.#changed.sinks.add(index);
       this.#changed.server = true;
       this.#inputsChangeOf(index);
@@ -193,9 +193,9 @@ export class SoundState {
   }
 
   /** To be called when the sink has been read after its volume was set. */
-  putAsked(sink: number, raw: number): void {
+  putRequested(sink: number, raw: number): void {
     const held = this.#sinkMap.get(sink);
-    if (held !== undefined) this.#asked.set(sink, { raw, reported: loudestOf(held.info.volume) });
+    if (held !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(held.info.volume) });
   }
 
   /**
@@ -203,7 +203,7 @@ export class SoundState {
    * one was to end, as long as nobody has changed the volume since, or small steps would never leave the first.
    */
   stepsFrom({ index, volume }: SinkInfo): readonly number[] {
-    const asked = this.#asked.get(index);
+    const asked = this.#requested.get(index);
     return asked !== undefined && asked.reported === loudestOf(volume) ? [asked.raw] : volume;
   }
 

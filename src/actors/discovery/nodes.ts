@@ -22,17 +22,17 @@ export class Nodes {
 
   found(sightings: readonly Sighting[]): void {
     this.#sightings = sightings;
-    this.#tell();
+    this.#publishAll();
   }
 
   /** Call before the status is published. Leaving `up` removes what was published. */
   status(state: 'connecting' | 'up'): void {
     this.#isUp = state === 'up';
     if (!this.#isUp) this.#published = new Map();
-    this.#tell();
+    this.#publishAll();
   }
 
-  #tell(): void {
+  #publishAll(): void {
     if (!this.#isUp) return;
     const names = [...new Set(this.#sightings.map(({ name }) => name))].slice(0, NODES_MAX);
     const now = new Map(names.map((name) => [name, this.#textOf(name)]));

@@ -20,7 +20,7 @@ export function isNotOffered(
 const PERCENT = '(value_json.volume * 100) | round';
 
 /** The configured label, else the sound server's description. `nick` is the label if the properties hold no nick of the device. */
-function outputName({ name, description, nick, props }: OutputRecord): string {
+function entityName({ name, description, nick, props }: OutputRecord): string {
   const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
   return shownName((isLabel && nick) || description || name);
 }
@@ -33,7 +33,7 @@ export function outputEntities({ topic, control }: Things, output: OutputRecord)
   const volume = { ...state, value_template: ofJson(PERCENT) };
   const mute = { ...state, value_template: ofJson("'ON' if value_json.muted else 'OFF'") };
   const icon = { icon: 'mdi:volume-mute' };
-  const names = { volume: `${outputName(output)} volume`, mute: `${outputName(output)} mute` };
+  const names = { volume: `${entityName(output)} volume`, mute: `${entityName(output)} mute` };
   if (!control) {
     return [
       { key: `${stem}_volume`, platform: 'sensor', name: names.volume, rest: { ...volume, ...percent } },
@@ -69,11 +69,11 @@ export function outputEntities({ topic, control }: Things, output: OutputRecord)
 
 /** Each output's option in the select, by name: as its volume is called, with its name added if several are called the same. */
 function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, string> {
-  const shown = outputs.map(outputName);
+  const shown = outputs.map(entityName);
   const isAlone = (label: string): boolean => shown.filter((each) => each === label).length === 1;
   return new Map(
     outputs.map((output) => {
-      const label = outputName(output);
+      const label = entityName(output);
       return [output.name, isAlone(label) ? label : `${label} (${slugOf(output.name, SIMPLE)})`];
     }),
   );

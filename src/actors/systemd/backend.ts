@@ -88,7 +88,7 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   }
 
   /** Publishes a unit's present record at once, even if changes are being gathered or held back. */
-  tellNow(watched: WatchedUnit): void {
+  publishNow(watched: WatchedUnit): void {
     const unit = this.follower.table.unit(watched.name);
     this.#services.changedNow(watched, unit && this.#record(watched, unit));
   }
@@ -209,7 +209,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const refused = refusal(scope, unit);
     if (scope === undefined || refused !== undefined) return refused ?? noSuchUnit(unit.scope, unit.name);
     const answer = await new UnitCommand(scope.follower, this.#clock, command.do, unit.name).run();
-    scope.tellNow(unit);
+    scope.publishNow(unit);
     return answer;
   }
 

@@ -160,7 +160,7 @@ export class ServicePublisher {
     if (this.#windows.has(key)) return;
     const windowMs = entry.throttle.windowMs(this.#clock.monotonic());
     this.#windows.set(key, windowMs, () => {
-      if (this.#tell(key, entry)) entry.throttle.sent(windowMs, this.#clock.monotonic());
+      if (this.#publishEntry(key, entry)) entry.throttle.sent(windowMs, this.#clock.monotonic());
     });
   }
 
@@ -170,7 +170,7 @@ export class ServicePublisher {
     if (entry === undefined) return;
     entry.record = record;
     this.#windows.cancel(key);
-    this.#tell(key, entry);
+    this.#publishEntry(key, entry);
   }
 
   /** Logs why the unit's file state is unknown; `trouble` is undefined if it is known. */
@@ -200,7 +200,7 @@ export class ServicePublisher {
     if (!this.#up) {
       // The collection is empty while the backend is not up, so everything is published again.
       this.#windows.cancelAll();
-      for (const [key, entry] of this.#entries) this.#tell(key, entry, 'again');
+      for (const [key, entry] of this.#entries) this.#publishEntry(key, entry, 'again');
     } else if (detail === this.#toldDetail) return;
     this.#up = true;
     this.#toldDetail = detail;
@@ -215,7 +215,7 @@ export class ServicePublisher {
   }
 
   /** True if something was published. */
-  #tell(key: string, entry: PublishedService, again?: 'again'): boolean {
+  #publishEntry(key: string, entry: PublishedService, again?: 'again'): boolean {
     const text = entry.record && JSON.stringify(entry.record);
     if (text === entry.published && (text === undefined || again === undefined)) return false;
     entry.published = text;

@@ -73,7 +73,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   /** Reads units again; resolves to the error if they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#tellRead(names, this.#read(names, this.#hasSignals));
+    return this.#reportRead(names, this.#read(names, this.#hasSignals));
   }
 
   /** Waits for a change after which `holds` is true for the unit. */
@@ -135,7 +135,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const units = this.table.changed(path, properties);
     // A change sends first the Service's properties, then the Unit's: only then are the facts complete.
     if (iface !== UNIT_INTERFACE) return;
-    this.#tell(units);
+    this.#report(units);
     // A unit that did not exist now runs: it is loaded, so that reading it causes no signals.
     for (const { name, facts } of units) {
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
@@ -153,21 +153,21 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   #refreshFiles(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#tellRead(names, this.#reader.files(names));
+    return this.#reportRead(names, this.#reader.files(names));
   }
 
-  async #tellRead(
+  async #reportRead(
     names: readonly string[],
     reading: Promise<BusError | undefined>,
   ): Promise<BusError | undefined> {
     const epoch = this.#epoch;
     const failed = await reading;
     // After a new beginning all units are published anyway.
-    if (epoch === this.#epoch) this.#tell(this.table.units().filter(({ name }) => names.includes(name)));
+    if (epoch === this.#epoch) this.#report(this.table.units().filter(({ name }) => names.includes(name)));
     return failed;
   }
 
-  #tell(units: readonly FollowedUnit[]): void {
+  #report(units: readonly FollowedUnit[]): void {
     this.#wake(units);
     const held = this.#reload.muted && this.#plan.interest !== 'verdicts';
     if (!held && units.length > 0) this.#owner.changed(units);
@@ -239,7 +239,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       this.#away(sentence(failed));
       this.#beginAgain();
     } else if (this.#reload.hasRead()) {
-      this.#tell(this.table.units());
+      this.#report(this.table.units());
       this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
     }
   }

@@ -54,9 +54,9 @@ export class ReloadDebounce {
     if (this.#timers.has('quiet')) return false;
     const now = this.#clock.monotonic();
     if (this.#since === undefined) return true;
-    const tell = !this.#reloading || now - this.#since > STORM_MAX_MS;
-    if (tell) this.#since = this.#reloading ? now : undefined;
-    return tell;
+    const isNews = !this.#reloading || now - this.#since > STORM_MAX_MS;
+    if (isNews) this.#since = this.#reloading ? now : undefined;
+    return isNews;
   }
 
   /** There is another manager, which will not signal the end of the old one's reload. */

@@ -62,12 +62,12 @@ export class ProgressReader {
     socket.on('data', (chunk: Buffer) => {
       this.#silent.delete(socket);
       const lines = splitter.take(chunk);
-      for (const line of lines) this.#tell(line, source);
+      for (const line of lines) this.#deliver(line, source);
       this.#pause(socket, lines.length);
     });
     socket.on('end', () => {
       // A complete last line counts even without its LF.
-      this.#tell(splitter.rest(), source);
+      this.#deliver(splitter.rest(), source);
       // The client may wait for this: it shows that everything was read.
       socket.end();
     });
@@ -103,7 +103,7 @@ export class ProgressReader {
     });
   }
 
-  #tell(bytes: Uint8Array, source: LineSource): void {
+  #deliver(bytes: Uint8Array, source: LineSource): void {
     const line = parseLine(bytes);
     if (line !== undefined) this.#owner.line(line, source);
   }

@@ -57,7 +57,7 @@ export class ResultFile {
   async #readAll(): Promise<void> {
     while (this.#again && !this.#stopped) {
       this.#again = false;
-      const inTime = this.#clock.after(READ_MAX_MS, () => this.#tell(LATE));
+      const inTime = this.#clock.after(READ_MAX_MS, () => this.#deliver(LATE));
       await this.#readOne();
       inTime();
     }
@@ -71,10 +71,10 @@ export class ResultFile {
     // Watched before reading: a change during the reading is reported.
     this.#watch.arm();
     const file = await readSmallFile(this.#path, RESULT_MAX_BYTES);
-    this.#tell(file.ok ? parseResult(file.bytes) : file);
+    this.#deliver(file.ok ? parseResult(file.bytes) : file);
   }
 
-  #tell(result: ResultReading): void {
+  #deliver(result: ResultReading): void {
     const text = JSON.stringify(result);
     if (this.#stopped || text === this.#reported) return;
     this.#reported = text;

@@ -12,12 +12,12 @@ import {
   backendWords,
   bitsOfCollection,
   encode,
+  eventDataOf,
   framed,
   grouped,
   kindOf,
   type StreamItem,
   sequenceIn,
-  wordsOf,
 } from './frames.js';
 import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 
@@ -164,7 +164,7 @@ export class Cursor {
   #item(entry: JournalEntry, isNew: boolean, upTo: number | undefined): StreamItem | undefined {
     const kind = kindOf(entry, isNew);
     if (kind === undefined || !accepts(this.#filter, kind.bits)) return undefined;
-    return { kind, json: wordsOf(entry, this.#context.date()), upTo };
+    return { kind, json: eventDataOf(entry, this.#context.date()), upTo };
   }
 }
 

@@ -74,7 +74,7 @@ export function bitsOfCollection(collection: Collection): Filter {
 }
 
 /** The event data for an entry. `date` is the current time in milliseconds since the epoch. */
-export function wordsOf({ kind, collection, key, json }: JournalEntry, date: number): string {
+export function eventDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {
   const { shape = 'each' } = SPECS[collection];
   if (kind === 'removal' && shape === 'player') return JSON.stringify({ bus_name: key });
   if (kind === 'removal' && shape === 'node') return JSON.stringify({ name: key });

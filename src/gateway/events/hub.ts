@@ -5,7 +5,17 @@ import type { Clock } from '../../clock.js';
 import { LEVEL_BACKEND, LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import { encode, frame, framed, grouped, hello, kindOf, love, type StreamItem, wordsOf } from './frames.js';
+import {
+  encode,
+  eventDataOf,
+  frame,
+  framed,
+  grouped,
+  hello,
+  kindOf,
+  love,
+  type StreamItem,
+} from './frames.js';
 import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
 import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
 
@@ -119,7 +129,7 @@ export class EventHub {
     for (const entry of entries) {
       const kind = kindOf(entry, entry.since === entry.sequence);
       if (kind !== undefined)
-        yield { kind, json: wordsOf(entry, this.#context.date()), upTo: entry.sequence };
+        yield { kind, json: eventDataOf(entry, this.#context.date()), upTo: entry.sequence };
     }
   }
 

@@ -33,20 +33,20 @@ export interface MqttName {
   readonly sets?: string;
 }
 
-interface Row<P extends string> {
+interface OperationRow<P extends string> {
   /** Parameters are in braces. Every path is served with and without a trailing slash. */
   readonly path: P;
   readonly summary: string;
   readonly lacks: Lacks;
 }
 
-interface Published {
+interface PublishedSource {
   readonly kind: 'document';
   readonly backend: ChildName;
   readonly resource: Resource;
 }
 
-interface Asked<K> {
+interface CommandSource<K> {
   readonly kind: K;
   readonly backend: Backend;
   readonly command: Command;
@@ -62,20 +62,20 @@ interface Log {
 type Json =
   | { readonly kind: 'server' | 'health' | 'openapi' }
   | { readonly kind: 'tracklist'; readonly backend: Backend }
-  | Published
-  | Asked<'text'>
+  | PublishedSource
+  | CommandSource<'text'>
   | Log;
-type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | Asked<'cookie'>;
+type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | CommandSource<'cookie'>;
 
 /** `schema` is the answer's; undefined for bytes. */
-interface Reading<P extends string, S extends ComponentName | undefined> extends Row<P> {
+interface ReadRow<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
   readonly method: 'GET';
   readonly schema: S;
 }
 
-type Read<P extends string, S extends ComponentName | undefined, F extends Json | Bytes> = Reading<P, S> & F;
+type Read<P extends string, S extends ComponentName | undefined, F extends Json | Bytes> = ReadRow<P, S> & F;
 
-interface Change<P extends string, K extends BodyName | undefined> extends Row<P> {
+interface ChangeRow<P extends string, K extends BodyName | undefined> extends OperationRow<P> {
   readonly method: 'POST';
   readonly kind: 'command';
   readonly backend: Backend;
@@ -89,7 +89,7 @@ interface Change<P extends string, K extends BodyName | undefined> extends Row<P
   readonly mqtt: readonly MqttName[];
 }
 
-export type ChangeOperation = Change<string, BodyName | undefined>;
+export type ChangeOperation = ChangeRow<string, BodyName | undefined>;
 
 export type Operation = Read<string, ComponentName, Json> | Read<string, undefined, Bytes> | ChangeOperation;
 
@@ -122,11 +122,11 @@ function read<P extends string, S extends ComponentName | undefined, F extends J
   more?: Lacks,
 ): Read<P, S, F> {
   const lacks = 'backend' in source ? needing(source.backend, more) : () => undefined;
-  const reading: Reading<P, S> = { method: 'GET', path, summary, schema, lacks };
+  const reading: ReadRow<P, S> = { method: 'GET', path, summary, schema, lacks };
   return Object.assign(reading, source);
 }
 
-function published(resource: Resource): Published {
+function published(resource: Resource): PublishedSource {
   return { kind: 'document', backend: RESOURCES[resource].backend, resource };
 }
 
@@ -135,7 +135,7 @@ function change<A extends string, V extends string, B extends Backend, K extends
   body: K,
   isRequired: boolean,
   command: ChangeOperation['command'],
-): Change<`${A}/${V}`, K> {
+): ChangeRow<`${A}/${V}`, K> {
   const row = { method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend } as const;
   return { ...row, body, isRequired, command, lacks: needing(backend, lacks), topic: at.slice(1), mqtt };
 }
@@ -143,7 +143,7 @@ function change<A extends string, V extends string, B extends Backend, K extends
 /** An operation without a body. */
 function post<A extends string, V extends string, B extends Backend>(
   row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
-): Change<`${A}/${V}`, undefined> {
+): ChangeRow<`${A}/${V}`, undefined> {
   return change(row, undefined, false, (params) => (areOf(row, params) ? row.command(params) : undefined));
 }
 
@@ -154,7 +154,7 @@ function postWith<A extends string, V extends string, B extends Backend, K exten
     readonly absent?: BodyOf<K>;
     readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: BodyOf<K>) => Command<B>;
   },
-): Change<`${A}/${V}`, K> {
+): ChangeRow<`${A}/${V}`, K> {
   const { body, absent } = row;
   return change(row, body, absent === undefined, (params, given) => {
     if (!areOf(row, params)) return undefined;
@@ -217,7 +217,7 @@ const TRACKLIST = `${PLAYER}/tracklist` as const;
 const PLAYER_NAMES = 'org.mpris.MediaPlayer2.';
 
 /** The whole bus name; the common prefix of all players may be left out. */
-export function busName(player: string): string {
+export function fullBusName(player: string): string {
   return player.startsWith(PLAYER_NAMES) ? player : PLAYER_NAMES + player;
 }
 
@@ -227,7 +227,7 @@ const PLAYBACK = 'playback';
 function playback<V extends PlayerVerb>(verb: V, summary: string, sets?: string) {
   return post({
     ...{ at: PLAYER, verb, summary, backend: 'players' },
-    command: ({ player }) => ({ do: verb, player: busName(player) }),
+    command: ({ player }) => ({ do: verb, player: fullBusName(player) }),
     mqtt: word(verb, sets),
   });
 }
@@ -241,7 +241,7 @@ function ofPlayer<V extends string, K extends BodyName>(
 ) {
   return postWith({
     ...{ at: PLAYER, verb, summary, backend: 'players', body, mqtt: [mqtt] },
-    command: ({ player }, value) => command({ player: busName(player) }, value),
+    command: ({ player }, value) => command({ player: fullBusName(player) }, value),
   });
 }
 
@@ -385,16 +385,16 @@ const TABLE = {
   }),
   gotoTrack: post({
     ...{ at: TRACKLIST, verb: 'goto/{trackid}', summary: 'Goes to a track', backend: 'players' },
-    command: ({ player, trackid: track }) => ({ do: 'goto', player: busName(player), track }),
+    command: ({ player, trackid: track }) => ({ do: 'goto', player: fullBusName(player), track }),
   }),
   removeTrack: post({
     ...{ at: TRACKLIST, verb: 'remove/{trackid}', summary: 'Removes a track', backend: 'players' },
-    command: ({ player, trackid: track }) => ({ do: 'remove', player: busName(player), track }),
+    command: ({ player, trackid: track }) => ({ do: 'remove', player: fullBusName(player), track }),
   }),
   addTrack: postWith({
     ...{ at: TRACKLIST, verb: 'add', summary: 'Adds a track', backend: 'players', body: 'addTrack' },
     command: ({ player }, { uri, after_track: after, set_as_current: isCurrent = false }) => ({
-      ...{ do: 'add', player: busName(player), uri, isCurrent, ...(after !== undefined && { after }) },
+      ...{ do: 'add', player: fullBusName(player), uri, isCurrent, ...(after !== undefined && { after }) },
     }),
   }),
 

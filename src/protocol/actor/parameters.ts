@@ -34,8 +34,8 @@ export function parametersOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }
 
-/** The allowed words of a parameter; undefined if it may be any text. */
-export function wordsOf(parameter: string): readonly string[] | undefined {
+/** The allowed values of a parameter; undefined if it may be any text. */
+export function allowedValues(parameter: string): readonly string[] | undefined {
   const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
   const kind = kinds[parameter];
   return typeof kind === 'string' ? undefined : kind;
@@ -49,6 +49,6 @@ export function areOf<A extends string, V extends string>(
   const given = new Map<string, unknown>(Object.entries(params));
   return parametersOf(at + verb).every((name) => {
     const value = given.get(name);
-    return typeof value === 'string' && (wordsOf(name)?.includes(value) ?? true);
+    return typeof value === 'string' && (allowedValues(name)?.includes(value) ?? true);
   });
 }

@@ -74,7 +74,7 @@ test('a unit that is internal by another name is not told, and dropped where tha
   await scope.follower.refresh(['x.service']);
   const [watched] = watchedUnits({ system: [{ name: 'x.service' }], user: [], internal: [] });
   assert.ok(watched);
-  scope.tellNow(watched);
+  scope.publishNow(watched);
   assert.deepEqual([scope.isHidden('x.service'), records.size], [true, 0]);
 });
 
