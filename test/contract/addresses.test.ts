@@ -75,7 +75,7 @@ inOwnNetwork(import.meta.url, () => {
     await scene.doors(LO, ['wlan7']);
     assert.equal(stream.ended, false);
     const { log } = scene.daemon;
-    assert.equal(log.split('not there yet').length - 1, 2, log);
+    assert.equal(log.split('does not exist yet').length - 1, 2, log);
   });
 
   test('an address that comes while somebody else has its port is named, and served when the port is free', async (t) => {

@@ -182,7 +182,7 @@ test('with nothing of bind there it waits, says for what, and ends as always', a
   child.stdout.on('data', (text) => {
     log += text;
   });
-  await until('it says so', () => log.includes('not there yet') || child.exitCode !== null);
+  await until('it says so', () => log.includes('does not exist yet') || child.exitCode !== null);
   assert.match(log, /"bind":"nowhere7 192\.0\.2\.1"/);
   // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from the beginning, and ends.
   await until('it hears signals', () => hears(child.pid ?? 0, constants.signals.SIGHUP));

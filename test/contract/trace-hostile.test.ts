@@ -252,7 +252,7 @@ test('of very many clients the last are refused', BOUNDED, async (t) => {
   for (let number = 1; number <= 64; number += 1) await joined(t, tracer, between);
   const refused = connect(tracer.path).on('error', () => refused.destroy());
   await new Promise((resolve) => refused.resume().once('close', resolve));
-  await hasSaid(tracer, '#65 refused: 64 are connected');
+  await hasSaid(tracer, '#65 refused: 64 clients are connected already');
 });
 
 const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[] = [
