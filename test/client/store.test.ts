@@ -84,6 +84,21 @@ describe('rows', () => {
     assert.equal(store.state.players.size, 0);
   });
 
+  test('a tracklist is dropped when its player supports none any more, and when the player goes', () => {
+    const { bus_name } = player(1);
+    const updated = (tracklist_supported: boolean) =>
+      ({ type: 'player.updated', data: { data: { bus_name, tracklist_supported } } }) as NodeEvent;
+    const list = { type: 'player.tracklist.updated', data: { bus_name, tracks: [] } } as unknown as NodeEvent;
+    const store = new Store(0);
+    const counts = [];
+    const gone = { type: 'player.removed', data: { bus_name } } as NodeEvent;
+    for (const event of [updated(true), list, updated(true), updated(false), updated(true), list, gone]) {
+      store.apply(event);
+      counts.push(store.state.tracklists.size);
+    }
+    assert.deepEqual(counts, [0, 1, 1, 0, 0, 1, 0]);
+  });
+
   test('an upgrade is status, run and progress, whichever comes first', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };

@@ -188,6 +188,28 @@ describe('a card', DEADLINE, () => {
     assert.equal(seen.cards()[0]?.active_profile, 'surround');
   });
 
+  test('is not switched before its new output exists, though the profile is active and no stream waits', async (t) => {
+    const world = new World();
+    world.streamOn = 1;
+    const { backend, seen } = await connected(t, world.handler, {
+      ...{ switchMs: 3_600_000, commandMs: 3_600_000 },
+    });
+    let readings = 0;
+    world.onProfile = () => {
+      world.sinks.delete(0);
+      Object.assign(world, { profile: 'surround', default: 'kitchen' });
+      world.onListed = () => {
+        readings += 1;
+        if (readings !== 3) return [];
+        world.sinks.set(7, ['surround', { card: CARD }]);
+        return [event(EVENT.sinkNew, 7)];
+      };
+      return [event(EVENT.sinkRemove, 0), event(EVENT.cardChange, CARD), serverChanged];
+    };
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.notEqual(seen.output('surround'), undefined);
+  });
+
   for (const [kind, prepare] of Object.entries(switches)) {
     test(`is switched in one change for clients (${kind})`, async (t) => {
       const { backend, seen, world } = await node(t);

@@ -244,6 +244,28 @@ test('one whose tracklist hangs is shown before, and strange signals and answers
   await recorder.until('its list', 'slow', ({ tracklist_supported: isNow }) => isNow);
 });
 
+test('the first 500 tracks of a longer tracklist are known, and a track is added behind the last of all', async (t) => {
+  const { backend, bus, recorder } = await followed(t);
+  const player = await ScriptedPlayer.connect(bus.address);
+  t.after(() => player.leave());
+  Object.assign(player.properties[ROOT_INTERFACE] ?? {}, {
+    SupportedUriSchemes: new Variant('as', ['http']),
+  });
+  const tracks = Array.from({ length: 501 }, (_, n) => `/t/${n + 1}`);
+  player.properties[TRACKLIST_INTERFACE] = {
+    Tracks: new Variant('ao', tracks),
+    CanEditTracks: new Variant('b', true),
+  };
+  await player.own('long');
+  await recorder.until('the tracklist is read', 'long', ({ tracklist_supported: isNow }) => isNow);
+  const on = { player: named('long') };
+  assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/500' })), 'none');
+  assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/501' })), 'no-such-track');
+  const uri = 'http://radio/';
+  assert.equal(faultOf(await backend.handle({ do: 'add', ...on, uri, isCurrent: false })), 'none');
+  assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
+});
+
 test('32 are shown, the place of one that goes is taken by one that was left out, and that is logged once', async (t) => {
   const { bus, recorder } = await followed(t);
   const names = Array.from({ length: 35 }, (_, n) => `p${n}`);
