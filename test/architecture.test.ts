@@ -52,7 +52,7 @@ describe('the sources', () => {
     assert.deepEqual(broken, []);
   });
 
-  test('are what the tables speak of', () => {
+  test('are those of the table of layers', () => {
     const prefixes = [...BOUNDARIES.map(({ of }) => of.split('*')[0] ?? ''), ...Object.keys(LONG)];
     const speaking = [...prefixes, ...Object.values(PACKAGES).flatMap((holders) => holders.in)];
     const vain = speaking.filter((prefix) => !FILES.some(({ path }) => path.startsWith(prefix)));
@@ -168,7 +168,7 @@ describe('the rules', () => {
     assert.deepEqual(RULES['no circles']([a, b]), []);
   });
 
-  test('follow the main thread through others, and not through types', () => {
+  test('follow the main thread through imports, except those of types', () => {
     const codec = headed('src/protocol/pulse/a.ts', '');
     const through = (by: string): readonly SourceFile[] => [
       headed('src/main.ts', "import { b } from './gateway/b.js';"),
@@ -190,7 +190,7 @@ describe('the rules', () => {
     assert.deepEqual(rule(program("await import('./cli/trace/trace.js');")), []);
   });
 
-  test('want schemas to be loaded late', () => {
+  test('refuse schemas that load early', () => {
     const with_ = (by: string): readonly SourceFile[] => [
       headed('src/main.ts', by),
       headed('src/protocol/actor/schemas.ts', ''),
@@ -200,7 +200,7 @@ describe('the rules', () => {
     assert.deepEqual(rule(with_("await import('./protocol/actor/schemas.js');")), []);
   });
 
-  test('are all shown a breach', () => {
+  test('all refuse an example', () => {
     const shown = new Set<string>(BREACHES.map(([rule]) => rule));
     const elsewhere = [
       'header',

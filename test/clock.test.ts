@@ -36,7 +36,7 @@ test('no attempt ever waits longer than 30 s, and chance spreads each but the fi
   }
 });
 
-test('a rate limit admits as many as it says in each second, for ever, and not one more', () => {
+test('a rate limit admits its number in each second, for ever, and not one more', () => {
   const limit = new RateLimit(10);
   for (let now = 0; now < 60_000; now += 100) assert.equal(limit.admits(now), true);
   assert.equal(limit.admits(60_000, 10), true);

@@ -75,7 +75,7 @@ const codesIn = (cell = ''): readonly string[] =>
   [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
 const codeIn = (cell = ''): string => codesIn(cell)[0] ?? '';
 
-test('the routes', () => {
+test('the routes in docs are those of the table', () => {
   const rows = [5, 4, 3, 2].flatMap((columns) => rowsIn(below('docs/http-api.md', 'Routes', true), columns));
   const listed = rows.map(([route]) => codeIn(route));
   assert.deepEqual(listed.toSorted(), routesOfTheSource().toSorted());
@@ -90,12 +90,12 @@ test('no document names a route that does not exist', () => {
   );
 });
 
-test('the events', () => {
+test('the events in docs are those of the source', () => {
   const listed = rowsIn(below('docs/events.md', 'Events', false), 4).map(([event]) => codeIn(event));
   assert.deepEqual(listed.toSorted(), Object.keys(EVENTS).toSorted());
 });
 
-test('the keys of the configuration, and their defaults', () => {
+test('the keys of the configuration and their defaults in docs are those of the source', () => {
   const rows = rowsIn(below('docs/configuration.md', 'Keys', true), 4);
   const listed = rows.map(([key, , byDefault = '']) => `${codeIn(key)}: ${codeIn(byDefault) || byDefault}`);
   assert.deepEqual(listed.toSorted(), defaultsIn(KEYS).toSorted());
@@ -116,7 +116,7 @@ function defaultsIn(table: KeyTable, path = ''): readonly string[] {
   });
 }
 
-test('the problems, and their statuses', () => {
+test('the problems and their statuses in docs are those of the source', () => {
   const rows = rowsIn(below('docs/http-api.md', 'Errors', false), 3);
   const listed = rows.map(([code, status]) => `${codeIn(code)}: ${status}`);
   const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${code}: ${status}`);
@@ -167,7 +167,7 @@ function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): r
 }
 
 for (const [title, component] of Object.entries(RECORDS)) {
-  test(`the fields of ${component}, and which may be absent`, () => {
+  test(`the fields of ${component} in docs are those of its schema, with those that may be absent`, () => {
     const rows = rowsIn(below('docs/http-api.md', title, false), 4);
     const listed = rows.map(([field, , absent]) => `${codeIn(field)}${absent === '' ? '' : '?'}`);
     assert.deepEqual(listed.toSorted(), fieldsOf(COMPONENTS[component] as PlainSchema).toSorted());
@@ -193,7 +193,7 @@ test('every record that a GET answers has a table', () => {
   assert.deepEqual(missing, []);
 });
 
-test('the fields of request bodies', () => {
+test('the fields of request bodies in docs are those of their schemas', () => {
   const listed = rowsIn(below('docs/http-api.md', 'Bodies', false), 3).map(([field]) => codeIn(field));
   const bodies = Object.values<unknown>(BODIES) as readonly PlainSchema[];
   const variants = bodies.flatMap((body) => body.anyOf ?? [body]);
@@ -201,7 +201,7 @@ test('the fields of request bodies', () => {
   assert.deepEqual(listed.toSorted(), [...known].toSorted());
 });
 
-test('the functions of the client, and where each leads', async () => {
+test('the functions of the client in docs are those of the source, with their routes', async () => {
   const rows = rowsIn(below('docs/client.md', 'Functions', false), 2);
   const listed = new Map(rows.map(([name, route]) => [codeIn(name).replace(/\(.*/, ''), codeIn(route)]));
   const asked: string[] = [];
@@ -229,7 +229,7 @@ function anchorOf(title: string): string {
 }
 
 for (const document of [...DOCS, ...MANUALS, 'bench/FIGURES.md']) {
-  test(`the links of ${document}`, () => {
+  test(`the links of ${document} lead somewhere`, () => {
     const broken = linesOf(document).flatMap((line, index) =>
       [...line.matchAll(/\]\(([^)\s]+)\)/g)]
         .map(([, target = '']) => target)
@@ -247,7 +247,7 @@ function leadsSomewhere(document: string, target: string): boolean {
   return anchor === undefined || headingsOf(file).some(({ title }) => anchorOf(title) === anchor);
 }
 
-test('a heading stands once in its document, so that it can be cited', () => {
+test('a heading is unique in its document, so that it can be cited', () => {
   const twice = DOCS.flatMap((document) => {
     const titles = headingsOf(document).map(({ title }) => title);
     return titles.filter((title, at) => titles.indexOf(title) < at).map((title) => `${document}: ${title}`);
@@ -268,7 +268,7 @@ function citingTexts(): readonly (readonly [file: string, text: string])[] {
   });
 }
 
-test('what comments cite of docs/ exists', () => {
+test('every heading of docs that comments cite exists', () => {
   const cited = citingTexts().flatMap(([file, text]) =>
     [...text.matchAll(/\b(docs\/[\w/-]+\.md)(?:, "([^"]+)")?/g)].map(
       ([, document = '', title]) => [file, document, title] as const,

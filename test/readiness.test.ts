@@ -46,8 +46,8 @@ function begin(t: TestContext, upgrades: boolean) {
   return { directory, heard, failures, listener, isReady, clock };
 }
 
-describe('the start is done', () => {
-  test('at once, where nobody will tell progress', (t) => {
+describe('the start is reported to systemd', () => {
+  test('at once, where no progress socket is wanted', (t) => {
     assert.ok(begin(t, false).isReady());
   });
 
@@ -58,7 +58,7 @@ describe('the start is done', () => {
     { ...CONNECTING, state: 'failed' },
   ];
   for (const word of words) {
-    test(`with the upgrade backend's first word: ${word.state} ${word.detail ?? ''}`, (t) => {
+    test(`with the upgrade backend's first state: ${word.state} ${word.detail ?? ''}`, (t) => {
       const { listener, isReady, heard, clock } = begin(t, true);
       listener.health('upgrade', CONNECTING);
       listener.health('audio', { ...CONNECTING, state: 'up' });
@@ -73,13 +73,13 @@ describe('the start is done', () => {
     });
   }
 
-  test('in the end also if the upgrade backend says nothing', (t) => {
+  test('in the end also if the upgrade backend has no state', (t) => {
     const { isReady, clock } = begin(t, true);
     clock.advance(20_000);
     assert.ok(isReady());
   });
 
-  test('and that it cannot be said is told, and no more', (t) => {
+  test('and a report that fails is logged, and not repeated', (t) => {
     const { directory, listener, failures } = begin(t, true);
     rmSync(directory, { recursive: true });
     listener.health('upgrade', { ...CONNECTING, state: 'up' });
@@ -106,14 +106,14 @@ describe('wait-listening', { timeout: 60_000 }, () => {
   };
   const SAY = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 
-  test('waits for the word of that very process', async (t) => {
+  test('waits for the port file of that very process', async (t) => {
     const directory = folder(t);
     writeFileSync(join(directory, 'ready.1'), '');
     assert.deepEqual(await waiting(directory, process.pid, SAY), [0, 'waits\n']);
     assert.deepEqual(await waiting(directory, process.pid, SAY), [0, '']);
   });
 
-  test('does not wait for one that has ended', async (t) => {
+  test('does not wait for a process that has ended', async (t) => {
     const ended = spawn('true');
     await once(ended, 'close');
     assert.deepEqual(await waiting(folder(t), ended.pid ?? 0, SAY), [0, '']);

@@ -50,7 +50,7 @@ function dialled(t: TestContext, path: string): Dialled {
   return { link, ...promises, told };
 }
 
-test('what comes at one time is told to its end before that is said', DEADLINE, async (t) => {
+test('bytes that arrive together are handed on before their end is reported', DEADLINE, async (t) => {
   const server = await scriptedServer(t);
   const { link, ready, told } = dialled(t, server.socketPath);
   await ready;
@@ -61,7 +61,7 @@ test('what comes at one time is told to its end before that is said', DEADLINE, 
 });
 
 describe('a connection ends', DEADLINE, () => {
-  test('when there is nobody, but not before dial has returned', async (t) => {
+  test('when nobody listens, but not before dial has returned', async (t) => {
     const { closed, told } = dialled(t, join(temporaryFolder(t), 'native'));
     assert.deepEqual(told, []);
     const reason = await closed;
@@ -73,7 +73,7 @@ describe('a connection ends', DEADLINE, () => {
     assert.equal((await closed).kind, 'transport-failed');
   });
 
-  test('when the server hangs up; what was asked is told so first', async (t) => {
+  test('when the server hangs up; the answers are handed on first', async (t) => {
     const server = await scriptedServer(t, but({ [COMMAND.getServerInfo]: () => undefined }));
     const { link, ready, closed, told } = dialled(t, server.socketPath);
     await ready;

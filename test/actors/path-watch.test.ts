@@ -37,7 +37,7 @@ function replace(path: string): void {
   renameSync(`${path}.new`, path);
 }
 
-describe('it says "look again" when a file', () => {
+describe('the watch of a path reports when a file', () => {
   for (const below of ['.', 'a', 'a/b', 'a/b/c']) {
     test(`appears in ${below}, of which only . was there`, async (t) => {
       const path = join(temporaryFolder(t), below, 'file');
@@ -88,7 +88,7 @@ describe('it says "look again" when a file', () => {
     await told('the file');
   });
 
-  test('lies behind a link, and is replaced, or the link is turned, at the slow look', async (t) => {
+  test('lies behind a link, and is replaced, or the link is turned, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) make(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
@@ -100,7 +100,7 @@ describe('it says "look again" when a file', () => {
     await told('another text');
   });
 
-  test('changes where no watch tells, at the slow look', async (t) => {
+  test('changes where no watch works, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
     make(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));
@@ -111,7 +111,7 @@ describe('it says "look again" when a file', () => {
   });
 });
 
-describe('it says nothing', () => {
+describe('the watch of a path reports nothing', () => {
   /** Calls `first`, then makes a change that must be reported; returns the number of reports before that one. */
   async function toldBefore(t: TestContext, path: string, first: () => void): Promise<number> {
     const own: (string | undefined)[] = [];
@@ -125,11 +125,11 @@ describe('it says nothing', () => {
     make(join(folder, 'mark'));
     await told('the mark');
     make(path, 'in the end');
-    await until('the change', () => own.at(-1) === fileIdentity(path), DEADLINE_MS);
+    await until('the change is reported', () => own.at(-1) === fileIdentity(path), DEADLINE_MS);
     return own.filter((identity) => identity === before).length;
   }
 
-  test('while nothing changes, nor of other files', async (t) => {
+  test('while nothing changes, nor for other files', async (t) => {
     const path = join(temporaryFolder(t), 'file');
     make(path);
     assert.equal(await toldBefore(t, path, () => make(`${path}.other`)), 0);
@@ -149,7 +149,7 @@ describe('it says nothing', () => {
   });
 });
 
-test('a file that is gone and one that may not be looked at have no identity', (t) => {
+test('a file that is gone and an unreadable one have no identity', (t) => {
   const path = join(temporaryFolder(t), 'file');
   assert.equal(fileIdentity(path), undefined);
   make(path);

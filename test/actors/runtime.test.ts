@@ -66,7 +66,7 @@ function command(id: number): ToActor<'audio'> {
   return { kind: 'command', id, command: { do: 'cookie' } };
 }
 
-test('everything said in one turn is one batch, in order', DEADLINE, async (t) => {
+test('all items of one turn are one batch, in order', DEADLINE, async (t) => {
   const { batches, publish, until } = bench(t, {});
   publish.put('audio.outputs', '1', '{}');
   publish.drop('audio.clients', '2');
@@ -91,7 +91,7 @@ test('everything said in one turn is one batch, in order', DEADLINE, async (t) =
   assert.equal(batches.length, 2);
 });
 
-test('a huge turn leaves in bounded batches, complete and in order', DEADLINE, async (t) => {
+test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, async (t) => {
   const { batches, publish, until } = bench(t, {});
   for (let key = 0; key < 2500; key += 1) publish.drop('audio.outputs', String(key));
   publish.status('up');
@@ -129,7 +129,7 @@ test('a command gets the answer of its number', DEADLINE, async (t) => {
   assert.deepEqual(seen, [{ do: 'cookie' }]);
 });
 
-test('a change that a command makes leaves before its answer', DEADLINE, async (t) => {
+test('a change that a command makes is sent before its answer', DEADLINE, async (t) => {
   const { port, publish, until } = bench(t, {
     handle: async () => {
       publish.put('audio.server', '', '{}');
@@ -156,7 +156,7 @@ test('a handler that rejects is an internal fault; the reason is logged', DEADLI
   assert.deepEqual(answer, { kind: 'answer', id: 1, answer: { ok: false, fault: 'internal', detail } });
 });
 
-test('stop is carried out once, and its words leave; later ones do not', DEADLINE, async (t) => {
+test('stop runs once, its last items are sent, and later ones are not', DEADLINE, async (t) => {
   let stops = 0;
   const { port, publish, ended, until, batches } = bench(t, {
     stop: async () => {
@@ -195,7 +195,7 @@ test('a stop that rejects ends the run with its error', DEADLINE, async (t) => {
   await assert.rejects(ended, /cannot let go/);
 });
 
-test('a start that throws ends the run with its error, behind its last words', DEADLINE, async (t) => {
+test('a start that throws ends the run with its error, after its last items', DEADLINE, async (t) => {
   const { port1, port2 } = new MessageChannel();
   t.after(() => port1.close());
   const heard = new Promise((resolve) => port1.once('message', resolve));

@@ -16,7 +16,7 @@ const MAX_BYTES = 100_000;
 const place = (t: TestContext) => join(temporaryFolder(t), 'file');
 const refused = (problem: string, missing = false): FileBytes => ({ ok: false, problem, missing });
 
-describe('what is no small file is refused', DEADLINE, () => {
+describe('a path that is no small file is refused', DEADLINE, () => {
   const rows: readonly (readonly [string, (path: string) => void, FileBytes])[] = [
     ['nothing', () => undefined, refused('it does not exist', true)],
     ['a dangling link', (path) => symlinkSync('nowhere', path), refused('it does not exist', true)],
@@ -33,14 +33,14 @@ describe('what is no small file is refused', DEADLINE, () => {
     });
   }
 
-  test('what lies below a file', async (t) => {
+  test('a path below a file', async (t) => {
     const path = place(t);
     writeFileSync(path, '');
     assert.deepEqual(await readSmallFile(join(path, 'x'), MAX_BYTES), refused('it does not exist', true));
   });
 });
 
-describe('of a file', () => {
+describe('the content of a file', () => {
   const rows: readonly (readonly [string, bytes: number, read: number])[] = [
     ['that is empty, nothing is read', 0, 0],
     ['all is read', MAX_BYTES - 1, MAX_BYTES - 1],
@@ -56,7 +56,7 @@ describe('of a file', () => {
     });
   }
 
-  test('the bytes share their memory with nothing', async (t) => {
+  test('the bytes of a file share their memory with nothing', async (t) => {
     const path = place(t);
     writeFileSync(path, 'abc');
     const file = await readSmallFile(path, MAX_BYTES);
@@ -64,7 +64,7 @@ describe('of a file', () => {
   });
 });
 
-test('many FIFOs do not keep others from their files', DEADLINE, async (t) => {
+test('many FIFOs do not block the reading of other files', DEADLINE, async (t) => {
   const path = place(t);
   execFileSync('mkfifo', [path]);
   // There are more reads than the process has threads for files.

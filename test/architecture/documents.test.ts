@@ -40,7 +40,7 @@ for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', 'benc
   });
 }
 
-test('a file is looked for by its whole path or the end of it', () => {
+test('a file is found by its whole path or the end of it', () => {
   for (const name of ['src/main.ts', 'main.ts', 'architecture/', 'gateway/routes'])
     assert.ok(exists(name), name);
   for (const name of ['src/mine.ts', 'ain.ts', 'sources/', 'gateway/roads']) assert.ok(!exists(name), name);

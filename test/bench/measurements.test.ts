@@ -39,7 +39,7 @@ for (const { measurement, part, against } of ROWS) {
   });
 }
 
-test('a list of 500 is made of records that both codecs read, whole, in chunks, and after a change', () => {
+test('a list of 500 records is decoded alike by both codecs, whole, in chunks, and after a change', () => {
   for (const server of ['pulse', 'pipewire'] as const) {
     const list = listOf(server, 500);
     for (const codec of [CODECS.ours(), CODECS.theirs()]) {

@@ -41,7 +41,7 @@ for (const [change, shown] of SHOWN) {
   });
 }
 
-test('RESULTS.md says what was measured where, which goals were missed, and what failed', () => {
+test('RESULTS.md lists what was measured where, which goals were missed, and what failed', () => {
   const report: Report = {
     name: 'change',
     machine: {

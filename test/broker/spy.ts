@@ -63,7 +63,7 @@ export class Spy {
 
   /** Waits until the topic holds a text that fits. */
   async holds(topic: string, fits: (text: string) => boolean = () => true): Promise<string> {
-    return until(`${topic} holds what it ought to`, () => {
+    return until(`${topic} holds the expected value`, () => {
       const text = this.tree.get(topic);
       return text !== undefined && fits(text) ? text : undefined;
     });

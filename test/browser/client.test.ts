@@ -42,7 +42,7 @@ async function noteLosses(page: Page): Promise<() => Promise<number>> {
   return () => page.evaluate('window.losses');
 }
 
-test('examples/volumes.html in Chromium is live, comes back from every loss, and sets volumes', {
+test('examples/volumes.html in Chromium is live, reconnects after every loss, and sets volumes', {
   skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] }),
 }, async (t) => {
   const site = await serve(() => proxy.port);
@@ -69,7 +69,7 @@ test('examples/volumes.html in Chromium is live, comes back from every loss, and
     slider.value = 0.4;
     slider.dispatchEvent(new Event('change'));
   }`);
-  await until('the sound server has it', async () => {
+  await until('the sound server has the volume', async () => {
     const living = (await sound.sinks()).find(({ name }) => name === 'living');
     return living?.volume['front-left']?.value_percent === '40%';
   });

@@ -35,7 +35,9 @@ const volumesTold = (page: Page): Promise<number[]> =>
   page.evaluate('window.told').then((told) => (told as Told).map(([, , volume]) => volume));
 
 const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
-test('EventSource in Chromium: connect, cut and resume, restart and resume', { skip }, async (t) => {
+test('EventSource in Chromium connects, resumes after a cut and recovers from a restart', {
+  skip,
+}, async (t) => {
   const startSound = () => startPulseAudio({ sinks: [{ name: 'living' }] });
   const { origin, close } = await serveSite(() => PAGE);
   const api = `cors: {origins: ['${origin}']}`;
@@ -50,25 +52,25 @@ test('EventSource in Chromium: connect, cut and resume, restart and resume', { s
   const page = await browser.context.newPage();
   await page.goto(origin);
   await page.evaluate(`window.watch('http://127.0.0.1:${proxy.port}/events?snapshot=1')`);
-  await until('the snapshot', async () => (await volumesTold(page)).length === 1);
+  await until('the snapshot has come', async () => (await volumesTold(page)).length === 1);
 
   const set = (percent: number) => sound.pactl('set-sink-volume', 'living', `${percent}%`);
   await set(11);
-  await until('a live event', async () => (await volumesTold(page)).at(-1) === 0.11);
+  await until('a live event has come', async () => (await volumesTold(page)).at(-1) === 0.11);
   proxy.sever();
   for (const percent of [12, 13, 14]) {
     await set(percent);
-    await until('the daemon knows', async () => {
+    await until('the daemon has the volume', async () => {
       const [output] = await daemon.read<{ volume: number }[]>('/audio/outputs');
       return output?.volume === percent / 100;
     });
   }
-  await until('what was missed', async () => (await volumesTold(page)).at(-1) === 0.14);
+  await until('the missed events have come', async () => (await volumesTold(page)).at(-1) === 0.14);
   assert.deepEqual((await volumesTold(page)).slice(1), [0.11, 0.14], 'of what was missed the newest, once');
 
   await daemon.restart();
   await set(20);
-  await until('the true state after the restart', async () => (await volumesTold(page)).at(-1) === 0.2);
+  await until('the state after the restart has come', async () => (await volumesTold(page)).at(-1) === 0.2);
   const outputs = (await page.evaluate('Object.values(window.outputs)')) as unknown[];
   assert.deepEqual(outputs, await daemon.read('/audio/outputs'));
   assert.equal(await page.evaluate('window.opened'), 3);

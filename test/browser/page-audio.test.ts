@@ -85,7 +85,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(Number(await slider.inputValue()), shown);
     });
 
-    test('a volume, a mute and a balance by the keyboard', async () => {
+    test('a volume, a mute and a balance can be set by the keyboard', async () => {
       await volumeOf('Kitchen').focus();
       await page.keyboard.press('Home');
       await page.keyboard.press('ArrowRight');
@@ -101,17 +101,20 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await page.getByLabel('More of Living room').click();
     });
 
-    test('the default output by a click', async () => {
+    test('the default output changes by a click', async () => {
       await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
       await until('pactl agrees', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
       await output('Kitchen').getByText('Default', { exact: true }).waitFor();
       const focused = await page.evaluate('document.activeElement.getAttribute("aria-label")');
       assert.equal(focused, 'Make default: Kitchen');
       await page.getByRole('button', { name: 'Make default: Living room' }).press('Enter');
-      await until('and back', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
+      await until(
+        'pactl agrees again',
+        async () => (await sound.pactl('get-default-sink')).trim() === 'living',
+      );
     });
 
-    test('a stream comes, is set, muted, moved by the menu and by dragging, and goes', async () => {
+    test('a stream appears, is set, muted, moved by the menu and by dragging, and ends', async () => {
       const playing = await sound.play({ app: 'Radio', name: 'Morning <b>show</b>', sink: 'living' });
       const name = 'Morning <b>show</b>';
       await stream(name).waitFor();
@@ -146,7 +149,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await stream(name).waitFor({ state: 'detached' });
     });
 
-    test('a meter shows how loud it is, while the page is seen, and nothing is measured for a page that is closed', async () => {
+    test('a meter shows the level while the page is visible, and nothing is measured for a closed page', async () => {
       const captures = async (): Promise<number> =>
         (await sound.pactl('list', 'short', 'source-outputs')).split('\n').filter((line) => line !== '')
           .length;
@@ -156,7 +159,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
           .locator('meter')
           .evaluate((meter: { value?: unknown }) => Number(meter.value));
       await sound.pactl('set-sink-volume', 'living', '100%');
-      await until('0.5', async () => Math.abs((await level()) - 0.5) < 0.02);
+      await until('the level is 0.5', async () => Math.abs((await level()) - 0.5) < 0.02);
       assert.equal(
         await output('Kitchen')
           .locator('meter')
@@ -166,19 +169,22 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await page.evaluate(HIDE);
       await until('nothing is measured', async () => (await captures()) === 0);
       await page.evaluate(SHOW);
-      await until('it is measured again', async () => (await captures()) === 1);
+      await until('one monitor is captured', async () => (await captures()) === 1);
       const second = await open();
       await second.close();
       await playing.stop();
-      await until('silence', async () => (await level()) === 0);
-      await until('nothing is left', async () => (await captures()) === 0);
+      await until('the level is 0', async () => (await level()) === 0);
+      await until('no monitor is captured', async () => (await captures()) === 0);
     });
 
-    test('what others do is seen, also in a second browser window', async () => {
+    test('changes by others are shown, also in a second browser window', async () => {
       const second = await open();
       await sound.pactl('set-sink-volume', 'kitchen', '37%');
       for (const each of [page, second]) {
-        await until('37 %', async () => (await volumeOf('Kitchen', each).inputValue()) === '37');
+        await until(
+          'the slider shows 37 %',
+          async () => (await volumeOf('Kitchen', each).inputValue()) === '37',
+        );
       }
       await second.close();
     });
@@ -193,14 +199,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       }
       const values = (): Promise<string[]> =>
         Promise.all(pages.map((each) => volumeOf('Kitchen', each).inputValue()));
-      await until('both show what is', async () => {
+      await until('both pages show the volume of the sound server', async () => {
         const truth = String(percents(await sink('kitchen'))[0]);
         return (await values()).every((value) => value === truth);
       });
       await second.close();
     });
 
-    test('the sound server dies and comes back: the page says so, and shows the truth again', async () => {
+    test('after a restart of the sound server the page shows the state again', async () => {
       await sound.kill('SIGKILL');
       await page.getByText('Not connected, trying again').first().waitFor();
       assert.equal(await page.locator('.output').count(), 0);
@@ -208,19 +214,19 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await output('Living room').waitFor();
       await sound.wake('living');
       await sound.pactl('set-sink-volume', 'living', '51%');
-      await until('51 %', async () => (await volumeOf('Living room').inputValue()) === '51');
+      await until('the slider shows 51 %', async () => (await volumeOf('Living room').inputValue()) === '51');
     });
 
-    test('the daemon is restarted: the page says so, and comes back by itself', async () => {
+    test('after a restart of the daemon the page comes back by itself', async () => {
       const restarted = daemon.restart();
       await page.getByText('Restarting', { exact: true }).waitFor();
       await restarted;
       await page.getByText('Connected', { exact: true }).waitFor();
       await sound.pactl('set-sink-volume', 'living', '52%');
-      await until('52 %', async () => (await volumeOf('Living room').inputValue()) === '52');
+      await until('the slider shows 52 %', async () => (await volumeOf('Living room').inputValue()) === '52');
     });
 
-    test('the network cuts every connection: the page comes back by itself', async () => {
+    test('after a cut of every connection the page comes back by itself', async () => {
       const proxy = await startProxy(daemon.port);
       const cut = await open(proxy.port);
       try {
@@ -228,21 +234,24 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await cut.getByText('Connection lost').waitFor();
         await cut.getByText('Connected', { exact: true }).waitFor();
         await sound.pactl('set-sink-volume', 'living', '53%');
-        await until('53 %', async () => (await volumeOf('Living room', cut).inputValue()) === '53');
+        await until(
+          'the slider shows 53 %',
+          async () => (await volumeOf('Living room', cut).inputValue()) === '53',
+        );
       } finally {
         await cut.close();
         await proxy.close();
       }
     });
 
-    test('the node falls silent, as behind a pulled cable: the page says so, and comes back by itself', async () => {
+    test('after a silence of the node, as behind a pulled cable, the page comes back by itself', async () => {
       daemon.signal('SIGSTOP');
       await page.getByText('Connection lost').waitFor();
       daemon.signal('SIGCONT');
       await page.getByText('Connected', { exact: true }).waitFor();
     });
 
-    test('all of it was one document, without a fault, and asked nobody but the node', async () => {
+    test('the page has never reloaded, had no error, and requested nothing from elsewhere', async () => {
       assert.equal(await page.evaluate('window.sameDocument'), true);
       assert.deepEqual(foreign, []);
     });

@@ -60,7 +60,7 @@ describe('while its node is away the page', { skip: lacks({ programs: ['chromium
   after(() => browser.close());
 
   for (const [what, happen, short, long] of ROWS) {
-    test(`says "${short}" behind ${what}, takes no command, and comes back`, async () => {
+    test(`shows "${short}" behind ${what}, takes no command, and comes back`, async () => {
       happen(node);
       if (what !== 'nothing') await page.getByText(short, { exact: true }).waitFor();
       const { port } = proxy;
@@ -71,27 +71,28 @@ describe('while its node is away the page', { skip: lacks({ programs: ['chromium
       assert.equal(await page.locator('header .bad').count(), what === 'nothing' ? 2 : 0);
       const buttons = page.locator('main button');
       assert.ok((await buttons.count()) > 10);
-      for (const button of await buttons.all()) await until('it is disabled', () => button.isDisabled());
+      for (const button of await buttons.all())
+        await until('the button is disabled', () => button.isDisabled());
       proxy = await startProxy(node.port, port);
       await connected();
-      await until('it takes commands', () =>
+      await until('the button is enabled', () =>
         page.getByRole('button', { name: 'Mute Living room' }).isEnabled(),
       );
     });
   }
 
-  test('keeps the focus near what had it, and gives it back', async () => {
+  test('keeps the focus near the focused control, and gives it back', async () => {
     const mute = page.getByRole('button', { name: 'Mute Living room' });
     await mute.focus();
     const { port } = proxy;
     await proxy.close();
-    await until('the card has it', async () => String(await focused()).startsWith('card output'));
+    await until('the card has the focus', async () => String(await focused()).startsWith('card output'));
     proxy = await startProxy(node.port, port);
     await connected();
-    await until('the button has it', async () => (await focused()) === 'Mute Living room');
+    await until('the button has the focus', async () => (await focused()) === 'Mute Living room');
   });
 
-  test('tries at once when it is told to', async () => {
+  test('tries at once on request', async () => {
     const { port } = proxy;
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
@@ -106,7 +107,7 @@ describe('while its node is away the page', { skip: lacks({ programs: ['chromium
 });
 
 describe('a page that is older than its node', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  test('says so, and loads the newer one when nobody is at it', async (t) => {
+  test('shows it, and loads the newer one when nobody uses it', async (t) => {
     const files = readPageFiles(PAGE_FOLDER);
     const old = new NodeWithPage({}, files).up();
     const browser = await openChromium({ locale: 'en-GB' });
@@ -153,7 +154,7 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await node.close();
   });
 
-  test('asks nothing a minute after the last hand, and again when one comes', async () => {
+  test('sends no requests a minute after the last input, and sends them again after the next', async () => {
     let asked = 0;
     page.on('request', (request) => {
       if (request.method() === 'HEAD') asked += 1;
@@ -161,7 +162,7 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Connected', { exact: true }).waitFor();
-    await until('it asks', () => asked > 0);
+    await until('a request has come', () => asked > 0);
     // A stream without a byte for this long counts as lost: the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
@@ -169,23 +170,23 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await page.clock.runFor(5000);
     assert.equal(asked, before);
     await page.mouse.move(100, 100);
-    await until('it asks again', () => asked > before);
+    await until('another request has come', () => asked > before);
   });
 
-  test('where a control becomes a text the focus stays in its card', async () => {
+  test('keeps the focus in its card where a control becomes a text', async () => {
     await page.goto(node.url);
     const button = page.getByRole('button', { name: /^Upgrade to/ });
     await button.focus();
     node.change('upgrade', ...upgrade({}, RUNNING));
     await page.getByRole('progressbar').waitFor();
     const within = () => page.evaluate("document.activeElement.closest('#upgrade') !== null");
-    await until('the card has it', within);
+    await until('the card has the focus', within);
     node.change('upgrade', ...(ORDINARY['upgrade'] ?? []));
     await button.waitFor();
     assert.equal(await within(), true);
   });
 
-  test('forced colours tell on from off, and show what opens a list', async () => {
+  test('distinguishes on from off in forced colours, and marks what opens a list', async () => {
     await page.emulateMedia({ forcedColors: 'active' });
     await page.goto(node.url);
     const style = (selector: string, property: string): Promise<string> =>

@@ -27,7 +27,7 @@ describe('Bluetooth on the page', { skip: lacks({ programs: ['chromium'] }) }, (
       return JSON.stringify(asked.map(({ command }) => command)) === JSON.stringify(wanted);
     });
 
-  test('a phone is paired within the time that is shown, and stands there then', async () => {
+  test('a phone is paired within the shown time, and is listed then', async () => {
     node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
     await page.goto(node.url);
     await text('No device is known yet.');
@@ -62,9 +62,9 @@ describe('Bluetooth on the page', { skip: lacks({ programs: ['chromium'] }) }, (
       { do: 'forget', address: PHONE.address },
     );
     node.change('bluetooth', bluetooth({ known_devices: [], powered: false }));
-    await until('nothing can be connected', () => button('Connect Speaker').isDisabled());
+    await until('the button is disabled', () => button('Connect Speaker').isDisabled());
     await card().getByRole('switch', { name: 'Bluetooth' }).click();
-    await until('it is switched on', () => node.backends.asked.at(-1)?.command.do === 'power_up');
+    await until('the adapter is switched on', () => node.backends.asked.at(-1)?.command.do === 'power_up');
     assert.equal(await page.locator('.notice').count(), 0);
   });
 });

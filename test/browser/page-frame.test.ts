@@ -28,26 +28,26 @@ describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () 
     await node.close();
   });
 
-  test('of a listed origin works', async () => {
+  test('works in a site of api.cors.origins', async () => {
     const page = await browser.context.newPage();
     await page.goto(`${listed.origin}/?${node.url}`);
     const frame = page.frameLocator('iframe');
     await frame.getByText('Connected', { exact: true }).waitFor();
     const isAsked = (): boolean => node.backends.asked.some(({ command }) => command.do === 'mute');
-    await until('the node is asked', async () => {
+    await until('the node gets the command', async () => {
       // Chromium may not deliver the first click to the frame yet (seen on a very busy machine).
       await frame.getByRole('button', { name: 'Mute Living room' }).click();
-      return until('the click is heard', isAsked, 3000);
+      return until('the click is handled', isAsked, 3000);
     });
     await page.close();
   });
 
-  test('of a foreign one is refused', async () => {
+  test('is refused by a site that is not listed', async () => {
     const page = await browser.context.newPage();
     const said: string[] = [];
     page.on('console', (message) => said.push(message.text()));
     await page.goto(`${foreign.origin}/?${node.url}`);
-    await until('the browser says why', () => said.some((text) => text.includes('frame-ancestors')));
+    await until('the browser logs the reason', () => said.some((text) => text.includes('frame-ancestors')));
     assert.equal(await page.frameLocator('iframe').getByRole('heading').count(), 0);
     await page.close();
   });

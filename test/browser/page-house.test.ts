@@ -28,7 +28,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     ({ node, page } = opened);
   });
 
-  test('leads to the other nodes of the house, marks this one, and forgets one that goes', async () => {
+  test('links to the other nodes of the house, marks this one, and removes one that goes', async () => {
     node.up();
     await page.goto(node.url);
     await page.locator('h1').waitFor();
@@ -48,7 +48,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
       ['kitchen', '#', 'page'],
     ]);
     node.change('discovery', drop('nodes', 'attic'));
-    await until('it is gone', async () => (await links.count()) === 2);
+    await until('the link is gone', async () => (await links.count()) === 2);
   });
 
   test("plays, removes and adds a player's tracks", async () => {
@@ -64,14 +64,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: 'Add' }).click();
     const asked = () =>
       node.backends.asked.map(({ command }) => command).filter((each) => each.do !== 'status');
-    await until('the node is asked', () => asked().length === 3);
+    await until('the node gets the three commands', () => asked().length === 3);
     assert.deepEqual(asked(), [
       { do: 'goto', player: VLC, track: '/list/1' },
       { do: 'remove', player: VLC, track: '/list/0' },
       { do: 'add', player: VLC, uri: 'http://radio.example/stream', isCurrent: false },
     ]);
     tell(false);
-    await until('it cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);
+    await until('the list cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
     const { width } = (await page.locator('body').boundingBox()) ?? { width: 0 };
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);

@@ -9,7 +9,7 @@ import { fingerOn } from './finger.js';
 import { type NodeWithPage, output, player } from './node-with-page.js';
 import { phoneForEach } from './phone.js';
 
-describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
   let page: Page;
   phoneForEach((opened) => {
@@ -39,7 +39,7 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const height = async (): Promise<number | undefined> => (await button.boundingBox())?.y;
     const place = await height();
     await tap(button);
-    await until('the node is asked', () => asked() !== undefined);
+    await until('the node gets the command', () => asked() !== undefined);
     node.change('audio', output(0, { default: false }));
     node.change('audio', output(1, { default: true, description: 'Kitchen' }));
     await page.locator('.output[data-default=true]').filter({ hasText: 'Kitchen' }).waitFor();
@@ -47,14 +47,14 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await height(), place);
   });
 
-  test('stays in its place when it pauses a player, and the player that plays is marked', async () => {
+  test('stays in its place when it pauses a player, and the playing player is marked', async () => {
     const [first, second] = [{ identity: 'First' }, { identity: 'Second', playback_status: 'Paused' }];
     node.up({ players: [player('a', first), player('b', second)] });
     await open();
     const pause = page.getByRole('button', { name: 'Pause: First', exact: true });
     const place = await pause.boundingBox();
     await tap(pause);
-    await until('the node is asked', () => asked() !== undefined);
+    await until('the node gets the command', () => asked() !== undefined);
     node.change('players', player('b', { ...second, playback_status: 'Playing' }));
     node.change('players', player('a', { ...first, playback_status: 'Paused' }));
     await page.locator('.player[data-playing=true]').filter({ hasText: 'Second' }).waitFor();
@@ -62,18 +62,18 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await play.boundingBox(), place);
   });
 
-  test('Stop is not beside Pause, but with what is seldom wanted', async () => {
+  test('Stop is not beside Pause, but with the rarely used buttons', async () => {
     node.up();
     await open();
     const stop = page.getByRole('button', { name: 'Stop: Music Player Daemon' });
     assert.equal(await stop.isVisible(), false);
     await page.getByLabel('More of Music Player Daemon').and(page.locator('#now *')).click();
     await stop.click();
-    await until('the node is asked', () => asked() !== undefined);
+    await until('the node gets the command', () => asked() !== undefined);
     assert.deepEqual(asked(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
-  test('a player without a track says so, and offers nothing that would do nothing', async () => {
+  test('a player without a track is shown without useless buttons', async () => {
     const none = { metadata: {}, playback_status: 'Stopped', position: undefined };
     node.up({ players: [player('mpv', { ...none, identity: 'mpv' })] });
     await open();
@@ -82,7 +82,7 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
       assert.equal(await page.getByRole('button', { name, exact: true }).isDisabled(), true, name);
     node.change('players', player('mpv', { ...none, identity: 'VLC', tracklist_supported: true }));
     const play = page.getByRole('button', { name: 'Play', exact: true });
-    await until('one with a list can begin it', () => play.isEnabled());
+    await until('a player with a list can start it', () => play.isEnabled());
   });
 
   test('a long title takes two lines, and a touch shows all of it', async () => {
@@ -94,9 +94,9 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const two = await height();
     assert.ok(two > 40 && two < 60, `${two}`);
     await tap(title);
-    await until('it is whole', async () => (await height()) > two);
+    await until('the title is whole', async () => (await height()) > two);
     await tap(title);
-    await until('it is cut again', async () => (await height()) === two);
+    await until('the title is cut again', async () => (await height()) === two);
   });
 
   test('a title that is written from right to left keeps its beginning', async () => {
@@ -115,7 +115,7 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.ok(letter > (left + right) / 2 && letter < right, `${left} ${letter} ${right}`);
   });
 
-  test('a position that runs is told to who listens when it comes to it, and not each second', async () => {
+  test('a running position is announced to screen readers on focus, not each second', async () => {
     node.up();
     await open();
     const slider = page.getByRole('slider', { name: /^Position in/ });
@@ -123,11 +123,11 @@ describe('what is pressed', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await slider.focus();
     const [first, shown] = [await told(), await page.locator('.position .slider-text').textContent()];
     await until(
-      'it runs',
+      'the position runs',
       async () => (await page.locator('.position .slider-text').textContent()) !== shown,
     );
     assert.equal(await told(), first);
     await slider.blur();
-    await until('it is told again', async () => (await told()) !== first);
+    await until('the position is announced again', async () => (await told()) !== first);
   });
 });

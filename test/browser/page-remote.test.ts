@@ -33,17 +33,17 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
   const kitchen = { kind: 'output', ref: '1' };
 
-  test('a level is shown, and none while nobody knows it', async () => {
+  test('a level is shown, and none while it is unknown', async () => {
     await open();
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
     const level = (): Promise<number> => meter.evaluate((each: { value: number }) => each.value);
     node.gateway.listener.level(JSON.stringify({ outputs: [{ id: 0, peak: [0.5, 0.25] }] }));
-    await until('the level', async () => (await level()) === 0.5);
+    await until('the level is shown', async () => (await level()) === 0.5);
     await node.close();
-    await until('no level', async () => (await level()) === 0);
+    await until('the level is gone', async () => (await level()) === 0);
   });
 
-  test('an output has its label, its slider ends at its limit, and what is hidden is not there', async () => {
+  test('an output has its label, its slider ends at its limit, and a hidden output is not shown', async () => {
     const label = { nick: 'Radio', props: {}, volume_limit: 0.505, volume: 0.45 };
     await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
     const cards = page.locator('.output');
@@ -52,18 +52,18 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const slider = cards.getByRole('slider', { name: 'Volume of Radio' });
     await slider.focus();
     for (let times = 0; times < 9; times += 1) await page.keyboard.press('ArrowRight');
-    await until('the limit is asked for', () =>
+    await until('the node gets the limit', () =>
       asked().some((each) => 'volume' in each && each.volume === 0.5),
     );
     assert.equal(await slider.getAttribute('aria-valuetext'), '50%');
     assert.ok(asked().every((each) => !('volume' in each) || Number(each.volume) <= 0.5));
   });
 
-  test('the card of what plays sets the volume of the output that is heard, the player its own under More', async () => {
+  test("the card of a player sets the volume of the output that it plays to, and the player's own under More", async () => {
     await open();
     const card = page.locator('.player');
     await card.getByRole('slider', { name: 'Volume on Kitchen' }).press('Home');
-    await until('it is asked', () => asked().length > 0);
+    await until('the node gets the command', () => asked().length > 0);
     assert.deepEqual(asked(), [{ do: 'volume', target: kitchen, volume: 0 }]);
     const own = card.getByRole('slider', { name: 'Volume of Music Player Daemon' });
     assert.equal(await own.isVisible(), false);
@@ -71,7 +71,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await own.waitFor();
   });
 
-  test('the foot of a phone keeps play, title and volume where they are, wherever it is scrolled to', async () => {
+  test("the foot of a phone's page keeps play, title and volume in place while the page scrolls", async () => {
     await open({ systemd: Array.from({ length: 20 }, (_, index) => service(`unit-${index}.service`)) });
     const foot = page.locator('.foot');
     const place = await foot.boundingBox();
@@ -82,18 +82,18 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const finger = await fingerOn(page);
     const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
     await finger.tap(await spotOn(slider, 0.1));
-    await until('it is asked', () => asked().length > 0);
+    await until('the node gets the command', () => asked().length > 0);
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: /^Pause: / }).tap();
-    await until('all is asked', () => asked().length === 4);
+    await until('the node gets all commands', () => asked().length === 4);
     const [, louder, again, pause] = asked();
     assert.deepEqual(louder, { do: 'delta', target: kitchen, delta: 0.05 });
     assert.deepEqual(again, louder);
     assert.deepEqual(pause, { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
-  test('all is muted at once, and what was muted before stays so when all is heard again', async () => {
+  test('all outputs are muted at once, and those muted before stay so when all are unmuted', async () => {
     const silent = output(2, { description: 'Attic', muted: true });
     await open({ audio: [...IN_THE_KITCHEN, silent] });
     const mute = page.getByRole('button', { name: 'Mute all' });
@@ -103,33 +103,33 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
       muted: is,
     });
     await mute.tap();
-    await until('both are asked', () => asked().length === 2);
+    await until('the node gets both commands', () => asked().length === 2);
     assert.deepEqual(asked(), [muted('0', true), muted('1', true)]);
     node.change('audio', output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
     await page.locator('.foot [aria-pressed=true][aria-label="Mute all"]').waitFor();
     node.backends.asked.length = 0;
     await mute.tap();
-    await until('both are asked', () => asked().length === 2);
+    await until('the node gets both commands', () => asked().length === 2);
     assert.deepEqual(asked(), [muted('0', false), muted('1', false)]);
   });
 
-  test('on a desk the wheel turns the one volume, and no other', async () => {
+  test('on a desk the wheel changes only the volume under it', async () => {
     await open();
     await page.setViewportSize({ width: 1280, height: 900 });
     assert.equal(await page.locator('.foot').isVisible(), false);
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, -100);
-    await until('it is asked', () => asked().length > 0);
+    await until('the node gets the command', () => asked().length > 0);
     assert.deepEqual(asked()[0], { do: 'volume', target: kitchen, volume: 0.4 });
     node.backends.asked.length = 0;
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, 100);
     await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
-    await until('it is asked', () => asked().length > 0);
+    await until('the node gets the command', () => asked().length > 0);
     assert.deepEqual(asked()[0], { do: 'delta', target: kitchen, delta: -0.05 });
   });
 
-  test('?view=now is what plays, large, and dimmed while nobody is at it', async () => {
+  test('?view=now shows what plays, large, and dimmed while nobody uses it', async () => {
     await open({}, '?view=now');
     await page.setViewportSize({ width: 1920, height: 1080 });
     const cover = await page.locator('.cover').boundingBox();
@@ -137,7 +137,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('Nocturne in E-flat major').waitFor();
     assert.equal(await page.locator('#outputs, header .bar, .foot').count(), 0);
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await until('it is asked', () => asked().length > 0);
+    await until('the node gets the command', () => asked().length > 0);
     await page.clock.install();
     await page.reload();
     await page.locator('.wall').waitFor();
@@ -147,7 +147,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('.wall.rests').waitFor({ state: 'detached' });
   });
 
-  test('?only=outputs,players is these, and nothing else', async () => {
+  test('?only=outputs,players shows these parts alone', async () => {
     await open({}, '?only=outputs,players');
     await page.locator('#now').waitFor();
     await page.locator('#outputs').waitFor();
@@ -155,19 +155,21 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('.bar, .foot').count(), 0);
   });
 
-  test('the tab and the keys of the browser know what plays', async () => {
+  test("the browser's tab and media keys have the title", async () => {
     await open();
-    await until('the tab says so', async () => (await page.title()).startsWith('Nocturne in E-flat major'));
+    await until('the tab has the title', async () =>
+      (await page.title()).startsWith('Nocturne in E-flat major'),
+    );
     const session = (await page.evaluate(
       '({ title: navigator.mediaSession.metadata.title, state: navigator.mediaSession.playbackState })',
     )) as { title: string; state: string };
     assert.match(session.title, /^Nocturne/);
     assert.equal(session.state, 'playing');
     node.change('players', player('mpd', { playback_status: 'Paused' }));
-    await until('the tab is the node', async () => (await page.title()) === 'living-room');
+    await until("the tab has the node's name", async () => (await page.title()) === 'living-room');
   });
 
-  test('nothing needs two screens beside an empty column, and what can be set stands before what is watched', async () => {
+  test('the columns are balanced, and controls stand before meters', async () => {
     const units = Array.from({ length: 6 }, (_, index) => service(`unit-${index}.service`));
     await open({ systemd: [service('system.service', {}, 'system'), ...units] });
     await page.locator('#system .health').waitFor();

@@ -31,7 +31,7 @@ const streams = (from: number, to: number, more: object = {}) =>
 
 const VIEWPORT = { width: 1280, height: 1800 };
 
-describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let browser: OpenBrowser;
   let node: NodeWithPage;
   let page: Page;
@@ -54,7 +54,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   /** The first command, apart from the request for the power status. */
   const asked = (): Promise<object> =>
-    until('a command', () =>
+    until('a command has come', () =>
       node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status'),
     );
 
@@ -64,7 +64,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
 
   for (const [role, name, command] of ROWS) {
-    test(`${name}, by a click and by the keyboard`, async () => {
+    test(`sends ${name}, by a click and by the keyboard`, async () => {
       await unfold();
       await page.getByRole(role, { name, exact: true }).click();
       assert.deepEqual(await asked(), command);
@@ -77,7 +77,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     });
   }
 
-  test('for an upgrade only behind a question that names the version', async () => {
+  test('sends an upgrade only behind a question that names the version', async () => {
     const button = page.getByRole('button', { name: 'Upgrade to \u20681.5.0\u2069' });
     await button.click();
     const dialog = page.getByRole('dialog', { name: 'Upgrade to \u20681.5.0\u2069?' });
@@ -89,14 +89,14 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await asked(), { do: 'start' });
   });
 
-  test('for no upgrade where there is none', async () => {
+  test('offers no upgrade where there is none', async () => {
     node.change('upgrade', ...upgrade({}));
     await page.getByText('Up to date').waitFor();
     assert.equal(await page.getByRole('button', { name: /^Upgrade/ }).count(), 0);
     await page.getByRole('button', { name: 'Check now' }).waitFor();
   });
 
-  test('for a look at what there is, and says that it looks', async () => {
+  test('sends a check for upgrades, and shows that it runs', async () => {
     const answer = node.backends.hold();
     await page.getByRole('button', { name: 'Check now' }).click();
     await page.getByText('Checking').waitFor();
@@ -109,7 +109,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: 'Check now' }).waitFor();
   });
 
-  test('nothing of a run, whose step it keeps when the service has forgotten it', async () => {
+  test('sends nothing for a run, whose step it keeps when the service has forgotten it', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change('upgrade', ...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const line = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
@@ -125,24 +125,24 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText(/The last upgrade failed, .*, at the step: .*Restarting the service/).waitFor();
   });
 
-  test('for a port', async () => {
+  test('sends a change of the port', async () => {
     await page.getByLabel('More of Living room').click();
     await page.getByRole('combobox', { name: 'Port of Living room' }).selectOption('headphones');
     assert.deepEqual(await asked(), { do: 'port', output: '0', port: 'headphones' });
   });
 
-  test('for a profile of the card', async () => {
+  test("sends a change of the card's profile", async () => {
     await page.getByLabel('More of Living room').click();
     await page.getByRole('combobox', { name: 'Profile of HiFi HAT' }).selectOption('HDMI (not plugged in)');
     assert.deepEqual(await asked(), { do: 'profile', card: '3', profile: 'hdmi' });
   });
 
-  test('for a position, once the hand lets go', async () => {
+  test('sends a position once the slider is released', async () => {
     await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
     assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, trackId: '/track/1' });
   });
 
-  test('for power only behind a question that names the node, which Escape ends', async () => {
+  test('sends a power action only behind a question that names the node, which Escape ends', async () => {
     await page.getByRole('button', { name: 'Switch off' }).click();
     const dialog = page.getByRole('dialog', { name: /Switch off .*living-room/ });
     await dialog.waitFor();
@@ -158,14 +158,14 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
-  test('for a stream far down, also while all change', async () => {
+  test('sends the volume of a stream far down the list, also while all streams change', async () => {
     node.change('audio', ...streams(100, 161));
     await page.getByRole('button', { name: '56 more streams' }).click();
     await page.getByText('Stream 161', { exact: true }).scrollIntoViewIfNeeded();
     node.change('audio', ...streams(100, 161, { volume: 0.3 }));
     for (const name of ['Stream 161', 'Stream 101']) {
       const volume = page.getByRole('slider', { name: `Volume of ${name}` });
-      await until(`${name} is told`, async () => (await volume.inputValue()) === '30');
+      await until(`${name} is published`, async () => (await volume.inputValue()) === '30');
     }
     await page.getByRole('slider', { name: 'Volume of Stream 160' }).press('Home');
     assert.deepEqual(await asked(), { do: 'volume', target: { kind: 'client', ref: '160' }, volume: 0 });
@@ -173,9 +173,10 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('Another name', { exact: true }).waitFor();
   });
 
-  test('for none of many streams behind the first eight, until all are wanted, and that is kept', async () => {
+  test('shows the first eight of many streams until all are wanted, and remembers that', async () => {
     const shown = (): Promise<number> => page.locator('.stream').count();
-    const shows = (count: number) => until(`${count} streams`, async () => (await shown()) === count);
+    const shows = (count: number) =>
+      until(`${count} streams are shown`, async () => (await shown()) === count);
     const more = (count: number): Locator => page.getByRole('button', { name: `${count} more streams` });
     const bottom = (): Promise<number> => page.evaluate("document.querySelector('#streams').offsetHeight");
     // Together with the two existing streams that makes nine.
@@ -203,7 +204,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await bottom(), folded, 'and nothing is left below');
   });
 
-  test('and keeps each thing in its column while the sound server is away', async () => {
+  test('keeps each thing in its column while the sound server is away', async () => {
     const place = (): Promise<number> => page.evaluate("document.querySelector('#services').offsetLeft");
     const before = await place();
     node.health('audio', 'connecting');
@@ -211,7 +212,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await place(), before);
   });
 
-  test('nothing of units that are only shown', async () => {
+  test('sends nothing for units of the system', async () => {
     const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
     await card.getByRole('button', { name: 'More of Bluetooth service' }).click();
     await card.getByText('bluetooth.service').waitFor();
@@ -219,7 +220,7 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await card.getByText('View only').count(), 1);
   });
 
-  test('and takes back what is refused, in the words of the problem', async () => {
+  test('reverts what is refused, with the detail of the problem', async () => {
     node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
     const mute = page.getByRole('button', { name: 'Mute Living room' });
     await mute.click();
@@ -231,19 +232,19 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('No such entity').waitFor({ state: 'detached' });
   });
 
-  test('and shows at once what is still under way', async () => {
+  test('shows at once what is still under way', async () => {
     let answer: (value: { ok: true }) => void = () => undefined;
     node.backends.answer = new Promise((resolve) => {
       answer = resolve;
     });
     const mute = page.getByRole('button', { name: 'Mute Living room' });
     await mute.click();
-    await until('it is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
+    await until('the button is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
     await asked();
     answer({ ok: true });
   });
 
-  test('whether the node still answers, and says when it does not, though the stream is open', async () => {
+  test('shows that the node does not answer, even though the stream is open', async () => {
     await page.route('**/server', (route) => route.abort());
     await page.getByText('Connection lost').waitFor();
     await page.getByText('Trying again').waitFor();
@@ -253,15 +254,15 @@ describe('the page asks', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('Connected', { exact: true }).waitFor();
   });
 
-  test('a position runs by itself', async () => {
+  test('moves a position by itself', async () => {
     const slider = page.getByRole('slider', { name: /^Position in Nocturne/ });
     const before = Number(await slider.inputValue());
-    await until('it has moved', async () => Number(await slider.inputValue()) > before);
+    await until('the position has moved', async () => Number(await slider.inputValue()) > before);
     node.change('players', player('mpd', { playback_status: 'Paused', position: 5_000_000 }));
-    await until('it stands where it is', async () => (await slider.inputValue()) === '5');
+    await until('the position rests', async () => (await slider.inputValue()) === '5');
   });
 
-  test('a unit whose address is no address of a page has no link', async () => {
+  test('links no unit whose address is no web page', async () => {
     node.change('systemd', service('mpd.service', { description: 'X', url: 'javascript:alert(1)' }));
     await page.getByRole('button', { name: 'More of X' }).click();
     await page.locator('.service').getByText('mpd.service').waitFor();

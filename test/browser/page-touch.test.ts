@@ -11,7 +11,7 @@ import { phoneForEach } from './phone.js';
 
 const LONG = Array.from({ length: 6 }, (_, index) => stream(100 + index));
 
-describe('under a thumb', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
   let page: Page;
   let finger: Finger;
@@ -56,39 +56,39 @@ describe('under a thumb', { skip: lacks({ programs: ['chromium'] }) }, () => {
     }
   }
 
-  test('a finger that moves sideways takes the volume along, wherever it came down', async () => {
+  test('a finger that moves sideways moves the volume, wherever it touched the slider', async () => {
     const [x, y] = await spotOn(volume(), 0.8);
     await finger.down([x, y]);
     await finger.move([x + 6, y]);
     assert.deepEqual(asked(), [], 'it may still scroll');
     await finger.move([x - 40, y]);
     await finger.up();
-    await until('it was asked', () => asked().length > 0);
+    await until('a volume has come', () => asked().length > 0);
     const shown = Number(await volume().inputValue());
     assert.ok(shown < 42 && shown > 15, `${shown}`);
     await until('the last value arrives', () => asked().at(-1) === shown / 100);
   });
 
-  test('a finger that is taken away puts the volume back', async () => {
+  test('a cancelled touch restores the volume', async () => {
     const [x, y] = await spotOn(volume(), 0.42);
     await finger.down([x, y]);
     await finger.move([x + 60, y]);
-    await until('it was asked', () => asked().some((each) => each > 0.5));
+    await until('a higher volume has come', () => asked().some((each) => each > 0.5));
     await finger.cancel();
-    await until('it is as it was', () => asked().at(-1) === 0.42);
+    await until('the volume is restored', () => asked().at(-1) === 0.42);
   });
 
-  test('a tap far up is a rise of ten points at most at a time', async () => {
+  test('a tap far up raises the volume by ten points at most at a time', async () => {
     await finger.tap(await spotOn(volume(), 0.95));
-    await until('it is there', () => (asked().at(-1) ?? 0) > 0.9);
+    await until('the volume is reached', () => (asked().at(-1) ?? 0) > 0.9);
     const values = [0.42, ...asked()];
     for (const [index, value] of values.slice(1).entries())
       assert.ok(value - (values[index] ?? 0) <= 0.1001, values.join());
   });
 
-  test('a tap below is at once', async () => {
+  test('a tap below sets the lower volume at once', async () => {
     await finger.tap(await spotOn(volume(), 0.1));
-    await until('it is there', () => asked().length > 0);
+    await until('the volume has come', () => asked().length > 0);
     assert.equal(asked().length, 1);
     assert.ok((asked()[0] ?? 1) < 0.13);
   });
@@ -97,12 +97,12 @@ describe('under a thumb', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const position = slider(/^Position in/).first();
     const [x, y]: Spot = await spotOn(position, 0.5);
     await finger.tap([x, y]);
-    await until('it is asked', () => asked().length === 1);
+    await until('the position has come', () => asked().length === 1);
     assert.ok(Math.abs((asked()[0] ?? 0) - 131_500_000) < 4_000_000, asked().join());
     await finger.down([x, y]);
     await finger.move([x + 60, y]);
     assert.equal(asked().length, 1);
     await finger.up();
-    await until('it is asked again', () => asked().length === 2);
+    await until('the second position has come', () => asked().length === 2);
   });
 });

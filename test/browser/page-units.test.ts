@@ -34,7 +34,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
   const asks = (...wanted: string[]): Promise<unknown> =>
     until(wanted.join(), () => commands().join() === wanted.join());
 
-  test('that hangs as it starts can be stopped at once, and its start is no trouble then', async () => {
+  test('that hangs as it starts can be stopped at once, and its start is then no failure', async () => {
     await open(DEAD);
     const start = node.backends.hold();
     await button('Start').click();
@@ -58,7 +58,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     ),
   });
 
-  test('that has failed shows why as soon as it is asked, and asks for nothing before', async () => {
+  test('that has failed shows its log on request, and requests nothing before', async () => {
     await open(FAILED);
     await says('Failed');
     assert.deepEqual(commands(), []);
@@ -79,7 +79,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.getByText('second time').waitFor();
   });
 
-  test('whose log may not be read says so, and one that has none too', async () => {
+  test('whose log may not be read shows that, and so does one without entries', async () => {
     await open(FAILED);
     const detail = 'members of the group systemd-journal may';
     node.backends.answer = { ok: false, fault: 'not-granted', detail };
@@ -92,7 +92,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.getByText('Nothing is logged.').waitFor();
   });
 
-  test('that somebody else starts can be stopped, and one that stops is left alone', async () => {
+  test('that somebody else starts can be stopped, and one that stops has no button', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await says('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
@@ -103,7 +103,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     assert.equal(await button('Restart').isDisabled(), true);
   });
 
-  test('that was restarted says so', async () => {
+  test('that was restarted shows it', async () => {
     await open(MPD);
     await page.getByRole('button', { name: 'More of MPD' }).click();
     await button('Restart').click();
@@ -126,7 +126,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.locator('.notice').waitFor({ state: 'detached' });
   });
 
-  test('whose trouble is old is said no more', async () => {
+  test('whose failure is old is no longer named', async () => {
     await page.clock.install();
     await open(DEAD);
     node.backends.answer = { ok: false, fault: 'timeout', detail: 'no answer' };
@@ -136,7 +136,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.locator('.notice').waitFor({ state: 'detached' });
   });
 
-  test('and any trouble stands where no hand is, at the foot of the screen or at its head', async () => {
+  test('shows any failure away from the controls, at the foot or the head of the screen', async () => {
     await open(MPD);
     node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
     const finger = await fingerOn(page);

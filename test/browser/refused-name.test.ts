@@ -6,7 +6,7 @@ import { lacks } from '../tools/requirements.js';
 import { openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
 
-test('a browser by a foreign name is shown one sentence, whose link leads to the page', {
+test('a browser that uses a name of another site gets one sentence, whose link leads to the page', {
   skip: lacks({ programs: ['chromium'] }),
 }, async (t) => {
   const node = new NodeWithPage().up();

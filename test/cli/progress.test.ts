@@ -63,7 +63,7 @@ test('without XDG_RUNTIME_DIR the socket is in /run/user', () => {
   assert.equal(request.do === 'write' && request.socket, '/run/user/7/tonearm/upgrade.sock');
 });
 
-test('--help says how', async () => {
+test('tonearm progress --help shows its usage', async () => {
   assert.deepEqual(await runProgress(['begin', '--help'], DEFAULTS), { out: PROGRESS_HELP, err: '' });
 });
 
@@ -84,7 +84,7 @@ async function server(t: TestContext, onConnect: (socket: Socket) => void): Prom
   return path;
 }
 
-test('the line is written, and has been read when the command ends', async (t) => {
+test('the progress line is written, and has been read when the command ends', async (t) => {
   let heard = '';
   const path = await server(t, (socket) => {
     socket.setEncoding('utf8').on('data', (text: string) => {
@@ -99,7 +99,7 @@ test('the line is written, and has been read when the command ends', async (t) =
   assert.equal(heard, '{"event":"end","success":true}\n');
 });
 
-test('a daemon that is being restarted is waited for', async (t) => {
+test('the progress command waits for a daemon that is being restarted', async (t) => {
   const gone = await server(t, () => undefined);
   const path = `${gone}.new`;
   // The first attempt is made at once.
@@ -112,7 +112,7 @@ test('a daemon that is being restarted is waited for', async (t) => {
   assert.equal(await writing, undefined);
 });
 
-test('a daemon that ends before it has read the line is tried again', async (t) => {
+test('the progress command tries again after a daemon that ends before it has read the line', async (t) => {
   let calls = 0;
   let heard = '';
   const path = await server(t, (socket) => {
@@ -128,13 +128,13 @@ test('a daemon that ends before it has read the line is tried again', async (t) 
   assert.deepEqual([calls, heard], [2, '{}\n']);
 });
 
-test('nobody listens: one line, and no failure', async () => {
+test('where nobody listens the progress command prints one line and succeeds', async () => {
   const { out, err } = await runProgress(['end', '--success', '--socket', '/nowhere/s'], DEFAULTS);
   assert.equal(out, '');
   assert.match(err, /^tonearm: progress: \/nowhere\/s: [^\n]*ENOENT[^\n]*\n$/);
 });
 
-test('a daemon that hangs keeps nobody waiting', async (t) => {
+test('the progress command gives up a daemon that hangs', async (t) => {
   const path = await server(t, () => undefined);
   assert.match((await writeProgress('{}', path, 20)) ?? '', /tonearm did not read the line in time/);
 });

@@ -54,19 +54,23 @@ const mark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' })
 const record = (id: number) => ({ id, name: `r${id}` });
 const ids = ({ live }: Scripted): number[] => [...live.state.outputs.keys()];
 
-describe('it asks', () => {
+describe('the client connects', () => {
   const types = ['audio.updated', 'audio.removed'] as const;
   const known = 'service\\.updated,.*,player\\.position,.*,backend\\.updated';
   const audio = { backend: ['audio'] } as const;
   const rows: readonly (readonly [what: string, options: ConnectOptions, asked: string])[] = [
-    ['for all, with a snapshot and a word every 10 s', {}, 'keepalive=10&snapshot=1'],
+    ['for all events, with a snapshot and a keep-alive every 10 s', {}, 'keepalive=10&snapshot=1'],
     ['for some events', { types }, `keepalive=10&snapshot=1&types=${types}`],
     [
       'for some backends',
       { ...audio, exclude: types },
       `backend=audio&exclude=${types}&keepalive=10&snapshot=1`,
     ],
-    ['for all by name with levels', { levels: true }, `keepalive=10&snapshot=1&types=${known},audio.level`],
+    [
+      'for all events by name with levels',
+      { levels: true },
+      `keepalive=10&snapshot=1&types=${known},audio.level`,
+    ],
     [
       'for one with levels',
       { ...audio, levels: true },
@@ -87,7 +91,7 @@ describe('it asks', () => {
     });
   }
 
-  test('what the stream does not tell, when its backend has come up, and where the events of it are wanted', async (t) => {
+  test('the client fetches what the stream does not carry, when its backend comes up and its events are wanted', async (t) => {
     for (const [options, expected] of [
       [{}, ['/server', '/power/', '/upgrade']],
       [{ backend: ['audio', 'power'] }, ['/server', '/power/']],
@@ -106,8 +110,8 @@ describe('it asks', () => {
   });
 });
 
-describe('it tells', () => {
-  test('what came together once, and a snapshot when it is whole', async (t) => {
+describe('the client notifies', () => {
+  test('of all changes of one turn once, and of a snapshot when it is whole', async (t) => {
     const scripted = await live(t);
     scripted.changes.length = 0;
     await scripted.event('', 'backend.updated', mark('audio'));
@@ -119,7 +123,7 @@ describe('it tells', () => {
       assert.ok(scripted.changes[0]?.includes(slice));
   });
 
-  test('nothing of a snapshot that is not whole, whatever else there is to tell, and whoever asks', async (t) => {
+  test('of nothing in an incomplete snapshot, whatever else has changed, and whoever reads the state', async (t) => {
     const scripted = await connected(t);
     let answer: (server: unknown) => void = () => undefined;
     scripted.answers.set('/server', () => new Promise((resolve) => (answer = resolve)));
@@ -144,7 +148,7 @@ describe('it tells', () => {
     assert.deepEqual(ids(scripted), [3]);
   });
 
-  test('a subscriber its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
+  test('a subscriber of its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
     const scripted = await connected(t);
     const heard: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
@@ -171,7 +175,7 @@ describe('it tells', () => {
     assert.equal(scripted.live.state.connection.status, 'live');
   });
 
-  test('events as they come', async (t) => {
+  test('of events as they come', async (t) => {
     const heard: string[] = [];
     const scripted = await connected(t, {
       onEvent: ({ type, data }) => heard.push(`${type} ${JSON.stringify(data)}`),
@@ -181,7 +185,7 @@ describe('it tells', () => {
     assert.deepEqual(heard, ['server.info "connected"', 'power.action {"action":"reboot"}']);
   });
 
-  test('an upgrade with what the stream does not tell, and of a run what was told last', async (t) => {
+  test('of an upgrade with the fields that the stream does not carry, and the last state of its run', async (t) => {
     const scripted = await connected(t);
     const run = { state: 'running', percent: 10, step: 'a' };
     const whole = { current: '1', latest: '2', upgrade_available: true, can_check: true, can_upgrade: true };
@@ -201,7 +205,7 @@ describe('it tells', () => {
     assert.deepEqual(scripted.live.state.upgrade, later);
   });
 
-  test("the node's time, by the freshest word of its players", async (t) => {
+  test("of the node's time, by the newest times of its players", async (t) => {
     const scripted = await connected(t);
     await scripted.tick(10_000);
     assert.equal(scripted.live.nodeTime(), Date.now());
@@ -224,7 +228,7 @@ describe('it tells', () => {
     ["the node's clock was set back", 0, -3_600_000],
     ["the node's clock was set forward", 0, 3_600_000],
   ] as const) {
-    test(`the node's time after ${whose}, as soon as a player says something`, async (t) => {
+    test(`of the node's time after ${whose}, at the next event of a player`, async (t) => {
       const scripted = await live(t);
       const say = (emitted_at: number) =>
         scripted.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
@@ -249,17 +253,17 @@ describe('it tells', () => {
   }
 });
 
-describe('it is lost', () => {
+describe('the connection is lost', () => {
   const BYE = 'event: server.info\ndata: "bye"\n\n';
   const NONSENSE = 'event: audio.updated\ndata: {\n\n';
   const losses: readonly (readonly [string, string, (scripted: Scripted) => Promise<void>])[] = [
     ['when the stream ends', 'unreachable', ({ stream }) => stream().end()],
-    ['when the node says good-bye', 'bye', ({ stream }) => stream().say(BYE).then(stream().end)],
+    ['when the node sends bye', 'bye', ({ stream }) => stream().say(BYE).then(stream().end)],
     ['when the node is silent for too long', 'silent', ({ tick }) => tick(SILENCE_MS)],
-    ['when it is told what it cannot understand', 'not-the-service', ({ stream }) => stream().say(NONSENSE)],
+    ['when it gets an event that is not valid', 'not-the-service', ({ stream }) => stream().say(NONSENSE)],
   ];
   for (const [what, code, lose] of losses) {
-    test(`${what}: at once, keeping what it knows, and comes back`, async (t) => {
+    test(`${what}: at once, with the known state kept, and is made again`, async (t) => {
       const scripted = await live(t);
       await scripted.event('b-1', 'audio.output.updated', [record(1)]);
       await scripted.tick(SILENCE_MS - 1);
@@ -281,7 +285,7 @@ describe('it is lost', () => {
     });
   }
 
-  test('and comes back with its last id, but anew after what it could not understand', async (t) => {
+  test('and is made again with its last id, but anew after invalid events', async (t) => {
     const scripted = await live(t);
     await scripted.event('b-1', 'audio.output.updated', [record(1)]);
     await scripted.event('b-2', 'server.info', 'love');
@@ -297,7 +301,7 @@ describe('it is lost', () => {
     assert.equal(scripted.stream().lastEventId, undefined);
   });
 
-  test('later each time, up to a bound, and never on the dot', async (t) => {
+  test('and is tried again later each time, up to a bound, with random delays', async (t) => {
     const scripted = await connected(t);
     const random = t.mock.method(Math, 'random', () => 0.5);
     await hello(scripted.stream());
@@ -318,7 +322,7 @@ describe('it is lost', () => {
     assert.equal(scripted.streams.length, 3, 'a stream that has begun forgets the failures');
   });
 
-  test('at most twice a second, whatever the node wishes', async (t) => {
+  test('and is tried again at most twice a second, whatever the node requests', async (t) => {
     const scripted = await connected(t);
     t.mock.method(Math, 'random', () => 0.999);
     for (let attempts = 1; attempts < 4; attempts += 1) {
@@ -332,11 +336,11 @@ describe('it is lost', () => {
   });
 
   for (const [what, id] of [
-    ['holds what no header takes', 'b-\u20ac'],
+    ['has characters that no header takes', 'b-\u20ac'],
     ['holds a control character', 'b-\u0007'],
-    ['is larger than a head', 'b'.repeat(20_000)],
+    ["is larger than a request's head", 'b'.repeat(20_000)],
   ] as const) {
-    test(`and comes back for a snapshot where its id ${what}`, async (t) => {
+    test(`and is made again with a snapshot where its id ${what}`, async (t) => {
       const scripted = await live(t);
       await scripted.event(id, 'audio.output.updated', [record(1)]);
       await scripted.stream().end();
@@ -352,11 +356,11 @@ describe('it is lost', () => {
     new Response(text, { status, headers: { 'Content-Type': type } });
   const refused: readonly (readonly [string, Response, string, number])[] = [
     ['a problem document', answer(503, 'application/problem+json', PROBLEM), 'too-many-streams', 503],
-    ['a page of somebody else', answer(200, 'text/html', '<html>'), 'not-the-service', 0],
-    ['an error of somebody else', answer(502, 'text/html', ''), 'not-the-service', 502],
+    ['a page of another program', answer(200, 'text/html', '<html>'), 'not-the-service', 0],
+    ['an error of another program', answer(502, 'text/html', ''), 'not-the-service', 502],
   ];
   for (const [what, response, code, status] of refused) {
-    test(`before it ever was connected, by ${what}: it says why, and tries again`, async (t) => {
+    test(`before it ever was made, by ${what}: with a reason, and is tried again`, async (t) => {
       t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
       const node = scriptedNode();
       node.refusals.push(response);
@@ -390,7 +394,7 @@ describe('a browser', () => {
     return { page, document };
   }
 
-  test('that is offline is lost at once, and back as soon as it is online', async (t) => {
+  test('that is offline loses the connection at once, and reconnects as soon as it is online', async (t) => {
     const { page } = browser(t);
     const scripted = await live(t);
     page.dispatchEvent(new Event('offline'));
@@ -401,7 +405,7 @@ describe('a browser', () => {
     assert.equal(scripted.streams.length, 2);
   });
 
-  test('that was asleep does not believe its connection, and does not wait', async (t) => {
+  test('that was asleep drops its connection and reconnects at once', async (t) => {
     const { document } = browser(t);
     const scripted = await live(t);
     document.visibilityState = 'hidden';
@@ -420,8 +424,8 @@ describe('a browser', () => {
   });
 });
 
-describe('told to reconnect', () => {
-  test('it does not wait for the next attempt, and gives one up that has no answer', async (t) => {
+describe('reconnect()', () => {
+  test('does not wait for the next attempt, and replaces one without an answer', async (t) => {
     const scripted = await live(t);
     await scripted.stream().end();
     await settled();
@@ -434,7 +438,7 @@ describe('told to reconnect', () => {
     assert.deepEqual([scripted.streams.length, scripted.streams[1]?.aborted], [3, true]);
   });
 
-  test('it keeps a stream that it has', async (t) => {
+  test('keeps an open stream', async (t) => {
     const scripted = await live(t);
     scripted.live.reconnect();
     await settled();
@@ -443,7 +447,7 @@ describe('told to reconnect', () => {
 });
 
 describe('levels', () => {
-  test('are switched while it is connected, which nobody notices', async (t) => {
+  test('are switched while connected, without an interruption', async (t) => {
     const scripted = await live(t);
     await scripted.event('b-1', 'audio.output.updated', [record(1)]);
     scripted.changes.length = 0;
@@ -464,7 +468,7 @@ describe('levels', () => {
     assert.equal(scripted.live.state.connection.status, 'live');
   });
 
-  test('are none once the connection is lost', async (t) => {
+  test('are empty once the connection is lost', async (t) => {
     const scripted = await live(t, { levels: true });
     await scripted.event('b-1', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });
     await scripted.stream().end();
@@ -472,7 +476,7 @@ describe('levels', () => {
   });
 });
 
-test('it can be closed by whoever is told, each time anew', async (t) => {
+test('close() may be called by a subscriber, each time anew', async (t) => {
   const told: string[] = [];
   const scripted = await connected(t, {
     onChange: ({ connection }) => {
@@ -484,7 +488,7 @@ test('it can be closed by whoever is told, each time anew', async (t) => {
   assert.deepEqual(told, ['live', 'closed']);
 });
 
-test('closed, it asks and tells no more', async (t) => {
+test('a closed client sends and notifies nothing more', async (t) => {
   const scripted = await live(t);
   scripted.live.close();
   await settled();

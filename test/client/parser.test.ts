@@ -33,7 +33,7 @@ test('an event without end is refused', () => {
   }, RangeError);
 });
 
-test(`it agrees with the consumer on any stream (TONEARM_FUZZ_SEED=${SEED})`, () => {
+test(`the client's parser agrees with the consumer's on any stream (TONEARM_FUZZ_SEED=${SEED})`, () => {
   const random = new SeededRandom(SEED);
   const PARTS = 'data|event|id|retry|:|: | |x|ü☕|7|\0|\n|\n\n|\r|\r\n|\ufeff'.split('|');
   for (let round = 0; round < ROUNDS; round += 1) {

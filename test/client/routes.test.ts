@@ -119,9 +119,9 @@ async function sentBy(name: RouteName): Promise<Sent> {
   return sent[0] ?? assert.fail();
 }
 
-describe('every function', () => {
+describe('each function of the client', () => {
   for (const name of OPERATION_NAMES) {
-    test(`${name} asks for the operation of that name, with a body that it takes`, async () => {
+    test(`${name} calls the operation of that name, with a valid body`, async () => {
       const { method, path, body, contentType } = await sentBy(name);
       const operation = OPERATIONS[name];
       assert.equal(method, operation.method);
@@ -137,7 +137,7 @@ describe('every function', () => {
     });
   }
 
-  test('that reads a log asks for the wanted number of lines', async () => {
+  test('that reads a log requests the wanted number of lines', async () => {
     const { node, sent } = noting();
     await node.unitLog('user', 'mpd.service', { lines: 5 });
     assert.deepEqual(
@@ -156,7 +156,7 @@ describe('every function', () => {
 });
 
 describe('answers', () => {
-  test('are what was sent, nothing for what is done, and bytes where there are bytes', async () => {
+  test('are records for requests, nothing for commands, and bytes for images', async () => {
     assert.deepEqual(await noting(() => Response.json([{ id: 1 }])).node.outputs(), [{ id: 1 }]);
     assert.equal(await noting(() => new Response('', { status: 202 })).node.reboot(), undefined);
     const blob = await noting(() => new Response(Uint8Array.of(1, 2))).node.cookie();
@@ -171,22 +171,22 @@ describe('answers', () => {
   };
   const problems: readonly (readonly [string, () => Response, object])[] = [
     [
-      'a problem document is thrown as it is',
+      'a problem document is thrown unchanged',
       () => problem(document),
       { status: 409, code: 'no-volume', message: 'None', problem: document },
     ],
     [
-      'without a detail its title is the message',
+      'a problem without a detail has its title as its message',
       () => problem({ ...document, detail: '' }, 409, '; charset=utf-8'),
       { message: TITLE },
     ],
     [
-      'what is no problem document',
+      'an error that is no problem document',
       () => new Response('<h1>431</h1>', { status: 431, statusText: 'Too large' }),
       { status: 431, code: 'not-the-service', message: '431 Too large' },
     ],
-    ['what says that it is one and is none', () => problem('{', 500), { status: 0, code: 'not-the-service' }],
-    ['a success that is no JSON', () => new Response('<html>'), { status: 0, code: 'not-the-service' }],
+    ['an invalid problem document', () => problem('{', 500), { status: 0, code: 'not-the-service' }],
+    ['a success that is not JSON', () => new Response('<html>'), { status: 0, code: 'not-the-service' }],
   ];
   for (const [what, answer, expected] of problems) {
     test(what, async () => {
@@ -202,7 +202,7 @@ describe('answers', () => {
   for (const [what, status, type] of [
     ['a problem document', 500, 'application/problem+json'],
     ['a success', 200, 'application/json'],
-    ['an error of somebody else', 502, 'text/html'],
+    ['an error of another program', 502, 'text/html'],
   ] as const) {
     test(`${what} of 64 MiB is not read to its end`, async () => {
       let pulled = 0;
@@ -224,7 +224,7 @@ describe('answers', () => {
     });
   }
 
-  test('where nobody listens, and where nobody answers in time', async () => {
+  test('are errors where nobody listens, and where nobody answers in time', async () => {
     const mute = createServer(() => undefined).listen(0, '127.0.0.1');
     await once(mute, 'listening');
     const url = `http://127.0.0.1:${(mute.address() as AddressInfo).port}`;
@@ -237,7 +237,7 @@ describe('answers', () => {
   });
 });
 
-test('a base may have slashes at its end, and a path; covers have a URL', async () => {
+test('a base URL may end with slashes and have a path; covers have a URL', async () => {
   const { node } = noting();
   assert.equal(
     node.coverUrl('org.mpris.MediaPlayer2.a b'),
@@ -246,7 +246,7 @@ test('a base may have slashes at its end, and a path; covers have a URL', async 
   assert.equal(tonearm('http://proxy/node//').coverUrl('x'), 'http://proxy/node/players/x/cover');
 });
 
-describe('a base', () => {
+describe('a base URL', () => {
   const wrong = [
     'localhost:8018',
     'node.local',
@@ -263,7 +263,7 @@ describe('a base', () => {
       assert.throws(() => tonearm(base), TypeError));
   }
 
-  test('is not needed in a page', (t) => {
+  test('is optional in a page', (t) => {
     Object.defineProperty(globalThis, 'location', { value: {}, configurable: true });
     t.after(() => Reflect.deleteProperty(globalThis, 'location'));
     assert.equal(tonearm().coverUrl('x'), '/players/x/cover');

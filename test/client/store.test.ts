@@ -31,8 +31,8 @@ test('every event of the stream has its rule', () => {
   for (const type of Object.keys(EVENTS) as (keyof typeof EVENTS)[]) assert.ok(known.includes(type), type);
 });
 
-describe('rows', () => {
-  test('a scan that begins forgets what the last one found', () => {
+describe('an event', () => {
+  test('that begins a scan forgets what the last one found', () => {
     const first = told(
       ['bluetooth.updated', { scanning: true }],
       ['bluetooth.discovered', { address: 'a', rssi: -60 }],
@@ -45,7 +45,7 @@ describe('rows', () => {
     assert.deepEqual(first.state.bluetooth, { scanning: true });
   });
 
-  test('a client that is renamed is removed under its old name and has the new one', () => {
+  test('that renames a client removes the old name and adds the new one', () => {
     const { state } = told(
       ['audio.updated', [record(1, 'old'), record(2)]],
       ['audio.removed', [record(1, 'old')]],
@@ -54,7 +54,7 @@ describe('rows', () => {
     assert.deepEqual([...state.clients.values()], [record(2), record(1, 'new')]);
   });
 
-  test('a record keeps its place when it changes, and what has not changed stays the same object', () => {
+  test('that changes a record keeps its place, and leaves unchanged records the same objects', () => {
     const store = told(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
     store.apply({ type: 'audio.output.updated', data: [record(1, 'x')] } as unknown as NodeEvent);
@@ -64,7 +64,7 @@ describe('rows', () => {
     assert.deepEqual(outputs.get(1), record(1), 'what was handed out is not touched');
   });
 
-  test('levels are those of the last event, and an output takes its own along', () => {
+  test('of levels replaces all of them, and a removed output takes its level along', () => {
     const level = (...ids: readonly number[]) => ({ outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })) });
     const store = told(['audio.level', level(1, 2)], ['audio.level', level(2, 3)]);
     assert.deepEqual(Object.fromEntries(store.state.levels), { 2: [0.2, 0], 3: [0.3, 0] });
@@ -72,7 +72,7 @@ describe('rows', () => {
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
-  test('players come, move, and go', () => {
+  test('of a player adds, moves or removes it', () => {
     const store = told(
       ['player.added', { data: player(1), emitted_at: 0 }],
       ['player.position', [{ bus_name: player(1).bus_name, position: 7, emitted_at: 1500 }]],
@@ -84,7 +84,7 @@ describe('rows', () => {
     assert.equal(store.state.players.size, 0);
   });
 
-  test('a tracklist is dropped when its player supports none any more, and when the player goes', () => {
+  test('of a player without a tracklist drops its list, and so does the end of the player', () => {
     const { bus_name } = player(1);
     const updated = (tracklist_supported: boolean) =>
       ({ type: 'player.updated', data: { data: { bus_name, tracklist_supported } } }) as NodeEvent;
@@ -99,7 +99,7 @@ describe('rows', () => {
     assert.deepEqual(counts, [0, 1, 1, 0, 0, 1, 0]);
   });
 
-  test('an upgrade is status, run and progress, whichever comes first', () => {
+  test('of an upgrade adds to status, run and progress, whichever comes first', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
     const store = told(['upgrade.progress', line], ['upgrade.info', { state: 'running', origin: 'systemd' }]);
@@ -120,7 +120,7 @@ describe('rows', () => {
     assert.deepEqual(store.state.upgrade, { ...status, run: { state: 'idle' }, check, ...can });
   });
 
-  test('a mark is no detail', () => {
+  test('that marks a snapshot has no detail', () => {
     const { state } = told(
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
@@ -129,7 +129,7 @@ describe('rows', () => {
     assert.deepEqual(Object.fromEntries(state.backends), expected);
   });
 
-  test('a snapshot forgets also what is enabled no more, and nothing of its own', () => {
+  test('that begins a snapshot forgets also disabled backends, and nothing of the snapshot itself', () => {
     const { state } = told(
       ['server.info', 'connected'],
       ['backend.updated', { backend: 'systemd', state: 'up', detail: 'snapshot' }],
@@ -147,7 +147,7 @@ describe('rows', () => {
     assert.equal(state.units.size, 0);
   });
 
-  test('a mark that no stream begins with forgets nothing', () => {
+  test('that marks a snapshot in the midst of a stream forgets nothing', () => {
     const mark = ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }] as const;
     assert.equal(told(['audio.updated', [record(1)]], mark).state.clients.size, 1, 'before any stream');
     const { state } = told(
@@ -160,11 +160,11 @@ describe('rows', () => {
     assert.equal(state.clients.size, 1, 'in the midst of one');
   });
 
-  test('nothing is known at first but since when', () => {
+  test('that has not come yet leaves the state with its time only', () => {
     assert.deepEqual(new Store(5).state.connection, { status: 'connecting', since: 5 });
   });
 
-  test('an event of a later version changes nothing, whatever it is called', () => {
+  test('of a later version changes nothing, whatever its name', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
       const store = told(['audio.output.updated', [record(1)]]);
       const before = store.state;
@@ -173,7 +173,7 @@ describe('rows', () => {
     }
   });
 
-  test('a replay, and an event of a later version, forget nothing', () => {
+  test('of a replay, or of a later version, forgets nothing', () => {
     const { state } = told(
       ['audio.updated', [record(1)]],
       ['server.info', 'connected'],
@@ -184,7 +184,7 @@ describe('rows', () => {
   });
 });
 
-describe('where a player is', () => {
+describe('the position of a player is', () => {
   const at = Date.parse('2026-01-01T00:00:00.000Z');
   const playing = {
     playback_status: 'Playing',
@@ -192,12 +192,12 @@ describe('where a player is', () => {
     position_updated_at: '2026-01-01T00:00:00.000Z',
   };
   const rows: readonly (readonly [string, object, number, number | undefined])[] = [
-    ['reckoned while it plays', {}, 2500, 3_500_000],
+    ['extrapolated while it plays', {}, 2500, 3_500_000],
     ['by its rate', { rate: 2 }, 1000, 3_000_000],
-    ['no further than its track', { metadata: { 'mpris:length': '1200000' } }, 5000, 1_200_000],
+    ['no further than the end of its track', { metadata: { 'mpris:length': '1200000' } }, 5000, 1_200_000],
     ['not before its beginning, where the clocks differ', {}, -5000, 0],
-    ['still while it is paused', { playback_status: 'Paused' }, 5000, 1_000_000],
-    ['unknown where it does not tell', { position: undefined }, 5000, undefined],
+    ['constant while it is paused', { playback_status: 'Paused' }, 5000, 1_000_000],
+    ['unknown where the player does not report it', { position: undefined }, 5000, undefined],
   ];
   for (const [what, fields, later, expected] of rows) {
     test(what, () =>
@@ -206,7 +206,7 @@ describe('where a player is', () => {
   }
 });
 
-describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
+describe(`random series of events (TONEARM_FUZZ_SEED=${SEED})`, () => {
   const BACKENDS = ['audio', 'systemd', 'upgrade', 'players'] as const;
   type Told = readonly [type: string, data: unknown];
 
@@ -246,7 +246,7 @@ describe(`stories (TONEARM_FUZZ_SEED=${SEED})`, () => {
   ];
   const OF = { audio: /^audio/, systemd: /^service/, upgrade: /^upgrade/, players: /^player/ } as const;
 
-  test('what is known is what the model knows, after every event and every whole snapshot', () => {
+  test('lead to the state of the model, after every event and every whole snapshot', () => {
     const random = new SeededRandom(SEED);
     for (let round = 0; round < ROUNDS; round += 1) {
       const [store, model] = [new Store(0), new StateModel()];

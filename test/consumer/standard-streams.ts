@@ -80,7 +80,7 @@ export function keepsTheStandard(parse: Parse): void {
       assert.equal(parse([Buffer.from(stream)], '').retryMs, retryMs));
   }
 
-  test('the id to come back with is that of the last complete block, else the one from before', () => {
+  test('the id to reconnect with is that of the last complete block, else the one from before', () => {
     assert.equal(parse([], 'a').lastEventId, 'a');
     const [whole, half] = ['id: b\ndata: 1\n\n', 'id: c\ndata: 2\n'];
     assert.equal(parse([Buffer.from(whole + half)], 'a').lastEventId, 'b');

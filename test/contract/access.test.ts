@@ -231,7 +231,7 @@ inOwnNetwork(import.meta.url, () => {
       });
 
       for (const address of open) {
-        test(`strangers have nothing of any route at ${address}`, async (context) => {
+        test(`leaves other machines no route at ${address}`, async (context) => {
           const [door, under] = opened(context, address, EVERYTHING, bind);
           await isClosedToRebinding(door, under);
           await isClosedToPages(door, under);
@@ -244,7 +244,7 @@ inOwnNetwork(import.meta.url, () => {
   }
 });
 
-describe('what is not configured does not exist', () => {
+describe('a part that is not configured does not exist', () => {
   for (const [need, settings] of Object.entries(CONFIGURATIONS_WITHOUT)) {
     test(need, async (context) => {
       const [door, under] = opened(context, '127.0.0.1', settings);

@@ -54,7 +54,7 @@ class Scene {
 const LO = ['127.0.0.1', '::1'];
 
 inOwnNetwork(import.meta.url, () => {
-  test('an interface that comes, gets addresses, changes them and goes, while a stream on lo goes on', async (t) => {
+  test('an interface is followed as it appears, changes its addresses and goes, while a stream on lo continues', async (t) => {
     const scene = await Scene.start(t, '[lo, wlan7]');
     await scene.doors(LO, ['wlan7']);
     const stream = await scene.daemon.events();
@@ -78,7 +78,7 @@ inOwnNetwork(import.meta.url, () => {
     assert.equal(log.split('does not exist yet').length - 1, 2, log);
   });
 
-  test('an address that comes while somebody else has its port is named, and served when the port is free', async (t) => {
+  test('an address whose port another program has is logged, and served when the port is free', async (t) => {
     const scene = await Scene.start(t, '[127.0.0.1, 10.8.0.2]');
     await scene.doors(['127.0.0.1'], ['10.8.0.2']);
     // With this setting another program can occupy an address before it exists.
@@ -86,7 +86,7 @@ inOwnNetwork(import.meta.url, () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(scene.daemon.port, '10.8.0.2', resolve));
     ip('addr', 'add', '10.8.0.2/24', 'dev', 'lo');
-    await until('it is told', () => scene.daemon.log.includes('cannot listen now'), SOON_MS);
+    await until('the log names the address', () => scene.daemon.log.includes('cannot listen now'), SOON_MS);
     await scene.doors(['127.0.0.1'], ['10.8.0.2']);
     await new Promise((resolve) => other.close(resolve));
     await scene.doors(['127.0.0.1', '10.8.0.2'], []);

@@ -71,7 +71,7 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     assert.ok(new Set(rising).size > 2, `in steps: ${rising}`);
   });
 
-  test("ends with the node's reason where that refuses, and with its usage where names are missing", async () => {
+  test('ends with the reason of a refusal, and with its usage where names are missing', async () => {
     const refused = await alarm(url, 'nowhere', 'mpv');
     assert.notEqual(refused.status, 0);
     assert.match(refused.stdout, /There is no output \\"nowhere\\"/);

@@ -94,7 +94,7 @@ onEachSoundServer('audio events', (node) => {
     }
   });
 
-  test('an equal value makes no event', async () => {
+  test('setting an equal value makes no event', async () => {
     await node().change('/audio/outputs/living/volume', { volume: 0.5 });
     await node().settles('0.5', ({ server }) => server.volume === 0.5);
     await node().streamTellsTheTruth();

@@ -59,10 +59,10 @@ onEachSoundServer('the level of an output', (node, kind) => {
     return playing;
   }
 
-  test('that plays nothing is 0, and it is not woken', async (t) => {
+  test('that plays nothing has level 0, and is not woken', async (t) => {
     const { sound } = node();
     const states = async () => (await sound.pactl('list', 'short', 'sinks')).match(/\S+$/gm);
-    await until('the outputs rest', async () => !(await states())?.includes('RUNNING'));
+    await until('the outputs sleep', async () => !(await states())?.includes('RUNNING'));
     const resting = await states();
     const stream = await listen(t);
     for (const name of ['living', 'kitchen']) await shows(stream, (await node().output(name)).id, 0, 0);
@@ -76,7 +76,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
       await until(`${name} is the default`, async () => {
         await sound.pactl('set-default-sink', other);
         await sound.pactl('set-default-sink', name);
-        return until('it is known', isKnown, DEFAULT_SEEN_MS);
+        return until('the default is published', isKnown, DEFAULT_SEEN_MS);
       });
     }
     assert.equal(await captures(node().sound), 0);
@@ -88,7 +88,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
     );
   });
 
-  test('follows what plays to it, and leaves the other alone', async (t) => {
+  test('follows what plays to it, and no other output', async (t) => {
     const { sound } = node();
     const [living, kitchen] = [await node().output('living'), await node().output('kitchen')];
     const stream = await listen(t);
@@ -119,7 +119,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
 
   // PipeWire does not put an output to sleep while a stream plays to it.
   if (kind === 'pulseaudio') {
-    test('that is put to sleep is 0, and true again when it is woken', async (t) => {
+    test('that is put to sleep has level 0, and its level again when it is woken', async (t) => {
       const { sound } = node();
       const { id } = await node().output('living');
       await playTone(t, 'living');
@@ -132,7 +132,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
     });
   }
 
-  test('of a client that is corked is 0, and nothing is captured', async (t) => {
+  test('of a corked client has level 0, and is not captured', async (t) => {
     const { sound } = node();
     const client = await sound.streams('corking');
     t.after(() => client.close());
@@ -149,7 +149,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
     await captured(node().sound, 0);
   });
 
-  test('of an output that comes and goes is told while it is there', async (t) => {
+  test('that comes and goes has a level while it exists', async (t) => {
     const { sound } = node();
     const stream = await listen(t);
     await sound.addSink('garden');
@@ -158,12 +158,12 @@ onEachSoundServer('the level of an output', (node, kind) => {
     const playing = await playTone(t, 'garden');
     await shows(stream, id, 0.5, 0.25);
     await sound.removeSink('garden');
-    await stream.until(({ model }) => !model.levels.has(id), 'its end');
+    await stream.until(({ model }) => !model.levels.has(id), 'the end of its level');
     await playing.stop();
     await captured(node().sound, 0);
   });
 
-  test(`is measured for those who ask for it only, and ${VISITS} visits leave nothing behind`, async (t) => {
+  test(`is measured for those who request levels only, and ${VISITS} visits leave nothing behind`, async (t) => {
     const { id } = await node().output('living');
     await playTone(t, 'living');
     const others = await Promise.all(
@@ -181,13 +181,13 @@ onEachSoundServer('the level of an output', (node, kind) => {
     assert.ok(others.every(({ events }) => events.every(({ type }) => type !== 'audio.level')));
   });
 
-  test('is told again when the sound server is back', async (t) => {
+  test('has its level again when the sound server is back', async (t) => {
     const { sound } = node();
     const stream = await listen(t);
     await playTone(t, 'living');
     await shows(stream, (await node().output('living')).id, 0.5, 0.25);
     await sound.kill('SIGKILL');
-    await stream.until(({ model }) => model.levels.size === 0, 'that nothing is known');
+    await stream.until(({ model }) => model.levels.size === 0, 'the end of all levels');
     await sound.restart();
     await node().daemon.backend('audio', 'up');
     await playTone(t, 'kitchen');
@@ -198,7 +198,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
   });
 });
 
-test('the next audio thread is told that somebody listens', {
+test('has its level also from the next audio thread', {
   skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
 }, async (t) => {
   const { sound, daemon } = await startAudio(t, { nodeArguments: SABOTEUR });

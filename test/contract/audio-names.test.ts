@@ -8,7 +8,7 @@ import { onEachSoundServer } from './audio-node.js';
 const NAME_UNITS = 1024;
 
 onEachSoundServer('names', (node) => {
-  test('repeated, empty, huge, many-lined and colourful names', async () => {
+  test('repeated, empty, huge, many-lined and coloured names are shown, unique and bounded', async () => {
     const wild = [
       'same',
       'same',
@@ -45,7 +45,7 @@ onEachSoundServer('names', (node) => {
     await node().streamTellsTheTruth();
   });
 
-  test('150 streams come and go', async () => {
+  test('150 streams come and go with unique names', async () => {
     const client = await node().sound.streams('many');
     // PipeWire 0.3.65 takes 128 streams on one sink, and sometimes does not answer when very many are requested at once.
     const portion = Array.from({ length: 15 }, (_, i) => ({ sink: i % 2 === 0 ? 'living' : 'kitchen' }));

@@ -19,7 +19,7 @@ async function isAway(daemon: Daemon): Promise<void> {
 }
 
 onEachSoundServer('outages', (node) => {
-  test('killed: removals, 503, and the true state after its return', async () => {
+  test('a sound server that is killed: removals, 503, and its state after its return', async () => {
     await node().sound.play({ name: 'a song' });
     await node().settles('the stream', ({ clients }) => clients.length === 1);
     await node().streamTellsTheTruth();
@@ -37,7 +37,7 @@ onEachSoundServer('outages', (node) => {
     await node().streamTellsTheTruth();
   });
 
-  test('restarted: back with only what is true', async () => {
+  test('a sound server that is restarted: only its new state is left', async () => {
     await node().change('/audio/outputs/living/volume', { volume: 0.2 });
     await node().sound.restart();
     await node().daemon.backend('audio', 'up');
@@ -45,7 +45,7 @@ onEachSoundServer('outages', (node) => {
     await node().streamTellsTheTruth();
   });
 
-  test('standing still: 504 within the deadline, then away; back when it goes on', async () => {
+  test('a sound server that hangs: 504 within the deadline, then 503; back when it continues', async () => {
     node().sound.freeze();
     const answer = await node().daemon.post('/audio/outputs/living/volume', { volume: 0.9 });
     assert.equal(answer.status, 504);
@@ -58,7 +58,7 @@ onEachSoundServer('outages', (node) => {
   });
 });
 
-describe('missing at the start', () => {
+describe('a sound server that is missing at the start', () => {
   for (const { kind, skip, start } of SOUND_SERVERS) {
     test(`${kind} appears later`, { skip }, async (t) => {
       const sound = await start();

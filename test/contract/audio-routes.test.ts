@@ -7,7 +7,7 @@ import { onEachSoundServer } from './audio-node.js';
 const raw = (percent: number): number => Math.round(percent * 0x10000);
 
 onEachSoundServer('audio routes', (node, kind) => {
-  test('GET: the parts are those of the whole', async () => {
+  test('GET /audio has the parts that its routes have', async () => {
     const { daemon } = node();
     const whole = await node().audio();
     assert.equal(whole.kind, kind);
@@ -31,7 +31,7 @@ onEachSoundServer('audio routes', (node, kind) => {
       await node().outputIs(sink, { volume: 1 });
     });
 
-    test(`POST ${target}/mute toggles, and sets what it is told`, async () => {
+    test(`POST ${target}/mute toggles, or sets the given value`, async () => {
       await node().change(`${target}/mute`);
       await node().outputIs(sink, { muted: true });
       await node().change(`${target}/mute`, { muted: true });
@@ -78,7 +78,7 @@ onEachSoundServer('audio routes', (node, kind) => {
     await node().settles('living is the default', ({ server }) => server.default_sink === 'living');
   });
 
-  test('streams: volume, mute, move, by id and by name', async () => {
+  test('the volume, mute and output of a stream are set by id and by name', async () => {
     const playing = await node().sound.play({ app: 'player', name: 'A song / with ü', sink: 'living' });
     await node().clientIs(playing.id);
     const byName = `/audio/clients/${encodeURIComponent('A song / with ü')}`;
@@ -123,7 +123,7 @@ onEachSoundServer('audio routes', (node, kind) => {
     });
   }
 
-  test('a thousand volume changes: the last value wins everywhere, and nothing is left behind', async () => {
+  test('a thousand volume changes end with the last value everywhere, and leave nothing behind', async () => {
     const last = 0.77;
     for (let i = 0; i < 999; i += 1) {
       await node().change('/audio/outputs/living/volume', { volume: (i % 100) / 100 });

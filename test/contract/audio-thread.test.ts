@@ -72,7 +72,7 @@ test("streams with huge texts do not take all of the audio thread's memory", { s
 });
 
 for (const { kind, skip, start: startSound } of SOUND_SERVERS) {
-  test(`a list of ${kind} that is larger than servers take themselves ends the connection, until it is smaller`, {
+  test(`a list of ${kind} that is larger than servers themselves accept ends the connection until it is smaller`, {
     skip,
   }, async (t) => {
     const { sound, daemon } = await startAudio(t, { startSound, nodeArguments: SABOTEUR });
@@ -90,7 +90,7 @@ for (const { kind, skip, start: startSound } of SOUND_SERVERS) {
     }
     // A new thread reads the list at once; the old one would within a minute.
     daemon.signal('SIGWINCH');
-    await until('the reason', async () => {
+    await until('the reason is in /health', async () => {
       const { state, detail } = (await daemon.health()).backends['audio'] ?? {};
       return state === 'connecting' && /a frame of \d{8} bytes/.test(detail ?? '');
     });

@@ -20,7 +20,7 @@ for (const { kind, skip, start: startSound } of SOUND_SERVERS)
     });
     const volume = (path: string, body: object) => node.daemon.post(`/audio/${path}/volume`, body);
 
-    test('have their label as their nick, are marked, and tell their limit', async () => {
+    test('have their label as their nick, are marked, and show their limit', async () => {
       const { outputs } = await node.audio();
       const told = outputs.map((output) => {
         const { name, nick, hidden, volume_limit } = output as typeof output & Record<string, unknown>;
@@ -32,7 +32,7 @@ for (const { kind, skip, start: startSound } of SOUND_SERVERS)
       ]);
     });
 
-    test('a volume above the limit is 400 and names it, by name, as the default and by id', async () => {
+    test('refuse a volume above the limit by name, as the default and by id', async () => {
       await node.change('/audio/outputs/living/volume', { volume: 0.5 });
       const { id } = await node.output('living');
       for (const path of ['outputs/living', 'server', `outputs/${id}`]) {
@@ -46,7 +46,7 @@ for (const { kind, skip, start: startSound } of SOUND_SERVERS)
       await node.outputIs('living', { volume: 0.5 });
     });
 
-    test('a step ends at the limit, and one upwards from above it changes nothing', async () => {
+    test('step up to the limit, and not further from above it', async () => {
       await node.change('/audio/outputs/living/volume', { delta: 0.3 });
       await node.outputIs('living', { volume: 0.6 });
       await node.sound.pactl('set-sink-volume', 'living', '90%');
@@ -57,7 +57,7 @@ for (const { kind, skip, start: startSound } of SOUND_SERVERS)
       await node.outputIs('living', { volume: 0.6 });
     });
 
-    test('the limit of one output is not that of another', async () => {
+    test('have separate limits', async () => {
       await node.change('/audio/outputs/kitchen/volume', { volume: 1 });
       await node.outputIs('kitchen', { volume: 1 });
     });

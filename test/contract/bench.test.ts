@@ -73,13 +73,13 @@ const INTERRUPTIONS: readonly (readonly [string, NodeJS.Signals, readonly string
 ];
 
 for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
-  test(`${kind}: all is measured, on a stream of its own that is silent and goes`, {
+  test(`${kind}: tonearm bench measures everything, on a silent stream of its own that it removes`, {
     ...BOUNDED,
     skip,
   }, async (t) => {
     const { sound, before } = await playing(t, startServer);
     const bench = start(t, sound.env, BENCH);
-    const [stream] = await until('it has a stream', async () => {
+    const [stream] = await until('the bench has a stream', async () => {
       const streams = await benchStreams(sound);
       return streams.length > 0 && streams;
     });
@@ -95,11 +95,14 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
     }
   });
 
-  test(`${kind}: interrupted, it leaves nothing behind`, { ...BOUNDED, skip }, async (t) => {
+  test(`${kind}: an interrupted bench leaves nothing behind`, { ...BOUNDED, skip }, async (t) => {
     const { sound, before } = await playing(t, startServer);
     for (const [what, signal, command] of INTERRUPTIONS) {
       const bench = start(t, sound.env, command);
-      await until(`it has a stream before ${what}`, async () => (await benchStreams(sound)).length > 0);
+      await until(
+        `the bench has a stream before ${what}`,
+        async () => (await benchStreams(sound)).length > 0,
+      );
       bench.child.kill(signal);
       await bench.closed;
       await isAsBefore(sound, before);
@@ -107,7 +110,7 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
   });
 }
 
-test('a sound server without an output: that is said, and the rest is measured', {
+test('a bench without an output notes it, and measures the rest', {
   ...BOUNDED,
   skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
 }, async (t) => {
@@ -119,7 +122,7 @@ test('a sound server without an output: that is said, and the rest is measured',
   assert.equal(report.figures['event_to_bytes_ms_p50'], null);
 });
 
-test('without a sound server the rest is measured', BOUNDED, async (t) => {
+test('a bench without a sound server measures the rest', BOUNDED, async (t) => {
   const env = { PATH: process.env['PATH'] ?? '', HOME: '/nowhere', PULSE_SERVER: 'unix:/nowhere/native' };
   const bench = start(t, env, BENCH);
   const report: Report = JSON.parse(await bench.closed);
@@ -132,7 +135,7 @@ test('without a sound server the rest is measured', BOUNDED, async (t) => {
   assert.ok((report.estimate.streams ?? 0) > 0);
 });
 
-test('a wrong command line is 64, and makes nothing', () => {
+test('a wrong command line of the bench is exit 64, and makes no stream', () => {
   const run = (...args: string[]) =>
     spawnSync(process.execPath, [ENTRY, 'bench', ...args], { encoding: 'utf8' });
   const wrong = run('--seconds', 'many');

@@ -11,7 +11,7 @@ import { until } from '../until.js';
 import { type Output, startAudio } from './audio-node.js';
 import { exampleFile, PROJECT } from './documented.js';
 
-test('examples/limit.mjs keeps volumes down, prints what plays, and outlives the daemon', {
+test('examples/limit.mjs limits volumes, prints what plays, and outlives the daemon', {
   skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-example-'));
@@ -24,9 +24,10 @@ test('examples/limit.mjs keeps volumes down, prints what plays, and outlives the
   const args = [join(folder, 'limit.mjs'), `http://127.0.0.1:${daemon.port}`];
   const program = startProgram(process.execPath, args, { env: { PATH: process.env['PATH'] ?? '' }, log });
   t.after(() => program.end());
-  const says = (line: RegExp) => until(`it says ${line}`, () => line.test(readFileSync(log, 'utf8')));
+  const says = (line: RegExp) =>
+    until(`the example prints ${line}`, () => line.test(readFileSync(log, 'utf8')));
   const areKeptDown = () =>
-    until('all are at 60 %', async () => {
+    until('all outputs are at 60 %', async () => {
       const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
       return outputs.length > 0 && outputs.every(({ volume }) => volume === 0.6);
     });

@@ -156,7 +156,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
 
   async function allAreTrue(): Promise<void> {
     await until(
-      'every connection knows the true state',
+      'every connection has the state of the node',
       async () => {
         const now = await truth();
         for (const each of watched) each.assertHears(now);
@@ -235,7 +235,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       async () => {
         await storm.close();
         await sound.kill('SIGKILL');
-        await until('all know that it is away', () =>
+        await until('every client has noticed the outage', () =>
           watched.every(({ live: { state }, slices }) => {
             const isAway =
               !slices.includes('backends') || state.backends.get('audio')?.state === 'connecting';
@@ -249,7 +249,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     ],
   ];
   for (const [what, blow] of blows) {
-    test(`is the true one after a storm, ${what}, and a storm`, async () => {
+    test(`is that of the node after a storm, ${what}, and a storm`, async () => {
       await storms();
       await blow();
       for (const backend of ['audio', 'players']) await daemon.backend(backend, 'up');

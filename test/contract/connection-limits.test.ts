@@ -9,7 +9,7 @@ import { Daemon, NO_BACKENDS } from './daemon.js';
 
 const DESCRIPTORS = 100;
 
-test('it keeps within its descriptors, answers whoever comes, and keeps its streams', {
+test('a daemon with few descriptors answers every client, and keeps its streams', {
   skip: lacks({ programs: ['prlimit'] }),
 }, async (t) => {
   const launcher = ['prlimit', `--nofile=${DESCRIPTORS}`];

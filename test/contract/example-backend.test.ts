@@ -67,7 +67,7 @@ for (const [what, edits, worker] of [
   ['backend', EDITS, WORKER_FILE.replace('bell', 'NAME')],
   ['bridge', BRIDGE_EDITS, BRIDGE_WORKER_FILE.replace('clapper', 'NAME')],
 ] as const) {
-  test(`the page lists the places in which the example of a ${what} is added`, () => {
+  test(`the documentation lists the places in which the example of a ${what} is added`, () => {
     const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split(`\n## Adding a ${what}\n`)[1];
     const listed = [...(page?.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
     const edited = new Set([...edits.map(([file]) => file), worker]);
@@ -75,7 +75,7 @@ for (const [what, edits, worker] of [
   });
 }
 
-test('an example backend answers its route, tells its event and obeys its command, also when an example bridge asks', async (t) => {
+test('an example backend answers its route, sends its event and obeys its command, also from an example bridge', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-example-'));
   let daemon: Daemon | undefined;
   t.after(async () => {
@@ -97,7 +97,7 @@ test('an example backend answers its route, tells its event and obeys its comman
   const stream = await listen(`http://127.0.0.1:${daemon.port}/events?types=bell.updated`);
   t.after(() => stream.close());
   assert.equal((await daemon.post('/bell/ring')).status, 202);
-  await until('the event', () =>
+  await until('the event has come', () =>
     /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(stream.text()),
   );
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
@@ -109,7 +109,7 @@ test('an example backend answers its route, tells its event and obeys its comman
   });
   const rung = daemon;
   await until(
-    'the clapper to hear what it did',
+    'the bridge has got the event',
     async () => (await rung.health()).backends['clapper']?.detail === '{"rings":1}',
   );
 });

@@ -10,7 +10,7 @@ import { Daemon } from './daemon.js';
 const PATHS = ['/audio', '/audio/server', '/audio/outputs', '/audio/clients', '/players'];
 const CONFIG = `${AUDIO_ONLY}players: {enabled: true}\n`;
 
-test('the first answers hold what the backends have, and tell why one has nothing', {
+test('the first answers hold what the backends have, and why one has nothing', {
   skip: lacks({ programs: ['pulseaudio'] }),
 }, async (t) => {
   const sound = await startPulseAudio();

@@ -44,7 +44,7 @@ async function wholeLog(
     text += part;
   });
   // The line in the log is not enough: the daemon handles signals a moment later.
-  await until('it answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
+  await until('the daemon answers', async () => (await fetch(`http://127.0.0.1:${port}/server`)).ok);
   end(child);
   assert.deepEqual(await ended, [0, null]);
   return text;
@@ -58,19 +58,19 @@ function onTerminal(t: TestContext, env: Readonly<Record<string, string>>): Prom
 
 const skip = lacks({ programs: ['script'] });
 
-test('on a terminal a line is for people, in colours', { skip }, async (t) => {
+test('on a terminal log lines are formatted and coloured', { skip }, async (t) => {
   const text = await onTerminal(t, { TERM: 'xterm-256color' });
   assert.ok(text.includes(COLOURED), text);
   assert.match(stripVTControlCharacters(text), LISTENING);
 });
 
 for (const env of [{ TERM: 'dumb' }, { TERM: 'xterm-256color', NO_COLOR: '1' }]) {
-  test(`without colours where they are not wanted: ${JSON.stringify(env)}`, { skip }, async (t) => {
+  test(`on a terminal log lines have no colours with ${JSON.stringify(env)}`, { skip }, async (t) => {
     assert.match(await onTerminal(t, env), LISTENING);
   });
 }
 
-test('in a pipe each line is a JSON object', async (t) => {
+test('in a pipe each log line is a JSON object', async (t) => {
   const text = await wholeLog(
     t,
     (command) => ['sh', '-c', command],

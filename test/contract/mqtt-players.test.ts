@@ -47,7 +47,7 @@ const COMMANDS: readonly (readonly [command: string | object, property: string, 
   ['stop', 'idle-active', true, status('Stopped')],
 ];
 
-describe('a player of a daemon that has joined a broker', { skip }, () => {
+describe('a player of a daemon with a broker', { skip }, () => {
   let broker: Broker;
   let node: PlayersNode;
   let mpv: Mpv;
@@ -68,16 +68,16 @@ describe('a player of a daemon that has joined a broker', { skip }, () => {
     await broker?.stop();
   });
 
-  test('what is published is what the route answers', async () => {
+  test('is published as its route shows it', async () => {
     await spy.holds(MPV, (text) => status('Playing')(JSON.parse(text)));
-    await until('they are equal', async () => {
+    await until('the topic equals the route', async () => {
       assert.deepEqual([JSON.parse(await spy.holds(MPV))], await node.players());
       return true;
     });
   });
 
   for (const [command, property, value, shown] of COMMANDS) {
-    test(`${JSON.stringify(command)}: it is done in the player, and published`, async () => {
+    test(`obeys ${JSON.stringify(command)}, and its new state is published`, async () => {
       await spy.publish(`${MPV}/set`, command);
       await until(`mpv's ${property} is ${value}`, async () => {
         const is = await mpv.get(property);
@@ -89,7 +89,7 @@ describe('a player of a daemon that has joined a broker', { skip }, () => {
     });
   }
 
-  test('what a route refuses, and why, stands in the error topic', async () => {
+  test('refuses in the error topic what the route refuses, with the same reason', async () => {
     for (const [player, command, expected] of [
       ['nobody', 'play', 404],
       ['mpv', 'explode', 404],
@@ -108,7 +108,7 @@ describe('a player of a daemon that has joined a broker', { skip }, () => {
     assert.equal(await mpv.get('volume'), 40);
   });
 
-  test('it ends: its topic holds nothing', async () => {
+  test('that ends has an empty topic', async () => {
     await mpv.program.end();
     await spy.empty(MPV);
   });

@@ -21,7 +21,7 @@ const DRAG_GAP_MS = 20;
 
 for (const { kind, skip, start } of SOUND_SERVERS)
   describe(
-    `a daemon on ${kind} that has joined a broker`,
+    `a daemon on ${kind} with a broker`,
     {
       skip: skip || lacks({ programs: ['mosquitto'] }),
     },
@@ -68,7 +68,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     return Object.fromEntries(Object.entries(components).map(([key, { unique_id: id }]) => [key, id]));
   };
 
-  test('its state is what the routes answer', async () => {
+  test('publishes the state that its routes answer', async () => {
     for (const [topic, path] of [
       ['server', '/server'],
       ['audio/server', '/audio/server'],
@@ -79,7 +79,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
         return true;
       });
     }
-    await until('backends', async () => {
+    await until('the backends are published', async () => {
       const { backends } = await daemon.health();
       assert.deepEqual(JSON.parse(spy.tree.get(`${T}/backends`) ?? 'null'), backends);
       return true;
@@ -90,7 +90,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     assert.equal(await spy.holds(`${T}/status`), 'online');
   });
 
-  test('what others do to outputs and streams is published', async () => {
+  test('publishes what others do to outputs and streams', async () => {
     const stream = await sound.play({ name: 'song', sink: 'living' });
     await spy.holds(`${T}/audio/clients`, (text) => JSON.parse(text)[0]?.name === 'song');
     // PipeWire 1.4 sends no changes of an output that has not been awake since the server began.
@@ -112,7 +112,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     await entities((keys) => !keys.includes('output_garden_volume'));
   });
 
-  test('each command has its effect, which others see', async () => {
+  test('carries out each command, and others see it', async () => {
     const sink = async (name: string) => {
       const [volume, mute] = await Promise.all([
         sound.pactl('get-sink-volume', name),
@@ -128,7 +128,10 @@ function joined(startSound: () => Promise<SoundServer>): void {
       });
     await spy.publish(`${OUTPUTS}/living/set`, { volume: 0.5, muted: false, default: true });
     await living('the volume and the mute', /^50 .*no$/);
-    await until('the default', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
+    await until(
+      'living is the default',
+      async () => (await sound.pactl('get-default-sink')).trim() === 'living',
+    );
     await spy.publish(`${OUTPUTS}/living/set`, { delta: 0.1 });
     await living('the step', /^60 /);
     await spy.publish(`${OUTPUTS}/living/set`, { balance: -0.5 });
@@ -136,26 +139,33 @@ function joined(startSound: () => Promise<SoundServer>): void {
     await spy.publish(`${T}/audio/server/set`, { muted: true, delta: -0.2 });
     await living('the mute and the step down', /^40 -0\.50 .*yes$/);
     await spy.publish(`${T}/audio/server/set`, { output: 'kitchen', volume: 0.2 });
-    await until('the default', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
+    await until(
+      'kitchen is the default',
+      async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen',
+    );
   });
 
   for (const [name, volume] of [
     ['a/b+c#d%e 🎵', 0.3],
     ['長'.repeat(4096), 0.4],
   ] as const) {
-    test(`a stream called ${name.slice(0, 20)} is commanded by its name`, async () => {
+    test(`finds a stream called ${name.slice(0, 20)} by its name`, async () => {
       const stream = await sound.play({ name, sink: 'living' });
       const client = () => JSON.parse(spy.tree.get(`${T}/audio/clients`) ?? '[]')[0];
       // The name of a very long one is cut to its beginning.
-      const called = await until('it is published', () => {
+      const called = await until('the stream is published', () => {
         const found: string | undefined = client()?.name;
         return found !== undefined && name.startsWith(found) ? found : undefined;
       });
       const set = `${T}/audio/clients/${called.replace(/[/+#%]/g, encodeURIComponent)}/set`;
       // PipeWire 0.3.65 accepts a move but sometimes does not carry it out.
-      await until('its volume and output', async () => {
+      await until('volume and output are set', async () => {
         await spy.publish(set, { volume, output: 'kitchen' });
-        return until('both', () => client()?.volume === volume && client()?.output === 'kitchen', 1000);
+        return until(
+          'volume and output are published',
+          () => client()?.volume === volume && client()?.output === 'kitchen',
+          1000,
+        );
       });
       // These commands come after all earlier ones, so that none of those is refused because its stream has gone. Two of them are needed: a
       // sound server gives a new stream the settings of the last one, so perhaps only one of the two is a change.
@@ -167,7 +177,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     });
   }
 
-  test('what a route refuses, and why, stands in the error topic', async () => {
+  test('refuses in the error topic what its route refuses, with the same reason', async () => {
     for (const [topic, payload, status] of [
       ['audio/outputs/nosuch/set', '{"volume": 0.5}', 404],
       ['audio/outputs/living/set', '{"volume": 7}', 400],
@@ -191,7 +201,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     }
   });
 
-  test('a volume that is dragged: at most ten publications a second, the last one true', async () => {
+  test('publishes a dragged volume ten times a second at most, and the last value', async () => {
     const topic = `${OUTPUTS}/living`;
     await sound.pactl('set-default-sink', 'living');
     await record(`${T}/audio/server`, ({ default_sink: name }) => name === 'living');
@@ -211,7 +221,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     assert.match(await sound.pactl('get-sink-volume', 'living'), / 100%/);
   });
 
-  test('a flood of commands: others are answered, and the last value of each output wins', async () => {
+  test('carries out a flood of commands with the last value of each output, while others are answered', async () => {
     const flood = Array.from({ length: 10_000 }, (_, i) =>
       spy.publish(`${OUTPUTS}/${i % 2 === 0 ? 'living' : 'kitchen'}/set`, {
         volume: i < 9998 ? (i % 90) / 100 : 0.95,
@@ -224,7 +234,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     await record(`${OUTPUTS}/kitchen`, ({ volume }) => volume === 0.95);
   });
 
-  test('the sound server goes and comes with other outputs: the tree is true again', async () => {
+  test('publishes the new outputs of a restarted sound server', async () => {
     await sound.kill('SIGKILL');
     await spy.holds(`${T}/backends`, (text) => JSON.parse(text).audio.state === 'connecting');
     const { status } = await refusal('audio/outputs/living/set', '{"volume": 0.5}');
@@ -234,7 +244,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     await isTrue();
   });
 
-  test('killed, it is offline by its will; what vanished meanwhile is gone when it is back', async () => {
+  test('that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);
     const before = await entities((keys) => keys.includes('output_cellar_mute'));
@@ -250,7 +260,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     assert.deepEqual(left, Object.fromEntries(others));
   });
 
-  test('ended, it says offline itself', async () => {
+  test('that ends publishes offline itself', async () => {
     daemon.signal('SIGTERM');
     await spy.holds(`${T}/status`, (text) => text === 'offline');
     assert.ok(!broker.log().includes('Sending PUBLISH from tonearm'), 'it has taken leave');

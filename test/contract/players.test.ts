@@ -49,7 +49,7 @@ async function listed(daemon: Daemon, name: string): Promise<PlayerRecord> {
   );
 }
 
-test('a player in the list, in events and in commands, from its coming to its going', async (t) => {
+test('a player is in the list, in events and in commands, from its start to its end', async (t) => {
   const { bus, daemon } = await node(t);
   const stream = await daemon.events('?backend=mpris&snapshot=1');
   const player = await plays(t, bus, {
@@ -63,14 +63,17 @@ test('a player in the list, in events and in commands, from its coming to its go
   assert.equal((await daemon.post(`/players/${SCRIPTED}/volume`, { volume: 0.25 })).status, 202);
   assert.ok(player.calls.includes('Play') && player.calls.includes('Set Volume 0.25'));
   player.change({ PlaybackStatus: new Variant('s', 'Playing'), CanGoNext: new Variant('b', false) });
-  await until('it plays', () => stream.model.players.get(SCRIPTED)?.['playback_status'] === 'Playing');
-  await until('its position', () => stream.events.some(({ type }) => type === 'player.position'));
-  await until('the stream has told what the route answers', async () => {
+  await until(
+    'the player plays',
+    () => stream.model.players.get(SCRIPTED)?.['playback_status'] === 'Playing',
+  );
+  await until('the position is sent', () => stream.events.some(({ type }) => type === 'player.position'));
+  await until('the stream has sent what the route answers', async () => {
     assert.deepEqual([...stream.model.players.values()], await players(daemon));
     return true;
   });
   const late = await daemon.events('?snapshot=1');
-  await until('a snapshot', () => late.model.players.has(SCRIPTED));
+  await until('the snapshot has the player', () => late.model.players.has(SCRIPTED));
   player.misbehaves.set('Stop', { error: 'org.mpris.MediaPlayer2.Unwilling' });
   const refusals = await Promise.all(
     ['scripted.instance123/next', 'other/play', 'scripted.instance123/stop'].map((path) =>
@@ -80,14 +83,14 @@ test('a player in the list, in events and in commands, from its coming to its go
   assert.equal(refusals.map(({ status }) => status).join(), '403,404,502');
   assert.match(refusals[2]?.text ?? '', /not today \(org\.mpris\.MediaPlayer2\.Unwilling\)/);
   player.leave();
-  await until('it is gone', async () => (await players(daemon)).length === 0);
-  await until('the stream knows it', () => stream.model.players.size === 0);
+  await until('the player is gone from the list', async () => (await players(daemon)).length === 0);
+  await until('the player is gone from the stream', () => stream.model.players.size === 0);
   const types = stream.events.map(({ type }) => type).filter((type) => type.startsWith('player.'));
   assert.deepEqual([types[0], types.at(-1)], ['player.added', 'player.removed']);
   assert.deepEqual(JSON.parse(stream.events.at(-1)?.data ?? ''), { bus_name: SCRIPTED });
 });
 
-test('covers: an image with its tag, one on the web, and none', async (t) => {
+test('a cover is an image with its tag, a redirect to the web, or missing', async (t) => {
   const { bus, daemon } = await node(t);
   const path = join(daemon.directory, 'cover.png');
   const large = Buffer.concat([PNG, Buffer.alloc(5 << 20, 0x55)]);
@@ -99,7 +102,7 @@ test('covers: an image with its tag, one on the web, and none', async (t) => {
   const names = async (artUrl: string): Promise<void> => {
     player.change({ Metadata: metadata({ 'mpris:artUrl': artUrl, 'xesam:title': artUrl.slice(0, 30) }) });
     await until(
-      'it is told',
+      'the new title is shown',
       async () => (await listed(daemon, SCRIPTED)).metadata?.['xesam:title'] === artUrl.slice(0, 30),
     );
   };
@@ -133,7 +136,7 @@ test('covers: an image with its tag, one on the web, and none', async (t) => {
   assert.equal((await daemon.get(url)).status, 200);
 });
 
-test('who excludes positions hears of none, and who comes back hears what was missed', async (t) => {
+test('a stream that excludes positions has none, and one that resumes gets those it missed', async (t) => {
   const { bus, daemon } = await node(t);
   const [without, away] = await Promise.all(
     ['?backend=mpris&exclude=player.position', '?backend=mpris'].map((query) => daemon.events(query)),
@@ -160,7 +163,7 @@ test('who excludes positions hears of none, and who comes back hears what was mi
   assert.ok(told.includes('player.updated') && !told.includes('player.position'), told.join());
 });
 
-test('fifty who do not read a cover cost no fifty covers', async (t) => {
+test('fifty clients that do not read a cover cost less memory than fifty covers', async (t) => {
   const { bus, daemon } = await node(t);
   const path = join(daemon.directory, 'cover.png');
   writeFileSync(path, Buffer.concat([PNG, Buffer.alloc((8 << 20) - PNG.length, 0x55)]));
@@ -178,13 +181,13 @@ test('fifty who do not read a cover cost no fifty covers', async (t) => {
   assert.ok(daemon.memoryMb < 300, `${daemon.memoryMb} MB, where fifty covers are 400`);
 });
 
-test('the bus restarted: players are removed, and back with true state', async (t) => {
+test('after a restart of the bus players are removed, and shown again with their state', async (t) => {
   const { bus, daemon } = await node(t);
   const stream = await daemon.events('?backend=players&snapshot=1');
   await plays(t, bus);
-  await until('it is told', () => stream.model.players.has(SCRIPTED));
+  await until('the player is shown', () => stream.model.players.has(SCRIPTED));
   await bus.kill('SIGTERM');
-  await until('it is removed', () => stream.model.players.size === 0);
+  await until('the player is removed', () => stream.model.players.size === 0);
   await daemon.backend('players', 'connecting');
   assert.equal((await daemon.get('/players')).status, 503);
   assert.equal((await daemon.get('/players/scripted.instance123/cover')).status, 503);
@@ -192,10 +195,10 @@ test('the bus restarted: players are removed, and back with true state', async (
   await bus.start();
   await daemon.backend('players', 'up');
   await plays(t, bus, { Volume: new Variant('d', 0.9) });
-  await until('it is back', () => stream.model.players.get(SCRIPTED)?.['volume'] === 0.9);
+  await until('the player is shown again', () => stream.model.players.get(SCRIPTED)?.['volume'] === 0.9);
 });
 
-test('switched off there is no route, no thread and no word of players', async (t) => {
+test('with the players backend off there is no route, no thread and no event of players', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   assert.equal((await daemon.get('/players')).status, 404);
   assert.deepEqual((await daemon.health()).backends, {});

@@ -117,7 +117,7 @@ for (const [what, text] of Object.entries(HOSTILE)) {
   });
 }
 
-test('problems end it although a thread boots for the audio backend meanwhile, and hangs', () => {
+test('an invalid configuration ends the start although a thread for audio is loading, and hangs', () => {
   const dist = join(home, 'dist');
   cpSync(dirname(ENTRY), dist, { recursive: true });
   writeFileSync(join(dist, 'actors/audio/worker.js'), 'for (;;);');
@@ -125,7 +125,7 @@ test('problems end it although a thread boots for the audio backend meanwhile, a
   assert.equal(spawnSync(process.execPath, args, { timeout: 20_000 }).status, 78);
 });
 
-test('the built entry runs by itself, as npm links it', () => {
+test('the built entry file is executable, as npm links it', () => {
   // The `node` in PATH may have an unsuitable version, as on Debian 12.
   symlinkSync(process.execPath, join(home, 'node'));
   const env = { PATH: `${home}:${ENV.PATH}` };
@@ -156,13 +156,13 @@ for (const [what, args, lost, status, said] of [
   });
 }
 
-test('a reader that has seen enough is no error', async () => {
+test('a pipe whose reader has closed it is no error', async () => {
   const child = spawn(process.execPath, [ENTRY, '--help'], { stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.destroy();
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
-test('root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
+test('a start as root is refused in one line: exit 77', { skip: lacks({ root: true }) }, () => {
   const result = run();
   assert.equal(result.status, 77);
   assert.equal(result.stderr.split('\n').length, 2);
@@ -174,7 +174,7 @@ function hears(pid: number, signal: number): boolean {
   return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
 }
 
-test('with nothing of bind there it waits, says for what, and ends as always', async (context) => {
+test('with no address of api.bind present the daemon waits, logs for which, and ends as always', async (context) => {
   const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
   const child = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], { env: ENV });
   context.after(() => child.kill('SIGKILL'));
@@ -185,12 +185,12 @@ test('with nothing of bind there it waits, says for what, and ends as always', a
   await until('it says so', () => log.includes('does not exist yet') || child.exitCode !== null);
   assert.match(log, /"bind":"nowhere7 192\.0\.2\.1"/);
   // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from the beginning, and ends.
-  await until('it hears signals', () => hears(child.pid ?? 0, constants.signals.SIGHUP));
+  await until('the daemon handles signals', () => hears(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
   assert.deepEqual(await once(child, 'exit'), [0, null], log);
 });
 
-test('a taken port: exit 69, one line that names it, and no second listener', async () => {
+test('a port in use: exit 69, one line that names it, and no second listener', async () => {
   for (const other of [await Daemon.start({ config: NO_BACKENDS }), await listener()]) {
     const config = file(`taken-${other.port}.yaml`, `api: {port: ${other.port}}\n${NO_BACKENDS}`);
     const result = run('--allow-root', '--config', config);
@@ -227,7 +227,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   });
 }
 
-test('SIGUSR1 opens no inspector', async (t) => {
+test('SIGUSR1 opens no inspector in the daemon', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   daemon.signal('SIGUSR1');
   // Node would open it within a turn of its loop; these answers need several.
@@ -242,7 +242,7 @@ test('a log that cannot be written costs lines, not the service', async (t) => {
   assert.deepEqual(await exit, [0, null]);
 });
 
-test('a journal that stands still costs lines, not the service', {
+test('a journal that hangs costs lines, not the service', {
   skip: lacks({ programs: ['perl'] }),
 }, async (t) => {
   const { socket, close } = await fullSocket();
@@ -254,7 +254,7 @@ test('a journal that stands still costs lines, not the service', {
 });
 
 for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
-  test(`a thread that is stuck in the kernel does not hold up the end: ${signals.join(', ')}`, {
+  test(`a thread that is stuck in the kernel does not delay the end: ${signals.join(', ')}`, {
     skip: lacks({ programs: ['mkfifo'] }),
   }, async (t) => {
     const fifo = join(home, `fifo-${signals.length}`);

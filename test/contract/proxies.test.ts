@@ -131,11 +131,11 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
         for (const percent of [30, 50]) {
           await sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
           const slider = page.getByRole('slider', { name: 'Volume of Kitchen', exact: true });
-          await until('the page shows it', async () => (await slider.inputValue()) === `${percent}`);
+          await until('the page shows the volume', async () => (await slider.inputValue()) === `${percent}`);
         }
         const before = (await sound.sinks()).find((sink) => sink.name === 'living')?.mute;
         await page.getByRole('button', { name: 'Mute Living room' }).click();
-        await until('the sound server has it', async () =>
+        await until('the sound server has the change', async () =>
           (await sound.sinks()).some((sink) => sink.name === 'living' && sink.mute !== before),
         );
         await page.close();

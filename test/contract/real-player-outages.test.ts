@@ -55,13 +55,13 @@ describe('two mpv on one bus', { skip }, () => {
     assert.deepEqual(await names(), [MPV, other.instanceName]);
     assert.deepEqual([plain.pid, instance.pid], [one.program.pid, other.program.pid]);
     await node.change(`mpv.instance${other.program.pid}`, 'pause');
-    await until('the other one is paused', () => isPaused(other));
+    await until('the other mpv is paused', () => isPaused(other));
     assert.equal(await isPaused(one), false);
     await node.player(other.instanceName, 'paused', (player) => player.playback_status === 'Paused');
     assert.equal((await node.player(MPV)).playback_status, 'Playing');
   });
 
-  test('one that stands still is shown as it was, its commands are 504, and the other does not wait', async () => {
+  test('one of which hangs: it is shown as it was, its commands are 504, and the other does not wait', async () => {
     const before = await node.player(MPV);
     one.program.signal('SIGSTOP');
     let frozenAnswered = false;
@@ -69,7 +69,7 @@ describe('two mpv on one bus', { skip }, () => {
       frozenAnswered = true;
     });
     await node.change(other.instanceName, 'play');
-    await until('the other one plays', async () => !(await isPaused(other)));
+    await until('the other mpv plays', async () => !(await isPaused(other)));
     await node.player(other.instanceName, 'playing', (player) => player.playback_status === 'Playing');
     assert.deepEqual(stateOf(await node.player(MPV)), stateOf(before));
     assert.equal(frozenAnswered, false, 'all that came while the frozen one was still waited for');
@@ -79,12 +79,12 @@ describe('two mpv on one bus', { skip }, () => {
     // mpv now receives the command that was sent before it froze.
     await node.player(MPV, 'paused', (player) => player.playback_status === 'Paused');
     await node.change('mpv', 'play');
-    await until('it plays', async () => !(await isPaused(one)));
+    await until('the mpv plays', async () => !(await isPaused(one)));
     await node.player(MPV, 'playing', (player) => player.playback_status === 'Playing');
     await node.streamTellsTheTruth();
   });
 
-  test('one that stands still when the daemon comes is shown when it goes on, the other one at once', async () => {
+  test('one of which hangs at the start: it is shown when it continues, the other at once', async () => {
     one.program.signal('SIGSTOP');
     await node.daemon.restart();
     await node.player(other.instanceName);
@@ -95,9 +95,9 @@ describe('two mpv on one bus', { skip }, () => {
     await node.streamTellsTheTruth();
   });
 
-  test('one that is killed is gone, and back with true state when it is started again', async () => {
+  test('one of which is killed: it is gone, and back with its state when it is started again', async () => {
     await one.program.end('SIGKILL');
-    await until('it is not listed', async () => (await names()).join() === other.instanceName);
+    await until('the mpv is not listed', async () => (await names()).join() === other.instanceName);
     await node.stream.until(({ model }) => !model.players.has(MPV), 'the removal');
     assert.deepEqual(node.stream.dataOf('player.removed'), [{ bus_name: MPV }]);
     assert.equal((await node.daemon.post('/players/mpv/play')).status, 404);
@@ -107,16 +107,16 @@ describe('two mpv on one bus', { skip }, () => {
     await node.streamTellsTheTruth();
   });
 
-  test('a name that the bus could start a program for is no player, and nothing is started', async () => {
+  test('an activatable name is no player, and nothing is started', async () => {
     assert.equal((await node.daemon.post('/players/asleep/play')).status, 404);
     assert.deepEqual(await names(), [MPV, other.instanceName]);
   });
 
-  test('when the bus goes all are removed, and those that come back are shown as they are', async () => {
+  test('whose bus ends: both are removed, and shown with their state when they return', async () => {
     await node.session.restartBus(async () => {
       await node.stream.until(({ model }) => model.players.size === 0, 'removals');
       assert.equal((await node.daemon.get('/players')).status, 503);
-      await until('both have ended with it', () => !one.program.alive() && !other.program.alive());
+      await until('both mpv have ended with the bus', () => !one.program.alive() && !other.program.alive());
     });
     await node.daemon.backend('players', 'up');
     assert.deepEqual(await node.players(), []);
@@ -125,7 +125,7 @@ describe('two mpv on one bus', { skip }, () => {
     await node.player(MPV, 'paused', (player) => player.playback_status === 'Paused');
     assert.deepEqual(await names(), [MPV]);
     await node.change('mpv', 'play');
-    await until('it plays', async () => !(await isPaused(one)));
+    await until('the mpv plays', async () => !(await isPaused(one)));
     await node.streamTellsTheTruth();
   });
 });

@@ -125,7 +125,7 @@ describe('mpv', { skip }, () => {
     await node.stop();
   });
 
-  test('is shown with every field when it comes, and the stream says so', async () => {
+  test('is shown with every field when it starts, also on the stream', async () => {
     const expected = {
       bus_name: MPV,
       identity: 'mpv',
@@ -149,7 +149,7 @@ describe('mpv', { skip }, () => {
       can_quit: true,
     };
     // mpv sends its properties one after the other, while it opens the file.
-    const { position, position_updated_at } = await until('it is shown as it is', async () => {
+    const { position, position_updated_at } = await until('every field is shown', async () => {
       // mpv-mpris reads a property that mpv does not have, so each reading of Shuffle is random.
       const { position, position_updated_at, shuffle, ...rest } = await node.player(MPV);
       assert.deepEqual(rest, expected);
@@ -163,15 +163,15 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(told, [`${MPV} number`]);
   });
 
-  test('is where it really is, though its output has taken two seconds at once and it stood still', async () => {
+  test('has the position where it really is, though its output first took two seconds and it stood still', async () => {
     const place = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
-    await until('it goes on', async () => (await place()) > 1.5 * SECOND_US);
-    await until('it is shown there', async () =>
+    await until('mpv plays on', async () => (await place()) > 1.5 * SECOND_US);
+    await until('the position is shown', async () =>
       near(reckoned(await node.player(MPV), Date.now()), await place()),
     );
   });
 
-  test('is nothing to a daemon that is to show none: it has no route for it, and is not on the bus', async (t) => {
+  test('is unknown to a daemon without the players backend, which has no route for it and is not on the bus', async (t) => {
     const daemon = await Daemon.start({ env: node.session.env, config: AUDIO_ONLY }, t);
     await daemon.backend('audio', 'up');
     assert.equal((await daemon.get('/players')).status, 404);
@@ -181,7 +181,7 @@ describe('mpv', { skip }, () => {
     assert.deepEqual([pids.includes(node.daemon.pid), pids.includes(daemon.pid)], [true, false]);
   });
 
-  test('is where a client reckons it to be, at double speed too', async (t) => {
+  test('has the position that a client extrapolates, at double speed too', async (t) => {
     // PulseAudio's null sinks take two seconds of sound at once, and mpv's own clock stands still meanwhile.
     const quiet = await Mpv.start(node.session, ['--ao=null', node.session.tone(first.title)], 'quiet');
     t.after(() => quiet.program.end());
@@ -194,7 +194,7 @@ describe('mpv', { skip }, () => {
       await node.player(quiet.instanceName, `at rate ${speed}`, ({ rate }) => rate === speed);
       // The time is long enough to show a rate that is ignored.
       const from = await place();
-      await until('it has played on', async () => (await place()).us > from.us + 2 * speed * SECOND_US);
+      await until('mpv has played on', async () => (await place()).us > from.us + 2 * speed * SECOND_US);
       const player = await node.player(quiet.instanceName);
       const before = Date.now();
       const really = await place();
@@ -224,7 +224,7 @@ describe('mpv', { skip }, () => {
     assert.equal(again.status, 304);
   });
 
-  test('is heard to pause and to play', async () => {
+  test('corks its stream at a pause, and uncorks it to play', async () => {
     for (const [command, corked] of [
       ['pause', true],
       ['play', false],
@@ -238,7 +238,7 @@ describe('mpv', { skip }, () => {
     }
   });
 
-  test('is where it has jumped by itself', async () => {
+  test('has its new position after a jump by itself', async () => {
     await mpv.command('set_property', 'pause', true);
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     // Several positions: at the first one the position may still be read because of the pause.
@@ -251,7 +251,7 @@ describe('mpv', { skip }, () => {
   });
 
   for (const [at, { command, body, property, value, shown }] of COMMANDS.entries()) {
-    test(`does as it is told: ${command} ${JSON.stringify(body ?? {})}`, async () => {
+    test(`obeys ${command} ${JSON.stringify(body ?? {})}`, async () => {
       // The commands use the short and the full name in turn.
       await node.change(at % 2 === 0 ? 'mpv' : MPV, command, body);
       await until(`${property} of mpv is ${value}`, async () => {
@@ -263,7 +263,7 @@ describe('mpv', { skip }, () => {
     });
   }
 
-  test('the stream has told each change, and each jump by its position', async () => {
+  test('has sent each change, and each jump with its position', async () => {
     const updates = node.stream.dataOf('player.updated') as { data: PlayerRecord; emitted_at: number }[];
     const has = (what: string, told: (player: PlayerRecord) => boolean): void =>
       assert.notEqual(updates.filter(({ data }) => told(data)).length, 0, what);
@@ -283,7 +283,7 @@ describe('mpv', { skip }, () => {
     assert.ok(jumps.every(({ bus_name: of, emitted_at: us }) => of.startsWith(MPV) && Number.isInteger(us)));
   });
 
-  test('what no player is, and what no player takes, is refused', async () => {
+  test('refuses commands of an unknown player, and values that no player takes', async () => {
     for (const [path, body, status] of [
       ['/players/nobody/play', undefined, 404],
       ['/players/mpv/volume', { volume: 2 }, 400],
@@ -295,9 +295,9 @@ describe('mpv', { skip }, () => {
     assert.equal((await node.daemon.get('/players/nobody/cover')).status, 404);
   });
 
-  test('is gone when it ends, and the stream says so', async () => {
+  test('is gone when it ends, also on the stream', async () => {
     await mpv.command('quit');
-    await until('it is not listed', async () => (await node.players()).length === 0);
+    await until('mpv is not listed', async () => (await node.players()).length === 0);
     await node.stream.until(({ model }) => model.players.size === 0, 'the removal');
     assert.deepEqual(node.stream.dataOf('player.removed').at(-1), { bus_name: MPV });
   });
@@ -321,7 +321,7 @@ describe('cmus', { skip }, () => {
     await node.stop();
   });
 
-  test('is shown with every field, though it was there first', async () => {
+  test('is shown with every field, though it started before the daemon', async () => {
     const player = await node.player(CMUS);
     const { position, position_updated_at, metadata, ...rest } = player;
     assert.deepEqual(rest, {
@@ -352,7 +352,7 @@ describe('cmus', { skip }, () => {
   });
 
   for (const [command, body, line, value, shown] of CMUS_COMMANDS) {
-    test(`does as it is told: ${command} ${JSON.stringify(body ?? {})}`, async () => {
+    test(`obeys ${command} ${JSON.stringify(body ?? {})}`, async () => {
       await node.change('cmus', command, body);
       await until(`${line} of cmus is ${value}`, async () => (await cmus.get(line)) === value);
       await node.player(CMUS, 'shown so', shown);

@@ -36,7 +36,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
   const plays = (title: string): Promise<PlayerRecord> =>
     node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);
 
-  test('is sent with the tracks that it has, and a player without one has none', async () => {
+  test('is sent with its tracks, and a player without a tracklist has none', async () => {
     const { can_edit_tracks, tracks } = await becomes(`${first},${second}`);
     assert.equal(can_edit_tracks, true);
     assert.deepEqual(
@@ -58,7 +58,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     await plays(first);
   });
 
-  test('is added to at its end, after a track, and as what plays; and taken from', async () => {
+  test('takes tracks at its end, after a track, and as the playing one; and tracks can be removed', async () => {
     const uri = `file://${encodeURI(node.session.tone(second))}`;
     await node.change(VLC, 'tracklist/add', { uri });
     const { tracks } = await becomes(`${first},${second},${second}`);
@@ -76,7 +76,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     assert.equal((await trackIds(node.session)).length, 2);
   });
 
-  test('refuses what the player does not name, and tracks that are not in it', async () => {
+  test('refuses schemes that the player does not play, and unknown tracks', async () => {
     const rows: readonly (readonly [
       path: string,
       body: object | undefined,
@@ -97,7 +97,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     }
   });
 
-  test('is what the stream has sent, at each change and no other time', async () => {
+  test('is sent at each change and at no other time', async () => {
     const sent = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
     await until('the stream has sent the list', async () => {
       assert.deepEqual(node.stream.model.tracklists.get(VLC), await list());

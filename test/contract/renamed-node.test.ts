@@ -10,7 +10,9 @@ import { Daemon, NO_BACKENDS } from './daemon.js';
 const run = promisify(execFile);
 const skip = lacks({ programs: ['unshare', 'nsenter', 'hostname'], root: true });
 
-test('it answers to its hostname of now, to no former one, and tells it', { skip }, async (t) => {
+test('a renamed node answers to its new hostname, to no former one, and publishes it', {
+  skip,
+}, async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS, launcher: ['unshare', '--uts'] }, t);
   const status = async (host: string): Promise<number> =>
     (await daemon.get('/health', { Host: host })).status;

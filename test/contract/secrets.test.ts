@@ -36,7 +36,7 @@ function hashed(user: string, password: string): string {
   return `${user}:$7$101$${salt.toString('base64')}$${hash.toString('base64')}\n`;
 }
 
-describe('a daemon that is led through its failures', {
+describe('no secret is in the output of a daemon when', {
   skip: lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl'] }),
 }, () => {
   let broker: Broker;
@@ -88,14 +88,14 @@ describe('a daemon that is led through its failures', {
     }
   }
 
-  test('all is well', async () => {
+  test('everything works', async () => {
     await is('up', /^$/);
     await daemon.backend('audio', 'up');
     assert.match(await spy.holds('t/status'), /online/);
     await saysNothing();
   });
 
-  test('the sound server dies and is there again', async () => {
+  test('the sound server dies and returns', async () => {
     await sound.kill('SIGKILL');
     await daemon.backend('audio', 'connecting');
     await sound.restart();
@@ -103,7 +103,7 @@ describe('a daemon that is led through its failures', {
     await saysNothing();
   });
 
-  test('the password is a wrong one', async () => {
+  test('the password is wrong', async () => {
     writeFileSync(join(broker.directory, 'users'), hashed('node', 'another') + hashed('spy', 'spy'));
     await broker.end();
     await is('connecting', /./);
@@ -112,14 +112,14 @@ describe('a daemon that is led through its failures', {
     await saysNothing();
   });
 
-  test('the broker is none, and sends back what it was sent', async () => {
+  test('the broker is another program that echoes what it gets', async () => {
     await broker.end();
     const echoing = new Set<Socket>();
     const server = createServer((socket) => {
       echoing.add(socket.on('error', () => socket.destroy()));
       socket.pipe(socket);
     }).listen(broker.port, '127.0.0.1');
-    await until('it has been asked', () => echoing.size > 1);
+    await until('the echoing program has got two attempts', () => echoing.size > 1);
     await is('connecting', /./);
     await saysNothing();
     for (const socket of echoing) socket.destroy();
@@ -131,7 +131,7 @@ describe('a daemon that is led through its failures', {
     await saysNothing();
   });
 
-  test('the password cannot be read', async () => {
+  test('the password file cannot be read', async () => {
     rmSync(join(secrets, 'password'));
     await is('connecting', /passwordFile: \S+: it does not exist/);
     mkdirSync(join(secrets, 'password'));
@@ -139,9 +139,9 @@ describe('a daemon that is led through its failures', {
     await saysNothing();
   });
 
-  test('it is ended', async () => {
+  test('the daemon ends', async () => {
     daemon.signal('SIGTERM');
-    await until('its end', () => !daemon.alive());
+    await until('the daemon has ended', () => !daemon.alive());
     holdsNoSecret('the log', daemon.log);
     assert.match(daemon.log, /not connected to the broker/);
   });
@@ -163,7 +163,7 @@ const MISTAKES: readonly string[] = [
 ];
 
 for (const mistake of MISTAKES) {
-  test(`the configuration mqtt: {${mistake.replaceAll(PASSWORD, 'SECRET')}} is told of without the secret`, (t) => {
+  test(`the configuration mqtt: {${mistake.replaceAll(PASSWORD, 'SECRET')}} is refused without printing the secret`, (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'tonearm-mistake-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
     const config = join(folder, 'config.yaml');

@@ -51,7 +51,7 @@ const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).leng
 inOwnNetwork(import.meta.url, () => {
   for (const address of [NODE, HONEST, ...HOSTS]) ip('addr', 'add', `${address}/24`, 'dev', 'lo');
 
-  test('a neighbour who wants all streams leaves some to others', async (t) => {
+  test('a client that opens all streams leaves some to others', async (t) => {
     const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}]\n` }, t);
     const stream = `GET /events HTTP/1.1\r\nHost: ${NODE}\r\n\r\n`;
     const opened: RawConnection[] = [];
@@ -71,18 +71,18 @@ inOwnNetwork(import.meta.url, () => {
           closings += 1;
         });
     }
-    await until('half of them are closed', () => closings === STREAMS_MAX / 2);
+    await until('half of its streams are closed', () => closings === STREAMS_MAX / 2);
     assert.match(await open(HONEST).until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
   });
 
   for (const [what, from, to, others] of CROWDS) {
-    test(`all requests of others are answered beside ${SILENT} silent connections that come back, from ${what}`, async (t) => {
+    test(`requests of others are answered beside ${SILENT} silent connections that come back, from ${what}`, async (t) => {
       const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}]\n` }, t);
       const before = daemon.memoryMb;
       const own = descriptors(daemon.pid);
       const crowd = new SilentCrowd({ host: to, port: daemon.port }, from, SILENT);
       t.after(() => crowd.end());
-      await until('the house is full', () => crowd.closings > CLOSINGS);
+      await until('connections are being closed', () => crowd.closings > CLOSINGS);
       const answers: string[] = [];
       for (let count = 0; count < REQUESTS; count += 1) {
         for (const [mine, theirs] of others) answers.push(await request(mine, theirs, daemon.port));

@@ -36,7 +36,7 @@ const STALLED_GROWTH_MAX_MB = 160;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-describe('a crowd', { skip }, () => {
+describe('many consumers', { skip }, () => {
   // Declared first, so that the connections end before the servers.
   after(() => {
     for (const member of crowd) member.close();
@@ -79,7 +79,7 @@ describe('a crowd', { skip }, () => {
 
   async function everyoneHeard(members: readonly CrowdMember[], wanted: readonly number[]): Promise<void> {
     const last = wanted.at(-1);
-    await until('the crowd has heard the last change', () =>
+    await until('all consumers have the last change', () =>
       members.every(({ sequences }) => sequences.at(-1) === last),
     );
     const [record] = await node.daemon.read<Output[]>('/audio/outputs');
@@ -94,7 +94,7 @@ describe('a crowd', { skip }, () => {
     return reference.events.length;
   }
 
-  test('1000 consumers hear each change, in order, and no memory stays', async (t) => {
+  test('1000 of which get each change, in order, and no memory is kept', async (t) => {
     reference = await node.daemon.events(OUTPUTS_ONLY);
     crowd = await openCrowd(node.daemon.port, READING, OUTPUTS_ONLY);
     assert.equal((await node.daemon.health()).streams.open, READING + 1);
@@ -112,7 +112,7 @@ describe('a crowd', { skip }, () => {
     assert.deepEqual((await node.daemon.health()).streams, { open: READING + 1, closed_slow: 0 });
   });
 
-  test('200 that never read end after 10 s without progress and are counted, and the others do not notice', async (t) => {
+  test('200 of which never read and are closed after 10 s without progress, while the others notice nothing', async (t) => {
     for (const member of crowd.slice(READING - NOT_READING)) member.close();
     crowd = crowd.slice(0, READING - NOT_READING);
     await node.daemon.openStreams(crowd.length + 1);
@@ -130,7 +130,7 @@ describe('a crowd', { skip }, () => {
     let peakMb = 0;
     let rounds = 0;
     await until(
-      'all that do not read are closed',
+      'all consumers that do not read are closed',
       async () => {
         rounds += 1;
         const level = 0.2 + (rounds % 50) / 100;

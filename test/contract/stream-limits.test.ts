@@ -19,7 +19,7 @@ describe('a stream without any backend', () => {
   });
   after(() => daemon.stop());
 
-  test('beyond api.sse.maxClients streams are 503 with Retry-After, and a seat that is left is free again', async () => {
+  test('beyond api.sse.maxClients streams are 503 with Retry-After, until one ends', async () => {
     const seated = await Promise.all(Array.from({ length: 3 }, () => daemon.events()));
     for (let round = 0; round < 5; round += 1) {
       const refused = await daemon.get('/events');
@@ -38,7 +38,7 @@ describe('a stream without any backend', () => {
     await daemon.openStreams(0);
   });
 
-  test('a stream that is refused, asked for by HEAD or ill-asked takes no seat', async () => {
+  test('a stream that is refused, requested by HEAD or badly requested does not count', async () => {
     for (const query of ['?keepalive=9', '?exclude=server.info']) {
       assert.equal((await daemon.get(`/events${query}`)).status, 400);
       assert.equal((await daemon.send('HEAD', `/events${query}`)).status, 400);
@@ -70,7 +70,7 @@ describe('a stream without any backend', () => {
     });
   }
 
-  test('10 s of silence are broken by love', async () => {
+  test('after 10 s of silence love is sent', async () => {
     const stream = await daemon.events('?keepalive=10');
     await stream.until(({ events }) => events.length === 2, 'love');
     assert.deepEqual(stream.dataOf('server.info'), ['connected', 'love']);
@@ -78,7 +78,7 @@ describe('a stream without any backend', () => {
     await daemon.openStreams(0);
   });
 
-  test('each stream is told a retry of its own, between 2 and 5 s', async () => {
+  test('each stream has a random retry between 2 and 5 s', async () => {
     const told = new Set<number>();
     for (let round = 0; round < 12; round += 1) {
       const stream = await daemon.events();
@@ -120,7 +120,7 @@ describe('a stream of a real node', { skip }, () => {
     ['types=player.updated', []],
     ['types=audio.updated,player.updated', ['audio.updated']],
   ];
-  test('filters let through what they name, and nothing else', async () => {
+  test('filters pass the events that they name, and no others', async () => {
     const { sound, daemon } = node;
     const streams = await Promise.all(FILTERS.map(([query]) => daemon.events(`?${query}`)));
     const client = await sound.streams('filtered');
@@ -159,7 +159,7 @@ describe('a stream of a real node', { skip }, () => {
     'wild.emoji': Buffer.from('🎵'),
     'wild.quotes': Buffer.from('"\\","x":["\\u000a'),
   };
-  test('texts of strangers cannot break the framing, live, replayed or in a snapshot', async () => {
+  test('hostile texts cannot break the framing, live, replayed or in a snapshot', async () => {
     const { sound, daemon } = node;
     const live = await daemon.events('?snapshot=1');
     const away = await daemon.events('?snapshot=1');

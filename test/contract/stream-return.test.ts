@@ -51,7 +51,7 @@ function place(consumer: EventConsumer): number {
   return Number(consumer.lastEventId.split('-')[1] ?? 0);
 }
 
-describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
+describe(`resuming a stream (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   const random = new SeededRandom(SEED);
   // Declared first, so that the storm ends before its server.
   after(() => storm.close());
@@ -89,7 +89,7 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     );
   }
 
-  test('consumers that come and go in a storm end with the true state', async (t) => {
+  test('consumers that come and go in a storm end with the state of the node', async (t) => {
     const all = await travellers();
     await storms(all);
     await allHome(all);
@@ -99,7 +99,7 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     for (const { consumer } of all) consumer.close();
   });
 
-  test('so they do when the daemon restarts meanwhile', async () => {
+  test('consumers that come and go end with the state of the node also when the daemon restarts meanwhile', async () => {
     const all = await travellers();
     await storms(all);
     const snapshots = all.map(({ consumer }) => consumer.model.snapshots);
@@ -136,7 +136,7 @@ describe(`coming back (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     });
   }
 
-  test('an id of another life is not believed, though its number has come again', async () => {
+  test('an id of another run of the daemon is not valid, even if its number exists again', async () => {
     await node.daemon.restart();
     await node.daemon.backend('audio', 'up');
     const gone = await node.daemon.events('?snapshot=1');

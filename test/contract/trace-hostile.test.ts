@@ -80,7 +80,7 @@ async function bytesFrom(socket: Socket, count: number): Promise<Buffer> {
 }
 
 const hasSaid = (tracer: Tracer, text: string): Promise<true> =>
-  until(`it says ${text}`, () => tracer.out().includes(text) || undefined);
+  until(`the tracer prints ${text}`, () => tracer.out().includes(text) || undefined);
 
 const auth = wire.command(8, 0, wire.u32(35), wire.blob(Array.from({ length: 256 }, (_, at) => at)));
 /** The bytes that are sent, what is shown of them, and whether the connection outlives them. */
@@ -93,7 +93,7 @@ const CASES: readonly (readonly [string, Uint8Array, string, boolean])[] = [
 ];
 
 for (const from of ['client', 'server'] as const) {
-  test(`what a ${from} sends badly is shown, byte by byte too`, BOUNDED, async (t) => {
+  test(`malformed bytes of a ${from} are shown, byte by byte too`, BOUNDED, async (t) => {
     const between = await peers(t);
     const tracer = await trace(t, { env: between.env });
     for (const [index, [what, bad, told, passes]] of CASES.entries()) {
@@ -160,7 +160,7 @@ for (const from of ['client', 'server'] as const) {
     });
     subscriber.resume();
     const all = Math.ceil(FLOOD_BYTES / BLOCK.length) * BLOCK.length;
-    await until('all has come', () => heard === all, DEADLINE_MS);
+    await until('all bytes have come', () => heard === all, DEADLINE_MS);
     assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);
     speaker.destroy();
     const blocks = all / BLOCK.length;
@@ -168,7 +168,7 @@ for (const from of ['client', 'server'] as const) {
   });
 }
 
-test('whoever does not read the lines slows the clients, and costs no memory', BOUNDED, async (t) => {
+test('output that is not read slows the clients, and costs no memory', BOUNDED, async (t) => {
   const { tracer, client, server } = await joinedTracer(t, { args: ['--json'], unread: true });
   server.resume();
   const taken = await floods(client, WORDY);
@@ -176,24 +176,24 @@ test('whoever does not read the lines slows the clients, and costs no memory', B
   assert.ok(mostMemoryBytes(tracer) < MEMORY_MAX_BYTES, `${mostMemoryBytes(tracer)} bytes`);
   // A signal still ends it.
   tracer.child.kill('SIGTERM');
-  await until('it has ended', () => tracer.child.exitCode === 0);
+  await until('the tracer has ended', () => tracer.child.exitCode === 0);
   assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
 });
 
-test('clients at a time are numbered, and each has its own server', BOUNDED, async (t) => {
+test('simultaneous clients are numbered, and each has its own server connection', BOUNDED, async (t) => {
   const between = await peers(t);
   const tracer = await trace(t, { env: between.env, args: ['--json'] });
   const pairs = [];
   for (let number = 1; number <= 3; number += 1) pairs.push(await joined(t, tracer, between));
   for (const [index, [client]] of pairs.entries()) client.write(wire.command(20, index + 10));
-  const numbers = await until('all have been heard', () => {
+  const numbers = await until('all clients are traced', () => {
     const said = tracer.said().filter(({ command }) => command === 'GET_SERVER_INFO');
     return said.length === 3 && said.map(({ connection, tag }) => `${connection} ${tag}`);
   });
   assert.deepEqual(numbers.toSorted(), ['1 10', '2 11', '3 12']);
 });
 
-test('a side that has said its last word still hears', BOUNDED, async (t) => {
+test('a side that has closed its writing half still gets data', BOUNDED, async (t) => {
   const { tracer, client, server } = await joinedTracer(t);
   server.allowHalfOpen = true;
   client.end(wire.command(20, 1));
@@ -207,7 +207,7 @@ test('a side that has said its last word still hears', BOUNDED, async (t) => {
 });
 
 test(
-  'without a sound server a client is told so by its connection, and people by a line',
+  "without a sound server the client's connection is closed, and a line names the reason",
   BOUNDED,
   async (t) => {
     const { env } = await peers(t);
@@ -226,7 +226,7 @@ const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
 ];
 
 for (const [what, end] of ENDS) {
-  test(`${what} ends it and its connections, and its socket is gone`, BOUNDED, async (t) => {
+  test(`${what} ends the tracer and its connections, and its socket is gone`, BOUNDED, async (t) => {
     const { tracer, client, server } = await joinedTracer(t);
     const closed = Promise.all(
       [client, server].map((side) => new Promise((resolve) => side.resume().once('close', resolve))),
@@ -246,7 +246,7 @@ async function ran(t: TestContext, options: TracerOptions) {
   return { status, out: tracer.out(), err: tracer.err() };
 }
 
-test('of very many clients the last are refused', BOUNDED, async (t) => {
+test('too many clients are refused', BOUNDED, async (t) => {
   const between = await peers(t);
   const tracer = await trace(t, { env: between.env });
   for (let number = 1; number <= 64; number += 1) await joined(t, tracer, between);
@@ -256,20 +256,30 @@ test('of very many clients the last are refused', BOUNDED, async (t) => {
 });
 
 const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[] = [
-  ['its status', ['sh', '-c', 'exit 7'], 7, /^$/],
-  ['its output, on standard error', ['sh', '-c', 'echo $PULSE_SERVER'], 0, /^unix:.*\/tonearm-trace-\d+\n$/],
-  ['the signal that ends it', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
+  ['its exit status is passed on', ['sh', '-c', 'exit 7'], 7, /^$/],
   [
-    'that it is not there',
+    'its output goes to standard error',
+    ['sh', '-c', 'echo $PULSE_SERVER'],
+    0,
+    /^unix:.*\/tonearm-trace-\d+\n$/,
+  ],
+  ['the signal that ends it is passed on', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
+  [
+    'a missing program is exit 127',
     ['no-such-program'],
     127,
     /^tonearm: trace: cannot run no-such-program: .*ENOENT\n$/,
   ],
-  ['that it cannot be run', ['/etc/passwd'], 126, /^tonearm: trace: cannot run \/etc\/passwd: .*EACCES\n$/],
+  [
+    'a file that cannot be run is exit 126',
+    ['/etc/passwd'],
+    126,
+    /^tonearm: trace: cannot run \/etc\/passwd: .*EACCES\n$/,
+  ],
 ];
 
 for (const [what, command, status, err] of COMMANDS) {
-  test(`of a command it passes on ${what}`, BOUNDED, async (t) => {
+  test(`a traced command: ${what}`, BOUNDED, async (t) => {
     const { env, directory } = await peers(t);
     const result = await ran(t, { env, args: ['--', ...command] });
     assert.deepEqual([result.status, result.out], [status, '']);
@@ -278,7 +288,7 @@ for (const [what, command, status, err] of COMMANDS) {
   });
 }
 
-test('a signal goes to the command, which may end as it likes', BOUNDED, async (t) => {
+test('a signal is passed to the command, which may end as it likes', BOUNDED, async (t) => {
   const { env } = await peers(t);
   const script = 'trap "echo got; exit 5" TERM; echo ready; while :; do sleep 0.1; done';
   const tracer = await trace(t, { env, args: ['--', 'sh', '-c', script] });
@@ -288,7 +298,7 @@ test('a signal goes to the command, which may end as it likes', BOUNDED, async (
   assert.match(tracer.err(), /got/);
 });
 
-test('a capture that fills its disk ends the trace, which says so', BOUNDED, async (t) => {
+test('a capture that fills its disk ends the trace with a reason', BOUNDED, async (t) => {
   const between = await peers(t);
   symlinkSync('/dev/full', join(between.directory, 'cap-1-client.bin'));
   const tracer = await trace(t, { env: between.env, args: ['--raw', join(between.directory, 'cap')] });
@@ -298,7 +308,7 @@ test('a capture that fills its disk ends the trace, which says so', BOUNDED, asy
   assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
 });
 
-test('lines that fill their disk end the trace, which says so', BOUNDED, async (t) => {
+test('lines that fill their disk end the trace with a reason', BOUNDED, async (t) => {
   const { env } = await peers(t);
   const script = '"$0" "$1" trace -- pactl info > /dev/full';
   const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, ENTRY], {

@@ -34,11 +34,11 @@ async function screen(t: TestContext): Promise<string> {
   server.stdio[3]?.on('data', (text: Buffer) => {
     number += text.toString();
   });
-  await until('there is a screen', () => number.endsWith('\n'), WINDOW_MS);
+  await until('the screen exists', () => number.endsWith('\n'), WINDOW_MS);
   return `:${number.trim()}`;
 }
 
-test('pavucontrol: all that it asks of the server is named', {
+test('all requests of pavucontrol are traced with their names', {
   timeout: DEADLINE_MS,
   skip: lacks({ programs: ['pavucontrol', 'Xvfb'] }),
 }, async (t) => {
@@ -54,18 +54,16 @@ test('pavucontrol: all that it asks of the server is named', {
   const pavucontrol = startProgram('pavucontrol', [], { env, log: join(sound.directory, 'pavucontrol') });
   t.after(() => pavucontrol.end());
   const asked = (): ReadonlySet<unknown> => new Set(tracer.said().map(({ answers }) => answers));
-  await until(
-    'all that it asks has been answered',
-    () => ASKED.every((name) => asked().has(name)),
-    WINDOW_MS,
-  );
+  await until('all requests have been answered', () => ASKED.every((name) => asked().has(name)), WINDOW_MS);
   await sound.pactl('set-sink-volume', 'living', '37%');
   const hears = (): boolean =>
     tracer.said().some(({ fields }) => JSON.stringify(fields)?.includes('sink change') ?? false);
-  await until('it hears of a change', hears);
+  await until('pavucontrol gets a change', hears);
   assert.ok(pavucontrol.alive());
   await pavucontrol.end();
-  await until('its connection has ended', () => tracer.said().some(({ note }) => note?.startsWith('closed')));
+  await until('the connection of pavucontrol has ended', () =>
+    tracer.said().some(({ note }) => note?.startsWith('closed')),
+  );
   for (const line of tracer.said()) {
     if (line.note !== undefined) continue;
     const isExtension = [line.command, line.answers].includes('EXTENSION');

@@ -201,7 +201,7 @@ function temporary(t: TestContext): string {
 }
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
-  test(`${kind}: pactl, pacat, paplay and mpv work through it, and all is named`, {
+  test(`${kind}: pactl, pacat, paplay and mpv work through the tracer, and all of it is named`, {
     timeout: DEADLINE_MS,
     skip: skip || lacks({ programs: ['mpv', 'paplay'] }),
   }, async (t) => {
@@ -242,7 +242,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       });
     const [sinkInput, sourceOutput] = [await first('sink-inputs'), await first('source-outputs')];
     assert.match(await through('paplay', '--device=living', wav), /^0\n$/);
-    await until('what is played has been recorded', () =>
+    await until('the recording has the sound', () =>
       readFileSync(recorded).some((byte) => byte > 0x20 && byte < 0xe0),
     );
     for (const command of commands(sinkInput, sourceOutput, wav)) await through('pactl', ...command);

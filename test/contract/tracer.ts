@@ -65,7 +65,7 @@ export async function trace(
   });
   const ended = once(child, 'close').then(() => child.exitCode);
   const address = async (): Promise<string> =>
-    until('it listens', () => {
+    until('the tracer listens', () => {
       assert.equal(child.exitCode, null, err);
       return /^PULSE_SERVER=unix:(.+)\n/.exec(err)?.[1];
     });

@@ -35,7 +35,7 @@ async function send(port: number, lines: readonly string[], body = ''): Promise<
   return { status: Number(first.split(' ')[1] ?? 0), headers: new Map(headers) };
 }
 
-describe('trust', { skip }, () => {
+describe('the built daemon and strangers', { skip }, () => {
   const node = audioForAll({
     api: 'hosts: [music.example.org, Radio.Lan.], cors: {origins: ["http://app.lan", "https://ha.example.org:8123"]}',
   });
@@ -105,7 +105,7 @@ describe('trust', { skip }, () => {
   }
 
   for (const { host } of hosts.filter(({ isTrusted }) => isTrusted)) {
-    test(`Host ${host} is one of ours`, async () => {
+    test(`Host ${host} is accepted`, async () => {
       await isAllowed([`Host: ${host}`]);
       for (const path of ['/audio', '/events']) {
         const { status } = await send(node.daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${host}`]);
@@ -200,7 +200,7 @@ describe('trust', { skip }, () => {
     'X-Forwarded-Proto: https',
     'Forwarded: host=localhost;proto=https',
   ];
-  test('what a proxy says of itself is not believed: neither of its name nor of its origin', async () => {
+  test('headers of a proxy about its name and origin are ignored', async () => {
     for (const claimed of [
       ['Host: evil.example', 'Origin: https://evil.example'],
       [`Host: ${own}`, 'Origin: https://localhost'],
@@ -216,13 +216,13 @@ describe('trust', { skip }, () => {
     }
   });
 
-  describe('what other origins may read', () => {
+  describe('readable by other origins', () => {
     for (const [path, status] of [
       ['/audio', 200],
       ['/events', 200],
       ['/nowhere', 404],
     ] as const) {
-      test(`an allowed origin reads ${path}, a foreign one is told nothing`, async () => {
+      test(`an allowed origin reads ${path}, another origin nothing`, async () => {
         const get = (origin: string): Promise<Answer> =>
           send(node.daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${own}`, `Origin: ${origin}`]);
         const allowed = await get('http://app.lan');
@@ -248,7 +248,7 @@ describe('trust', { skip }, () => {
     }
 
     for (const path of [VOLUME, '/audio', '/events']) {
-      test(`of an allowed origin for ${path} says what it may do`, async () => {
+      test(`of an allowed origin for ${path} are granted`, async () => {
         const { status, headers } = await preflight('http://app.lan', path);
         assert.equal(status, 204);
         assert.equal(headers.get('access-control-allow-origin'), 'http://app.lan');
@@ -259,13 +259,13 @@ describe('trust', { skip }, () => {
       });
     }
 
-    test('of an allowed origin in a public network opens the private one when asked', async () => {
+    test('of an allowed origin in a public network grant the private network on request', async () => {
       const { headers } = await preflight('http://app.lan', VOLUME, PRIVATE);
       assert.equal(headers.get('access-control-allow-private-network'), 'true');
     });
 
     for (const origin of ['http://evil.example', 'null', 'http://app.lan.evil.example']) {
-      test(`of ${origin} allows nothing`, async () => {
+      test(`of ${origin} are not granted`, async () => {
         const { status, headers } = await preflight(origin, VOLUME, PRIVATE);
         assert.equal(status, 403);
         assert.doesNotMatch([...headers.keys()].join(), /access-control-/);
@@ -275,7 +275,7 @@ describe('trust', { skip }, () => {
   });
 });
 
-test('with * any page may do anything, under trusted names only', { skip }, async (t) => {
+test("with * any page may do anything, under the node's names only", { skip }, async (t) => {
   const { daemon } = await startAudio(t, { api: 'cors: {origins: ["*"]}' });
   const mute = ['POST /audio/server/mute HTTP/1.1', 'Content-Length: 0'];
   for (const origin of ['http://evil.example', 'null']) {

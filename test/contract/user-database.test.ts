@@ -27,7 +27,7 @@ for (const [what, withHome] of [
   ['with HOME', true],
   ['without HOME', false],
 ] as const) {
-  test(`a user without an entry, ${what}: every backend lives`, { skip: whyNot() }, async () => {
+  test(`a user without an entry, ${what}: every backend works`, { skip: whyNot() }, async () => {
     const directory = mkdtempSync(join(OPEN_TO_ALL, 'tonearm-user-'));
     const port = await freePort();
     const config = join(directory, 'config.yaml');
@@ -56,7 +56,7 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json}
       log,
     });
     try {
-      const backends = await until('every backend has said something', async () => {
+      const backends = await until('every backend has a state', async () => {
         const answer = await fetch(`http://127.0.0.1:${port}/health`);
         const health = (await answer.json()) as Health;
         const all = Object.values(health.backends);

@@ -19,7 +19,7 @@ test('a command that rejects is an internal fault, and the thread lives on', asy
   assert.deepEqual(await say('audio', 'who'), first);
 });
 
-test('an answer behind the deadline is a time-out, and its lateness harms nobody', async (t) => {
+test('an answer after the deadline is a time-out, and its lateness harms nobody', async (t) => {
   const { say } = await stageUp(t, { audio: 'obedient' }, { askWithinMs: 100 });
   assert.deepEqual(await say('audio', 'keep'), {
     ok: false,
@@ -34,7 +34,7 @@ test('an answer behind the deadline is a time-out, and its lateness harms nobody
   assert.ok(released.text !== '"kept"');
 });
 
-test('commands that are asked while the thread starts wait for it', async (t) => {
+test('commands that are sent while the thread starts wait for it', async (t) => {
   const { say } = stage(t, { audio: 'obedient' });
   assert.equal((await say('audio', 'who')).ok, true);
 });
@@ -46,7 +46,7 @@ test('a backend that is not enabled or not started is unavailable', async (t) =>
   assert.deepEqual(await prepare({ power: 'obedient' }).say('power', 'who'), unavailable);
 });
 
-test('a backend whose turn to start has not come is unavailable, and called what its health is', async (t) => {
+test('a backend whose turn to start has not come is unavailable, and its health has that state', async (t) => {
   const { say } = stage(t, { audio: 'obedient', power: 'obedient' });
   const detail = 'The power backend is connecting';
   assert.deepEqual(await say('power', 'who'), { ok: false, fault: 'unavailable', detail });

@@ -19,7 +19,7 @@ function count({ witness }: Stage, word: string): number {
   return witness.story.filter((said) => said === word).length;
 }
 
-test('it pulls when its thread is new, and when it has taken in what it was told', async (t) => {
+test('a bridge gets its records when its thread is new, and the next ones when it has taken them', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });
   await scene.witness.until(() => count(scene, FIRST) === 1);
   assert.equal(count(scene, NEXT), 0);
@@ -30,7 +30,7 @@ test('it pulls when its thread is new, and when it has taken in what it was told
   assert.equal(count(scene, FIRST), 1);
 });
 
-test('what it asks is answered', async (t) => {
+test('a request of a bridge is answered', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });
   await scene.witness.until(() => count(scene, FIRST) === 1);
   tell(scene, 'play', 'pause');
@@ -45,7 +45,7 @@ const DEATHS = [
   ['hang', /^thread ended: hung: /],
 ] as const;
 for (const [word, detail] of DEATHS) {
-  test(`told to ${word}, it is replaced and pulls anew; a backend notices nothing`, async (t) => {
+  test(`a bridge that gets ${word} is replaced and gets its records anew; a backend notices nothing`, async (t) => {
     const scene = stage(t, { power: 'obedient', discovery: 'bridge' }, { heartbeat: QUICK_PULSE });
     const { witness, say } = scene;
     await witness.until(() => count(scene, FIRST) === 1);
@@ -60,7 +60,7 @@ for (const [word, detail] of DEATHS) {
   });
 }
 
-test('a reply to a thread that has died goes to nobody', async (t) => {
+test('a reply to a thread that has died is dropped', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });
   const { witness } = scene;
   await witness.until(() => count(scene, FIRST) === 1);

@@ -46,7 +46,7 @@ const DEATHS_ON_COMMAND: Readonly<Record<string, DeathRow>> = {
 };
 
 for (const [word, { detail, options }] of Object.entries(DEATHS_ON_COMMAND)) {
-  test(`an actor that is told to ${word} is replaced, and its neighbour lives on`, async (t) => {
+  test(`an actor that gets ${word} is replaced, and its neighbour continues`, async (t) => {
     const scene = await stageUp(t, { audio: 'obedient', power: 'obedient' }, options);
     const { say, witness } = scene;
     const before = await neighbour(scene);
@@ -83,7 +83,7 @@ const DEATHS_AT_BIRTH: readonly (DeathRow & { readonly fixture: string })[] = [
 ];
 
 for (const { fixture, detail, options } of DEATHS_AT_BIRTH) {
-  test(`an actor that is ${fixture} dies with a reason, and its neighbour lives on`, async (t) => {
+  test(`an actor that is ${fixture} dies with a reason, and its neighbour continues`, async (t) => {
     const restarts = { waitsMs: [0], windowMs: 60_000, restMs: 60_000 };
     const scene = stage(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
     const { say, witness } = scene;
@@ -104,7 +104,7 @@ test('an actor that idles and never reads its mailbox is killed at the second ch
   assert.match(witness.now('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
 });
 
-test('what a thread said before it died is heard, and nothing that it says afterwards', async (t) => {
+test('messages that a thread sent before it died arrive, and later ones do not', async (t) => {
   const restarts = { waitsMs: [0, 0, 0], windowMs: 60_000, restMs: 60_000 };
   const { witness } = stage(t, { audio: 'throws-at-start' }, { restarts });
   await witness.untilState('audio', 'failed', 4);
@@ -112,13 +112,13 @@ test('what a thread said before it died is heard, and nothing that it says after
   assert.deepEqual(words, ['last words', 'last words', 'last words', 'last words']);
 });
 
-test('what a thread keeps for the young does not grow beyond its limit', async (t) => {
+test("the young generation of a thread's heap does not grow beyond its limit", async (t) => {
   const { say } = await stageUp(t, { audio: 'obedient' });
   const kept = Number(textOf(await say('audio', 'grow')));
   assert.ok(kept > 0 && kept <= HEAP_LIMITS.maxYoungGenerationSizeMb * 1024 * 1024, `${kept} bytes`);
 });
 
-test('a long speech before the death is heard to its end', async (t) => {
+test('many messages before the death arrive to the last one', async (t) => {
   const { say, witness } = await stageUp(t, { audio: 'obedient' });
   const dying = say('audio', 'speak and exit');
   // The main thread is busy elsewhere: speech and death wait for it together.
@@ -129,14 +129,14 @@ test('a long speech before the death is heard to its end', async (t) => {
   assert.equal(speech.at(-1), `put ${20 * 1024 - 1}`);
 });
 
-test('an error in a thread whose task has ended harms nobody', async (t) => {
+test('an error in a thread whose task has ended is harmless', async (t) => {
   const scene = stage(t, { audio: 'fails-twice', power: 'obedient' });
   const before = await neighbour(scene);
   await scene.witness.until(() => (scene.witness.now('audio')?.restarts ?? 0) >= 20);
   assert.equal(await neighbour(scene), before);
 });
 
-test('the log tells of each state once, and of the stack', async (t) => {
+test('each state is logged once, with the stack of the error', async (t) => {
   const { witness } = stage(
     t,
     { audio: 'throws-at-load' },
@@ -153,7 +153,7 @@ test('the log tells of each state once, and of the stack', async (t) => {
   assert.equal(witness.lines[1]?.fields['backend'], 'audio');
 });
 
-test('asks that wait for a dying thread are answered unavailable, oldest first', async (t) => {
+test('commands that wait for a dying thread are answered unavailable, oldest first', async (t) => {
   const { say } = await stageUp(t, { audio: 'obedient' });
   const order: number[] = [];
   const waiting = [1, 2, 3].map(async (number) => {

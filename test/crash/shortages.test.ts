@@ -20,7 +20,7 @@ const DEADLINE_MS = 25_000;
 
 const run = promisify(execFile);
 
-test('out of descriptors, threads die as they load, and the child is back when there are some', {
+test('without descriptors threads die as they load, and the child starts when there are some', {
   skip: lacks({ programs: ['prlimit'] }),
 }, async () => {
   const script = fileURLToPath(new URL('./short-life.js', import.meta.url));
@@ -40,7 +40,7 @@ class Refusal {
   }
 }
 
-test('refused a thread at all, the child is back when there is one', { timeout: DEADLINE_MS }, async (t) => {
+test('without threads the child waits, and starts when there is one', { timeout: DEADLINE_MS }, async (t) => {
   const heapLimits = new Refusal();
   const cast = { audio: 'obedient', power: 'obedient' };
   const { witness, say } = await stageUp(t, cast, { restarts: RESTARTS, heapLimits });
@@ -54,7 +54,7 @@ test('refused a thread at all, the child is back when there is one', { timeout: 
   await witness.untilState('audio', 'up');
 });
 
-test('threads that are stuck in the kernel do not pile up, and the child is back when they come loose', {
+test('threads that are stuck in the kernel do not pile up, and the child starts when they come loose', {
   skip: lacks({ programs: ['mkfifo'] }),
 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-stuck-'));

@@ -8,7 +8,7 @@ import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 import { prepare, stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
-test('a child starts when the one before it has spoken', async (t) => {
+test('a child starts when the one before it has sent its first message', async (t) => {
   // Its time stands still: on a busy machine the longest wait for a child may pass before it sends anything.
   const clock = new ManualClock();
   const { witness } = await stageUp(
@@ -29,7 +29,7 @@ test('a child starts when the one before it has spoken', async (t) => {
 });
 
 for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
-  test(`a child that ${fixture.replaceAll('-', ' ')} keeps the next one from nothing`, async (t) => {
+  test(`a child that ${fixture.replaceAll('-', ' ')} does not delay the next one`, async (t) => {
     // One that hangs takes no leave either, however long it is given.
     const { witness } = stage(t, { audio: fixture, systemd: 'obedient' }, { stopWithinMs: 100 });
     await witness.untilState('systemd', 'up');
@@ -40,7 +40,7 @@ for (const [fixture, detail] of [
   ['exits-at-load', /^thread ended: exit code 3$/],
   ['throws-at-load', THREW_AT_LOAD],
 ] as const) {
-  test(`a thread that ${fixture.replaceAll('-', ' ')} while it warms up is a death like any other`, async (t) => {
+  test(`a thread that ${fixture.replaceAll('-', ' ')} while it is warmed up counts as any death`, async (t) => {
     const { witness } = stage(
       t,
       { audio: fixture, power: 'obedient' },
@@ -51,13 +51,13 @@ for (const [fixture, detail] of [
     await witness.untilState('power', 'up');
   });
 
-  test(`a thread that ${fixture.replaceAll('-', ' ')} and was meant for another child is not its neighbour's trouble`, async (t) => {
+  test(`a thread for another child that ${fixture.replaceAll('-', ' ')} does not disturb its neighbour`, async (t) => {
     const { witness } = await stageUp(t, { power: 'obedient' }, { warmUp: fixture });
     assert.deepEqual(witness.states('power'), ['connecting', 'up']);
   });
 }
 
-test('a child gets the thread that has booted for it, and another one when that has gone', async (t) => {
+test('a child gets the thread that was started for it, and another one when that has gone', async (t) => {
   const { say, witness } = await stageUp(t, { audio: 'warmed' }, { warmUp: 'warmed' });
   assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'true' });
   await say('audio', 'die');
@@ -65,7 +65,7 @@ test('a child gets the thread that has booted for it, and another one when that 
   assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
 });
 
-test('a thread that has booted for a child, and that no child takes, ends', async (t) => {
+test('a thread that was started for a child, and that no child takes, ends', async (t) => {
   const { supervisor, witness } = prepare({}, { warmUp: 'holds-a-file' });
   t.after(() => supervisor.stop());
   const held = () =>

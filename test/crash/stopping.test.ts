@@ -35,7 +35,7 @@ test('a child that ignores the stop is killed and reported, and the others stop 
   assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
 });
 
-test('a thread that takes longer to go than one is given is waited for', async () => {
+test('a thread that ends later than its deadline is waited for', async () => {
   // Every deadline is over at once: no thread has gone by then.
   const after = (_ms: number, callback: () => void) => {
     queueMicrotask(callback);
@@ -49,7 +49,7 @@ test('a thread that takes longer to go than one is given is waited for', async (
   assert.equal(threads.stuck, false);
 });
 
-test('a stop that ends with an error is told, and is not late', async (t) => {
+test('a stop that ends with an error is logged, and is not late', async (t) => {
   const { supervisor, witness } = await stageUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await supervisor.stop(), { late: [] });
   assert.equal(witness.lines.at(-1)?.fields['detail'], 'cannot let go');
@@ -97,7 +97,7 @@ test('a child that dies while another stops stays down', async (t) => {
   assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting']);
 });
 
-test('asks that wait at the stop are answered, and later ones at once', async (t) => {
+test('commands that wait at the stop are answered, and later ones at once', async (t) => {
   const { supervisor, say } = await stageUp(t, { audio: 'obedient' });
   const waiting = say('audio', 'wait');
   const stopping = supervisor.stop();
@@ -108,7 +108,7 @@ test('asks that wait at the stop are answered, and later ones at once', async (t
   assert.equal((await say('audio', 'who')).ok, false);
 });
 
-test('stopping twice is stopping once, and stopping before the start is allowed', async (t) => {
+test('a second stop is the first one, and a stop before the start is allowed', async (t) => {
   const { supervisor } = stage(t, { audio: 'obedient' });
   assert.equal(supervisor.stop(), supervisor.stop());
   assert.deepEqual(await prepare({ audio: 'obedient' }).supervisor.stop(), { late: [] });

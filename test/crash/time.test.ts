@@ -6,7 +6,7 @@ import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { ManualClock } from '../manual-clock.js';
 import { stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
-test('after 5 deaths in 60 s it is restarting, after the sixth it has failed and rests for 60 s', async (t) => {
+test('after 5 deaths in 60 s a child is restarting, after the sixth it has failed and waits for 60 s', async (t) => {
   const clock = new ManualClock();
   const { witness } = stage(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
   for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
@@ -41,7 +41,7 @@ test('at rest one timer is set; a round of pings sets a second one until all pon
   assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
 });
 
-test('a thread that is younger than a beat is not pinged', async (t) => {
+test('a thread that is younger than a ping interval is not pinged', async (t) => {
   const clock = new ManualClock();
   const { witness, say } = await stageUp(t, { audio: 'obedient' }, { clock });
   clock.advance(1000);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { prepare } from './harness.js';
 
-test('a thread learns that its meters are watched: from its start on, by each newcomer, and that nobody watches them any more', async (t) => {
+test('a thread is notified that its meters are watched: at its start, for each new listener, and when the last one goes', async (t) => {
   const { supervisor, witness, say } = prepare({ audio: 'watches', power: 'watches' });
   t.after(() => supervisor.stop());
   const heard = () => witness.lines.filter(({ message }) => message.startsWith('levels'));

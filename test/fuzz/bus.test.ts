@@ -44,7 +44,7 @@ const KINDS: readonly (readonly [what: string, lies: Lies])[] = [
   ['in its bytes, and by silence', { answers: 0.05, silence: 0.02, bytes: 0.1, signals: 0.2 }],
 ];
 
-describe(`on a bus that lies (TONEARM_FUZZ_SEED=${SEED})`, { concurrency: true }, () => {
+describe(`on a bus that sends false data (TONEARM_FUZZ_SEED=${SEED})`, { concurrency: true }, () => {
   for (const [what, lies] of KINDS) {
     test(what, async () => {
       const random = new SeededRandom(SEED);

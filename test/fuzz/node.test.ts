@@ -55,7 +55,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     return connection.end().closed();
   }
 
-  test('requests', async () => {
+  test('of requests', async () => {
     const random = new SeededRandom(SEED);
     const routes = routesOf(await node.survivor.daemon.read('/openapi.json'));
     node.takeCalls();
@@ -77,7 +77,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     await node.survivor.recovers();
   });
 
-  test('MQTT commands', async () => {
+  test('of MQTT commands', async () => {
     const random = new SeededRandom(SEED);
     node.takeCalls();
     for (let done = 0; done < COMMANDS; done += 1) {
@@ -89,7 +89,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       if (done % 30 === 0) await node.survivor.answers();
     }
     await node.spy.publish(`${TOPIC}/audio/outputs/living/set`, { volume: 0.77 });
-    await until('a command behind them', async () =>
+    await until('a good command behind the bad ones is carried out', async () =>
       /"volume":0.77/.test((await node.survivor.daemon.get('/audio/outputs')).text),
     );
     assert.deepEqual(
@@ -99,7 +99,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     await node.survivor.recovers();
   });
 
-  test('progress lines', async () => {
+  test('of progress lines', async () => {
     const random = new SeededRandom(SEED);
     const stream = await node.survivor.daemon.events('?types=upgrade.progress,upgrade.info');
     for (let done = 0; done < LINES; ) {
@@ -123,7 +123,9 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     const last = '{"event":"end","success":true,"behind":"all"}';
     const socket = connect(join(node.directory, 'progress.sock'));
     socket.end(`{"event":"begin","total":1}\n${last}\n`);
-    await until('a line behind them is relayed', () => stream.events.some(({ data }) => data === last));
+    await until('a good line behind the bad ones is relayed', () =>
+      stream.events.some(({ data }) => data === last),
+    );
     for (const { type, data } of stream.events) {
       if (type !== 'upgrade.progress') continue;
       const { event } = JSON.parse(data) as { event: string };
@@ -133,7 +135,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     await node.survivor.recovers();
   });
 
-  test('result files', async () => {
+  test('of result files', async () => {
     const random = new SeededRandom(SEED);
     const file = join(node.directory, 'result.json');
     for (let done = 0; done < FILES; done += 1) {
@@ -144,13 +146,13 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       assert.equal(status, 200);
     }
     writeFileSync(file, '{"current":"7","latest":"8","upgrade_available":true}');
-    await until('a good one behind them', async () =>
+    await until('a good file behind the bad ones is read', async () =>
       /"current":"7"/.test((await node.survivor.daemon.get('/upgrade')).text),
     );
     await node.survivor.recovers();
   });
 
-  test('state files', async () => {
+  test('of state files', async () => {
     const random = new SeededRandom(SEED);
     const { daemon } = node.survivor;
     const file = join(node.directory, 'state.json');
@@ -159,14 +161,14 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     for (let done = 0; done < RESTARTS; done += 1) {
       writeFileSync(file, random.chance(0.5) ? anyJson(random) : damagedText(good, random));
       await daemon.restart('SIGKILL');
-      await until('the backend has begun', async () => (await daemon.get('/upgrade')).status === 200);
+      await until('the backend is up', async () => (await daemon.get('/upgrade')).status === 200);
       assert.match((await daemon.get('/upgrade')).text, /"state":"(idle|failed)"/);
     }
     await node.survivor.recovers();
   });
 
   for (const who of ['sound', 'broker'] as const) {
-    test(`a ${who === 'sound' ? 'sound server' : 'broker'} that lies`, async () => {
+    test(`of a ${who === 'sound' ? 'sound server' : 'broker'} whose bytes are damaged`, async () => {
       const random = new SeededRandom(SEED);
       const liar = node.liars[who];
       const { daemon } = node.survivor;
@@ -175,7 +177,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
         liar.lie();
         const target = liar.damaged() + 1;
         const asked: Promise<{ readonly status: number }>[] = [];
-        await until('it has lied', async () => {
+        await until('damaged bytes have come', async () => {
           const volume = random.below(100) / 100;
           if (asked.length < 30) asked.push(daemon.post('/audio/outputs/living/volume', { volume }));
           await node.spy.publish(`${TOPIC}/audio/server/set`, { volume });
@@ -189,7 +191,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       }
       stream.close();
       await node.sound.pactl('set-sink-volume', 'kitchen', '23%');
-      await until('the truth', async () =>
+      await until('the outputs are current', async () =>
         /"name":"kitchen".*?"volume":0.23/.test((await daemon.get('/audio/outputs')).text),
       );
       await node.spy.holds(`${TOPIC}/audio/outputs/kitchen`, (text) => JSON.parse(text).volume === 0.23);

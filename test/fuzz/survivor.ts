@@ -54,7 +54,7 @@ export class Survivor {
       RECOVERY_MS,
     );
     assert.doesNotMatch(this.daemon.log, /a request failed inside the gateway|could not be answered/);
-    await until('descriptors and threads are back', () => {
+    await until('descriptors and threads are as few as before', () => {
       const [files, threads] = [countOf(this.daemon.pid, 'fd'), countOf(this.daemon.pid, 'task')];
       if (files <= this.#descriptors + SLACK && threads <= this.#threads + SLACK) return true;
       throw new Error(

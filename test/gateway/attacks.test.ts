@@ -14,7 +14,7 @@ beforeEach(() => {
   under.backends.asked.length = 0;
 });
 
-test('a refused request with its body still to come leaves the connection in order', async () => {
+test('a request that is refused before its body arrives leaves the connection usable', async () => {
   const connection = new RawConnection(under.port);
   const head = `Host: 127.0.0.1\r\nOrigin: http://evil.example\r\nContent-Length: 16\r\n\r\n`;
   connection.write(`POST /audio/server/mute HTTP/1.1\r\n${head}{"mut`);
@@ -26,7 +26,7 @@ test('a refused request with its body still to come leaves the connection in ord
   assert.deepEqual(under.backends.asked, []);
 });
 
-describe('ambiguous requests', () => {
+describe('an ambiguous request', () => {
   const start = 'POST /power/reboot HTTP/1.1\r\n';
   const own = 'Host: 127.0.0.1\r\n';
   const chunked = 'Transfer-Encoding: chunked\r\n';
@@ -54,7 +54,7 @@ describe('ambiguous requests', () => {
 
   const unclear = `${start}${own}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
 
-  test('what follows an ambiguous request has no effect, whether it came with it or later', async () => {
+  test('a request behind an ambiguous one has no effect, whether it came with it or later', async () => {
     const together = new RawConnection(under.port).write(`${unclear}${start}${own}\r\n`);
     assert.equal(await together.closed(), '');
     const one = new RawConnection(under.port).write(unclear);
@@ -65,7 +65,7 @@ describe('ambiguous requests', () => {
     assert.deepEqual(under.backends.asked, []);
   });
 
-  test('a GET is judged by its first host, since whatever stands behind it changes nothing', async () => {
+  test('a GET with several hosts is judged by the first, because it changes nothing', async () => {
     const foreign = 'Host: evil.example\r\n';
     assert.equal(await statusOf(under.port, `GET /audio HTTP/1.1\r\n${own}${foreign}\r\n`), 200);
     assert.equal(await statusOf(under.port, `GET /audio HTTP/1.1\r\n${foreign}${own}\r\n`), 403);

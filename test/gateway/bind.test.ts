@@ -135,7 +135,7 @@ const CHANGEABLE: readonly (readonly [bind: string[], changeable: boolean])[] = 
   [['fd00::2'], true],
 ];
 for (const [bind, changeable] of CHANGEABLE) {
-  test(`bind ${bind.join(', ')} ${changeable ? 'is asked for again' : 'costs no wake-up'}`, () =>
+  test(`bind ${bind.join(', ')} ${changeable ? 'is resolved again' : 'needs no wake-up'}`, () =>
     assert.equal(canChange(bind), changeable));
 }
 

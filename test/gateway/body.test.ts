@@ -131,13 +131,13 @@ describe('faults', () => {
     assert.ok(!decoded.ok && decoded.detail.includes('UTF-8'));
   });
 
-  test('a long value is repeated in part only', async () => {
+  test('a long value is repeated only in part', async () => {
     const body = JSON.stringify({ volume: 'x'.repeat(60_000) });
     const decoded = await decodeBody('volume', Buffer.from(body));
     assert.ok(!decoded.ok && decoded.detail.length < 200);
   });
 
-  test('deep nesting is refused, not followed', async () => {
+  test('deep nesting is refused without recursion', async () => {
     const deep = `${'['.repeat(30_000)}${']'.repeat(30_000)}`;
     for (const body of ['['.repeat(30_000), deep, `{"volume":${deep}}`, `{"${'x'.repeat(9)}":${deep}}`]) {
       const decoded = await decodeBody('volume', Buffer.from(body));

@@ -48,7 +48,7 @@ function slow(): Node {
 }
 
 describe('a bridge', () => {
-  test('gets all records first, then what changes, one message at a time', () => {
+  test('gets all records first, then changes, one message at a time', () => {
     const node = new Node();
     node.change(output(1), line(1));
     assert.deepEqual(node.told, [], 'nobody has pulled');
@@ -62,7 +62,7 @@ describe('a bridge', () => {
     assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [output(3), gone(2)] });
   });
 
-  test('that is slow gets what waits when all ends, as of a reboot', () => {
+  test('that is slow gets the waiting changes at the end of the service, as at a reboot', () => {
     const node = slow();
     const reboot = put('power.action', '', { action: 'reboot' });
     node.change(reboot);
@@ -71,7 +71,7 @@ describe('a bridge', () => {
     assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [reboot] });
   });
 
-  test('gets only what it needs', () => {
+  test('gets only the records that it needs', () => {
     const node = new Node('discovery');
     assert.deepEqual(node.pulled(true), [SERVED]);
     node.pulled();
@@ -82,7 +82,7 @@ describe('a bridge', () => {
     assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [served] });
   });
 
-  test('whose thread is new gets all again, and nothing of what waited', () => {
+  test('whose thread is new gets all records again, and nothing that waited', () => {
     const node = slow();
     node.change(line(1), output(1));
     assert.deepEqual(node.pulled(true), [UP, SERVED, output(1)]);
@@ -90,7 +90,7 @@ describe('a bridge', () => {
     assert.equal(node.pulled(), undefined);
   });
 
-  test('learns in one message that a backend has left and that its records have gone', () => {
+  test('gets in one message that a backend is down and that its records are gone', () => {
     const node = new Node();
     node.change(output(1));
     node.pulled(true);
@@ -99,14 +99,14 @@ describe('a bridge', () => {
     assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [AWAY, gone(1)] });
   });
 
-  test('is nobody who is no bridge', () => {
+  test('is no backend, which gets no such messages', () => {
     const node = new Node();
     node.feeds.pulled('audio', true);
     assert.deepEqual(node.told, []);
   });
 });
 
-describe('what waits for a slow one', () => {
+describe('the changes that wait for a slow bridge', () => {
   const rows: readonly [what: string, changes: readonly Change[], waits: readonly Change[]][] = [
     [
       'is the newest of a record, behind what came before it',
@@ -134,7 +134,7 @@ describe('what waits for a slow one', () => {
     ['actions', (n: number) => [line(n)]],
     ['removals', (n: number) => [output(n), gone(n)]],
   ] as const) {
-    test(`is the whole, after more ${what} than are kept`, () => {
+    test(`are sent as the whole state after more ${what} than are kept`, () => {
       const node = slow();
       for (let n = 0; n < 1100; n += 1) node.change(...of(n));
       node.change(output(7));

@@ -18,7 +18,7 @@ const POST = (path: string, body?: string): HttpRequest => ({
 });
 const LARGE = `{"muted":${' '.repeat(65 * 1024)}true}`;
 
-describe('a bridge that asks', () => {
+describe('a request of a bridge', () => {
   const under = GatewayUnderTest.up().within({ after });
   const ask = (request: BridgeRequest) => under.gateway.listener.asked('discovery', request);
   const status = async (request: BridgeRequest) => (await ask(request)).status;
@@ -57,7 +57,7 @@ describe('a bridge that asks', () => {
     ],
   ];
   for (const [what, request, http, expected] of rows) {
-    test(`for ${what}: ${expected}, and the words of HTTP`, async () => {
+    test(`for ${what}: ${expected}, with the text of the HTTP answer`, async () => {
       const reply = await ask(request);
       assert.equal(reply.status, expected, reply.body);
       const { status: told, text } = await under.fetch(http);
@@ -65,7 +65,7 @@ describe('a bridge that asks', () => {
     });
   }
 
-  test('for what does not exist: the key that would enable it, as over HTTP', async (context) => {
+  test('for a missing part names the key that would enable it, as over HTTP', async (context) => {
     const without = GatewayUnderTest.up(CONFIGURATIONS_WITHOUT.audio).within(context);
     const reply = await without.gateway.listener.asked('discovery', MUTE);
     const http = await without.fetch(POST('/audio/outputs/sink-0/mute'));
@@ -73,7 +73,7 @@ describe('a bridge that asks', () => {
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
 
-  test('has the command carried out, once', async () => {
+  test('carries out its command once', async () => {
     under.backends.asked.length = 0;
     await ask({ operation: 'muteClient', params: { sink: 'a / b' }, body: { muted: false } });
     const target = { kind: 'client', ref: 'a / b' };
@@ -82,7 +82,7 @@ describe('a bridge that asks', () => {
     ]);
   });
 
-  test("gets a backend's refusal as a problem document", async () => {
+  test('gets the refusal of a backend as a problem document', async () => {
     under.backends.answer = { ok: false, fault: 'inhibited', detail: 'Somebody writes' };
     const { status: got, body } = await ask({ operation: 'reboot' });
     under.backends.answer = { ok: true };
@@ -108,7 +108,7 @@ describe('a bridge that asks', () => {
     assert.deepEqual(under.logged.splice(0), ['error a request failed inside the gateway']);
   });
 
-  test('may ask so much at a time, and no more', async () => {
+  test('counts towards a bound, beyond which it is refused', async () => {
     const settle = under.backends.hold();
     const many = Array.from({ length: 65 }, () => status(MUTE));
     assert.equal(await many[64], 503);
@@ -119,7 +119,7 @@ describe('a bridge that asks', () => {
     assert.equal(await status(MUTE), 202);
   });
 
-  test('learns in one message that a backend has left and that its records have gone', async (context) => {
+  test('of a backend that goes is followed by one message: its state and the end of its records', async (context) => {
     const { gateway, told } = GatewayUnderTest.up().within(context);
     gateway.listener.pulled('mqtt', true);
     gateway.listener.pulled('mqtt', false);
@@ -133,7 +133,7 @@ describe('a bridge that asks', () => {
     ]);
   });
 
-  test('is refused when the service ends, and told what waits for it', async () => {
+  test('is refused when the service ends, with the changes that wait', async () => {
     const { listener } = under.gateway;
     listener.pulled('mqtt', true);
     const reboot = put('power.action', '', { action: 'reboot' });

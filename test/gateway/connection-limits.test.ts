@@ -42,7 +42,7 @@ for (const [clients, descriptors, connections, streams, loopback, perAddress, sp
   });
 }
 
-test('the shipped unit lets the largest maxClients be', () => {
+test('the shipped unit allows as many descriptors as the largest maxClients needs', () => {
   const unit = readFileSync(UNIT, 'utf8');
   const descriptors = Number(/^LimitNOFILE=(\d+)$/m.exec(unit)?.[1]);
   assert.equal(connectionLimits(10_000, descriptors).streams, 10_000);
@@ -96,21 +96,21 @@ class House {
   }
 }
 
-describe('who gives way', () => {
-  test('of an address at its bound the connection that has been silent longest', () => {
+describe('the connection that is closed for a new one', () => {
+  test('is, for an address at its bound, the one that has been silent longest', () => {
     const house = new House(16, 2, 3);
     assert.equal(house.enter('a1', 'A2', 'a3', 'b1'), '');
     assert.equal(house.enter('a4', 'a5'), 'a1 a3');
     assert.equal(house.enter('b2', 'b3'), '');
   });
 
-  test('of an address at its bound whose connections all have something under way the newest, while others may come', () => {
+  test('is, for an address at its bound without a silent one, the newest; other addresses may connect', () => {
     const house = new House(16, 2, 2);
     assert.equal(house.enter('A1', 'A2', 'B1', 'A3', 'b2'), 'A3');
     assert.equal(house.enter('b3'), 'b2');
   });
 
-  test('in a full house the address that has most, whoever comes', () => {
+  test('is, at the bound of all, of the address that has most, whoever connects', () => {
     const house = new House(8, 2, 4);
     assert.equal(house.enter('d1', 'A1', 'a2', 'a3', 'b1', 'b2'), '');
     assert.equal(house.enter('e1'), 'a2');
@@ -119,12 +119,12 @@ describe('who gives way', () => {
     assert.equal(house.enter('g1'), 'f1');
   });
 
-  test('in a full house of single connections the one that has been silent longest', () => {
+  test('is, at the bound of all with one each, the one that has been silent longest', () => {
     const house = new House(4, 1, 3);
     assert.equal(house.enter('A1', 'b1', 'c1', 'd1', 'e1'), 'b1 c1');
   });
 
-  test('of an address of which all but one had left, no sooner than before', () => {
+  test('is, for an address of which all but one had gone, chosen no sooner than before', () => {
     const house = new House(16, 0, 3);
     house.enter('a1', 'a2');
     house.leave('a2');
@@ -132,13 +132,13 @@ describe('who gives way', () => {
     assert.equal(house.enter('a5'), 'a1');
   });
 
-  test('in a full house where nobody is silent, whoever came last', () => {
+  test('is, at the bound of all without a silent one, the newest', () => {
     const house = new House(6, 0, 3);
     assert.equal(house.enter('A1', 'A2', 'A3', 'B1', 'B2', 'B3', 'C1', 'D1'), 'D1 C1');
     assert.equal(house.enter('c1'), 'c1');
   });
 
-  test('nobody for the part that is for loopback, which has no bound of its own', () => {
+  test('is none within the part for loopback, which has no bound of its own', () => {
     const house = new House(8, 2, 2);
     assert.equal(house.enter('a1', 'a2', 'b1', 'b2', 'c1', 'c2', 'l1', 'l2'), '');
     assert.equal(house.enter('d1'), 'a1');
@@ -148,7 +148,7 @@ describe('who gives way', () => {
     assert.equal(own.enter('l9', 'a1'), 'l1 l2');
   });
 
-  test('nobody where somebody has left, in whatever order they go', () => {
+  test('is none where another has gone, in whatever order they go', () => {
     const house = new House(8, 0, 8);
     const names = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'b3', 'b4'];
     for (let round = 0; round < 3; round += 1) {
@@ -161,7 +161,7 @@ describe('who gives way', () => {
   });
 });
 
-test('a house is overfull beyond what is spare', () => {
+test('connections beyond the spare ones are too many', () => {
   const connections = new Connections({ connections: 2, spare: 1, loopback: 0, perAddress: 9 });
   const arrive = () => connections.arrived({ address: 'a', isOpen: () => true, isSilent: () => true });
   for (const isOverfull of [false, false, false, true]) {

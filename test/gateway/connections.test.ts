@@ -57,7 +57,7 @@ describe('one connection', () => {
     assert.deepEqual(statuses(text), ['200', '404', '200']);
   });
 
-  test('keeps a request that comes behind one that waits for a backend, and answers both in order', async () => {
+  test('keeps a request behind one that waits for a backend, and answers both in order', async () => {
     const settle = under.backends.hold();
     const one = connection().write(mute(''));
     await under.backends.askedTimes(1);
@@ -69,7 +69,7 @@ describe('one connection', () => {
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
 
-  test('answers command behind question behind command, each of which waits for a backend', async () => {
+  test('answers commands and GETs in order, though each waits for a backend', async () => {
     under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
     const one = connection();
     for (let count = 1; count <= 6; count += 1) {
@@ -85,7 +85,7 @@ describe('one connection', () => {
     `${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted":true}`,
     get('/power/'),
   ]) {
-    test(`answers one who says that nothing follows: ${request.slice(0, 18)}`, async () => {
+    test(`is answered after half-close: ${request.slice(0, 18)}`, async () => {
       const settle = under.backends.hold();
       const one = connection().write(request).end();
       await under.backends.askedTimes(1);
@@ -124,7 +124,7 @@ describe('bodies', () => {
     await one.until((text) => text.startsWith('HTTP/1.1 202 '));
   });
 
-  test('are not asked for when they are announced as enormous', async () => {
+  test('are not read when their announced length is too large', async () => {
     const one = connection().write(mute(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
     assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
     assert.deepEqual(under.backends.asked, []);
@@ -146,7 +146,7 @@ describe('bodies', () => {
     assert.deepEqual(statuses(text), ['200', '200']);
   });
 
-  test('that are abandoned ask nothing', async () => {
+  test('that end half-way reach no backend', async () => {
     const one = connection().write(`${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted"`);
     await under.fetch({ path: '/server' });
     one.destroy();
@@ -169,7 +169,7 @@ function wholeChunks(text: string): string {
   }
 }
 
-test('each event of a stream comes in chunks that have ended, for clients that wait for the end of a chunk', async () => {
+test('the chunks of a stream end with its events, for clients that wait for the end of a chunk', async () => {
   const consumer = connection().write(get('/events?types=audio.updated'));
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
@@ -200,14 +200,14 @@ describe('clients that go away', () => {
   });
 });
 
-test('a connection that has not asked within some seconds is closed, also while it says a byte now and then', async (context) => {
+test('a connection without a complete request within seconds is closed, even if it sends a byte now and then', async (context) => {
   const one = connection().write('GET /server HTTP/1.1\r\nX: ');
   const trickle = setInterval(() => one.write('y'), 1000);
   context.after(() => clearInterval(trickle));
   assert.equal(await one.closed(), '');
 });
 
-describe('heads', () => {
+describe("a request's head", () => {
   const rows: [what: string, text: string, status: number][] = [
     ['headers of 3 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(3000)}\r\n\r\n`, 200],
     ['headers of 15 kB', `GET /server HTTP/1.1\r\n${HOST}X: ${'x'.repeat(15_000)}\r\n\r\n`, 200],

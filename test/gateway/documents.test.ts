@@ -49,7 +49,7 @@ const output = (key: string, value: unknown): Change => put('audio.outputs', key
 const unit = (key: string, value: unknown, rank?: number): Change =>
   put('systemd.services', key, value, rank);
 
-test('nothing is read while a backend is not up, and the problem says why', () => {
+test('no record is read while a backend is not up, and the problem has the reason', () => {
   const scene = new Scene();
   scene.apply(client('1', 'a'));
   assert.match(JSON.stringify(scene.documents.read('audio.clients')), /Backend audio is connecting"/);
@@ -59,7 +59,7 @@ test('nothing is read while a backend is not up, and the problem says why', () =
   assert.match(JSON.stringify(scene.documents.read('audio.clients')), /Backend audio is failed: no luck"/);
 });
 
-test('/audio joins its parts, and is not there while one is missing', () => {
+test('/audio joins its parts, and is missing while one part is', () => {
   const scene = new Scene();
   scene.apply(put('audio.kind', '', 'pipewire'), client('1', 'a'), client('2', 'b'), output('0', 'x'));
   scene.health('audio', 'up');
@@ -69,7 +69,7 @@ test('/audio joins its parts, and is not there while one is missing', () => {
   assert.equal(scene.text('audio.server'), '{}');
 });
 
-test('an answer is kept until the next change of what it is made of', () => {
+test('a body is kept until the next change of its records', () => {
   const scene = new Scene();
   scene.apply(client('1', 'a'), output('0', 'x'));
   scene.health('audio', 'up');
@@ -83,7 +83,7 @@ test('an answer is kept until the next change of what it is made of', () => {
   assert.equal(scene.changedAt('audio.clients'), Math.floor(scene.clock.date()));
 });
 
-test('what has no records at all has not changed since its backend came up, whenever it is asked for', () => {
+test('a list without records is as old as its backend, whenever it is requested', () => {
   const scene = new Scene();
   scene.clock.advance(1000);
   const upAt = Math.floor(scene.clock.date());
@@ -105,7 +105,7 @@ test('records keep the order in which they came, also when they change', () => {
   assert.equal(scene.text('services'), '["zz","a"]');
 });
 
-test('records that have ranks are listed by them, whichever came first', () => {
+test('records with ranks are listed by rank, in whatever order they came', () => {
   const scene = new Scene();
   scene.apply(unit('user/a', 'a', 1));
   scene.apply(unit('system/z', 'z', 0));
@@ -140,7 +140,7 @@ for (const [state, detail, isOne] of VERDICTS) {
   });
 }
 
-test('a first verdict is waited for 2 s, and once there is one nobody waits again', async () => {
+test('the first state of a backend is waited for 2 s, and later nobody waits', async () => {
   const scene = new Scene();
   const verdict = scene.documents.firstVerdict('audio');
   scene.clock.advance(2000);

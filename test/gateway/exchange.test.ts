@@ -59,7 +59,7 @@ async function openScene(context: { after(end: () => Promise<void>): void }) {
   return { client, ...(await scene) };
 }
 
-test('a refused piece arrives whole though nothing is written after it, and then writing may go on', async (context) => {
+test('a chunk that the socket cannot take at once arrives whole, and then writing continues', async (context) => {
   const { client, sink, writable } = await openScene(context);
   client.pause();
   let pieces = 0;
@@ -83,7 +83,7 @@ test('a line break in a header value begins no other header', async (context) =>
   assert.match(client.received, /\r\nContent-Type: text\/event-stream X-Evil: 1\r\n/);
 });
 
-test('after the peer has gone the sink does nothing', async (context) => {
+test('a response whose peer has gone ignores further writes', async (context) => {
   const { client, sink, gone } = await openScene(context);
   client.destroy();
   await gone;
@@ -100,7 +100,7 @@ test('a cut connection is closed without an end of the response', async (context
   sink.end();
 });
 
-test('an ended stream ends in order, and is written to no more', async (context) => {
+test('a stream that is ended is complete, and ignores further writes', async (context) => {
   const { client, sink } = await openScene(context);
   sink.end();
   assert.equal(sink.write(PIECE), false);

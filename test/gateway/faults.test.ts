@@ -105,7 +105,7 @@ const BROKEN: readonly (readonly [what: string, path: string])[] = [
   ['after a backend has answered', '/audio/cookie'],
 ];
 for (const [what, path] of BROKEN) {
-  test(`a reply that cannot be written ${what} ends its connection, and nothing else`, async (context) => {
+  test(`a response that cannot be written ${what} ends its connection, and nothing else`, async (context) => {
     const gateway = new FaultyGateway(context);
     gateway.backends.answer = { ok: true, bytes: UNWRITABLE };
     for (const _ of [1, 2]) assert.doesNotMatch(await gateway.get(path).closed(), /\r\n\r\n/);
@@ -114,7 +114,7 @@ for (const [what, path] of BROKEN) {
   });
 }
 
-test('a stream that fails when it has begun ends its connection, and nothing else', async (context) => {
+test('a stream that fails after its beginning ends its connection, and nothing else', async (context) => {
   const gateway = new FaultyGateway(context);
   gateway.openStream = () => {
     throw new Error('a defect');
@@ -124,7 +124,7 @@ test('a stream that fails when it has begun ends its connection, and nothing els
   await gateway.assertServes();
 });
 
-test('an OpenAPI document that could not be made is made for the next one who asks, and then kept', async (context) => {
+test('an OpenAPI document whose making failed is made for the next request, and then kept', async (context) => {
   const gateway = new FaultyGateway(context);
   let asked = 0;
   gateway.openapi = async () => {
@@ -141,7 +141,7 @@ test('an OpenAPI document that could not be made is made for the next one who as
   assert.equal(asked, 2);
 });
 
-test('a body that does not arrive in time is refused for good', async (context) => {
+test('a body that does not arrive in time is refused, and the connection ends', async (context) => {
   const gateway = new FaultyGateway(context);
   const head = 'POST /audio/server/mute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n';
   const connection = new RawConnection(gateway.port).write(`${head}{"mu`);
@@ -152,7 +152,7 @@ test('a body that does not arrive in time is refused for good', async (context) 
   await gateway.assertServes();
 });
 
-test('an exchange that was cut is over: it is answered no more, and the server does not wait for it', async () => {
+test('a request whose connection was cut is over: it gets no answer, and the server does not wait for it', async () => {
   let cut: Exchange | undefined;
   const clock = new ManualClock();
   const server = createServer(

@@ -85,7 +85,7 @@ for (const [name, batches, after] of HISTORIES) {
   });
 }
 
-test('a batch comes to the newest of each record, in order', () => {
+test('a batch has the newest text of each record, in order', () => {
   const scene = new Scene();
   assert.equal(
     scene.apply(client('1', 'a'), client('2', 'b'), line(1), client('1', 'c')),
@@ -93,7 +93,7 @@ test('a batch comes to the newest of each record, in order', () => {
   );
 });
 
-test('a record knows since when it is there, however it changes', () => {
+test('a record keeps the time of its first appearance, however it changes', () => {
   const { journal } = new Scene();
   journal.apply([client('1', 'a'), client('2', 'b')]);
   journal.apply([client('1', 'c')]);
@@ -103,7 +103,7 @@ test('a record knows since when it is there, however it changes', () => {
   );
 });
 
-test('what happens while somebody reads is read, too', () => {
+test('a change during a reading is read, too', () => {
   const { journal } = new Scene();
   journal.apply([client('1', 'a'), client('2', 'b')]);
   const read = journal.after(0)[Symbol.iterator]();
@@ -116,7 +116,7 @@ test('what happens while somebody reads is read, too', () => {
   );
 });
 
-test('leaving up removes what has a removal, and no record that never ends', () => {
+test('a backend that goes down removes its records with a removal event, and keeps the others', () => {
   const { journal } = new Scene();
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')]);
   assert.deepEqual(journal.leaving('audio'), [drop('audio.outputs', '3'), gone('1')]);
@@ -132,7 +132,7 @@ const KEPT: readonly (readonly [name: string, happen: (n: number) => readonly Ch
   ['removals of 3 MB', (n) => [client(`${n}`, 'x'.repeat(3_000_000)), gone(`${n}`)], 0],
 ];
 for (const [name, happen, kept] of KEPT) {
-  test(`of ${name} the latest ${kept} are kept, and who has read less than what was forgotten cannot go on`, () => {
+  test(`the latest ${kept} ${name} are kept, and a cursor before the forgotten ones cannot continue`, () => {
     const { journal } = new Scene();
     const all = kept === 0 ? 3 : kept + 10;
     for (let n = 0; n < all; n += 1) journal.apply(happen(n));
@@ -157,7 +157,7 @@ test('removals do not take the place of actions', () => {
   assert.equal([...journal.after(0)][0]?.kind, 'action');
 });
 
-test('a record is kept however much else changes', () => {
+test('a record is kept however many others change', () => {
   const scene = new Scene();
   scene.apply(client('1', 'a'));
   for (let n = 0; n < 5000; n += 1) scene.apply(put('audio.outputs', '2', n));

@@ -63,7 +63,7 @@ class Machine {
   }
 }
 
-test('an interface is waited for, served when it comes, and closed when it goes, each told once', () => {
+test('an interface is waited for, served when it appears, and closed when it goes, each logged once', () => {
   const machine = new Machine(['lo', 'wlan0']);
   assert.equal(machine.state, '127.0.0.1 | wlan0');
   machine.look();
@@ -91,7 +91,7 @@ test('an interface is waited for, served when it comes, and closed when it goes,
   ]);
 });
 
-test('what cannot be listened on is named, told once, tried again soon and then less often', () => {
+test('an address that cannot be listened on is logged once, tried again soon and then less often', () => {
   const machine = new Machine(['eth0'], (one) => {
     one.interfaces = { eth0: [v4('10.0.0.2')] };
     one.taken.add('10.0.0.2');
@@ -110,7 +110,7 @@ test('what cannot be listened on is named, told once, tried again soon and then 
   assert.equal(machine.state, '10.0.0.2 | ');
 });
 
-test('loopback is not looked for again once it is there', () => {
+test('loopback is not searched for again once it is served', () => {
   const machine = new Machine(['lo'], (one) => {
     one.interfaces = {};
   });
@@ -121,7 +121,7 @@ test('loopback is not looked for again once it is there', () => {
   assert.equal(machine.delay, undefined);
 });
 
-test('a machine that does not tell its addresses for a while changes nothing', () => {
+test('a machine whose addresses cannot be read for a while changes nothing', () => {
   const machine = new Machine(['eth0'], (one) => {
     one.interfaces = { eth0: [v4('10.0.0.2')] };
   });
@@ -144,7 +144,7 @@ test('a machine that does not tell its addresses for a while changes nothing', (
   ]);
 });
 
-test('when it is stopped, nobody looks', () => {
+test('a stopped listener reads no addresses', () => {
   const machine = new Machine(['eth0']);
   machine.listening.stop();
   assert.equal(machine.delay, undefined);

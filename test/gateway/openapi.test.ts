@@ -21,7 +21,7 @@ function operations(of: OpenApi): [path: string, method: string, operation: Oper
   );
 }
 
-test('it holds exactly the routes of the table', async () => {
+test('the document holds exactly the routes of the table', async () => {
   const listed = operations(await document()).map(([path, method]) => `${method.toUpperCase()} ${path}`);
   assert.deepEqual(listed.sort(), ROUTES.map(({ method, path }) => `${method} ${path}`).sort());
 });
@@ -60,7 +60,7 @@ function* within(schema: unknown): Generator<Readonly<Record<string, unknown>>> 
   for (const part of Object.values(schema)) yield* within(part);
 }
 
-test('its schemas have the forms that generators of clients understand', async () => {
+test('the schemas have the forms that generators of clients understand', async () => {
   const { schemas } = (await document()).components;
   const texts = new Map(Object.entries(schemas).map(([name, schema]) => [JSON.stringify(schema), name]));
   for (const [name, schema] of Object.entries(schemas)) {
@@ -96,7 +96,7 @@ const lines = (members: object): string =>
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`)
     .join(',\n');
 
-test('it is the one that was agreed on; TONEARM_UPDATE_GOLDEN=1 writes down a new one', async () => {
+test('the document equals the golden file; TONEARM_UPDATE_GOLDEN=1 writes a new one', async () => {
   const whole = await document();
   const { paths, components, ...rest } = whole;
   const text = `{\n${lines(rest)},\n"paths": {\n${lines(paths)}\n},\n"components": { "schemas": {\n${lines(components.schemas)}\n} }\n}\n`;

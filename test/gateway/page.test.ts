@@ -70,14 +70,14 @@ describe('the page', () => {
     });
   }
 
-  test('its policy lets nothing in from elsewhere, and no text become a script', async () => {
+  test('the policy of the page loads nothing from elsewhere, and runs no text as a script', async () => {
     const policy = await policyOf(under);
     assert.match(policy, /default-src 'none';.*script-src 'self';.*require-trusted-types-for 'script'/);
     assert.doesNotMatch(policy, /unsafe-|\*|https?:|data:/);
   });
 });
 
-describe('who may frame it', () => {
+describe('the sites that may frame the page', () => {
   const rows: readonly [origins: readonly string[], ancestors: string][] = [
     [[], "'self'"],
     [['https://home.example', 'capacitor://localhost'], "'self' https://home.example capacitor://localhost"],
@@ -93,7 +93,7 @@ describe('who may frame it', () => {
   }
 });
 
-test('its files are read with the encodings that lie beside them', () => {
+test("the page's files are read with the encodings that lie beside them", () => {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-page-'));
   try {
     for (const name of ['a.js', 'a.js.gz', 'a.js.br', 'b.png']) writeFileSync(join(folder, name), name);

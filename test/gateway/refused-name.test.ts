@@ -9,7 +9,7 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 
 const FIREFOX = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-describe('a page is preferred', () => {
+describe('a client that prefers a page', () => {
   const rows: readonly [accept: string, isPreferred: boolean, who: string][] = [
     [FIREFOX, true, 'Firefox'],
     [
@@ -33,13 +33,13 @@ describe('a page is preferred', () => {
   }
 });
 
-describe('a request by a foreign name', () => {
+describe('a refused name', () => {
   const under = GatewayUnderTest.up().within({ after });
   // The page is for people; the OpenAPI document does not describe it.
   const ask = (host: string, accept: string, path = '/ui') =>
     send(under.port, { path, headers: { Host: host, Accept: accept } });
 
-  test('of a browser is 403 with one sentence, and an address that works', async () => {
+  test('gives a browser 403 with one sentence, and an address that works', async () => {
     const { status, headers, text } = await ask('music.example.org', FIREFOX, '/audio?x=1');
     assert.equal(status, 403);
     assert.equal(headers['content-type'], 'text/html; charset=utf-8');
@@ -48,12 +48,12 @@ describe('a request by a foreign name', () => {
     assert.match(text, new RegExp(`<a href="http://localhost:${under.port}/audio">`));
   });
 
-  test('that is markup does not become any', async () => {
+  test('that is markup is shown as text', async () => {
     const { text } = await ask('<script>alert("1")</script>', FIREFOX, `/'"><img>`);
     assert.doesNotMatch(text, /<script|<img|"1"|'/);
   });
 
-  test('of a program is a problem', async () => {
+  test('gives a program a problem document', async () => {
     const { status, headers, text } = await ask('music.example.org', '*/*');
     assert.deepEqual([status, headers['content-type']], [403, 'application/problem+json']);
     assert.match(text, /api\.hosts/);

@@ -25,7 +25,7 @@ for (const [ifNoneMatch, matches] of rows) {
   });
 }
 
-test('no two responses share a tag, and one that nobody has yet is whole', () => {
+test('no two responses share a tag, and one that no client has is sent whole', () => {
   const maker = new ResponseMaker('b');
   const [one, two] = [maker.make('[]', 0), maker.make('[]', 0)];
   assert.notEqual(one.etag, two.etag);
@@ -34,7 +34,7 @@ test('no two responses share a tag, and one that nobody has yet is whole', () =>
   assert.equal(replyOf(one, one.etag).body, undefined);
 });
 
-test('what is made again changes tag and time with its text only', () => {
+test('a body that is made again changes its tag and time only with its text', () => {
   const maker = new ResponseMaker('b');
   const first = maker.remake(undefined, '1', 1000);
   assert.equal(maker.remake(first, '1', 2000), first);

@@ -65,7 +65,7 @@ const LISTED = ROUTES.filter(({ kind }) => kind !== 'page');
 
 const list = (): string => LISTED.map((route) => `    ${commandOf(route)}\n`).join('');
 
-test('the document has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes them down anew', () => {
+test('docs has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes them anew', () => {
   const document = readFileSync(DOCUMENT, 'utf8');
   const [before, rest = '', ...more] = document.split(BEGIN);
   const [listed, after, ...others] = rest.split(END);
@@ -75,7 +75,7 @@ test('the document has a command for each route; TONEARM_UPDATE_GOLDEN=1 writes 
   else assert.equal(listed, list());
 });
 
-test('what they send fits the schemas, and names every parameter that there is', () => {
+test('the bodies of these commands fit the schemas, and their paths name every parameter', () => {
   for (const [name, example] of Object.entries(EXAMPLES))
     assert.ok(Check(BODIES[name as BodyName], example), name);
   const used = new Set(LISTED.flatMap(({ path }) => parametersOf(path)));

@@ -89,7 +89,7 @@ const KEYS: Readonly<Record<Need, string>> = {
 };
 
 for (const [need, key] of Object.entries(KEYS) as [Need, string][]) {
-  test(`a path that does not exist for want of ${key} is answered with that key, and others are not`, () => {
+  test(`a path that is missing because of ${key} is answered with that key, and other paths are not`, () => {
     const without = new Router(ROUTES, CONFIGURATIONS_WITHOUT[need]);
     const detail = (path: string): string | undefined => {
       const match = without.match(path);

@@ -170,11 +170,11 @@ describe('every route with every backend', () => {
     assert.equal((await under.fetch({ method: 'OPTIONS', path: '/nowhere' })).status, 404);
   });
 
-  test('queries mean nothing to other routes than the stream and logs', async () => {
+  test('a query is ignored by all routes but the stream and logs', async () => {
     assert.equal((await under.fetch({ path: '/audio?keepalive=1&x=%zz' })).status, 200);
   });
 
-  test('the cookie comes as bytes and is not to be kept', async () => {
+  test('the cookie is sent as bytes and must not be stored', async () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     under.backends.answer = { ok: true, bytes };
     const response = await under.fetch({ path: '/audio/cookie' });
@@ -186,7 +186,7 @@ describe('every route with every backend', () => {
     assert.equal(response.headers['cache-control'], 'no-store');
   });
 
-  test('power is asked for each time, and tagged by its text', async () => {
+  test('the state of power is requested each time, and tagged by its text', async () => {
     under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":false}' };
     const [first, second] = [await under.fetch({ path: '/power/' }), await under.fetch({ path: '/power' })];
     assert.deepEqual(JSON.parse(first.text), { reboot: true, power_off: false });
@@ -213,7 +213,7 @@ describe('every route with every backend', () => {
 
   const LOG = '/services/user/a%2Fb.service/log';
 
-  test('a log is asked for with the wanted number of lines, 20 unless it is given', async () => {
+  test('a log is requested with the given number of lines, 20 by default', async () => {
     under.backends.answer = { ok: true, text: '[]' };
     under.backends.asked.length = 0;
     const given = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];

@@ -13,7 +13,7 @@ import { RawConnection } from './raw-connection.js';
 
 const NEVER_MS = 2 ** 31 - 1;
 
-test('a port that another gateway has is refused, not shared, and the kernel says why', async (context) => {
+test("a port that another gateway listens on is refused, not shared, with the kernel's reason", async (context) => {
   const gateways = [GatewayUnderTest.up().within(context), GatewayUnderTest.up().within(context)] as const;
   // The port is requested by number, because only such a port can be shared; at this address it is free.
   const { port } = gateways[0];
@@ -26,7 +26,7 @@ test('a port that another gateway has is refused, not shared, and the kernel say
   assert.equal(await whyRefused('127.0.0.2', port), 'EADDRINUSE');
 });
 
-test('a port that another program has is refused, and taken when it is free', async (context) => {
+test('a port that another program listens on is refused, and taken when it is free', async (context) => {
   const under = GatewayUnderTest.up().within(context);
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.2', resolve));
@@ -37,12 +37,12 @@ test('a port that another program has is refused, and taken when it is free', as
   const health = async () => JSON.parse((await under.fetch({ path: '/health' })).text);
   assert.deepEqual((await health()).waiting, ['127.0.0.2']);
   await new Promise((resolve) => other.close(resolve));
-  await until('it listens', async () => (await health()).listening.includes('127.0.0.2'));
+  await until('the address is served', async () => (await health()).listening.includes('127.0.0.2'));
   assert.deepEqual((await health()).waiting, []);
   assert.equal(await whyRefused('127.0.0.3', address.port), undefined);
 });
 
-test('an address of another machine is waited for, and the others are listened on', async (context) => {
+test('an address of another machine is waited for, and the others are served', async (context) => {
   const under = GatewayUnderTest.up().within(context);
   const result = under.gateway.listen(['127.0.0.2', '192.0.2.1'], under.port);
   assert.deepEqual(result, { port: under.port, addresses: ['127.0.0.2'], refused: [] });
@@ -56,7 +56,7 @@ test('several addresses share one port', async (context) => {
   assert.notEqual(result.port, 0);
 });
 
-test('in a full house those who come are served, and others closed for them a few at a time', async (context) => {
+test('at the bound new connections are served, and silent ones closed for them a few at a time', async (context) => {
   const clock = new ManualClock();
   const told: string[] = [];
   const server = createHttpServer(
@@ -117,7 +117,7 @@ test('in a full house those who come are served, and others closed for them a fe
   assert.deepEqual(told, ['loopback', 'loopback']);
 });
 
-test('streams leave connections for requests where descriptors are few, and the log says so', async (context) => {
+test('streams leave connections for requests where descriptors are few, and that is logged', async (context) => {
   const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
   const under = new GatewayUnderTest({ ...SETTINGS, api }, 20).within(context);
   assert.deepEqual(under.logged, [
@@ -136,7 +136,7 @@ test('streams leave connections for requests where descriptors are few, and the 
   assert.equal((await under.fetch({ path: '/server' })).status, 200);
 });
 
-test('closing lets an answer under way end, and refuses what comes meanwhile', async () => {
+test('a closing server completes an answer under way, and refuses new requests', async () => {
   const under = GatewayUnderTest.up();
   const settle = under.backends.hold();
   const idle = new RawConnection(under.port).write('GET /server HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
@@ -156,7 +156,7 @@ test('closing lets an answer under way end, and refuses what comes meanwhile', a
   assert.equal(under.backends.asked.length, 1);
 });
 
-test('closing with nothing open waits for nothing, and the second close is the first', async () => {
+test('a server without connections closes at once, and the second close is the first', async () => {
   const under = GatewayUnderTest.up();
   assert.equal(await whyRefused('127.0.0.1', under.port), 'EADDRINUSE');
   const closed = under.gateway.close(NEVER_MS);

@@ -72,8 +72,8 @@ class Scene {
   }
 }
 
-describe('closing', () => {
-  test('ends in time though a stream takes nothing, an ask never ends and an exchange stays open', async () => {
+describe('the end of the service', () => {
+  test('comes in time though a stream reads nothing, a command never ends and an exchange stays open', async () => {
     const scene = new Scene();
     const [stalled, quick] = [scene.stream(0), scene.stream()];
     scene.ask();
@@ -90,7 +90,7 @@ describe('closing', () => {
     assert.equal(scene.clock.timers, 0);
   });
 
-  test('says bye after the answers under way, and gives streams the time that these left', async () => {
+  test('sends bye after the answers under way, and leaves streams the remaining time', async () => {
     const scene = new Scene();
     const [stalled, quick] = [scene.stream(0), scene.stream()];
     const settle = scene.ask();
@@ -108,7 +108,7 @@ describe('closing', () => {
 });
 
 describe('a pending count', () => {
-  test('lets everyone who waits go when it reaches nothing, or each at its own deadline', async () => {
+  test('releases everyone who waits when it reaches zero, or each at its own deadline', async () => {
     const clock = new ManualClock();
     const pending = new PendingCount();
     pending.up();

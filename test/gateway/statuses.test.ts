@@ -67,7 +67,7 @@ describe('what the gateway refuses by itself', () => {
     ['a form, where no body is taken', post('/power/reboot', 'a=b', FORM), 415, 'unsupported-type'],
   ];
   for (const [what, request, status, code] of rows) {
-    test(`${what} is ${status}, and nothing is asked`, async () => {
+    test(`${what} is ${status}, and no backend is called`, async () => {
       const response = await under.fetch(request);
       if (request.method === 'HEAD') assert.equal(response.status, status);
       else assertProblem(response, status, code);
@@ -87,7 +87,7 @@ describe('what the gateway refuses by itself', () => {
   });
 });
 
-describe('what the backends refuse', () => {
+describe('a refusal of a backend', () => {
   const under = GatewayUnderTest.up().within({ after });
 
   const statuses: Record<FaultCode, [status: number, path: string, body?: string]> = {
@@ -122,7 +122,7 @@ describe('what the backends refuse', () => {
     internal: [502, '/audio/server/mute'],
   };
   for (const [fault, [status, path, body]] of Object.entries(statuses)) {
-    test(`${fault} is ${status}, with the backend's own words`, async () => {
+    test(`${fault} is ${status}, with the backend's own detail`, async () => {
       under.backends.answer = { ok: false, fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` };
       const response = await under.fetch(
         fault === 'no-cookie' || fault === 'no-cover' ? { path } : post(path, body),
@@ -159,7 +159,7 @@ describe('a backend that is away', () => {
     test(`GET ${path} is 503`, async () => assertProblem(await under.fetch({ path }), 503, 'unavailable'));
   }
 
-  test('its own words are in the detail, and other backends answer', async () => {
+  test('its reason is in the detail, and other backends answer', async () => {
     const { listener } = under.gateway;
     listener.health('audio', { state: 'connecting', since: 0, restarts: 0, detail: 'no socket' });
     listener.health('systemd', { state: 'up', since: 0, restarts: 0 });
@@ -168,7 +168,7 @@ describe('a backend that is away', () => {
     assert.equal((await under.fetch({ path: '/services' })).text, '[]');
   });
 
-  test('health says which, with 200', async () => {
+  test('health names the backend, with 200', async () => {
     const health = (await under.json('/health')) as {
       status: string;
       backends: Record<string, Record<string, unknown>>;

@@ -58,7 +58,7 @@ describe('a gateway', () => {
     under.backends.asked.length = 0;
   }
 
-  test('asked again and again', (t) =>
+  test('that gets requests again and again', (t) =>
     staysFlat(t, {
       full: 100_000,
       part: 12_000,
@@ -79,7 +79,7 @@ describe('a gateway', () => {
     stream.destroy();
   }
 
-  test('listened to again and again', (t) => {
+  test('that gets streams again and again', (t) => {
     // Now the buffer of events for clients that reconnect is full.
     for (let events = 0; events < 2000; events += 1) change();
     return staysFlat(t, {
@@ -89,7 +89,7 @@ describe('a gateway', () => {
         for (let left = times; left > 0; left -= 20) {
           await Promise.all(Array.from({ length: Math.min(20, left) }, listen));
         }
-        await until('nobody listens', async () => {
+        await until('no stream is open', async () => {
           const { streams } = (await under.json('/health')) as { streams: { open: number } };
           return streams.open === 0;
         });
@@ -98,7 +98,7 @@ describe('a gateway', () => {
   });
 });
 
-test('a sound server is lost again and again', async (t) => {
+test('a sound server that is lost again and again leaves nothing', async (t) => {
   const server = await scriptedServer(t);
   const seen = new Recorder();
   const context = {
@@ -112,7 +112,7 @@ test('a sound server is lost again and again', async (t) => {
   const backend = new AudioBackend({ enabled: true, serveCookie: true, outputs: {} }, context, seen, timing);
   backend.start();
   t.after(() => backend.stop());
-  await until('it is up', () => seen.up);
+  await until('the backend is up', () => seen.up);
   const lose = async (): Promise<void> => {
     const connections = server.connections();
     server.say.hangUp();
@@ -129,7 +129,7 @@ test('a sound server is lost again and again', async (t) => {
   });
 });
 
-test('a broker is lost again and again', async (t) => {
+test('a broker that is lost again and again leaves nothing', async (t) => {
   const broker = await FloodingBroker.start([['x', 'x']]);
   // Every connection has been a good one, and what is rate-limited is due.
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 1e6 };
@@ -156,7 +156,7 @@ test('a broker is lost again and again', async (t) => {
   });
 });
 
-test('a thread dies again and again', async (t) => {
+test('a thread that dies again and again leaves nothing', async (t) => {
   // The supervisor counts its deaths of the last minute.
   const restarts = { waitsMs: Array.from({ length: 2000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
   const { witness, say } = stage(t, { audio: 'obedient', power: 'obedient' }, { restarts });

@@ -19,7 +19,7 @@ describe('the real node', { skip: whyNoNode() }, () => {
   before(() => booted.boot());
   after(() => booted.close());
 
-  test('it is the Debian over whose root it was booted, with the Node of that Debian', async () => {
+  test('the node is the Debian over whose root it was booted, with the Node of that Debian', async () => {
     const { stdout } = await node().user('cat', '/etc/os-release');
     assert.equal(stdout, readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'));
     const ran = await node().user(NODE_PROGRAM, '--version');

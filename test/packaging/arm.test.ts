@@ -45,7 +45,7 @@ describe('the packages for ARM', { skip }, () => {
   after(() => folder?.remove());
 
   for (const { architecture, qemu } of ARCHITECTURES) {
-    test(`${architecture}: starts, answers, follows a change, carries out a command, ends`, async (t) => {
+    test(`${architecture}: the daemon starts, answers, follows a change, carries out a command, ends`, async (t) => {
       if (trouble !== '') return t.skip(trouble);
       folder ??= tempFolder();
       await buildPackage('--arch', architecture, '--out', folder.path);
@@ -69,7 +69,7 @@ describe('the packages for ARM', { skip }, () => {
       t.after(() => daemon.stop());
       const isUp = async (): Promise<boolean> =>
         (await daemon.read<Health>('/health')).backends['audio']?.state === 'up';
-      await until('audio is up', isUp, EMULATED_MS);
+      await until('the audio backend is up', isUp, EMULATED_MS);
       const outputs = await daemon.read<{ name: string }[]>('/audio/outputs');
       assert.deepEqual(outputs.map(({ name }) => name).sort(), ['kitchen', 'living']);
 

@@ -117,7 +117,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     );
   }
 
-  test('both are installed alone: neither depends on anything, and npm warns of nothing', () => {
+  test('and the daemon are installed alone: neither has dependencies, and npm warns of nothing', () => {
     assert.match(said, /^added 2 packages/m);
     assert.doesNotMatch(said, /EBADENGINE|deprecated|vulnerab/);
     const installed = readdirSync(join(folder.path, 'node_modules')).filter((name) => !name.startsWith('.'));
@@ -125,7 +125,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     assert.ok(existsSync(packed('LICENSE')));
   });
 
-  test('the daemon runs as npm links it, with the rights of what it was made of', async () => {
+  test('comes with the daemon as npm links it, with the rights of its sources', async () => {
     assert.match(await output(linked(), '--check-config'), /^bind:/);
     const rights = readFileSync(
       join(folder.path, 'node_modules/tonearm/dist/third-party-notices.txt'),
@@ -142,7 +142,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
 
   const declarations = () => readdirSync(packed()).filter((name) => name.endsWith('.d.ts'));
 
-  test(`is one module of at most ${BUNDLE_BYTES_MAX} bytes as gzip has it, and needs nothing else`, (t) => {
+  test(`is one module of at most ${BUNDLE_BYTES_MAX} bytes with gzip, and imports nothing`, (t) => {
     const bundle = readFileSync(packed('client.js'));
     const { length } = gzipSync(bundle, { level: 9 });
     t.diagnostic(`${bundle.length} bytes, ${length} as gzip has them`);
@@ -150,7 +150,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     assert.doesNotMatch(bundle.toString(), /\bimport\b|\brequire\b|\bprocess\b/);
   });
 
-  test('has declarations that speak of each other only, and of nothing as any', () => {
+  test('has declarations that import each other only, and have no any', () => {
     assert.ok(declarations().length > 3);
     for (const name of declarations()) {
       const text = readFileSync(packed(name), 'utf8');
@@ -162,7 +162,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   });
 
   for (const kind of ['node', 'browser'] as const) {
-    test(`is understood by the compiler in a project for: ${kind}`, async () => {
+    test(`compiles in a project for: ${kind}`, async () => {
       write('user.ts', USER);
       await compiles(kind, ['user.ts']);
     });
@@ -188,7 +188,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     await compiles('node', ['same.ts']);
   });
 
-  test('on another system the program says that it is for Linux', async () => {
+  test('does not come with a daemon for other systems: that program names Linux', async () => {
     write('mac.cjs', "Object.defineProperty(process, 'platform', { value: 'darwin' })");
     const program = ['--require', join(folder.path, 'mac.cjs'), linked(), '--version'];
     await assert.rejects(run(process.execPath, program), /tonearm needs Linux .* on darwin /);

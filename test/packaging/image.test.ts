@@ -62,7 +62,7 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     }
   });
 
-  test('what it starts controls the sound server whose runtime directory is mounted', async (t) => {
+  test('starts a daemon that controls the sound server whose runtime directory is mounted', async (t) => {
     const { config } = json<{ config: { Entrypoint: [string] } }>(blob(manifest().config));
     const sound = await startPulseAudio();
     t.after(() => sound.stop());
@@ -85,7 +85,7 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     };
     const daemon = await Daemon.start(options, t);
     await until(
-      'audio',
+      'the audio backend is up',
       async () => (await daemon.read<Health>('/health')).backends['audio']?.state === 'up',
     );
     const answer = await daemon.post('/audio/outputs/living/volume', { volume: 0.44 });

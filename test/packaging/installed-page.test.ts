@@ -32,7 +32,7 @@ describe("the installed node's page", { skip: whyNoNode('chromium') }, () => {
   describe('an upgrade', () => pageUpgradeScenarios(page));
   describe('power', () => pagePowerScenarios(page));
 
-  test('all of it was one document, without a fault, and asked nobody but the node', async () => {
+  test('the page has never reloaded, had no error, and requested nothing from elsewhere', async () => {
     assert.equal(await page.page.evaluate('window.sameDocument'), true);
     assert.deepEqual(page.faults, []);
   });

@@ -137,12 +137,12 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(broken, []);
   });
 
-  test('the build says size, installed size and number of files of each', () => {
+  test('the build prints size, installed size and number of files of each', () => {
     assert.equal(said.match(SIZES)?.length, 5, said);
   });
 
   for (const [architecture, node] of ARCHITECTURES) {
-    test(`${architecture} holds what it should, and natives of its own only`, async () => {
+    test(`${architecture} holds what it should, and native code of its own only`, async () => {
       const files = await filesOf(packageOf(architecture));
       assert.deepEqual(
         EXPECTED.filter((file) => !files.includes(file)),
@@ -160,7 +160,7 @@ describe('the packages', { skip }, () => {
     });
   }
 
-  test('everything belongs to root, and nobody else may write', async () => {
+  test('all files belong to root, and nobody else may write', async () => {
     const list = await output('dpkg-deb', '--contents', packageOf('amd64'));
     const wrong = list
       .split('\n')
@@ -168,20 +168,20 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(wrong, []);
   });
 
-  test('it depends on Node 20 and runs no compiler', async () => {
+  test('the package depends on Node 20 and runs no compiler', async () => {
     const control = await output('dpkg-deb', '--field', packageOf('arm64'));
     assert.match(control, /^Depends: nodejs \(>= 20\), /m);
     assert.match(control, /^Architecture: arm64$/m);
     assert.doesNotMatch(control, /npm|gyp|gcc|make/);
   });
 
-  test('what apt brings along by itself is small: a sound server it only suggests', async () => {
+  test('apt installs little with the package: a sound server is only suggested', async () => {
     const control = await output('dpkg-deb', '--field', packageOf('arm64'));
     assert.match(control, /^Recommends: polkitd$/m);
     assert.match(control, /^Suggests: pipewire-pulse \| pulseaudio, /m);
   });
 
-  test('armhf says that it needs ARMv7', async () => {
+  test('armhf names ARMv7 as its requirement', async () => {
     assert.match(await output('dpkg-deb', '--field', packageOf('armhf'), 'Description'), /ARMv7/);
     assert.doesNotMatch(await output('dpkg-deb', '--field', packageOf('arm64'), 'Description'), /ARMv7/);
     const tree = await treeOf('armhf');
@@ -194,7 +194,7 @@ describe('the packages', { skip }, () => {
 
   // There is no such processor here: a `uname` that names it stands in for one, and a `node` that prints its arguments.
   for (const [machine, runs] of MACHINES) {
-    test(`on ${machine} armhf ${runs ? 'starts' : 'says in one line why it does not'}`, async () => {
+    test(`on ${machine} armhf ${runs ? 'starts' : 'names in one line why it does not'}`, async () => {
       const programs = join(await treeOf('armhf'), `programs-${machine}`);
       mkdirSync(programs);
       for (const [name, text] of [
@@ -216,7 +216,7 @@ describe('the packages', { skip }, () => {
     });
   }
 
-  test('Node is given no flag of V8, with which it would refuse its own code cache', async () => {
+  test('Node gets no flag of V8, with which it would refuse its own code cache', async () => {
     const tree = await treeOf('amd64');
     const [, flags = ''] =
       /^exec \S+ (.*) \S+main\.js/m.exec(readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8')) ?? [];
@@ -248,7 +248,7 @@ describe('the packages', { skip }, () => {
     }
   });
 
-  test('the unit takes away every variable by which Node says that it can be changed', async () => {
+  test('the unit unsets every variable that changes Node', async () => {
     const tree = await treeOf('amd64');
     const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
     const taken = [...unit.matchAll(/^UnsetEnvironment=(.*)$/gm)].flatMap(([, names = '']) =>
@@ -281,7 +281,7 @@ describe('the packages', { skip }, () => {
     await assert.rejects(buildPackage('--arch', 'sparc'), /--arch must be one of amd64, arm64, armhf, all/);
   });
 
-  test('the builder says how it is used, also where it was used wrongly', async () => {
+  test('the builder prints its usage, also where it was used wrongly', async () => {
     const usage = /Usage: npm run package \[-- OPTIONS\]\n/;
     assert.match(await buildPackage('--help'), usage);
     const refused = (error: { code: number; stderr: string }): boolean =>
@@ -309,7 +309,7 @@ describe('the packages', { skip }, () => {
         );
       });
 
-      test(`${architecture} with Node asks for no Node, and takes the other form's place`, async () => {
+      test(`${architecture} with Node depends on no Node, and replaces the other form`, async () => {
         const control = await output('dpkg-deb', '--field', packageOf(architecture, WITH_NODE));
         assert.doesNotMatch(control, /^Depends:.*nodejs/m);
         for (const line of [
@@ -325,7 +325,7 @@ describe('the packages', { skip }, () => {
       });
     }
 
-    test('the example of an upgrade looks for the package that brought it', async () => {
+    test('the example of an upgrade checks for the package that it came with', async () => {
       for (const form of ['tonearm', WITH_NODE]) {
         const tree = await treeOf('amd64', form);
         for (const script of ['tonearm-detect', 'tonearm-upgrade']) {
@@ -335,7 +335,7 @@ describe('the packages', { skip }, () => {
       }
     });
 
-    test("Node's licence is among the notices where Node is", async () => {
+    test("Node's licence is among the notices of the form with Node", async () => {
       for (const [form, has] of [
         ['tonearm', false],
         [WITH_NODE, true],

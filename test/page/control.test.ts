@@ -100,12 +100,12 @@ describe('a control', () => {
     });
   }
 
-  test('asks for a wait where the node may say nothing more', () => {
+  test('waits longer for the node where no event may follow', () => {
     assert.deepEqual(run([set(0.6), accepted]).settles, [1]);
     assert.deepEqual(run([set(0.6), known(0.6), accepted]).settles, []);
   });
 
-  test('ends at the truth of the node, whatever comes in between, with one request at a time and the last value sent', () => {
+  test('ends at the state of the node, whatever comes in between, with one request at a time and the last value sent', () => {
     const random = new SeededRandom(SEED);
     for (let round = 0; round < 500; round += 1) {
       const hand = new Hand();

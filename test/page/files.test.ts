@@ -19,7 +19,7 @@ for (const coding of ['gzip', 'br'] as const) {
   });
 }
 
-test('each encoding is of the same bytes', () => {
+test('each encoding has the same bytes', () => {
   for (const [name, { identity, gzip, br }] of FILES) {
     if (gzip !== undefined) assert.deepEqual(gunzipSync(gzip), identity, name);
     if (br !== undefined) assert.deepEqual(brotliDecompressSync(br), identity, name);
@@ -35,7 +35,7 @@ const named = (name: string, at: string): readonly string[] =>
     ),
   ].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${at}`).pathname);
 
-test('every file but the document is named by a hash, and named by the document or its manifest, also below a path of a proxy', () => {
+test('every file but the document has a hash in its name, and is named relative to the document', () => {
   const manifest = [...FILES.keys()].find((name) => name.endsWith('.webmanifest')) ?? '';
   const addresses = [...named('index.html', 'ui'), ...named(manifest, `ui/${manifest}`)];
   const others = [...FILES.keys()].filter((name) => name !== 'index.html');
@@ -47,7 +47,7 @@ test('every file but the document is named by a hash, and named by the document 
   for (const address of addresses) assert.ok(address.startsWith('/kitchen/'), address);
 });
 
-test('nothing in it is of elsewhere', () => {
+test('no file of the page names another site', () => {
   for (const [name, { identity }] of FILES) {
     if (!/\.(?:html|css|webmanifest)$/.test(name)) continue;
     assert.doesNotMatch(identity.toString(), /(?:src|href|url\()\s*=?\s*["']?(?:https?:)?\/\/|@import/, name);

@@ -17,11 +17,11 @@ function meant(isSure: boolean, ...spots: readonly Spot[]): readonly unknown[] {
   });
 }
 
-test('a mouse means where it points', () => {
+test('a mouse sets the value at its position', () => {
   assert.deepEqual(meant(true, { x: 200, y: 50 }, { x: 300, y: 90 }, { x: 900, y: 0 }), [0.5, 1, 1]);
 });
 
-test('a finger means nothing until it has moved sideways, and then moves the value along', () => {
+test('a finger sets nothing until it has moved sideways, and then moves the value along', () => {
   const spots = [
     { x: 207, y: 50 },
     { x: 210, y: 53 },
@@ -31,12 +31,12 @@ test('a finger means nothing until it has moved sideways, and then moves the val
   assert.deepEqual(meant(false, ...spots), [undefined, 0.2, 0.30000000000000004, 0]);
 });
 
-test('a finger that moves up or down first scrolls', () => {
+test('a finger that first moves up or down scrolls', () => {
   assert.deepEqual(meant(false, { x: 203, y: 41 }), ['scrolls']);
   assert.deepEqual(meant(false, { x: 209, y: 70 }), ['scrolls']);
 });
 
-test('a tap goes down at once, and up by a tenth at most', () => {
+test('a tap lowers the volume at once, and raises it by a tenth at most', () => {
   assert.deepEqual(stepsTo(0.9, 0.1, 1), [0.1]);
   assert.deepEqual(stepsTo(0.2, 0.3, 1), [0.3]);
   assert.deepEqual(stepsTo(0, 1, 1).length, 10);

@@ -44,14 +44,14 @@ function pulseOf() {
   return { state, heard, after };
 }
 
-test('it asks two or three times a second, and is content with the answers', async () => {
+test('the page sends two or three requests a second while it waits for answers', async () => {
   const { state, after } = pulseOf();
   await after(10_000);
   assert.ok(state.asked >= 20 && state.asked <= 30, `${state.asked}`);
   assert.deepEqual(state.told, []);
 });
 
-test('it asks nothing while something comes, nor while the page rests', async () => {
+test('the page sends no request while events arrive, nor while it rests', async () => {
   const { state, heard, after } = pulseOf();
   await after(5000, heard);
   state.attention = 'resting';
@@ -59,7 +59,7 @@ test('it asks nothing while something comes, nor while the page rests', async ()
   assert.equal(state.asked, 0);
 });
 
-test('it tells within a second that there is no answer, and that there is one again', async () => {
+test('the page shows within a second that there is no answer, and that there is one again', async () => {
   const { state, heard, after } = pulseOf();
   await after(730);
   heard();
@@ -72,7 +72,7 @@ test('it tells within a second that there is no answer, and that there is one ag
   assert.deepEqual(state.told, [false, true]);
 });
 
-test('a page that stood still itself asks first', async () => {
+test('a page that was suspended itself sends a request first', async () => {
   const { state, after } = pulseOf();
   await after(1000);
   mock.timers.setTime(Date.now() + 60_000);
@@ -80,7 +80,7 @@ test('a page that stood still itself asks first', async () => {
   assert.deepEqual(state.told, []);
 });
 
-test('a node that is lost is asked once a second, and its first answer is told once', async () => {
+test('a lost node is requested once a second, and its first answer reported once', async () => {
   const { state, after } = pulseOf();
   state.attention = 'lost';
   state.answers = false;
@@ -97,7 +97,7 @@ test('a node that is lost is asked once a second, and its first answer is told o
   assert.equal(state.returned, 2);
 });
 
-test('a page rests a minute after the last hand', () => {
+test('a page rests a minute after the last input', () => {
   const page = new EventTarget();
   const handMs = watchHands(page);
   mock.timers.tick(61_000);

@@ -17,7 +17,7 @@ for (const [wanted, language] of LANGUAGES) {
   test(`for ${JSON.stringify(wanted)}: ${language}`, () => assert.equal(textsIn(wanted).language, language));
 }
 
-test('a value is filled in as it is, and not looked into', () => {
+test('a value is filled in unchanged, without placeholders of its own', () => {
   const { say } = textsIn(['en']);
   assert.equal(say('muteOf', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
 });

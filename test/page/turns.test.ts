@@ -28,7 +28,7 @@ function begin() {
   return { turns, done, note };
 }
 
-test('a work that is asked for twice is done once, in a task of its own, a frame behind the last', () => {
+test('a task that is requested twice runs once, a frame behind the last', () => {
   const { turns, done, note } = begin();
   const work = note('draw');
   turns.soon(work);
@@ -43,14 +43,14 @@ test('a work that is asked for twice is done once, in a task of its own, a frame
   assert.deepEqual(done, ['draw', 'draw']);
 });
 
-test('what a work asks for is done in the same turn', () => {
+test('a task that another requests runs in the same turn', () => {
   const { turns, done, note } = begin();
   turns.soon(() => turns.soon(note('its children')));
   mock.timers.tick(17);
   assert.deepEqual(done, ['its children']);
 });
 
-test('pieces wait behind what is due, stop when the turn is long, and go on behind a frame', () => {
+test('pieces run after the tasks, stop when the turn is long, and continue behind a frame', () => {
   const { turns, done, note } = begin();
   for (const what of ['a', 'b', 'c']) turns.later(note(what, 1));
   const takeBack = turns.later(note('never'));
@@ -76,7 +76,7 @@ test('a slow device draws one piece in each turn', () => {
   }
 });
 
-test('pieces that are next come before the others, also those that they ask for', () => {
+test('pieces marked as next come before the others, also those that they request', () => {
   const { turns, done, note } = begin();
   turns.later(note('last'));
   turns.later(() => {
@@ -87,7 +87,7 @@ test('pieces that are next come before the others, also those that they ask for'
   assert.deepEqual(done, ['first', 'second', 'last']);
 });
 
-test('pieces are drawn in each second turn at least, however much else there is', () => {
+test('pieces are drawn in each second turn at least, however many tasks there are', () => {
   const { turns, done, note } = begin();
   for (const what of ['a', 'b']) turns.later(note(what, 50));
   for (const all of ['due', 'due,due,a', 'due,due,a,due', 'due,due,a,due,due,b']) {
@@ -98,7 +98,7 @@ test('pieces are drawn in each second turn at least, however much else there is'
   }
 });
 
-test('a work that throws stops none behind it', () => {
+test('a task that throws stops none behind it', () => {
   const { turns, done, note } = begin();
   turns.soon(() => {
     throw new Error('a defect');

@@ -59,7 +59,7 @@ export class PlayersNode {
 
   /** Waits until the state from the stream's events equals the route's. */
   async streamTellsTheTruth(): Promise<void> {
-    await until('the stream has told the true state', async () => {
+    await until('the stream has the state of the players', async () => {
       const players = new Map((await this.players()).map((player) => [player.bus_name, player]));
       assert.deepEqual(this.stream.model.players, players);
       return true;

@@ -79,7 +79,7 @@ const texts = (items: FromActor): string[] => items.map((item) => ('json' in ite
 const record = (json: string): FromActor => [{ kind: 'put', collection: 'audio.clients', key: '1', json }];
 const DEADLINE = { timeout: 60_000 };
 
-test('what comes after a pause is told at once, a storm as one', DEADLINE, async (t) => {
+test('an item after a pause is handed on at once, a storm as one batch', DEADLINE, async (t) => {
   const { clock, told, until, say } = thread(t);
   say(record('a'), record('b'), [{ kind: 'status', state: 'up' }], record('c'));
   await until(4);
@@ -92,7 +92,7 @@ test('what comes after a pause is told at once, a storm as one', DEADLINE, async
 
 for (const killed of [false, true]) {
   test(
-    `a thread that ${killed ? 'is killed' : 'ends'} in a storm has said ${killed ? 'nothing more' : 'all of it'}`,
+    `a thread that ${killed ? 'is killed' : 'ends'} in a storm has handed on ${killed ? 'nothing more' : 'all of it'}`,
     DEADLINE,
     async (t) => {
       const { incarnation, told, until, say } = thread(t);

@@ -66,7 +66,7 @@ function lifeIn(phase: Phase, more: Partial<Lifecycle> = {}): Lifecycle {
 
 for (const [from, signal, to, deeds] of ROWS) {
   const word = signal.kind === 'status' ? signal.state : signal.kind;
-  test(`${from} hears ${word}: ${to}${deeds && `, ${deeds}`}`, () => {
+  test(`${from} gets ${word}: ${to}${deeds && `, ${deeds}`}`, () => {
     const { next, effects } = nextLife(lifeIn(from), signal, POLICY);
     assert.equal(next.phase, to);
     const done = effects.map((effect) =>
@@ -76,7 +76,7 @@ for (const [from, signal, to, deeds] of ROWS) {
   });
 }
 
-test('a death counts as a restart and says why; the next word of the actor clears the reason', () => {
+test("a death counts as a restart with its reason, which the actor's next state clears", () => {
   const dead = nextLife(lifeIn('up', { detail: 'old', restarts: 3 }), ENDED, POLICY).next;
   assert.deepEqual(dead, {
     phase: 'restarting',
@@ -93,7 +93,7 @@ test('a lost peer keeps the detail that the actor gave', () => {
   assert.equal(nextLife(lifeIn('up'), CONNECTING, POLICY).next.detail, 'no peer');
 });
 
-test('the sixth death within the window fails, rests for 60 s and says how many there were', () => {
+test('the sixth death within the window is a failure with its number, and a rest of 60 s', () => {
   const life = lifeIn('up', { restarts: 5, deaths: [500, 600, 700, 800, 900] });
   const { next, effects } = nextLife(life, ENDED, POLICY);
   assert.equal(next.phase, 'failed');
@@ -128,7 +128,7 @@ for (const [name, deaths, verdict, waitMs] of DEATHS) {
   });
 }
 
-test('the history is bounded however fast the deaths come', () => {
+test('the history of deaths is bounded however fast they come', () => {
   let deaths: readonly number[] = [];
   for (let at = 0; at < 1000; at += 1) deaths = afterDeath(deaths, at, RESTARTS).deaths;
   assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);

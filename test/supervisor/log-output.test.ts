@@ -12,7 +12,7 @@ import { LogOutput } from '../../src/supervisor/log-output.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 
-test('lines that are refused are counted, and the count is told when there is room again', () => {
+test('lines that are refused are counted, and the count is logged when there is room again', () => {
   const taken: string[] = [];
   let room = true;
   const output = new LogOutput((bytes) => {
@@ -35,7 +35,7 @@ test('lines that are refused are counted, and the count is told when there is ro
   ]);
 });
 
-test('a line that was taken in part is completed before the next one, byte by byte if need be', () => {
+test('a line that was accepted in part is completed before the next one, byte by byte if need be', () => {
   let taken = '';
   let room = 4;
   const output = new LogOutput((bytes) => {
@@ -78,7 +78,7 @@ const FILL = `import { LogOutput, standardOutput } from '${MODULE}';
 const OUTPUTS: readonly ('socket' | 'pipe')[] = ['socket', 'pipe'];
 
 for (const kind of OUTPUTS) {
-  test(`who reads a ${kind} slowly gets whole lines`, {
+  test(`a slow reader of a ${kind} gets whole lines`, {
     skip: lacks({ programs: ['mkfifo'] }),
   }, async (t) => {
     const pipe = kind === 'pipe' ? openPipe() : undefined;
@@ -105,7 +105,7 @@ for (const kind of OUTPUTS) {
   });
 }
 
-test('a socket with no room costs the line, and nobody waits', {
+test('a socket without room drops the line, and nobody waits', {
   skip: lacks({ programs: ['perl'] }),
 }, async () => {
   const { socket, close } = await fullSocket();

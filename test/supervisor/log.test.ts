@@ -63,7 +63,7 @@ test('a line without a time keeps its columns', () => {
   assert.equal(line, `${' '.repeat(CLOCK.length)} WARN          log lines were lost lost=2\n`);
 });
 
-test('colours are put around time, level and fields, and taken back', () => {
+test('colours surround time, level and fields, and are reset', () => {
   const line = terminalLine(JSON.stringify({ time: TIME, level: 'error', msg: 'm', n: 1 }), true);
   assert.equal(line, `\x1b[2m${CLOCK}\x1b[0m \x1b[31mERROR\x1b[0m         m \x1b[2mn=1\x1b[0m\n`);
 });

@@ -27,7 +27,7 @@ function places(path: string, name: string): readonly string[] {
   );
 }
 
-test('the lock file holds every package that another one asks for', () => {
+test('the lock file holds every package that another one requires', () => {
   const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(LOCK, 'utf8'));
   const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
@@ -46,7 +46,7 @@ test('no override names another package, which npm 9.2 cannot read', () => {
   }
 });
 
-test("usocket is ours, never built, and dbus-next runs over Node's own sockets", async (t) => {
+test("usocket is our own stub, never built, and dbus-next uses Node's sockets", async (t) => {
   const require = createRequire(import.meta.url);
   assert.throws(() => require('usocket'), /usocket is not part of tonearm/);
   const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(LOCK, 'utf8'));

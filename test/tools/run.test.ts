@@ -46,7 +46,7 @@ test('arguments and the exit status pass through, and npm is the parent', async 
   assert.equal(await said, `a b,--c ${npm.pid}\n`);
 });
 
-test('the script does not start when npm was killed while all was made ready', async (t) => {
+test('the script does not start when npm was killed during the preparation', async (t) => {
   // Says that it has begun, and goes on once its input ends.
   const node = `echo begun >&2; cat > /dev/null; echo ${process.execPath}`;
   const { npm, said } = runAs(t, "console.log('started')", [], node);

@@ -62,7 +62,7 @@ async function runFiles(
 
 const GOOD = "test('good', () => {}); test('left out', { skip: 'no moon' }, () => {});";
 
-test('a failure is told with its place and what was printed; what was left out is counted by its reason', async (t) => {
+test('a failure is printed with its place and output; skipped tests are counted by reason', async (t) => {
   const bad =
     "describe('a suite', () => { test('bad', () => { console.log('printed'); throw new Error('broken'); }); });";
   const [counted, said] = await runFiles(t, [GOOD, bad]);
@@ -72,21 +72,21 @@ test('a failure is told with its place and what was printed; what was left out i
   assert.doesNotMatch(said, /good|a suite/);
 });
 
-test('what is left out is a failure only where nothing may be', async (t) => {
+test('a skipped test is a failure only where none may be skipped', async (t) => {
   assert.equal((await runFiles(t, [GOOD]))[0].isGreen, true);
   const [counted, said] = await runFiles(t, [GOOD], { isWhole: true });
   assert.equal(counted.isGreen, false);
   assert.match(said, /^left out of the moon, where nothing may be: no moon$/m);
 });
 
-test('tests that a title does not choose are neither run nor counted as left out', async (t) => {
+test('tests that a title excludes are neither run nor counted as skipped', async (t) => {
   const [counted] = await runFiles(t, [GOOD, "test('bad', () => { throw new Error(); });"], {
     titles: ['goo'],
   });
   assert.deepEqual(counted, { passed: 1, failed: 0, isGreen: true, skipped: [] });
 });
 
-test('of a suite that cannot begin one failure is told, and how many tests did not run', async (t) => {
+test('a suite that cannot begin is one failure, with the number of tests that did not run', async (t) => {
   const rows = "for (let i = 0; i < 247; i += 1) test('row ' + i, () => {});";
   const suite = `describe('a node', () => { before(() => { throw new Error('it did not boot'); }); ${rows} });`;
   const [counted, said] = await runFiles(t, [suite]);
@@ -96,7 +96,7 @@ test('of a suite that cannot begin one failure is told, and how many tests did n
   assert.doesNotMatch(said, /^not ok - row/m);
 });
 
-test('so it is where these tests stand in files of their own, which are no test files', async (t) => {
+test('a suite whose tests stand in other files and cannot begin is one failure, with their number', async (t) => {
   const scenarios = join(folder(t), 'scenarios.mjs');
   writeFileSync(
     scenarios,
@@ -109,14 +109,14 @@ test('so it is where these tests stand in files of their own, which are no test 
   assert.match(said, /^10 more did not run because of the failures above, such as: row 0$/m);
 });
 
-test('what the harness remarks is shown, also where the test passes', async (t) => {
+test('a remark of the harness is printed, also where the test passes', async (t) => {
   const remarks = "test('good', () => console.log('# it was deaf'));";
   const [{ isGreen }, said] = await runFiles(t, [remarks]);
   assert.equal(isGreen, true);
   assert.match(said, /^remark - it was deaf \(.*, the moon\)$/m);
 });
 
-test('a test that is waited for in vain, and a file that cannot be loaded, are told', async (t) => {
+test('a test that hangs, and a file that cannot be loaded, are failures', async (t) => {
   const [{ failed }, said] = await runFiles(t, [
     "test('waits', () => new Promise(() => {}));",
     "console.log('loading'); throw new Error('no such thing');",

@@ -15,7 +15,7 @@ const skip = lacks({ programs: PROGRAMS });
 
 for (const { kind, start } of SOUND_SERVERS) {
   describe(`a private ${kind}`, { skip, concurrency: 3 }, () => {
-    test('is gone with its directory after stop, even when it was frozen', async () => {
+    test('has ended with its directory after stop, even when it was frozen', async () => {
       const server = await start();
       await server.play();
       server.freeze();
@@ -25,7 +25,7 @@ for (const { kind, start } of SOUND_SERVERS) {
   });
 }
 
-test('a server that cannot start says why and leaves nothing behind', { skip }, async (t) => {
+test('a sound server that cannot start names the reason and leaves nothing behind', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-harness-'));
   const { TMPDIR: shared } = process.env;
   t.after(() => {
@@ -79,7 +79,7 @@ function running(pid: number): boolean {
 }
 
 for (const end of ['return', 'throw', 'SIGKILL']) {
-  test(`servers that were forgotten die with their process: ${end}`, { skip }, async (t) => {
+  test(`sound servers die with their process: ${end}`, { skip }, async (t) => {
     const pids = await endingProcess(t, end);
     assert.ok(pids.length >= 7, `pulseaudio, four of PipeWire and two players: ${pids.length}`);
   });

@@ -95,7 +95,7 @@ async function namesAt(port: number, path: string): Promise<readonly string[] | 
 }
 
 describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
-  test('gives the daemon a private one, says what to try, and takes it down on SIGTERM', async (t) => {
+  test('gives the daemon a private one, prints what to try, and stops it on SIGTERM', async (t) => {
     const started = await start(t, [], { entry: ['sh', RUN] });
     const outputs = await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     assert.deepEqual(outputs, ['living', 'kitchen']);
@@ -104,7 +104,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
       return clients?.join() === 'Morning show';
     });
     const place = `http://localhost:${started.port}`;
-    const said = await until('it has said what to try', () => {
+    const said = await until('the hints are printed', () => {
       const lines = started.printed().split('\n');
       const at = lines.indexOf(`start: the page: ${place}/ui`);
       return at >= 0 && lines.length > at + 4 && { lines, commands: lines.slice(at + 1, at + 4) };
@@ -124,7 +124,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   });
 
   test(
-    'gives a daemon that nobody has configured players too, with mpv on a bus of its own',
+    'gives a daemon without configuration players too, with mpv on a bus of its own',
     withPlayer,
     async (t) => {
       // Its port is the default one: in a network of its own, where it is asked too.
@@ -153,11 +153,11 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     started.process.kill('SIGKILL');
-    await until('nothing is left', () => started.left().length === 0);
+    await until('all processes have ended', () => started.left().length === 0);
     await assert.rejects(fetch(`http://127.0.0.1:${started.port}/server`));
   });
 
-  test('goes on without one when a private one cannot be started', async (t) => {
+  test('continues without one when a private one cannot be started', async (t) => {
     const programs = mkdtempSync(join(tmpdir(), 'tonearm-programs-'));
     t.after(() => rmSync(programs, { recursive: true }));
     writeFileSync(join(programs, 'pulseaudio'), '#!/bin/sh\necho it is broken; exit 1\n', { mode: 0o755 });

@@ -69,11 +69,14 @@ describe('connecting', DEADLINE, () => {
 
   const troubles: readonly (readonly [string, Handler])[] = [
     ['does not answer the handshake', () => undefined],
-    ['does not answer the first question', but({ [COMMAND.getSinks]: () => undefined })],
-    ['does not say who it is', but({ [COMMAND.getServerInfo]: ({ tag }, say) => say.error(tag, 1) })],
+    ['does not answer the first request', but({ [COMMAND.getSinks]: () => undefined })],
+    [
+      'refuses the request for its name',
+      but({ [COMMAND.getServerInfo]: ({ tag }, say) => say.error(tag, 1) }),
+    ],
     ['refuses the subscription', but({ [COMMAND.subscribe]: ({ tag }, say) => say.error(tag, 1) })],
     ['refuses a list', but({ [COMMAND.getInputs]: ({ tag }, say) => say.error(tag, 10) })],
-    ['talks rubbish', () => Buffer.from('rubbish, and more than twenty bytes of it')],
+    ['sends garbage', () => Buffer.from('rubbish, and more than twenty bytes of it')],
     ['announces a huge frame', () => hugeFrame()],
     ['hangs up', (_, say) => void say.hangUp()],
   ];
@@ -102,7 +105,7 @@ describe('connecting', DEADLINE, () => {
     const { seen, backend } = backed(t, '/nonexistent/native');
     const early = await backend.handle(VOLUME);
     assert.deepEqual(early, { ok: false, fault: 'unavailable', detail: 'Not connected yet' });
-    await until('it has said so', () => seen.said.length >= 2);
+    await until('the failed attempts are logged', () => seen.said.length >= 2);
     const late = await backend.handle(VOLUME);
     assert.match(
       late.ok ? '' : late.detail,
@@ -132,7 +135,7 @@ describe('a lost server', DEADLINE, () => {
     ]);
   });
 
-  test('fails the commands that are under way and those that wait', async (t) => {
+  test('fails the commands that are under way and the queued ones', async (t) => {
     const { server, backend } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }));
     const commands = [VOLUME, TOGGLE, VOLUME].map((command) => backend.handle(command));
     await until('the first one is sent', () => server.count(COMMAND.setInputVolume) === 1);
@@ -153,7 +156,7 @@ describe('a lost server', DEADLINE, () => {
 
   for (const [what, cookie, name] of [
     ['is the same one, by its cookie, and its streams keep their names', 1, 'Song #6'],
-    ['is another one, and what has the old indices has nothing else of the old streams', 2, 'Song'],
+    ['is another one, and its streams with old indices get nothing of the old streams', 2, 'Song'],
   ] as const) {
     test(`that comes back ${what}`, async (t) => {
       const song = (index: number): Buffer => inputFields(index, 'Song');
@@ -167,13 +170,13 @@ describe('a lost server', DEADLINE, () => {
         [COMMAND.getInputs]: ({ tag }, { reply }) => reply(tag, song(6)),
       });
       server.say.hangUp();
-      await until('it is missed', () => !seen.up);
-      await until('it is found', () => seen.up);
+      await until('the lost server is noticed', () => !seen.up);
+      await until('the server is found again', () => seen.up);
       assert.equal(seen.client(6)?.name, name);
     });
   }
 
-  test('is missed by the reading once a minute when it says nothing', async (t) => {
+  test('is noticed by the reading once a minute when the server sends nothing', async (t) => {
     let deaf = false;
     const { server, seen } = await connected(
       t,
@@ -181,7 +184,7 @@ describe('a lost server', DEADLINE, () => {
       { reconcileMs: 20, requestMs: 50 },
     );
     deaf = true;
-    await until('it is missed', () => !seen.up);
+    await until('the dead server is noticed', () => !seen.up);
     assert.ok(
       seen.said.some((line) => /^connecting: .*did not answer GET_/.test(line)),
       seen.said.at(-2),
@@ -207,7 +210,7 @@ describe('events', DEADLINE, () => {
     assert.ok(server.count(COMMAND.getInput) <= 10, `${server.count(COMMAND.getInput)}`);
   });
 
-  test('that a record has gone are believed, whatever a reply under way says', async (t) => {
+  test('of removal win over a reply that is under way', async (t) => {
     const { server, seen } = await connected(t);
     server.handler = but({
       [COMMAND.getInput]: (request, say) => {
@@ -216,19 +219,19 @@ describe('events', DEADLINE, () => {
       },
     });
     server.say.send(event(EVENT.inputChange, 5));
-    await until('it is dropped', () => seen.said.includes('drop audio.clients 5'));
+    await until('the client is dropped', () => seen.said.includes('drop audio.clients 5'));
     server.say.send(event(EVENT.serverChange, 0xffffffff));
     await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
     assert.equal(seen.client(5), undefined);
   });
 
-  test('of a record that the server no longer knows remove it', async (t) => {
+  test('about a record that the server no longer knows remove it', async (t) => {
     const { server, seen } = await connected(
       t,
       but({ [COMMAND.getInput]: ({ tag }, say) => say.error(tag, 5) }),
     );
     server.say.send(event(EVENT.inputChange, 5));
-    await until('it is dropped', () => seen.said.includes('drop audio.clients 5'));
+    await until('the client is dropped', () => seen.said.includes('drop audio.clients 5'));
     assert.equal(seen.up, true);
   });
 
@@ -246,7 +249,7 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  test('that are not answered time out, and the connection with them', async (t) => {
+  test('that get no answer time out, and the connection is closed', async (t) => {
     const { backend, seen, server } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }), {
       commandMs: 30,
       commandLeastMs: 0,
@@ -262,7 +265,7 @@ describe('commands', DEADLINE, () => {
     ['PipeWire', true],
     ['PulseAudio', false],
   ] as const) {
-    test(`read what they change once, where the event comes as from ${kind}`, async (t) => {
+    test(`read the record that they change once, with an event as from ${kind}`, async (t) => {
       const { backend, server } = await connected(
         t,
         but({
@@ -283,7 +286,7 @@ describe('commands', DEADLINE, () => {
     });
   }
 
-  test('go one another, each from what the one before it did', async (t) => {
+  test('for one target run one after the other, each from the result of the one before', async (t) => {
     let raw = 0x8000;
     const { backend, seen, server } = await connected(t, (request, say) => {
       if (request.command === COMMAND.setInputVolume) {
@@ -305,21 +308,21 @@ describe('commands', DEADLINE, () => {
   });
 
   const ends: readonly (readonly [string, (server: ScriptedServer) => void])[] = [
-    ['what they changed goes', (server) => server.say.send(event(EVENT.inputRemove, 5))],
+    ['the stream that they changed goes', (server) => server.say.send(event(EVENT.inputRemove, 5))],
     ['the connection ends', (server) => server.say.hangUp()],
   ];
   for (const [what, end] of ends) {
-    test(`that were accepted are answered so when ${what} before it is read again`, async (t) => {
+    test(`that were accepted are answered with success when ${what} before it is read again`, async (t) => {
       const { backend, server } = await connected(t, but({ [COMMAND.getInput]: () => undefined }), {
         requestMs: 60_000,
       });
       server.say.send(event(EVENT.inputChange, 5));
-      await until('it is being read', () => server.count(COMMAND.getInput) === 1);
+      await until('the client is being read', () => server.count(COMMAND.getInput) === 1);
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
       // The request that follows this event shows that the backend has read the reply before it.
       server.say.send(event(EVENT.serverChange, 0xffffffff));
-      await until('the reply is taken in', () => server.count(COMMAND.getServerInfo) === 2);
+      await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
       end(server);
       assert.deepEqual(await answer, { ok: true });
     });
@@ -383,7 +386,7 @@ describe('the cookie', DEADLINE, () => {
     assert.deepEqual(sent, Buffer.alloc(256, 0xab));
   });
 
-  test('of another size is none: the file is not served, and zeros are sent', async (t) => {
+  test('of another size counts as missing: the file is not served, and zeros are sent', async (t) => {
     const { backend } = await connected(t, ordinary, {}, homeWith(t, 300));
     const answer = await backend.handle({ do: 'cookie' });
     assert.deepEqual(answer, {
@@ -397,7 +400,7 @@ describe('the cookie', DEADLINE, () => {
 test('a socket that appears ends the wait for a server that hangs in the handshake', DEADLINE, async (t) => {
   const hanging = await scriptedServer(t, () => undefined);
   const { seen } = backed(t, hanging.socketPath, { authMs: 60_000 });
-  await until('it has been asked', () => hanging.heard.includes(COMMAND.auth));
+  await until('the hanging server has got AUTH', () => hanging.heard.includes(COMMAND.auth));
   const server = await scriptedServer(t);
   renameSync(server.socketPath, hanging.socketPath);
   await until('the backend is up', () => seen.up);

@@ -250,12 +250,12 @@ describe('an output', DEADLINE, () => {
     assert.equal(server.count(COMMAND.setSinkMute), 0);
   });
 
-  test('is another one where its index has another name, also if nobody said so', async (t) => {
+  test('is another one when its index gets another name, even without an event of removal', async (t) => {
     const { seen, server, world } = await node(t);
     world.sinks.set(0, ['hdmi', {}]);
     seen.said.length = 0;
     server.say.send(event(EVENT.sinkChange, 0));
-    await until('it is shown', () => seen.output('hdmi') !== undefined);
+    await until('the other output is shown', () => seen.output('hdmi') !== undefined);
     assert.equal(seen.said[0], 'drop audio.outputs 0');
   });
 
@@ -293,26 +293,26 @@ describe('an output', DEADLINE, () => {
   });
 });
 
-describe('without any card', DEADLINE, () => {
-  test('the state of the backend says so, and no longer when there is one', async (t) => {
+describe('the lack of any card', DEADLINE, () => {
+  test('is the detail of the backend, until a card appears', async (t) => {
     const world = new World();
     world.sinks.clear();
     world.sinks.set(0, ['auto_null', {}]);
     Object.assign(world, { cards: [], default: 'auto_null' });
     const { seen, server } = await connected(t, world.handler, { noCardMs: 1 });
     const isSaid = (line: RegExp): boolean => seen.said.some((each) => line.test(each));
-    await until('it is said', () => isSaid(/^up: The sound server sees no sound card: \w/));
+    await until('the detail is published', () => isSaid(/^up: The sound server sees no sound card: \w/));
     assert.ok(seen.logs.includes('log warn: the sound server sees no sound card'));
     world.cards = [CARD];
     server.say.send(event(EVENT.cardNew, CARD));
     await until(
-      'it is taken back',
+      'the detail is removed',
       () => seen.said.at(-1) === 'log info: the sound server sees a sound card',
     );
     assert.equal(seen.said.at(-2), 'up');
   });
 
-  test('the reason is that there is none, that it may not be opened, or that it is not used', async (t) => {
+  test('may be because there is none, it may not be opened, or it is not used', async (t) => {
     const folder = temporaryFolder(t);
     assert.match(await whyNoCard(join(folder, 'nowhere')), /^the kernel has none/);
     writeFileSync(join(folder, 'timer'), '');

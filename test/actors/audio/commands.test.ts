@@ -77,7 +77,7 @@ const PORT: Planned = {
   after: sink(2),
 };
 
-describe('a command becomes a request', () => {
+describe('the request of a command', () => {
   const rows: readonly (readonly [what: string, command: SoundCommand, plan: Planned])[] = [
     ['toggle an output', { do: 'mute', target: LIVING }, setMute(sink(0), false)],
     ['mute an output', { do: 'mute', target: LIVING, muted: true }, setMute(sink(0), true)],
@@ -115,26 +115,38 @@ describe('a command becomes a request', () => {
 
 describe('a command is refused', () => {
   const rows: readonly (readonly [what: string, command: SoundCommand, fault: FaultCode])[] = [
-    ['for an unknown output', { do: 'mute', target: output('garden') }, 'no-such-output'],
-    ['for an unknown client', { do: 'mute', target: client('Weather') }, 'no-such-client'],
-    ['as default of an unknown output', { do: 'default', output: 'garden' }, 'no-such-output'],
-    ['to move an unknown client', { do: 'move', client: 'Weather', output: 'garden' }, 'no-such-client'],
-    ['to move to an unknown output', { do: 'move', client: 'News', output: 'garden' }, 'no-such-output'],
-    ['for a volume where there is none', { do: 'volume', target: PASS, volume: 0.5 }, 'no-volume'],
-    ['for a step where there is no volume', { do: 'delta', target: PASS, delta: 0 }, 'no-volume'],
-    ['for a port of an unknown output', { do: 'port', output: 'garden', port: 'speaker' }, 'no-such-output'],
-    ['for an unknown port', { do: 'port', output: 'desk', port: 'hdmi' }, 'no-such-port'],
-    ['for a port of an output without ports', { do: 'port', output: '0', port: 'speaker' }, 'no-ports'],
-    ['for the balance of an unknown output', { do: 'balance', output: '9', balance: 0 }, 'no-such-output'],
-    ['for the balance of one channel', { do: 'balance', output: 'mono', balance: 0 }, 'not-stereo'],
-    ['for the balance of three channels', { do: 'balance', output: 'cinema', balance: 0 }, 'not-stereo'],
+    ['that names an unknown output', { do: 'mute', target: output('garden') }, 'no-such-output'],
+    ['that names an unknown client', { do: 'mute', target: client('Weather') }, 'no-such-client'],
+    ['that makes an unknown output the default', { do: 'default', output: 'garden' }, 'no-such-output'],
+    ['that moves an unknown client', { do: 'move', client: 'Weather', output: 'garden' }, 'no-such-client'],
+    ['that moves to an unknown output', { do: 'move', client: 'News', output: 'garden' }, 'no-such-output'],
+    ['that sets a volume where there is none', { do: 'volume', target: PASS, volume: 0.5 }, 'no-volume'],
+    ['that steps where there is no volume', { do: 'delta', target: PASS, delta: 0 }, 'no-volume'],
+    [
+      'that sets a port of an unknown output',
+      { do: 'port', output: 'garden', port: 'speaker' },
+      'no-such-output',
+    ],
+    ['that sets an unknown port', { do: 'port', output: 'desk', port: 'hdmi' }, 'no-such-port'],
+    ['that sets a port of an output without ports', { do: 'port', output: '0', port: 'speaker' }, 'no-ports'],
+    [
+      'that sets the balance of an unknown output',
+      { do: 'balance', output: '9', balance: 0 },
+      'no-such-output',
+    ],
+    ['that sets the balance of one channel', { do: 'balance', output: 'mono', balance: 0 }, 'not-stereo'],
+    [
+      'that sets the balance of three channels',
+      { do: 'balance', output: 'cinema', balance: 0 },
+      'not-stereo',
+    ],
   ];
   const faultOf = (plan: SettingPlan) => (plan.kind === 'fault' ? plan.fault.fault : plan.kind);
   for (const [what, command, fault] of rows) {
     test(what, () => assert.equal(faultOf(planCommand(filled(), command)), fault));
   }
 
-  test('for the server when it has no default output', () => {
+  test('where the server has no default output', () => {
     const state = filled();
     state.putServer(serverInfo({ defaultSink: '@DEFAULT_SINK@' }));
     assert.equal(faultOf(planCommand(state, { do: 'mute', target: SERVER })), 'no-such-output');
@@ -157,31 +169,46 @@ describe('where the volume of kitchen is limited to 0.5', () => {
   };
   const to = (...volume: number[]): SettingPlan => ({ kind: 'set', ...setVolume(sink(1), ...volume) });
   const rows: readonly (readonly [what: string, from: number, command: SoundCommand, plan: SettingPlan])[] = [
-    ['a volume above it is refused', 0, { do: 'volume', target: output('kitchen'), volume: 0.51 }, refused],
-    ['a volume above it is refused, by the default', 0, { do: 'volume', target: SERVER, volume: 1 }, refused],
-    ['a volume at it is set', 0, { do: 'volume', target: SERVER, volume: 0.5 }, to(HALF, HALF)],
-    ['a step ends at it', QUARTER, { do: 'delta', target: SERVER, delta: 0.4 }, to(HALF, HALF)],
-    ['a step upwards from it changes nothing', HALF, { do: 'delta', target: SERVER, delta: 0.1 }, NOTHING],
     [
-      'a step upwards from above it changes nothing',
+      'a volume above the limit is refused',
+      0,
+      { do: 'volume', target: output('kitchen'), volume: 0.51 },
+      refused,
+    ],
+    [
+      'a volume of the default output above the limit is refused',
+      0,
+      { do: 'volume', target: SERVER, volume: 1 },
+      refused,
+    ],
+    ['a volume at the limit is set', 0, { do: 'volume', target: SERVER, volume: 0.5 }, to(HALF, HALF)],
+    ['a step ends at the limit', QUARTER, { do: 'delta', target: SERVER, delta: 0.4 }, to(HALF, HALF)],
+    [
+      'a step upwards from the limit changes nothing',
+      HALF,
+      { do: 'delta', target: SERVER, delta: 0.1 },
+      NOTHING,
+    ],
+    [
+      'a step upwards from above the limit changes nothing',
       FULL,
       { do: 'delta', target: SERVER, delta: 0.1 },
       NOTHING,
     ],
     [
-      'a step downwards from above it ends there',
+      'a step downwards from above the limit ends there',
       FULL,
       { do: 'delta', target: SERVER, delta: -0.1 },
       to(HALF, HALF),
     ],
     [
-      'a balance above it ends there, too',
+      'a balance above the limit ends there, too',
       FULL,
       { do: 'balance', output: 'kitchen', balance: 0 },
       { kind: 'set', ...setBalance(1, [1, 1], HALF, HALF) },
     ],
     [
-      'another output has none',
+      'another output has no limit',
       0,
       { do: 'volume', target: LIVING, volume: 1 },
       { kind: 'set', ...setVolume(sink(0), FULL, FULL) },
@@ -192,12 +219,12 @@ describe('where the volume of kitchen is limited to 0.5', () => {
   }
 });
 
-test('a step that changes nothing asks nothing of the server', () => {
+test('a step that changes nothing sends no request', () => {
   const command: SoundCommand = { do: 'delta', target: output('kitchen'), delta: 0.2 };
   assert.deepEqual(planCommand(filled(), command), { kind: 'nothing' });
 });
 
-describe('what the server no longer knew', () => {
+describe('what the server did not find', () => {
   const MUTE: SoundCommand = { do: 'mute', target: client('5') };
   const MOVE: SoundCommand = { do: 'move', client: '5', output: '0' };
   const rows: readonly (readonly [string, SoundCommand, gone: 'sink' | 'input' | undefined, FaultCode])[] = [
@@ -217,25 +244,31 @@ describe('what the server no longer knew', () => {
   }
 });
 
-describe('a volume is set', () => {
+describe('setting a volume', () => {
   const rows: readonly (readonly [string, number, number[], number[] | undefined, number[]])[] = [
-    ['the loudest channel gets it', 0.5, [FULL, FULL], undefined, [HALF, HALF]],
-    ['the balance stays', 0.5, [FULL, HALF], undefined, [HALF, HALF / 2]],
-    ['upwards too', 1, [HALF, HALF / 2], undefined, [FULL, HALF]],
-    ['to silence', 0, [FULL, HALF], undefined, [0, 0]],
-    ['from silence with the remembered balance', 0.5, [0, 0], [1, 0.5], [HALF, HALF / 2]],
-    ['from silence that was never anything else', 0.5, [0, 0], undefined, [HALF, HALF]],
-    ['one channel', 0.25, [FULL], undefined, [FULL / 4]],
-    ['a memory of another number of channels is none', 0.5, [0], [1, 0.5], [HALF]],
-    ['what is heard counts more than what is remembered', 1, [HALF, HALF], [1, 0.5], [FULL, FULL]],
-    ['down from above 100 %', 1, [2 * FULL, FULL], undefined, [FULL, HALF]],
-    ['down from above 100 %, rounded', 1, [3 * HALF, FULL], undefined, [FULL, 43691]],
-    ['to above 100 %', 2, [FULL], undefined, [2 * FULL]],
-    ['to silence from silence', 0, [0, 0], [1, 0.5], [0, 0]],
-    ['a memory of fewer channels is none', 0.5, [0, 0], [1], [HALF, HALF]],
-    ['a silent channel stays silent', 0.5, [FULL, 0], undefined, [HALF, 0]],
-    ['no higher than servers accept', 1e9, [RAW_MAX, 1], undefined, [RAW_MAX, 1]],
-    ['without channels there is nothing to set', 0.5, [], undefined, []],
+    ['sets the loudest channel', 0.5, [FULL, FULL], undefined, [HALF, HALF]],
+    ['keeps the balance', 0.5, [FULL, HALF], undefined, [HALF, HALF / 2]],
+    ['keeps the balance upwards too', 1, [HALF, HALF / 2], undefined, [FULL, HALF]],
+    ['to 0 silences all channels', 0, [FULL, HALF], undefined, [0, 0]],
+    ['from silence restores the remembered balance', 0.5, [0, 0], [1, 0.5], [HALF, HALF / 2]],
+    [
+      'from silence without a remembered balance sets all channels alike',
+      0.5,
+      [0, 0],
+      undefined,
+      [HALF, HALF],
+    ],
+    ['sets the one channel of a mono output', 0.25, [FULL], undefined, [FULL / 4]],
+    ['ignores a remembered balance with another number of channels', 0.5, [0], [1, 0.5], [HALF]],
+    ['keeps the present balance rather than the remembered one', 1, [HALF, HALF], [1, 0.5], [FULL, FULL]],
+    ['works down from above 100 %', 1, [2 * FULL, FULL], undefined, [FULL, HALF]],
+    ['works down from above 100 %, rounded', 1, [3 * HALF, FULL], undefined, [FULL, 43691]],
+    ['works to above 100 %', 2, [FULL], undefined, [2 * FULL]],
+    ['to 0 from silence changes nothing', 0, [0, 0], [1, 0.5], [0, 0]],
+    ['ignores a remembered balance of fewer channels', 0.5, [0, 0], [1], [HALF, HALF]],
+    ['keeps a silent channel silent', 0.5, [FULL, 0], undefined, [HALF, 0]],
+    ['goes no higher than servers accept', 1e9, [RAW_MAX, 1], undefined, [RAW_MAX, 1]],
+    ['does nothing without channels', 0.5, [], undefined, []],
   ];
   for (const [what, volume, channels, remembered, expected] of rows) {
     test(what, () => assert.deepEqual(channelsAt(volume, channels, remembered), expected));

@@ -36,8 +36,8 @@ function performing(parts: Partial<Performer> = {}): Performer {
   };
 }
 
-describe('a command has one time from its arrival', DEADLINE, () => {
-  test('and is sent with what the commands before it have left of it', async () => {
+describe('the time limit of a command starts when it arrives', DEADLINE, () => {
+  test('the commands before it use it up', async () => {
     let now = 100;
     const given: number[] = [];
     const send: Performer['send'] = async (_, _changes, deadlineMs) => {
@@ -64,7 +64,7 @@ describe('a command has one time from its arrival', DEADLINE, () => {
     [1_000, true],
     [999, false],
   ] as const) {
-    test(`and with ${leftMs} ms left it is ${sent ? 'sent' : 'not sent any more'}`, async () => {
+    test(`with ${leftMs} ms left it is ${sent ? 'sent' : 'not sent'}`, async () => {
       let now = 0;
       let sendings = 0;
       const send: Performer['send'] = async () => {
@@ -80,7 +80,7 @@ describe('a command has one time from its arrival', DEADLINE, () => {
     });
   }
 
-  test('and is answered within it when the reading after it hangs', async () => {
+  test('a command is answered in time though the reading after it hangs', async () => {
     const readAgain = () => new Promise<never>(() => undefined);
     const timing = { commandMs: 20, commandLeastMs: 0, wakeMs: 10 };
     const executor = new Executor(performing({ readAgain }), timing, () => 0);
@@ -119,7 +119,7 @@ test('a command for an output that sleeps is overtaken by those for others, and 
   ]);
 });
 
-test('a command goes on behind one that failed unexpectedly', async () => {
+test('a command that fails unexpectedly does not stop the next one', async () => {
   let sendings = 0;
   const send: Performer['send'] = async () => {
     sendings += 1;
@@ -131,7 +131,7 @@ test('a command goes on behind one that failed unexpectedly', async () => {
   assert.deepEqual([first?.status, second?.status], ['rejected', 'fulfilled']);
 });
 
-describe('what fails is told in a sentence', () => {
+describe('each failure has a sentence', () => {
   const NOBODY: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
   const GARDEN: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
   const PASS: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };
@@ -172,7 +172,7 @@ describe('what fails is told in a sentence', () => {
     assert.deepEqual(answer, { ok: false, fault: 'no-such-output', detail: 'There is no default output' });
   });
 
-  test('no answer: and the connection is given up', async () => {
+  test('no answer: the connection is closed', async () => {
     const givenUp: string[] = [];
     const giveUp: Performer['giveUp'] = (command, error) => givenUp.push(`${command} ${error.kind}`);
     const send: Performer['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });

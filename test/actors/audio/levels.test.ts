@@ -18,7 +18,7 @@ const LIVING = sinkInfo(3, 'living');
 const KITCHEN = sinkInfo(1, 'kitchen');
 const NEWS = inputInfo(7, 'News', { sink: 3 });
 
-describe('an output sounds', () => {
+describe('an output is playing', () => {
   const BOTH = [LIVING, KITCHEN];
   const rows: readonly (readonly [string, readonly SinkInfo[], readonly SinkInputInfo[], number[]])[] = [
     ['when a client plays to it', BOTH, [NEWS], [3]],
@@ -56,20 +56,20 @@ describe('a level is', () => {
       MEASURED,
       '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}',
     ],
-    ['not told where it is not known', [LIVING, KITCHEN], new Map(), '{"outputs":[{"id":1,"peak":[0,0]}]}'],
+    ['left out where it is unknown', [LIVING, KITCHEN], new Map(), '{"outputs":[{"id":1,"peak":[0,0]}]}'],
     [
       'of one channel where there is one',
       [sinkInfo(1, 'kitchen', { channelMap: [0] })],
       MEASURED,
       '{"outputs":[{"id":1,"peak":[0]}]}',
     ],
-    ['nothing without outputs', [], MEASURED, '{"outputs":[]}'],
+    ['an empty list without outputs', [], MEASURED, '{"outputs":[]}'],
   ];
   for (const [what, sinks, measured, text] of rows) {
     test(what, () => assert.equal(levelText(levelsNow(state(sinks, [NEWS]), measured)), text));
   }
 
-  test('0 where all that plays is muted, whatever a meter still says', () => {
+  test('0 where all that plays is muted, even if a meter still reports sound', () => {
     const muted = inputInfo(8, 'Song', { sink: 3, muted: true });
     const told = (...inputs: SinkInputInfo[]) => levelText(levelsNow(state([LIVING], inputs), MEASURED));
     assert.equal(told(muted), '{"outputs":[{"id":3,"peak":[0,0]}]}');
@@ -82,11 +82,11 @@ describe('a fragment', () => {
   const rows: readonly (readonly [what: string, values: readonly number[], peaks: readonly number[]])[] = [
     ['has a peak for each channel', [0.5, 0.25], [0.5, 0.25]],
     ['of several frames has the highest', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
-    ['is told in thousandths', [0.499_97, 0.000_49], [0.5, 0]],
+    ['is rounded to thousandths', [0.499_97, 0.000_49], [0.5, 0]],
     ['beyond full scale is full scale', [1.5, Number.POSITIVE_INFINITY], [1, 1]],
-    ['of what is no number is silence', [Number.NaN, -0.5], [0, 0]],
-    ['that is cut short says what it has', [0.5], [0.5, 0]],
-    ['of nothing is silence', [], [0, 0]],
+    ['of values that are no numbers is silence', [Number.NaN, -0.5], [0, 0]],
+    ['that is cut short has the channels that it has', [0.5], [0.5, 0]],
+    ['without frames is silence', [], [0, 0]],
   ];
   for (const [what, values, peaks] of rows) {
     test(what, () => {
@@ -97,7 +97,7 @@ describe('a fragment', () => {
     });
   }
 
-  test('and one behind it are told as the louder channels of both, or as silence', () => {
+  test('and the one behind it become the louder channels of both, or silence', () => {
     assert.deepEqual(heldPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
     assert.deepEqual(heldPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
     assert.deepEqual(heldPeaks([0.5, 0.1], [0, 0]), [0, 0]);

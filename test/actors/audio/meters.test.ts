@@ -57,9 +57,9 @@ async function telling(t: TestContext, handler: Handler = withCaptures(GIVEN)): 
   const one = await metered(t, handler);
   assert.deepEqual([one.server.connections(), one.seen.levels], [1, []]);
   one.backend.watchLevels(true);
-  await until('it is opened', () => one.asked() === 1);
+  await until('the meter is opened', () => one.asked() === 1);
   one.server.say.send(peaks(4, 0.5, 0.25), METERS);
-  await until('it is told', () => one.told() === living(0.5, 0.25));
+  await until('the level is published', () => one.told() === living(0.5, 0.25));
   return one;
 }
 
@@ -71,51 +71,51 @@ async function readAgain(server: ScriptedServer): Promise<void> {
 }
 
 describe('a meter', DEADLINE, () => {
-  test('is opened when somebody listens, and closed when nobody does', async (t) => {
+  test('is opened when the first listener comes, and closed when the last one goes', async (t) => {
     const { server, backend, seen, told } = await telling(t);
     backend.watchLevels(false);
     await until('its connection has ended', () => server.open() === 1);
     const before = seen.levels.length;
     assert.ok(seen.up);
     backend.watchLevels(true);
-    await until('it is told again', () => seen.levels.length > before);
+    await until('the level is published again', () => seen.levels.length > before);
     assert.equal(told(), UNKNOWN);
   });
 
-  test('tells only what has changed, and again to those who come', async (t) => {
+  test('publishes only levels that changed, and all of them when a listener comes', async (t) => {
     const { server, backend, seen, told } = await metered(t, withCaptures(GIVEN));
     backend.watchLevels(true);
-    await until('it is opened', () => server.connections() === 2);
+    await until('the meter is opened', () => server.connections() === 2);
     const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(4, 0, 0)));
     let sent = 0;
-    await until('it is silent, and nothing has been held back for long', () => {
+    await until('the level is 0, and nothing has been held back for long', () => {
       server.say.send(fragments, METERS);
       sent += 1;
       return sent > 20 && told() === living(0, 0);
     });
     server.say.send(peaks(4, 0.5, 0.5), METERS);
-    await until('it is told', () => told() === living(0.5, 0.5));
+    await until('the level is 0.5', () => told() === living(0.5, 0.5));
     assert.deepEqual(seen.levels, [UNKNOWN, living(0, 0), living(0.5, 0.5)]);
     backend.watchLevels(true);
-    await until('the newcomer is told', () => seen.levels.length === 4);
+    await until('the new listener gets the level', () => seen.levels.length === 4);
     assert.equal(told(), living(0.5, 0.5));
   });
 
-  test('of several fragments tells the loudest, then the newest', async (t) => {
+  test('publishes the loudest of several fragments, then the newest', async (t) => {
     const { server, seen, told } = await telling(t);
     server.say.send(Buffer.concat([peaks(4, 0.2, 0.9), peaks(4, 0.8, 0.1), peaks(4, 0.3, 0.3)]), METERS);
-    await until('the loudest is told', () => told() === living(0.8, 0.9));
+    await until('the loudest is published', () => told() === living(0.8, 0.9));
     server.say.send(peaks(4, 0.3, 0.3), METERS);
-    await until('the newest is told', () => told() === living(0.3, 0.3));
+    await until('the newest is published', () => told() === living(0.3, 0.3));
     server.say.send(Buffer.concat([peaks(4, 0.9, 0.9), peaks(4, 0, 0)]), METERS);
-    await until('silence is told as silence', () => told() === living(0, 0));
+    await until('silence is published', () => told() === living(0, 0));
     assert.equal(new Set(seen.levels).size, seen.levels.length);
   });
 
-  test('tells ten levels a second at most, however often they change', async (t) => {
+  test('publishes ten levels a second at most, however often they change', async (t) => {
     const { server, seen } = await telling(t);
     let sent = 0;
-    await until('levels of three seconds are told', () => {
+    await until('the levels of three seconds are published', () => {
       sent += 1;
       server.say.send(peaks(4, (sent % 100) / 100, 0.5), METERS);
       return seen.levels.length > 25;
@@ -132,37 +132,37 @@ describe('a meter', DEADLINE, () => {
     const { server, asked, told } = await telling(t, withInput(input));
     input.corked = true;
     await readAgain(server);
-    await until('it is silent', () => told() === living(0, 0));
+    await until('the level is 0', () => told() === living(0, 0));
     await until('its connection has ended', () => server.open() === 1);
     input.corked = false;
     await readAgain(server);
-    await until('it is opened again', () => asked() === 2);
+    await until('the meter is opened again', () => asked() === 2);
     assert.equal(told(), living(0, 0));
   });
 
-  test('of what is muted is 0 at once, and stays open', async (t) => {
+  test('of a muted output is 0 at once, and stays open', async (t) => {
     const input = { muted: false };
     const { server, asked, told } = await telling(t, withInput(input));
     input.muted = true;
     await readAgain(server);
-    await until('it is silent', () => told() === living(0, 0));
+    await until('the level is 0', () => told() === living(0, 0));
     input.muted = false;
     await readAgain(server);
     server.say.send(peaks(4, 0.25, 0.5), METERS);
-    await until('it is told again', () => told() === living(0.25, 0.5));
+    await until('the level is published again', () => told() === living(0.25, 0.5));
     assert.deepEqual([asked(), server.count(COMMAND.deleteRecordStream)], [1, 0]);
   });
 
-  test('that ends by others is not known, and is opened again', async (t) => {
+  test('that others end has no level, and is opened again', async (t) => {
     const { server, asked, told } = await telling(t);
     server.say.send(packet(COMMAND.recordStreamKilled, NONE, [u32(4)]), METERS);
-    await until('it is not known', () => told() === UNKNOWN);
-    await until('it is opened again', () => asked() === 2);
+    await until('the level is unknown', () => told() === UNKNOWN);
+    await until('the meter is opened again', () => asked() === 2);
     server.say.send(peaks(4, 0.125, 0.125), METERS);
-    await until('it is known again', () => told() === living(0.125, 0.125));
+    await until('the level is known again', () => told() === living(0.125, 0.125));
   });
 
-  test('that is refused is tried again, and not before a while', async (t) => {
+  test('that the server refuses is tried again, after a pause', async (t) => {
     let refused = 3;
     const refusing: Handler = (request, say) => {
       refused -= 1;
@@ -170,38 +170,38 @@ describe('a meter', DEADLINE, () => {
     };
     const { server, backend, asked, told, seen } = await metered(t, withCaptures(refusing));
     backend.watchLevels(true);
-    await until('it is refused', () => asked() === 1);
+    await until('the meter is refused', () => asked() === 1);
     await readAgain(server);
     assert.equal(asked(), 1);
-    await until('it is given', () => asked() === 4);
+    await until('the meter is granted', () => asked() === 4);
     server.say.send(peaks(4, 0.5, 0.25), METERS);
-    await until('it is told', () => told() === living(0.5, 0.25));
+    await until('the level is published', () => told() === living(0.5, 0.25));
     assert.ok(seen.up);
   });
 
-  test('whose connection is lost is not known, and comes back with another one', async (t) => {
+  test('whose connection is lost has no level, and is opened on another connection', async (t) => {
     const { server, asked, told, seen } = await telling(t);
     server.say.hangUp(METERS);
-    await until('it is not known', () => told() === UNKNOWN);
+    await until('the level is unknown', () => told() === UNKNOWN);
     await readAgain(server);
     assert.equal(server.connections(), 2, 'not before a while');
-    await until('it is opened again', () => asked() === 2);
+    await until('the meter is opened again', () => asked() === 2);
     assert.ok(seen.up && seen.logs.length === 1, 'the records do not notice');
   });
 
-  test('that is not answered ends with its connection', async (t) => {
+  test('without an answer ends with its connection', async (t) => {
     const { server, backend, asked, seen } = await metered(
       t,
       withCaptures(() => undefined),
       { requestMs: 100 },
     );
     backend.watchLevels(true);
-    await until('it is tried again', () => asked() === 2 && server.connections() === 3);
+    await until('the meter is tried again', () => asked() === 2 && server.connections() === 3);
     assert.equal(server.open(), 2);
     assert.ok(seen.up);
   });
 
-  test('that came too late is ended', async (t) => {
+  test('that is granted too late is ended', async (t) => {
     let corked = false;
     let answer = (): void => undefined;
     const two = but({
@@ -218,16 +218,16 @@ describe('a meter', DEADLINE, () => {
     });
     const { server, backend, asked } = await metered(t, two);
     backend.watchLevels(true);
-    await until('it is asked for', () => asked() === 1);
+    await until('the meter is requested', () => asked() === 1);
     corked = true;
     await readAgain(server);
     answer();
     const ended = () => server.count(COMMAND.deleteRecordStream) === 1;
-    await until('it is ended, and the other one is asked for', () => ended() && asked() === 2);
+    await until('the late meter is ended, and the other one is requested', () => ended() && asked() === 2);
     assert.equal(server.open(), 2);
   });
 
-  test('is there for the first 32 outputs that sound, and of the others nothing is said', async (t) => {
+  test('exists for the first 32 outputs that play; the others have no level', async (t) => {
     const ids = Array.from({ length: 35 }, (_, id) => id);
     let streams = 0;
     let corked = true;
@@ -243,20 +243,20 @@ describe('a meter', DEADLINE, () => {
     });
     const { server, backend, asked, told } = await metered(t, many);
     backend.watchLevels(true);
-    await until('all are silent', () => (told()?.match(/0,0/g) ?? []).length === ids.length);
+    await until('all levels are 0', () => (told()?.match(/0,0/g) ?? []).length === ids.length);
     corked = false;
     for (const id of ids) server.say.send(event(EVENT.inputChange, 100 + id), 0);
-    await until('they are opened', () => asked() === 32);
+    await until('32 meters are opened', () => asked() === 32);
     for (let stream = 1; stream <= 32; stream += 1) server.say.send(peaks(stream, 0.5, 0.5), METERS);
-    await until('they are told', () => (told()?.match(/0\.5,0\.5/g) ?? []).length === 32);
+    await until('32 levels are published', () => (told()?.match(/0\.5,0\.5/g) ?? []).length === 32);
     assert.ok(!told()?.includes('"id":32'));
     assert.equal(asked(), 32);
   });
 
-  test('is gone with the sound server, which is told once, and back with it', async (t) => {
+  test('ends with the sound server, which is logged once, and returns with it', async (t) => {
     const { server, backend, asked, seen } = await telling(t);
     server.say.hangUp(0);
-    await until('it is opened again', () => asked() === 2);
+    await until('the meter is opened again', () => asked() === 2);
     await until('the old connections are gone', () => server.open() === 2);
     assert.ok(seen.levels.includes(UNKNOWN));
     backend.watchLevels(false);

@@ -4,23 +4,23 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ClientNames, NAME_MAX_UNITS, type Props, wantedName } from '../../../src/actors/audio/names.js';
 
-describe('a client is called', () => {
+describe('the name of a client', () => {
   const app = { 'application.name': 'Radio', 'application.process.binary': 'radiod' };
   const rows: readonly (readonly [string, string | undefined, Props, string])[] = [
-    ['by its media.name', 'News', { ...app, 'media.name': 'News' }, 'News'],
-    ['by the name of the record where the property is missing', 'News', app, 'News'],
-    ['by its application when PulseAudio says it has no name', '(null)', app, 'Radio'],
-    ['by its application when PipeWire says it has no name', '', app, 'Radio'],
-    ['by its application when there is no name at all', undefined, app, 'Radio'],
-    ['(null) when that really is its media.name', '(null)', { 'media.name': '(null)' }, '(null)'],
-    ['by its binary', '', { 'application.process.binary': 'radiod' }, 'radiod'],
-    ['stream when nothing is known', '', {}, 'stream'],
+    ['is its media.name', 'News', { ...app, 'media.name': 'News' }, 'News'],
+    ['is the name of the record where the property is missing', 'News', app, 'News'],
+    ['is its application when PulseAudio has no name for it', '(null)', app, 'Radio'],
+    ['is its application when PipeWire has no name for it', '', app, 'Radio'],
+    ['is its application when it has no name at all', undefined, app, 'Radio'],
+    ['is (null) when that really is its media.name', '(null)', { 'media.name': '(null)' }, '(null)'],
+    ['is its binary where it has no other name', '', { 'application.process.binary': 'radiod' }, 'radiod'],
+    ['is "stream" when nothing is known', '', {}, 'stream'],
   ];
   for (const [what, name, props, expected] of rows) {
     test(what, () => assert.equal(wantedName(name, props), expected));
   }
 
-  test('by no more than a bound, cut between characters', () => {
+  test('has a bounded length, and is cut between characters', () => {
     assert.equal(wantedName('x'.repeat(60_000), {}).length, NAME_MAX_UNITS);
     assert.equal(wantedName(`${'x'.repeat(NAME_MAX_UNITS - 1)}🎵`, {}), 'x'.repeat(NAME_MAX_UNITS - 1));
     assert.ok(wantedName(`${'x'.repeat(NAME_MAX_UNITS - 2)}🎵b`, {}).endsWith('x🎵'));
@@ -33,17 +33,24 @@ describe('names of live clients', () => {
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
     ['are the wanted ones', '1 A -> A', '2 B -> B'],
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
-    ['with a number are kept when the other ends', '1 A -> A', '2 A -> A #2', '1 ends', '2 A -> A #2'],
+    ['with a number are kept when the first owner ends', '1 A -> A', '2 A -> A #2', '1 ends', '2 A -> A #2'],
     ['with a number are kept for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],
     ['are free again after the end', '1 A -> A', '1 ends', '2 A -> A'],
     ['follow the song', '1 A -> A', '1 B -> B', '2 A -> A'],
     ['get a number when the next song is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
     ['do not change without a reason', '1 A -> A', '1 A -> A'],
-    ['stay apart when one looks numbered by itself', '1 A -> A', '2 A #3 -> A #3', '3 A -> A #3 #3'],
-    ['are free when left for another', '1 A -> A', '2 B -> B', '2 leaves for C', '1 B -> B', '2 C -> C'],
+    ['stay unique when one looks numbered by itself', '1 A -> A', '2 A #3 -> A #3', '3 A -> A #3 #3'],
+    [
+      'are free when their owner changes to another',
+      '1 A -> A',
+      '2 B -> B',
+      '2 leaves for C',
+      '1 B -> B',
+      '2 C -> C',
+    ],
     ['stay with an owner that wants no other', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
     ['with a number are not left', '1 A -> A', '2 A -> A #2', '2 leaves for B', '2 B -> A #2'],
-    ['of an unknown one may end', '9 ends', '1 A -> A'],
+    ['survive the end of an unknown client', '9 ends', '1 A -> A'],
   ];
   for (const [what, ...steps] of rows) {
     test(what, () => {
@@ -63,7 +70,7 @@ describe('names of live clients', () => {
     });
   }
 
-  test('lead nowhere after the end', () => {
+  test('of clients that have ended lead nowhere', () => {
     const names = new ClientNames();
     names.assign(1, 'A');
     names.release(1);

@@ -57,21 +57,21 @@ test('the volume of the default output is also the volume of the server', () => 
   assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0']);
 });
 
-test('an output that goes takes its name from its clients', () => {
+test('when an output goes, its clients lose its name', () => {
   const { state, update } = setUp();
   update();
   state.remove('sink', 0);
   assert.deepEqual(update(), ['drop audio.outputs 0', 'put audio.server ', 'put audio.clients 5']);
 });
 
-test('removals go before what takes their name', () => {
+test('a removal is sent before another record takes its name', () => {
   const { state, update } = setUp();
   update();
   state.replaceInputs([inputInfo(6, 'News')], new Set());
   assert.deepEqual(update(), ['drop audio.clients 5', 'put audio.clients 6']);
 });
 
-test("clients that take each other's names have both lost the old ones before either has a new one", () => {
+test('clients that swap names are both removed under the old names before either gets a new one', () => {
   const { state, update } = setUp();
   state.putInput(inputInfo(6, 'Weather'));
   update();
@@ -84,7 +84,7 @@ test("clients that take each other's names have both lost the old ones before ei
   ]);
 });
 
-test('a record that came and went between two updates was never there', () => {
+test('a record that came and went between two updates is never published', () => {
   const { state, update } = setUp();
   update();
   state.putInput(inputInfo(6, 'Short'));
@@ -92,7 +92,7 @@ test('a record that came and went between two updates was never there', () => {
   assert.deepEqual(update(), []);
 });
 
-test('after it has forgotten everything, a new state is published whole', () => {
+test('after forgetting everything, a new state is published whole', () => {
   const { state, publisher, update } = setUp();
   update();
   publisher.forget();
@@ -101,7 +101,7 @@ test('after it has forgotten everything, a new state is published whole', () => 
   assert.deepEqual(update(), ALL);
 });
 
-test('that as many are known as may be is told once, until half of them have gone', () => {
+test('the bound of known records is logged once, until half of them have gone', () => {
   const { state, update } = setUp();
   const told = (count: number) => {
     const indices = Array.from({ length: count }, (_, index) => index);
@@ -119,7 +119,7 @@ test('that as many are known as may be is told once, until half of them have gon
   assert.deepEqual([511, 512, 600, 511, 257, 512, 256, 512].map(told), [[], full, [], [], [], [], [], full]);
 });
 
-test('properties that JSON makes six times as long are left out of what is told', () => {
+test('properties that become six times as long in JSON are left out', () => {
   const told: string[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({

@@ -93,13 +93,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     test('an output of one channel has no balance, and a virtual one no ports', async (t) => {
       const { server, seen, refused } = await node(t);
       await server.pactl('load-module', 'module-null-sink', 'sink_name=mono', 'channels=1');
-      await until('it is published', () => seen.output('mono'));
+      await until('the output of one channel is published', () => seen.output('mono'));
       assert.equal(await refused({ do: 'balance', output: 'mono', balance: 0.5 }), 'not-stereo');
       assert.equal(await refused({ do: 'port', output: 'living', port: 'speaker' }), 'no-ports');
       assert.equal(await refused({ do: 'port', output: 'garden', port: 'speaker' }), 'no-such-output');
     });
 
-    test('what switches a port is understood by the server, which has none', async (t) => {
+    test('a request to switch a port is understood by the server, which has no ports', async (t) => {
       const { server } = await node(t);
       const [sink] = await server.sinks();
       const deadlines = { authDeadlineMs: 5_000, requestDeadlineMs: 5_000 };
@@ -123,7 +123,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const { server, seen, tell } = await node(t);
       const { id } = await server.play({ name: 'News' });
       await server.pactl('set-sink-input-volume', `${id}`, '65536', '32768');
-      await until('its volume is published', () => seen.client(id)?.volume === 1);
+      await until('the volume of the stream is published', () => seen.client(id)?.volume === 1);
       for (const volume of [0, 0.5]) await tell({ do: 'volume', target: client(`${id}`), volume });
       const [input] = await server.sinkInputs();
       assert.deepEqual(
@@ -147,13 +147,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(seen.server?.muted, false);
     });
 
-    test('names are unique, follow the song, and are kept once they are numbered', async (t) => {
+    test('names are unique, follow the song, and keep their numbers', async (t) => {
       const { server, seen } = await node(t);
       const streams = await server.streams('Radio');
       const open = async (name?: string) => {
         const [stream] = await streams.open([{ props: name === undefined ? {} : { 'media.name': name } }]);
         assert.ok(stream);
-        await until('it is published', () => seen.client(stream.id));
+        await until('the stream is published', () => seen.client(stream.id));
         return stream;
       };
       const first = await open('Song');
@@ -167,7 +167,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const third = await open('Song');
       assert.deepEqual([first, second, third].map(nameOf), ['Next song', `Song #${second.id}`, 'Song']);
       await first.remove();
-      await until('it is gone', () => seen.client(first.id) === undefined);
+      await until('the first stream is gone', () => seen.client(first.id) === undefined);
       assert.equal(nameOf(second), `Song #${second.id}`);
     });
 
@@ -176,12 +176,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const playing = await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-volume', 'kitchen', '26214', '13107');
       const stored = join(server.directory, '.local/state/wireplumber');
-      await until('it is stored', () =>
+      await until('the volume is stored', () =>
         readdirSync(stored).some((file) => KITCHEN_AT_40.test(readFileSync(join(stored, file), 'utf8'))),
       );
       await playing.stop();
       await server.restart();
-      await until('it is back', () => seen.up && seen.outputs().length === 2);
+      await until('the server is back', () => seen.up && seen.outputs().length === 2);
       await tell({ do: 'delta', target: output('kitchen'), delta: -0.05 });
       const kitchen = seen.output('kitchen');
       assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
@@ -190,7 +190,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     describe('an output that has never been awake', () => {
       const captures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
-      test('says what was set when the answer comes, and nobody captures it any more', async (t) => {
+      test('has the requested volume when the answer comes, and is captured no more', async (t) => {
         const { server, seen, tell } = await node(t);
         await tell({ do: 'volume', target: output('kitchen'), volume: 0.4 });
         assert.equal(seen.output('kitchen')?.volume, 0.4);
@@ -217,27 +217,27 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         assert.equal(seen.output('kitchen')?.volume, 0);
       });
 
-      test('says what others have set when it wakes, and keeps their balance through 0', async (t) => {
+      test('shows what others have set when it wakes, and keeps their balance through 0', async (t) => {
         const { server, seen, tell } = await node(t);
         for (const name of ['living', 'kitchen']) {
           await server.pactl('set-sink-volume', name, '52428', '26214');
         }
         await tell({ do: 'mute', target: output('kitchen'), muted: true });
-        await until('their balance is published', () => seen.output('kitchen')?.balance === -0.5);
+        await until('the balance of others is published', () => seen.output('kitchen')?.balance === -0.5);
         for (const volume of [0, 0.6]) await tell({ do: 'volume', target: output('kitchen'), volume });
         assert.deepEqual([seen.output('kitchen')?.volume, seen.output('kitchen')?.balance], [0.6, -0.5]);
         await server.play({ sink: 'living' });
-        await until('it has been heard', () => seen.output('living')?.volume === 0.8);
+        await until('the volume of others is published', () => seen.output('living')?.volume === 0.8);
         assert.equal(seen.output('living')?.balance, -0.5);
       });
 
       // PulseAudio restores a volume before any client sees the output.
-      if (kind === 'pipewire') test('has what was restored before a step is counted from it', restoredStep);
+      if (kind === 'pipewire') test('gets its restored volume before a step is added', restoredStep);
 
-      test('is woken by two at once', async (t) => {
+      test('is woken by two nodes at once', async (t) => {
         const { server, seen, tell } = await node(t);
         const other = listen(t, server);
-        await until('the other one is up', () => other.seen.up);
+        await until('the other node is up', () => other.seen.up);
         await Promise.all([
           tell({ do: 'volume', target: output('kitchen'), volume: 0.4 }),
           other.tell({ do: 'mute', target: output('kitchen'), muted: true }),
@@ -252,7 +252,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       });
     });
 
-    test('names and balance outlive a server that stands still and goes on', async (t) => {
+    test('names and balance outlive a server that hangs and goes on', async (t) => {
       const { server, seen, tell } = await node(t, { requestMs: 1_000, authMs: 1_000, reconcileMs: 100 });
       await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-volume', 'kitchen', '65536', '32768');
@@ -262,13 +262,13 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const song = { props: { 'media.name': 'Song' } };
       const [older, younger] = (await streams.open([song, song])).toSorted((a, b) => a.id - b.id);
       assert.ok(older && younger);
-      await until('the younger one has a number', () => seen.client(`Song #${younger.id}`));
+      await until('the younger stream has a number', () => seen.client(`Song #${younger.id}`));
       await older.remove();
-      await until('the older one is gone', () => seen.client(older.id) === undefined);
+      await until('the older stream is gone', () => seen.client(older.id) === undefined);
       server.freeze();
-      await until('the server is missed', () => !seen.up);
+      await until('the hanging server is noticed', () => !seen.up);
       server.thaw();
-      await until('it is found', () => seen.up && seen.client(younger.id));
+      await until('the server is found again', () => seen.up && seen.client(younger.id));
       assert.equal(seen.client(younger.id)?.name, `Song #${younger.id}`);
       assert.equal(seen.output('kitchen')?.balance, -0.5);
       await tell({ do: 'volume', target: output('kitchen'), volume: 0.6 });
@@ -286,7 +286,7 @@ describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pact
     const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
     const { seen, refused } = listen(t, server);
     t.after(() => server.stop());
-    await until('it is up', () => seen.up);
+    await until('the backend is up', () => seen.up);
     const streams = await server.streams();
     const [stream] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
     const record = await until('the stream is published', () => seen.client('Film'));
@@ -299,11 +299,11 @@ describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pact
     const server = await startPulseAudio({ sinks: [], alwaysSink: false });
     const { seen, refused } = listen(t, server);
     t.after(() => server.stop());
-    await until('it is up', () => seen.up);
+    await until('the backend is up', () => seen.up);
     assert.deepEqual([seen.server?.default_sink, seen.server?.volume, seen.outputs()], ['', 0, []]);
     assert.equal(await refused({ do: 'volume', target: SERVER, volume: 0.5 }), 'no-such-output');
     await server.addSink('garden');
-    await until('it is the default', () => seen.output('garden')?.default === true);
+    await until('the new output is the default', () => seen.output('garden')?.default === true);
     assert.equal(seen.server?.default_sink, 'garden');
   });
 });

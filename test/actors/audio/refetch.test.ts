@@ -21,29 +21,47 @@ const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unkn
 
 /** Steps; after each colon follows the request that is due then: a record, the `list`, or `-` for none. */
 const ROWS: readonly (readonly [what: string, ...steps: string[]])[] = [
-  ['the record that an event names is read, once', 'event 1', 'event 1: 1', 'nothing: -'],
+  ['the record of an event is read, once', 'event 1', 'event 1: 1', 'nothing: -'],
   [
-    'an event during a reading asks for no more: the reply is newer',
+    'an event during a reading requests no second one: the reply is newer',
     'event 1: 1',
     'event 1: -',
     'reply 1: -',
   ],
-  ['who wants a reading anew gets one', 'event 1: 1', 'mark 1', 'mark 1: -', 'reply 1: 1'],
   [
-    'what a command changes is read behind it, once',
+    'a record that is marked while it is read is read again',
+    'event 1: 1',
+    'mark 1',
+    'mark 1: -',
+    'reply 1: 1',
+  ],
+  [
+    'the record that a command changes is read after the command, once',
     'hold 1',
     'event 1: -',
     'event 2: 2',
     'release',
     'mark 1: 1',
   ],
-  ['what has changed during a command that failed is read behind it', 'hold 1', 'event 1: -', 'release: 1'],
-  ['an end takes back what was to be read', 'event 1', 'end 1: -'],
-  ['an end belies one reply', 'event 1: 1', 'end 1', 'event 1', 'late-reply 1: 1', 'reply 1'],
-  ['an end during a list is remembered', 'all: list', 'end 7', 'list-without 7', 'all: list', 'list'],
-  ['a list waits for single reads: none of them can undo it', 'event 1: 1', 'all: -', 'reply 1: list'],
-  ['a list is waited for: it may be older than the event', 'all: list', 'event 1: -', 'list: 1'],
-  ['a list that is wanted while one is read is read again', 'all: list', 'all: -', 'list: list'],
+  ['a record that changed during a failed command is read after it', 'hold 1', 'event 1: -', 'release: 1'],
+  ['a removal cancels the reading that was due', 'event 1', 'end 1: -'],
+  ['a removal invalidates one reply', 'event 1: 1', 'end 1', 'event 1', 'late-reply 1: 1', 'reply 1'],
+  [
+    'a removal during the reading of a list is remembered',
+    'all: list',
+    'end 7',
+    'list-without 7',
+    'all: list',
+    'list',
+  ],
+  [
+    'a list is read after single records, so that none of them can undo it',
+    'event 1: 1',
+    'all: -',
+    'reply 1: list',
+  ],
+  ['a record is read after the list that may be older than its event', 'all: list', 'event 1: -', 'list: 1'],
+  ['a list that is requested while it is read is read again', 'all: list', 'all: -', 'list: list'],
 ];
 
 function taken(refetch: Refetch): (number | 'list')[] {
@@ -64,7 +82,7 @@ for (const [what, ...steps] of ROWS) {
   });
 }
 
-test('more ends than are remembered have the list read again', () => {
+test('more removals than are remembered make the list be read again', () => {
   const refetch = new Refetch('input');
   refetch.markAll();
   refetch.take();
@@ -73,7 +91,7 @@ test('more ends than are remembered have the list read again', () => {
   assert.deepEqual(taken(refetch), ['list']);
 });
 
-test('a list is read instead of many records, and not for as many as are allowed', () => {
+test('a list is read instead of too many records', () => {
   for (const [events, reads] of [
     [BURST_MAX_RECORDS, Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index)],
     [BURST_MAX_RECORDS + 1, ['list']],

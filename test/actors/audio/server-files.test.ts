@@ -55,7 +55,7 @@ describe('socket addresses', () => {
     [' {m2}tcp:h ', '{m2}tcp:h'],
   ];
   for (const [value, named] of elsewhere) {
-    test(`PULSE_SERVER=${value} leads ${named === undefined ? 'to them' : `elsewhere: ${named}`}`, () =>
+    test(`PULSE_SERVER=${value} leads ${named === undefined ? 'to the usual sockets' : `elsewhere: ${named}`}`, () =>
       assert.equal(otherServer({ PULSE_SERVER: value }, 'm1'), named));
   }
 
@@ -112,7 +112,7 @@ describe('the wait for a socket', DEADLINE, () => {
     });
   }
 
-  test('is for any of several', async (t) => {
+  test('ends for any of several sockets', async (t) => {
     const folder = temporaryFolder(t);
     const paths = ['a', 'b'].map((name) => join(folder, name, 'native'));
     const sockets = paths.map((path) => ({ path, before: undefined }));
@@ -126,7 +126,7 @@ describe('the wait for a socket', DEADLINE, () => {
     assert.equal(await socketOrDelay(nowhere, 20, new AbortController().signal), false);
   });
 
-  test('ends when it is told to, also when it was told before', async (t) => {
+  test('ends when it is cancelled, even before it began', async (t) => {
     const socket = { path: join(temporaryFolder(t), 'native'), before: undefined };
     const stop = new AbortController();
     const waited = socketOrDelay([socket], NEVER_MS, stop.signal);
@@ -153,14 +153,14 @@ describe('the cookie is looked for', () => {
     ]);
   });
 
-  test('first where PULSE_COOKIE says, which may be relative to the configuration directory', () => {
+  test('first at PULSE_COOKIE, which may be relative to the configuration directory', () => {
     const env = { XDG_CONFIG_HOME: '/etc/pi' };
     assert.equal(cookiePaths({ ...env, PULSE_COOKIE: '/c' }, '/h')[0], '/c');
     assert.equal(cookiePaths({ ...env, PULSE_COOKIE: 'c' }, '/h')[0], '/etc/pi/c');
     assert.equal(cookiePaths(env, '/h')[0], '/etc/pi/pulse/cookie');
   });
 
-  test('without a home only where the environment says, and never where the daemon was started', () => {
+  test('without a home only where the environment names it, and never in the working directory', () => {
     assert.deepEqual(cookiePaths({}, ''), []);
     assert.deepEqual(cookiePaths({ PULSE_COOKIE: '/c' }, ''), ['/c']);
     assert.deepEqual(cookiePaths({ PULSE_COOKIE: 'c' }, ''), []);
@@ -174,11 +174,11 @@ describe('of the cookie files', () => {
   const rows: readonly (readonly [string, Readonly<Record<string, number>>, string | undefined])[] = [
     ['the first one counts', { [usual]: COOKIE_BYTES, [older]: COOKIE_BYTES }, usual],
     ['a missing one is passed over', { [older]: COOKIE_BYTES }, older],
-    ['an empty one is passed over', { [usual]: 0, [older]: COOKIE_BYTES }, older],
-    ['one that is too short is passed over', { [usual]: 255, [older]: COOKIE_BYTES }, older],
-    ['one that is too long is passed over', { [usual]: 257, [older]: COOKIE_BYTES }, older],
-    ['none may be right', { [usual]: 300 }, undefined],
-    ['none may be there', {}, undefined],
+    ['an empty cookie is passed over', { [usual]: 0, [older]: COOKIE_BYTES }, older],
+    ['a cookie that is too short is passed over', { [usual]: 255, [older]: COOKIE_BYTES }, older],
+    ['a cookie that is too long is passed over', { [usual]: 257, [older]: COOKIE_BYTES }, older],
+    ['the only cookie has a wrong size', { [usual]: 300 }, undefined],
+    ['there is no cookie', {}, undefined],
   ];
   for (const [what, files, expected] of rows) {
     test(what, async (t) => {
@@ -189,10 +189,10 @@ describe('of the cookie files', () => {
   }
 });
 
-describe('the cookie is read', DEADLINE, () => {
+describe('reading the cookie', DEADLINE, () => {
   const COOKIE = new Uint8Array(COOKIE_BYTES).fill(7);
 
-  test('once for all who ask while it is read, and anew for those who ask then', async () => {
+  test('happens once for all who request it meanwhile, and anew afterwards', async () => {
     let readings = 0;
     const reader = new CookieReader(async () => {
       readings += 1;
@@ -204,7 +204,7 @@ describe('the cookie is read', DEADLINE, () => {
     assert.equal(readings, 2);
   });
 
-  test('in vain, in time, when the reading does not end; and it is not begun a second time', async () => {
+  test('fails in time when it hangs, and is not begun a second time', async () => {
     let end: (cookie: Uint8Array) => void = () => undefined;
     const hanging = new Promise<Uint8Array>((resolve) => {
       end = resolve;

@@ -14,7 +14,7 @@ function filled(): SoundState {
   return state;
 }
 
-describe('a change touches', () => {
+describe('what a change affects', () => {
   const MUTED = sinkInfo(1, 'kitchen', { muted: true, card: 3 });
   const MUSIC = inputInfo(6, 'Music');
   const playToNew = (state: SoundState): void => {
@@ -22,20 +22,24 @@ describe('a change touches', () => {
     state.putSink(sinkInfo(2, 'garden'));
   };
   const rows: readonly (readonly [what: string, act: (s: SoundState) => void, touched: string])[] = [
-    ['with a sink the server, whose default it may be', (s) => s.putSink(MUTED), 'server; 1;'],
-    ['with a new sink the clients that play to it', playToNew, 'server; 2; 5'],
-    ['with a sink that goes the clients that played to it', (s) => s.remove('sink', 1), 'server; 1; 6'],
-    ['with the server the outputs: one is its default', (s) => s.putServer(serverInfo()), 'server; 0,1;'],
-    ['a client', (s) => s.putInput(inputInfo(5, 'Weather')), '; ; 5'],
-    ['a client that ends', (s) => s.remove('input', 5), '; ; 5'],
-    ['nothing where a client was unknown', (s) => s.remove('input', 77), '; ;'],
-    ['with a card its outputs, which name it', (s) => s.putCard(cardInfo(3, 'dac')), '; 1;'],
+    ['a sink affects the server, whose default it may be', (s) => s.putSink(MUTED), 'server; 1;'],
+    ['a new sink affects the clients that play to it', playToNew, 'server; 2; 5'],
+    ['a sink that goes affects the clients that played to it', (s) => s.remove('sink', 1), 'server; 1; 6'],
+    ['the server affects the outputs: one is its default', (s) => s.putServer(serverInfo()), 'server; 0,1;'],
+    ['a client affects only itself', (s) => s.putInput(inputInfo(5, 'Weather')), '; ; 5'],
+    ['a client that ends affects only itself', (s) => s.remove('input', 5), '; ; 5'],
+    ['an unknown client that ends affects nothing', (s) => s.remove('input', 77), '; ;'],
+    ['a card affects its outputs, which name it', (s) => s.putCard(cardInfo(3, 'dac')), '; 1;'],
     [
-      'with another sink of the same index its clients',
+      'another sink of the same index affects its clients',
       (s) => s.putSink(sinkInfo(1, 'hdmi')),
       'server; 1; 6',
     ],
-    ['with a list what it no longer has, too', (s) => s.replaceInputs([MUSIC], new Set()), '; ; 5,6'],
+    [
+      'a list affects also the records that it no longer has',
+      (s) => s.replaceInputs([MUSIC], new Set()),
+      '; ; 5,6',
+    ],
   ];
   for (const [what, act, touched] of rows) {
     test(what, () => {
@@ -49,7 +53,7 @@ describe('a change touches', () => {
   }
 });
 
-test('another sink under the index of one that has gone inherits no balance', () => {
+test('another sink with the index of a removed one inherits no balance', () => {
   const state = filled();
   state.putSink(sinkInfo(1, 'kitchen', { volume: [0x10000, 0x8000] }));
   state.putSink(sinkInfo(1, 'hdmi', { volume: [0, 0] }));
@@ -57,7 +61,7 @@ test('another sink under the index of one that has gone inherits no balance', ()
 });
 
 describe('a list', () => {
-  test('does not bring back what was removed after it was made', () => {
+  test('does not bring back a record that was removed after the list was made', () => {
     const state = filled();
     state.replaceInputs([inputInfo(5, 'News'), inputInfo(6, 'Music')], new Set([6]));
     assert.deepEqual([...state.inputs.keys()], [5]);
@@ -65,7 +69,7 @@ describe('a list', () => {
     assert.deepEqual([...state.sinks.keys()], [1]);
   });
 
-  test('in any order leaves the name to the oldest stream', () => {
+  test('in any order gives the name to the oldest stream', () => {
     const state = new SoundState();
     state.replaceInputs([inputInfo(9, 'A'), inputInfo(3, 'A')], new Set());
     assert.deepEqual([state.nameOfInput(3), state.nameOfInput(9)], ['A', 'A #9']);
@@ -79,14 +83,14 @@ describe('a list', () => {
   });
 });
 
-describe('within one list, a name that its owner leaves is free for another', () => {
+describe('of streams gives a name that its owner leaves to another stream', () => {
   /** The names of clients 1, 2, ... before and after a change, and their published names then. */
   const rows: readonly (readonly [what: string, before: string, after: string, expected: string])[] = [
-    ['an older one', 'one,two', 'two,three', 'two,three'],
-    ['both, when they change places', 'one,two', 'two,one', 'two,one'],
-    ['a new one', 'one', 'two,one', 'two,one'],
-    ['but not when it is kept', 'one,two', 'two,two', 'two #1,two'],
-    ['nor the number', 'one,one', 'two,one', 'two,one #2'],
+    ['an older stream gets the name that another leaves', 'one,two', 'two,three', 'two,three'],
+    ['both streams get their names when they swap them', 'one,two', 'two,one', 'two,one'],
+    ['a new stream gets the name that another leaves', 'one', 'two,one', 'two,one'],
+    ['no stream gets a name that is kept', 'one,two', 'two,two', 'two #1,two'],
+    ['no stream gets a number that is kept', 'one,one', 'two,one', 'two,one #2'],
   ];
   for (const [what, before, after, expected] of rows) {
     test(what, () => {
@@ -105,7 +109,7 @@ describe('the default output', () => {
     ['is the one that the server names', 'kitchen', 'kitchen'],
     ['is none when the server names none', undefined, undefined],
     ['is none while PipeWire names a placeholder', '@DEFAULT_SINK@', undefined],
-    ['is none when PipeWire says so', '@NONE@', undefined],
+    ['is none when PipeWire sends @NONE@', '@NONE@', undefined],
     ['is none when the named one does not exist', 'garden', undefined],
     ['is none when the name is empty', '', undefined],
   ];
@@ -125,23 +129,23 @@ describe('a reference', () => {
   state.putInput(inputInfo(10, 'News'));
   state.putSink(sinkInfo(2, '1'));
   const inputs: readonly (readonly [string, string, number | undefined])[] = [
-    ['is an id', '5', 5],
-    ['is an exact name', 'Music', 6],
+    ['may be an id', '5', 5],
+    ['may be an exact name', 'Music', 6],
     ['is an id rather than a name', '6', 6],
-    ['is a name of digits that is no id', '99', 8],
-    ['is a unique name', 'News #10', 10],
+    ['may be a name of digits that is no id', '99', 8],
+    ['may be a unique name', 'News #10', 10],
     ['is case sensitive', 'music', undefined],
     ['is not an id with leading zeros', '05', undefined],
     ['is not an id with a sign', '+5', undefined],
-    ['is not beyond all ids', '99999999999999999999', undefined],
+    ['is not a number beyond all ids', '99999999999999999999', undefined],
     ['is not empty', '', undefined],
   ];
   for (const [what, ref, expected] of inputs) {
     test(`to a client ${what}`, () => assert.equal(state.findInput(ref)?.info.index, expected));
   }
   const sinks: readonly (readonly [string, string, number | undefined])[] = [
-    ['is an id', '0', 0],
-    ['is an exact name', 'kitchen', 1],
+    ['may be an id', '0', 0],
+    ['may be an exact name', 'kitchen', 1],
     ['is an id rather than a name', '1', 1],
     ['is not part of a name', 'kitch', undefined],
     ["is not the server's word for the default", '@DEFAULT_SINK@', undefined],
@@ -163,7 +167,7 @@ describe('a new connection', () => {
   };
   const names = (state: SoundState) => [5, 6, 7, 8].map((id) => state.nameOfInput(id));
 
-  test('to a server that lives on finds names and balances as they were', () => {
+  test('to the same server keeps names and balances', () => {
     const state = known();
     state.enterLife(1);
     state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
@@ -172,7 +176,7 @@ describe('a new connection', () => {
     assert.deepEqual(state.sinks.get(0)?.balance, [1, 0.5]);
   });
 
-  test('to another one begins with nothing', () => {
+  test('to another server forgets names and balances', () => {
     const state = known();
     state.enterLife(2);
     assert.deepEqual([state.server, state.sinks.size, state.inputs.size], [undefined, 0, 0]);
@@ -193,7 +197,7 @@ test('the balance of a silent stream is remembered, and forgotten with the strea
   assert.equal(state.inputs.get(5)?.balance, undefined);
 });
 
-test('of very many streams the first are known, and what leaves makes room', () => {
+test('of very many streams the first are known, and a stream that ends makes room', () => {
   const state = new SoundState();
   for (let index = 0; index < 600; index += 1) state.putInput(inputInfo(index, 'one of many'));
   assert.deepEqual([state.inputs.size, state.inputs.has(511), state.inputs.has(512)], [512, true, false]);

@@ -80,7 +80,7 @@ describe('the sound server', () => {
 });
 
 describe('an output', () => {
-  test('is shown whole', () => {
+  test('is shown with all its fields', () => {
     const port = {
       name: 'line',
       description: 'Line out',
@@ -123,7 +123,7 @@ describe('an output', () => {
     });
   });
 
-  test('has what the configuration wants of it, and its label in the place of the nick of its device', () => {
+  test('has its configured limit and label; the label replaces the nick of its device', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, undefined, { label: 'Amp', volumeLimit: 0.6, hidden: true });
     assert.deepEqual(
@@ -132,7 +132,7 @@ describe('an output', () => {
     );
   });
 
-  test('leaves out what it does not have', () => {
+  test('omits the fields that it does not have', () => {
     const record = output({ description: undefined, driver: undefined });
     const keys = 'balance default description id is_network muted name props state volume';
     assert.equal(Object.keys(record).sort().join(' '), keys);
@@ -173,7 +173,7 @@ describe('an output', () => {
 });
 
 describe('a client', () => {
-  test('is shown whole', () => {
+  test('is shown with all its fields', () => {
     const props = {
       'media.name': 'News',
       'application.name': 'Radio',
@@ -217,7 +217,7 @@ describe('a client', () => {
     test(`with ${JSON.stringify(props)} is of ${app}`, () => assert.equal(client({ props }).app, app));
   }
 
-  test('shows as many and as long properties as are allowed, in a fixed order', () => {
+  test('shows a bounded number of bounded properties, in a fixed order', () => {
     const many = Array.from({ length: 500 }, (_, at) => [`k${999 - at}`, 'v'.repeat(60_000)]);
     const props = client({ props: Object.fromEntries(many) }).props ?? {};
     const keys = Object.keys(props);
@@ -232,7 +232,7 @@ describe('a client', () => {
   });
 });
 
-test('a property list that is said again is shown as before, and made once', () => {
+test('an unchanged property list is shown as before, and converted once', () => {
   const shown = new ShownProps();
   const said = { b: '2', a: '1' };
   assert.deepEqual(Object.keys(shown.of(said)), ['a', 'b']);

@@ -37,19 +37,19 @@ const VAIN: readonly (readonly [what: string, captured: Handler])[] = [
   ['that sleeps on while it is captured', ({ tag }, { reply }) => reply(tag, recordStreamFields())],
 ];
 
-describe('a volume is kept back', () => {
+describe('a volume waits for its output to wake', () => {
   const rows: readonly (readonly [
     what: string,
     readings: readonly Partial<SinkInfo>[],
     keptBack: boolean,
     packageName?: string,
   ])[] = [
-    ['by an output that sleeps', [{ state: SUSPENDED }], true],
-    ['by one that is being made', [{ state: 0xfffffffe }], true],
-    ['also if it says that it is hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
-    ['not by one that plays', [{ state: 0 }], false],
-    ['not by one that idles', [{ state: 1 }], false],
-    ['not by one that sleeps again', [{ state: 1 }, { state: SUSPENDED }], false],
+    ['when its output sleeps', [{ state: SUSPENDED }], true],
+    ['when its output is being made', [{ state: 0xfffffffe }], true],
+    ['even if the output claims to be hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
+    ['not when its output plays', [{ state: 0 }], false],
+    ['not when its output idles', [{ state: 1 }], false],
+    ['not when its output sleeps again', [{ state: 1 }, { state: SUSPENDED }], false],
     ["not by a card's", [{ state: SUSPENDED, card: 3 }], false],
     ['not by PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
   ];
@@ -67,10 +67,10 @@ describe('a volume is kept back', () => {
   }
 
   for (const [what, ending] of [
-    ['in another life of the server', (state: SoundState) => state.enterLife(2)],
-    ['by another output of that index', (state: SoundState) => state.remove('sink', 0)],
+    ['after a restart of the server', (state: SoundState) => state.enterLife(2)],
+    ['with another output of that index', (state: SoundState) => state.remove('sink', 0)],
   ] as const) {
-    test(`${what} it is kept back again`, () => {
+    test(`${what} the volume waits again`, () => {
       const state = filled([{ state: 0 }]);
       ending(state);
       state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 2 }));
@@ -110,7 +110,7 @@ async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timin
 }
 
 describe('a sleeping output', DEADLINE, () => {
-  test('is captured until it wakes, and a step is counted from what it says then', async (t) => {
+  test('is captured until it wakes, and a step is added to the volume that it then has', async (t) => {
     const set: (readonly number[])[] = [];
     let wake = (): void => undefined;
     const { backend, seen, sink, server, captures } = await sleeping(t, ({ tag }, { reply, send }) => {
@@ -129,10 +129,10 @@ describe('a sleeping output', DEADLINE, () => {
     };
     const step: AudioCommand = { do: 'delta', target: LIVING, delta: 0.05 };
     const answer = backend.handle(step);
-    await until('it is captured', () => captures() === 1);
+    await until('the output is captured', () => captures() === 1);
     sink.muted = true;
     server.say.send(event(EVENT.sinkChange, 0), 0);
-    await until('its record is read in vain', () => seen.output('living')?.muted === true);
+    await until('its record is read while it sleeps', () => seen.output('living')?.muted === true);
     assert.deepEqual(set, []);
     wake();
     assert.deepEqual(await answer, OK);
@@ -147,12 +147,12 @@ describe('a sleeping output', DEADLINE, () => {
     const { backend, seen, server, sink, captures } = await sleeping(t, ordinary);
     sink.state = 0;
     server.say.send(event(EVENT.sinkChange, 0));
-    await until('it is awake', () => seen.output('living')?.state === 'running');
+    await until('the output is awake', () => seen.output('living')?.state === 'running');
     assert.deepEqual(await backend.handle(MUTE), OK);
     assert.equal(captures(), 0);
   });
 
-  test('whose monitor cannot be captured has accepted all the same', async (t) => {
+  test('whose monitor cannot be captured accepts the command all the same', async (t) => {
     const { backend, server, captures } = await sleeping(t, ({ tag }, { error }) => error(tag, 1));
     assert.deepEqual(await backend.handle(MUTE), OK);
     assert.equal(captures(), 1);
@@ -160,7 +160,7 @@ describe('a sleeping output', DEADLINE, () => {
   });
 
   for (const [what, captured] of VAIN) {
-    test(`${what} is let sleep, and is not tried again, nor on a later connection to that server`, async (t) => {
+    test(`${what} is left asleep, and is not tried again, nor on a later connection to that server`, async (t) => {
       const { backend, server, seen, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(seen.output('living')?.muted, false);
@@ -170,12 +170,12 @@ describe('a sleeping output', DEADLINE, () => {
       assert.equal(seen.up, true);
       server.say.hangUp(0);
       await until('the connection is lost', () => !seen.up);
-      await until('the next is up', () => seen.up);
+      await until('the next connection is up', () => seen.up);
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(captures(), 1);
     });
 
-    test(`${what} holds up no other, whether that is awake or sleeps too`, async (t) => {
+    test(`${what} delays no other output, awake or asleep`, async (t) => {
       const { backend, server, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
       const order: string[] = [];
       const answers = ['living', 'hall', 'living', 'hall', 'kitchen'].map(async (name) => {
@@ -190,7 +190,7 @@ describe('a sleeping output', DEADLINE, () => {
     });
   }
 
-  test('that goes meanwhile keeps nobody waiting', async (t) => {
+  test('that is removed meanwhile delays nobody', async (t) => {
     const { backend, server, captures } = await sleeping(t, ({ tag }, { reply, send }) => {
       send(event(EVENT.sinkRemove, 0), 0);
       return reply(tag, recordStreamFields());
@@ -200,7 +200,7 @@ describe('a sleeping output', DEADLINE, () => {
     await until('the capture has ended', () => server.open() === 1);
   });
 
-  test('of a server that goes meanwhile keeps nobody waiting', async (t) => {
+  test('whose server goes meanwhile delays nobody', async (t) => {
     const { backend, server, seen, captures } = await sleeping(t, (_, { hangUp }) => {
       hangUp(0);
       return undefined;
@@ -213,7 +213,7 @@ describe('a sleeping output', DEADLINE, () => {
   test('does not hold up the end of the daemon', async (t) => {
     const { backend, server, captures } = await sleeping(t, () => undefined);
     const answer = backend.handle(MUTE);
-    await until('it is captured', () => captures() === 1);
+    await until('the output is captured', () => captures() === 1);
     await backend.stop();
     assert.equal(faultOf(await answer), 'unavailable');
     await until('all connections have ended', () => server.open() === 0);

@@ -8,7 +8,7 @@ import { type FromActor, type Item, type ToActor, typedPort } from '../../../src
 import { until } from '../../until.js';
 import { COMMAND, scriptedServer } from './scripted-server.js';
 
-test('the actor finds the server by its environment, publishes, answers and stops', async (t) => {
+test('the audio actor finds the server by its environment, publishes, answers and stops', async (t) => {
   const server = await scriptedServer(t);
   // This file runs in its own process, so it may change the environment.
   process.env['PULSE_SERVER'] = `unix:${server.socketPath}`;
@@ -20,7 +20,7 @@ test('the actor finds the server by its environment, publishes, answers and stop
     () => undefined,
   );
   const life = work({ port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } });
-  await until('it is up', () => items.some((item) => item.kind === 'status' && item.state === 'up'));
+  await until('the actor is up', () => items.some((item) => item.kind === 'status' && item.state === 'up'));
   const kinds = items.map((item) => item.kind);
   assert.deepEqual(kinds.slice(0, kinds.indexOf('status')), ['put', 'put', 'put', 'put']);
   port.send({
@@ -29,7 +29,7 @@ test('the actor finds the server by its environment, publishes, answers and stop
     command: { do: 'mute', target: { kind: 'client', ref: 'News' }, muted: true },
   });
   port.send({ kind: 'command', id: 2, command: { do: 'cookie' } });
-  const answers = await until('both are answered', () => {
+  const answers = await until('both commands are answered', () => {
     const found = items.filter((item) => item.kind === 'answer').sort((a, b) => a.id - b.id);
     return found.length === 2 && found;
   });

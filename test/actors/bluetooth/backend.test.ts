@@ -58,7 +58,7 @@ test('the adapter, its known devices with kind and battery, and what a scan find
   });
   assert.equal(recorder.record?.known_devices?.length, 1, 'what is only found is not known');
   bluez.remove(pathOf(SPEAKER));
-  await until('it is gone', () => recorder.said.includes(`drop bluetooth.devices ${SPEAKER}`));
+  await until('the speaker is gone', () => recorder.said.includes(`drop bluetooth.devices ${SPEAKER}`));
 });
 
 test('a device says which output it is, on PipeWire and on PulseAudio, while there is one', async (t) => {
@@ -69,23 +69,23 @@ test('a device says which output it is, on PipeWire and on PulseAudio, while the
   const output = () => recorder.record?.known_devices?.[0]?.output;
   for (const name of [`bluez_output.${own}.1`, `bluez_sink.${own}.a2dp_sink`]) {
     backend.hear({ isWhole: true, changes: [put('3', 'bluez_output.11_22_33_44_55_66.1'), put('4', name)] });
-    await until('it is that output', () => output() === name);
+    await until('the device has that output', () => output() === name);
     backend.hear({ isWhole: false, changes: [{ kind: 'drop', collection: 'audio.outputs', key: '4' }] });
-    await until('it is none', () => recorder.record !== undefined && output() === undefined);
+    await until('the device has no output', () => recorder.record !== undefined && output() === undefined);
   }
 });
 
-test('a scan ends by itself, and is prolonged by another one', async (t) => {
+test('a scan ends by itself, and a second request prolongs it', async (t) => {
   const node = await followed(t);
   const { bluez, recorder, clock } = node;
   await does(node, { do: 'scan' });
-  await until('it scans', () => recorder.record?.scanning === true);
+  await until('the adapter scans', () => recorder.record?.scanning === true);
   clock.advance(59_000);
   await does(node, { do: 'scan' });
   clock.advance(59_000);
   assert.ok(!bluez.calls.includes('StopDiscovery'));
   clock.advance(1_000);
-  await until('it does not scan', () => recorder.record?.scanning === false);
+  await until('the scan has ended', () => recorder.record?.scanning === false);
   await does(node, { do: 'scan/stop' });
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
@@ -97,12 +97,14 @@ test('during a scan at most ten devices a second are sent, new ones first, and t
   const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
   for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
   for (const address of addresses) bluez.changeDevice(address, { RSSI: -50 });
-  await until('all are sent', () => addresses.every((address) => recorder.discovered.includes(address)));
+  await until('all devices are sent', () =>
+    addresses.every((address) => recorder.discovered.includes(address)),
+  );
   assert.equal(recorder.discovered.length, addresses.length);
   assert.equal(recorder.devices.get('AA:BB:CC:DD:EE:10')?.rssi, -50);
 });
 
-test('pairing mode: switched on, visible for as long, and BlueZ knows the time before anybody can find the node', async (t) => {
+test('pairing mode switches the adapter on and visible, and sets the time in BlueZ before the node can be found', async (t) => {
   const node = await followed(t, { pairingTimeout: 90 }, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
@@ -121,16 +123,16 @@ test('pairing mode: switched on, visible for as long, and BlueZ knows the time b
       ],
     ],
   );
-  await until('it is published', () => recorder.record?.discoverable === true);
+  await until('pairing mode is published', () => recorder.record?.discoverable === true);
   const { pairing_active, pairing_until, powered, pairable } = recorder.record ?? {};
   assert.deepEqual([pairing_active, pairing_until, powered, pairable], [true, until_, true, true]);
   clock.advance(90_000);
-  await until('it is over', () => recorder.record?.pairing_active === false && !bluez.hasAgent);
+  await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.hasAgent);
   assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
   assert.equal(recorder.record?.pairing_until, undefined);
 });
 
-test('the agent accepts devices in pairing mode only, and of their services sound and its remote control', async (t) => {
+test('the agent accepts devices only in pairing mode, and only their services for sound and its remote control', async (t) => {
   const node = await followed(t);
   const { bluez } = node;
   const phone = pathOf(PHONE);
@@ -169,7 +171,7 @@ test('the agent accepts devices in pairing mode only, and of their services soun
   assert.equal(await bluez.askAgain(agent, 'RequestAuthorization', 'o', phone), REJECTED);
 });
 
-test('nobody but BlueZ gets an answer of the agent', async (t) => {
+test('the agent answers nobody but BlueZ', async (t) => {
   const node = await followed(t);
   await does(node, { do: 'pairing_mode' });
   const { agent } = node.bluez;
@@ -185,7 +187,7 @@ test('nobody but BlueZ gets an answer of the agent', async (t) => {
   assert.equal(answers, 'nothing');
 });
 
-test('the first device that pairs in pairing mode is trusted, and ends it', async (t) => {
+test('the first device that pairs in pairing mode is trusted, and ends the mode', async (t) => {
   const node = await followed(t);
   const { bluez, recorder } = node;
   await does(node, { do: 'pairing_mode' });
@@ -197,13 +199,13 @@ test('the first device that pairs in pairing mode is trusted, and ends it', asyn
   assert.ok(bluez.calls.indexOf('Set Trusted=true') < bluez.calls.indexOf('Set Discoverable=false'));
   const isPublished = () =>
     recorder.record?.known_devices?.[0]?.trusted === true && !recorder.record.pairing_active;
-  await until('it is published', isPublished);
+  await until('the trusted device is published', isPublished);
 });
 
-test('a device that pairs by other hands outside pairing mode is not trusted', async (t) => {
+test('a device that another program pairs outside pairing mode is not trusted', async (t) => {
   const { bluez, recorder } = await followed(t);
   bluez.addDevice(PHONE, { Paired: true });
-  await until('it is known', () => recorder.record?.known_devices?.length === 1);
+  await until('the device is known', () => recorder.record?.known_devices?.length === 1);
   assert.ok(!bluez.calls.includes('Set Trusted=true'));
 });
 
@@ -216,13 +218,13 @@ test('a device that is no sound device, or also a keyboard, may pair, but is not
   await until('pairing mode is over', isOver);
   await does(node, { do: 'pairing_mode' });
   bluez.addDevice(SPEAKER, { Paired: true, UUIDs: [OBEX_PUSH] });
-  await until('both are known', () => recorder.record?.known_devices?.length === 2);
+  await until('both devices are known', () => recorder.record?.known_devices?.length === 2);
   clock.advance(5_000);
   await until('pairing mode is over again', isOver);
   assert.ok(!bluez.calls.includes('Set Trusted=true'));
 });
 
-test('a device that was accepted in time and has paired only afterwards is trusted', async (t) => {
+test('a device accepted in pairing mode that finishes pairing later is trusted', async (t) => {
   const node = await followed(t);
   const { bluez } = node;
   await does(node, { do: 'pairing_mode' });
@@ -230,14 +232,14 @@ test('a device that was accepted in time and has paired only afterwards is trust
   assert.equal(await bluez.ask('RequestConfirmation', 'ou', pathOf(PHONE), 1), 'done');
   await does(node, { do: 'pairing_mode/stop' });
   bluez.changeDevice(PHONE, { Paired: true, UUIDs: [A2DP_SOURCE] });
-  await until('it is trusted', () => bluez.device(PHONE)['Trusted'] === true);
+  await until('the phone is trusted', () => bluez.device(PHONE)['Trusted'] === true);
 });
 
-test('a node that was left open by an earlier life is closed at the start', async (t) => {
+test('an adapter that an earlier run left pairable is closed at the start', async (t) => {
   const { bluez } = await followed(t, {}, (fresh) =>
     Object.assign(fresh.adapter(), { Discoverable: true, Pairable: true }),
   );
-  await until('it is closed', () => bluez.adapter()['Pairable'] === false);
+  await until('the adapter is closed', () => bluez.adapter()['Pairable'] === false);
   assert.equal(bluez.adapter()['Discoverable'], false);
 });
 
@@ -248,7 +250,7 @@ test('at the end of the daemon pairing mode ends', async (t) => {
   assert.deepEqual([node.bluez.adapter()['Discoverable'], node.bluez.adapter()['Pairable']], [false, false]);
 });
 
-test('a daemon that ends while pairing mode begins leaves nobody a door', async (t) => {
+test('a daemon that ends while pairing mode begins leaves the adapter closed', async (t) => {
   const node = await followed(t);
   void node.backend.handle({ do: 'pairing_mode' });
   await node.backend.stop();
@@ -268,24 +270,24 @@ test('an adapter that is switched off while pairing mode begins is not left open
   assert.ok(!bluez.calls.includes('Set Discoverable=true'));
 });
 
-test('the end of pairing mode can be tried again after it has failed', async (t) => {
+test('ending pairing mode can be retried after it failed', async (t) => {
   const node = await followed(t);
   const { bluez, recorder } = node;
   await does(node, { do: 'pairing_mode' });
   bluez.misbehaves.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
   await does(node, { do: 'pairing_mode/stop' }, 'refused');
-  await until('it is shown', () => recorder.record?.pairing_active === false);
+  await until('the end of pairing mode is published', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
   bluez.misbehaves.clear();
   await does(node, { do: 'pairing_mode/stop' });
   assert.equal(recorder.record?.discoverable, false);
 });
 
-test('a command is answered when what it has done can be seen', async (t) => {
+test('a command is answered when its effect is visible', async (t) => {
   const node = await followed(t, {}, withPhone);
   const { bluez, recorder } = node;
   bluez.changeDevice(PHONE, { Connected: true });
-  await until('the phone is there', () => recorder.record?.known_devices?.[0]?.connected === true);
+  await until('the phone is connected', () => recorder.record?.known_devices?.[0]?.connected === true);
   const seen = async (command: BluetoothCommand, isDone: () => boolean | undefined): Promise<void> => {
     await does(node, command);
     assert.ok(isDone(), command.do);
@@ -303,14 +305,14 @@ test('a command is answered when what it has done can be seen', async (t) => {
   bluez.onCall.set('Set', () => void setImmediate(() => bluez.changeAdapter({ Powered: true })));
   const asked = node.backend.handle({ do: 'power_down' });
   const answered = asked.then((answer) => faultOf(answer));
-  await until('it is answered', () => {
+  await until('the command is answered', () => {
     node.clock.advance(100);
     return Promise.race([answered, undefined]);
   });
   assert.equal(await answered, 'none');
 });
 
-test('a new device is paired, trusted and connected; only it is accepted meanwhile', async (t) => {
+test('a new device is paired, trusted and connected; no other device is accepted meanwhile', async (t) => {
   const node = await followed(t);
   const { bluez } = node;
   const answers: string[] = [];
@@ -321,16 +323,19 @@ test('a new device is paired, trusted and connected; only it is accepted meanwhi
     answers.push(await bluez.ask('RequestConfirmation', 'ou', pathOf(PHONE), 1));
   });
   bluez.addDevice(SPEAKER);
-  await until('it is there', () => node.recorder.devices.has(SPEAKER));
+  await until('the speaker is found', () => node.recorder.devices.has(SPEAKER));
   await does(node, { do: 'connect', address: SPEAKER.toLowerCase() });
   const REJECTED = 'org.bluez.Error.Rejected';
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
-  await until('it is published', () => node.recorder.record?.known_devices?.[0]?.connected === true);
-  await until('it is trusted', () => node.recorder.record?.known_devices?.[0]?.trusted === true);
+  await until(
+    'the connection is published',
+    () => node.recorder.record?.known_devices?.[0]?.connected === true,
+  );
+  await until('the speaker is trusted', () => node.recorder.record?.known_devices?.[0]?.trusted === true);
   await until('the agent is gone', () => !bluez.hasAgent);
   await does(node, { do: 'disconnect', address: SPEAKER });
   await does(node, { do: 'forget', address: SPEAKER });
-  await until('it is forgotten', () => node.recorder.record?.known_devices?.length === 0);
+  await until('the speaker is forgotten', () => node.recorder.record?.known_devices?.length === 0);
   await does(node, { do: 'forget', address: SPEAKER }, 'no-such-device');
 });
 
@@ -344,7 +349,7 @@ const BLUEZ_REFUSES: readonly (readonly [error: string, fault: string])[] = [
   ['org.bluez.Error.AlreadyConnected', 'none'],
 ];
 
-test('what BlueZ refuses of a connection is refused with its error', async (t) => {
+test('a connection that BlueZ refuses is refused with its error', async (t) => {
   const node = await followed(t, {}, withPhone);
   for (const [error, fault] of BLUEZ_REFUSES) {
     node.bluez.misbehaves.set('Connect', { error });
@@ -354,26 +359,26 @@ test('what BlueZ refuses of a connection is refused with its error', async (t) =
   assert.equal(faultOf(answer), 'no-such-device');
 });
 
-test('a connection that takes long is accepted, and its end is an event, also when it fails', async (t) => {
+test('a connection that takes long is answered 202, and its end is an event, also when it fails', async (t) => {
   const node = await followed(t, {}, withPhone);
   const { bluez, recorder, backend, clock } = node;
   const rejecters: (() => void)[] = [];
   bluez.onCall.set('Connect', () => new Promise<void>((_resolve, reject) => rejecters.push(reject)));
   const asked = backend.handle({ do: 'connect', address: PHONE });
-  await until('BlueZ is asked', () => bluez.calls.includes('Connect'));
+  await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
   await does(node, { do: 'connect', address: PHONE }, 'in-progress');
   clock.advance(9_500);
   assert.equal(faultOf(await asked), 'none');
   const before = recorder.records.length;
   // The device vanishes, and BlueZ answers nothing at all: the bus does, when BlueZ dies.
   bluez.remove(pathOf(PHONE));
-  await until('its going is published', () => recorder.records.length > before);
+  await until('the disconnection is published', () => recorder.records.length > before);
   bluez.misbehaves.delete('Connect');
   bluez.die();
   await until('the end is logged', () => recorder.logged.includes('a device could not be connected'));
 });
 
-test('a connection that fails late without any change is an event all the same', async (t) => {
+test('a connection that fails late without any change is still an event', async (t) => {
   const node = await followed(t, {}, withPhone, { callDeadlineMs: 400 });
   const { bluez, recorder, backend, clock } = node;
   let fail = (): void => undefined;
@@ -384,7 +389,7 @@ test('a connection that fails late without any change is an event all the same',
     bluez.objects.delete(pathOf(PHONE));
   });
   const asked = backend.handle({ do: 'connect', address: PHONE });
-  await until('BlueZ is asked', () => bluez.calls.includes('Connect'));
+  await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
   clock.advance(9_500);
   assert.equal(faultOf(await asked), 'none');
   fail();
@@ -392,7 +397,7 @@ test('a connection that fails late without any change is an event all the same',
   assert.ok(recorder.logged.includes('a device could not be connected'));
 });
 
-test('an adapter that is blocked is a conflict, and says by what', async (t) => {
+test('a blocked adapter is a conflict that names what blocks it', async (t) => {
   const node = await followed(t, {}, (bluez) => Object.assign(bluez.adapter(), { Powered: false }));
   node.bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
   const answer = await node.backend.handle({ do: 'power_up' });
@@ -402,7 +407,7 @@ test('an adapter that is blocked is a conflict, and says by what', async (t) => 
   await does(node, { do: 'pairing_mode' }, 'blocked');
   node.bluez.misbehaves.clear();
   await does(node, { do: 'power_up' });
-  await until('nothing is said of it any more', () => node.recorder.state === 'up');
+  await until('the detail is removed', () => node.recorder.state === 'up');
 });
 
 test('a BlueZ that hangs costs each command its deadline, and no more', async (t) => {
@@ -420,28 +425,28 @@ test('a BlueZ that hangs costs each command its deadline, and no more', async (t
   await does(node, { do: 'pairing_mode' });
 });
 
-test('BlueZ that is not there, comes, dies and comes again; an adapter likewise', async (t) => {
+test('the backend follows BlueZ and the adapter as they appear, die and return', async (t) => {
   const node = await followed(t, {}, withPhone, { isThere: false });
   const { bluez, recorder } = node;
   assert.match(recorder.state, /^connecting BlueZ/);
   await does(node, { do: 'scan' }, 'unavailable');
   await bluez.start();
-  await until('it is up', () => recorder.state === 'up');
+  await until('the backend is up', () => recorder.state === 'up');
   await does(node, { do: 'pairing_mode' });
   bluez.die();
-  await until('it is gone', () => /^connecting BlueZ.*not running/.test(recorder.state));
+  await until('BlueZ is gone', () => /^connecting BlueZ.*not running/.test(recorder.state));
   bluez.adapter()['Discoverable'] = false;
   await bluez.start();
-  await until('it is back', () => recorder.state === 'up');
-  await until('pairing mode did not outlive it', () => recorder.record?.pairing_active === false);
+  await until('BlueZ is back', () => recorder.state === 'up');
+  await until('pairing mode is over after the restart', () => recorder.record?.pairing_active === false);
   bluez.remove(ADAPTER);
-  await until('there is no adapter', () => recorder.state === 'connecting BlueZ has no adapter');
+  await until('the adapter is gone', () => recorder.state === 'connecting BlueZ has no adapter');
   bluez.plugIn();
-  await until('it is there', () => recorder.state === 'up');
+  await until('the adapter is back', () => recorder.state === 'up');
   await does(node, { do: 'pairing_mode' });
 });
 
-test('of two adapters the first is taken, or the one that is named, and one in use is kept', async (t) => {
+test('the first of two adapters is taken, or the named one, and one in use is kept', async (t) => {
   const two = (bluez: ScriptedBluez): void => {
     bluez.objects.set('/org/bluez/hci1', {
       'org.bluez.Adapter1': { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' },
@@ -450,32 +455,32 @@ test('of two adapters the first is taken, or the one that is named, and one in u
   const first = await followed(t, {}, two);
   assert.equal(first.recorder.record?.name, 'kitchen');
   first.bluez.remove(ADAPTER);
-  await until('the other is taken', () => first.recorder.record?.name === 'other');
+  await until('the other adapter is taken', () => first.recorder.record?.name === 'other');
   assert.equal(first.recorder.state, 'up');
   first.bluez.plugIn();
   first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Alias: 'still' });
-  await until('it is kept', () => first.recorder.record?.name === 'still');
+  await until('the adapter in use is kept', () => first.recorder.record?.name === 'still');
   const named = await followed(t, { adapter: 'hci1' }, two);
   assert.equal(named.recorder.record?.name, 'other');
   const missing = await followed(t, { adapter: 'hci7' }, two);
   assert.equal(missing.recorder.state, 'connecting BlueZ has no adapter hci7');
 });
 
-test('the adapter is switched on at the start if that is wanted, and off when nothing was connected for so long', async (t) => {
+test('the adapter is switched on at the start if configured, and off after so long without a connection', async (t) => {
   const node = await followed(t, { powerOnStart: true, idleTimeout: 600 }, (bluez) => {
     withPhone(bluez);
     Object.assign(bluez.adapter(), { Powered: false });
   });
   const { bluez, recorder, clock } = node;
-  await until('it is on', () => recorder.record?.powered === true);
+  await until('the adapter is on', () => recorder.record?.powered === true);
   clock.advance(599_000);
   bluez.changeDevice(PHONE, { Connected: true });
-  await until('the phone is there', () => recorder.record?.known_devices?.[0]?.connected === true);
+  await until('the phone is connected', () => recorder.record?.known_devices?.[0]?.connected === true);
   clock.advance(3_600_000);
   bluez.changeDevice(PHONE, { Connected: false });
-  await until('the phone is gone', () => recorder.record?.known_devices?.[0]?.connected === false);
+  await until('the phone is disconnected', () => recorder.record?.known_devices?.[0]?.connected === false);
   clock.advance(599_000);
   assert.ok(!bluez.calls.includes('Set Powered=false'));
   clock.advance(1_000);
-  await until('it is off', () => recorder.record?.powered === false);
+  await until('the adapter is off', () => recorder.record?.powered === false);
 });

@@ -39,7 +39,7 @@ async function property(bus: MessageBus, path: string, iface: string, name: stri
   return value instanceof Variant ? value.value : value;
 }
 
-test("the backend does with dbusmock's BlueZ what it does with a real one", async (t) => {
+test('the backend works with the BlueZ of python-dbusmock', async (t) => {
   const { backend, recorder, address } = await followed(t, { pairingTimeout: 120 }, undefined, {
     isThere: false,
   });
@@ -47,7 +47,7 @@ test("the backend does with dbusmock's BlueZ what it does with a real one", asyn
   const env = { ...process.env, DBUS_SYSTEM_BUS_ADDRESS: address } as Readonly<Record<string, string>>;
   const mock = startProgram('/usr/bin/python3', ['-m', 'dbusmock', '--template', 'bluez5'], { env, log });
   t.after(() => mock.end());
-  await until('it has no adapter', () => recorder.state === 'connecting BlueZ has no adapter');
+  await until('there is no adapter', () => recorder.state === 'connecting BlueZ has no adapter');
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
@@ -55,9 +55,12 @@ test("the backend does with dbusmock's BlueZ what it does with a real one", asyn
   await ordered(bus, 'AddAdapter', 'ss', 'hci0', 'kitchen');
   await until('the adapter is shown', () => recorder.record?.name === 'kitchen');
   // The template's adapter is pairable from the start.
-  await until('it is closed', async () => (await adapter('Pairable')) === false);
+  await until('the adapter is closed', async () => (await adapter('Pairable')) === false);
   assert.deepEqual(await backend.handle({ do: 'pairing_mode' }), { ok: true });
-  await until('it is open', () => recorder.record?.discoverable === true && recorder.record.pairable);
+  await until(
+    'the adapter is open',
+    () => recorder.record?.discoverable === true && recorder.record.pairable,
+  );
   const times = [await adapter('DiscoverableTimeout'), await adapter('PairableTimeout')];
   assert.deepEqual(times, [120, 120]);
   await ordered(bus, 'AddDevice', 'sss', 'hci0', PHONE, 'My phone');
@@ -65,12 +68,12 @@ test("the backend does with dbusmock's BlueZ what it does with a real one", asyn
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
   await until('the phone is trusted', () => recorder.record?.known_devices?.[0]?.trusted === true);
   assert.deepEqual(await backend.handle({ do: 'connect', address: PHONE }), { ok: true });
-  await until('it is connected', () => recorder.record?.known_devices?.[0]?.connected === true);
+  await until('the phone is connected', () => recorder.record?.known_devices?.[0]?.connected === true);
   assert.deepEqual(await backend.handle({ do: 'scan' }), { ok: true });
-  await until('it scans', () => recorder.record?.scanning === true);
+  await until('the adapter scans', () => recorder.record?.scanning === true);
   assert.deepEqual(await backend.handle({ do: 'scan/stop' }), { ok: true });
   assert.deepEqual(await backend.handle({ do: 'forget', address: PHONE }), { ok: true });
-  await until('it is forgotten', () => recorder.record?.known_devices?.length === 0);
+  await until('the phone is forgotten', () => recorder.record?.known_devices?.length === 0);
   await ordered(bus, 'RemoveAdapter', 's', 'hci0');
   await until('the adapter is gone', () => recorder.state === 'connecting BlueZ has no adapter');
   await mock.end('SIGKILL');

@@ -90,6 +90,6 @@ export async function followed(
   };
   const backend = new BluetoothBackend({ ...SETTINGS, ...settings }, recorder, mixed, options);
   t.after(() => backend.stop());
-  await until('the backend has looked', () => recorder.state !== '');
+  await until('the backend has a state', () => recorder.state !== '');
   return { bluez, recorder, backend, clock, address: bus.address };
 }

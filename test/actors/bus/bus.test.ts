@@ -85,7 +85,7 @@ async function ourName({ address }: PrivateBus): Promise<string> {
   return ours?.split(' ')[0] ?? assert.fail(stdout);
 }
 
-test('a signal sent to us by anybody else is not heard', async (t) => {
+test('a signal sent directly to the daemon by another peer is ignored', async (t) => {
   const bus = await privateBus(t);
   const { owner, link } = await connected(t, bus);
   await link.watch({ sender: 'org.freedesktop.systemd1' });
@@ -144,7 +144,7 @@ const TOO_MUCH: readonly (readonly [what: string, signature: string, body: Buffe
 ];
 
 for (const [what, signature, body] of TOO_MUCH) {
-  test(`a stranger's signal with ${what} is lost, and nothing else is`, async (t) => {
+  test(`a signal of another peer with ${what} is dropped, and nothing else is`, async (t) => {
     const bus = await privateBus(t);
     const owner = new NotingOwner();
     const reached = await connectBus(
@@ -178,7 +178,7 @@ for (const [what, signature, body] of TOO_MUCH) {
   });
 }
 
-test('nobody who calls us gets anything', async (t) => {
+test('nobody who calls the daemon gets an answer', async (t) => {
   const bus = await privateBus(t);
   const { link } = await connected(t, bus);
   const call = ['call', await ourName(bus), '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];

@@ -86,7 +86,7 @@ for (const [what, script, reason] of ENDS_CONNECTION) {
   });
 }
 
-test('no socket is a reason, told once, and no end', async (t) => {
+test('a missing socket is reported once as the reason, and is no end', async (t) => {
   const attempts = new EventEmitter();
   const backoffMs = (attempt: number): number => {
     attempts.emit(`attempt ${attempt}`);
@@ -134,7 +134,7 @@ for (const [what, from] of [
   ['its header', 7],
   ['its body', 30],
 ] as const) {
-  test(`a bus that falls silent within ${what} is left, whoever waits is told, and the next one serves`, async (t) => {
+  test(`a bus that hangs within ${what} is left, the waiting calls fail, and the next bus serves`, async (t) => {
     const half: Script = {
       call: (socket, { serial }) => socket.write(reply(serial, 's', ':1.9').subarray(0, from)),
     };
@@ -160,14 +160,14 @@ test('a bus that pauses within a message and ends it is kept', async (t) => {
   const { bus, owner, link } = await up(t, () => pausing, { callDeadlineMs: NEVER_MS });
   for (let count = 0; count < 3; count += 1) {
     const answer = ask(link);
-    await until('it was asked', () => bus.heard.length > count);
+    await until('the bus has got the call', () => bus.heard.length > count);
     rest();
     assert.deepEqual(await answer, ANSWER);
   }
   assert.deepEqual(owner.notes, ['up']);
 });
 
-test('an answer behind a message that dbus-next throws at is read, though nothing more arrives', async (t) => {
+test('an answer behind a message that makes dbus-next throw is read, though nothing more arrives', async (t) => {
   const { owner, link } = await up(t, () => ({
     call: (socket, { serial }) => {
       const descriptor = signal(':1.66', 'a.b', 'C', 'h', 0);
@@ -178,7 +178,7 @@ test('an answer behind a message that dbus-next throws at is read, though nothin
   assert.deepEqual(owner.notes, ['up']);
 });
 
-test('arguments that are not of the signature are refused before anything is sent', async (t) => {
+test('arguments that do not fit the signature are refused before anything is sent', async (t) => {
   const { bus, link } = await up(t, () => HONEST);
   const wrong = [7] as unknown as readonly [string];
   const outcome = await link.call(BUS_METHODS.getNameOwner, wrong);
@@ -199,7 +199,7 @@ test('a method that mutates is refused on the system bus, by type and at run tim
   assert.equal(bus.heard.length, 0);
 });
 
-test('an owner that cannot get up gives the connection up, and gets another', async (t) => {
+test('an owner whose start fails closes the connection, and gets another', async (t) => {
   const bus = await scripted(t, () => HONEST);
   const owner = new NotingOwner();
   owner.onUp = () => {
@@ -226,7 +226,7 @@ test('a signal that cannot be handled costs the connection, not the thread', asy
   await owner.noted(/^up/, await owner.noted(/^down: a signal could not be handled: a bug/));
 });
 
-test('only the owner of a watched name is heard, also when it changes', async (t) => {
+test('only signals of the owner of a watched name arrive, also when the owner changes', async (t) => {
   const { owner, link } = await up(t, () => ({
     call: (socket, heard) => {
       HONEST.call?.(socket, heard);
@@ -250,7 +250,7 @@ test('only the owner of a watched name is heard, also when it changes', async (t
   ]);
 });
 
-test('a bus is stopped before it is connected, and says nothing more', async (t) => {
+test('a bus that is stopped before it is connected reports nothing more', async (t) => {
   const bus = await scripted(t, () => ({ greet: () => undefined }));
   const { owner, link } = dialling(t, options(bus.path));
   while (bus.connections() === 0) await new Promise((resolve) => setImmediate(resolve));
@@ -259,7 +259,7 @@ test('a bus is stopped before it is connected, and says nothing more', async (t)
   assert.deepEqual(owner.notes, []);
 });
 
-test('two that want the same signals wait for the same answer, and are refused together; the next asks again', async (t) => {
+test('two requests for the same signals share an answer and a refusal; the next sends a new one', async (t) => {
   const asked: string[] = [];
   let refuses = true;
   const counting: Script = {

@@ -56,7 +56,7 @@ for (const [error, absence] of ABSENCES) {
   });
 }
 
-test('an actor may have its own meaning of names, and of those that nobody knows', () => {
+test('an actor may give names its own meaning, unknown names too', () => {
   const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
   const codes = [dbus('a.Mine'), dbus('a.Other'), standard('TimedOut'), { kind: 'timeout' } as const].map(
     (error) => faultOf(error, 'It failed', overrides).fault,

@@ -59,7 +59,7 @@ for (const [what, pieces, late] of ROWS) {
   });
 }
 
-test('drop by drop is late when the deadline of the whole has passed', (t) => {
+test('a message that arrives drop by drop is late when the deadline of the whole has passed', (t) => {
   const one = reading(t);
   for (let byte = 0; byte < 4; byte += 1) {
     assert.equal(one.late(), 0);

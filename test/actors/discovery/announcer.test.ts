@@ -50,7 +50,7 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
   return { announcer, told, logged, serve };
 }
 
-test('a bus that goes before it has an answer about avahi-daemon says nothing about it', async (t) => {
+test('a bus that ends before it answers about avahi-daemon reports nothing about it', async (t) => {
   let asked = 0;
   // The bus connection follows the owner first; the second request is the announcer's own.
   const dying = {
@@ -64,7 +64,7 @@ test('a bus that goes before it has an answer about avahi-daemon says nothing ab
   const bus = await scriptedBus((connection) => (connection === 1 ? dying : whole));
   t.after(() => bus.close());
   const { told } = announce(t, bus);
-  await until('it is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
+  await until('the service is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
   assert.deepEqual(told, ['connecting: the bus closed the connection']);
 });
 
@@ -77,15 +77,15 @@ test('a service has a name from when Avahi has established it until its bus goes
   const bus = await scriptedBus(() => ({ call: whole }));
   t.after(() => bus.close());
   const { announcer } = announce(t, bus);
-  await until('it is committed', () => peer !== undefined);
+  await until('the service is committed', () => peer !== undefined);
   assert.equal(announcer.name, undefined);
   peer?.write(signal(':1.9', AVAHI_ENTRY_GROUP, 'StateChanged', 'is', 2, ''));
-  await until('it is established', () => announcer.name === 'Kitchen');
+  await until('the service is established', () => announcer.name === 'Kitchen');
   peer?.destroy();
-  await until('it is lost', () => announcer.name === undefined);
+  await until('the name is gone', () => announcer.name === undefined);
 });
 
-test('an avahi-daemon to which every name is taken is given time', async (t) => {
+test('a service whose names avahi-daemon all refuses is tried 32 times, then given up for a while', async (t) => {
   const taken = answers('AddService', (socket, { serial }) =>
     socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken')),
   );
@@ -97,7 +97,7 @@ test('an avahi-daemon to which every name is taken is given time', async (t) => 
   assert.equal(logged.length, 32);
 });
 
-test('interfaces that cannot be read, as without a free descriptor, are looked at again, and told of once', async (t) => {
+test('interfaces that cannot be read, as without a free descriptor, are read again, and logged once', async (t) => {
   const bus = await scriptedBus(() => ({ call: answers('nothing', () => undefined) }));
   t.after(() => bus.close());
   let [hasDescriptors, looks] = [false, 0];
@@ -108,12 +108,12 @@ test('interfaces that cannot be read, as without a free descriptor, are looked a
   });
   for (const times of [1, 2, 3]) {
     serve();
-    await until('it has looked', () => looks >= times);
+    await until('the interfaces have been read', () => looks >= times);
   }
   const failed = 'the network interfaces cannot be read';
   assert.deepEqual([told, logged], [[], [failed]]);
   hasDescriptors = true;
   serve();
-  await until('it is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
+  await until('the service is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
   assert.deepEqual(logged, [failed, 'the network interfaces can be read again']);
 });

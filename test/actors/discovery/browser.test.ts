@@ -48,7 +48,7 @@ const answers =
     else socket.write(reply(serial));
   };
 
-test('what is no node makes room for a service that was left out, and a lost bus empties the list', async (t) => {
+test('a service that is no node makes room for one that was left out, and a lost bus empties the list', async (t) => {
   let peer: Socket | undefined;
   const avahi = answers((socket, { serial, text: said }) => {
     peer = socket;
@@ -62,7 +62,7 @@ test('what is no node makes room for a service that was left out, and a lost bus
   const { found } = browse(t, bus);
   const isAsked = (member: string, name = '') =>
     bus.heard.some(({ text: said }) => said.includes(member) && said.includes(name));
-  await until('it browses', () => isAsked('ServiceBrowserNew'));
+  await until('the browser is made', () => isAsked('ServiceBrowserNew'));
   peer?.write(itemNew('printer'));
   for (let n = 1; n < 256; n += 1) peer?.write(itemNew(`other ${n}`));
   peer?.write(itemNew('attic'));
@@ -72,12 +72,12 @@ test('what is no node makes room for a service that was left out, and a lost bus
   await until('there is room', () => isAsked('ServiceResolverNew', 'attic'));
   assert.ok(isAsked('Free', FOUND_AT));
   peer?.write(foundAs('attic', 'api=tonearm'));
-  await until('it is found', () => found.at(-1)?.[0]?.name === 'attic');
+  await until('the attic is found', () => found.at(-1)?.[0]?.name === 'attic');
   peer?.destroy();
   await until('the list is empty', () => found.at(-1)?.length === 0);
 });
 
-test('a resolver that Avahi made with a strange answer has the bus connected anew, one that it refuses has not', async (t) => {
+test('a resolver with a strange path makes the bus reconnect, a refused resolver does not', async (t) => {
   const avahi = answers((socket, { serial, text: said }) => {
     if (said.includes('ServiceBrowserNew')) {
       socket.write(reply(serial, 'o', '/browser'));
@@ -98,7 +98,7 @@ test('a resolver that Avahi made with a strange answer has the bus connected ane
   assert.deepEqual(logged, ['cannot look for other nodes']);
 });
 
-test('a bus that goes before it has an answer about avahi-daemon, again and again, is logged once', async (t) => {
+test('a bus that ends again and again before it answers about avahi-daemon is logged once', async (t) => {
   let asked = 0;
   const owned = signal(BUS, BUS, 'NameOwnerChanged', 'sss', AVAHI_NAME, '', AVAHI);
   const dying = answers((socket, { text: said }) => {

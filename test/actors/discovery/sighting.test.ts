@@ -14,7 +14,7 @@ function seen(txt: readonly string[], at: Partial<typeof AT> = {}): Sighting | u
   );
 }
 
-test('a service is a node by its TXT record, port and host alone', () => {
+test('a service is a node if its TXT record, port and host are right', () => {
   const none = [seen(['api=printer']), seen([]), seen(['xapi=tonearm']), seen(['api'])];
   assert.deepEqual(none, [undefined, undefined, undefined, undefined]);
   assert.equal(seen(['API=tonearm', 'api=odio-api'])?.api, 'tonearm');
@@ -49,7 +49,7 @@ for (const [path, shown] of Object.entries(PATHS)) {
     assert.equal(seen(['api=tonearm', `path=${path}`])?.path, shown));
 }
 
-test('addresses that lead elsewhere, or need a scope, are left out; IPv4 comes first', () => {
+test('addresses of other scopes are left out; IPv4 comes first', () => {
   const addresses = [
     '2001:db8::1',
     '192.0.2.7',

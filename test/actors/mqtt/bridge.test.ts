@@ -74,7 +74,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     return { node, spy };
   }
 
-  test('publishes all of the node, and says that it is online', async (t) => {
+  test('publishes the whole node, and that it is online', async (t) => {
     const { node } = await whole(t);
     const below = `${node.topic}/`;
     const tree = await retained(broker.url, `${below}#`);
@@ -95,14 +95,14 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.equal((await retained(broker.url, `${below}status`)).get(`${below}status`), 'offline');
   });
 
-  test('publishes a change, and empties what is gone', async (t) => {
+  test('publishes each change, and empties the topics of removed records', async (t) => {
     const { node, spy } = await whole(t);
     node.tell(put('audio.outputs', '1', output(1, 'alsa', { volume: 0.9 })), drop('audio.outputs', '2'));
     await spy.holds(`${node.topic}/audio/outputs/alsa`, (text) => JSON.parse(text).volume === 0.9);
     await spy.empty(`${node.topic}/audio/outputs/kitchen`);
   });
 
-  test('keeps what a backend had that is not up, until it is and has it no more', async (t) => {
+  test('keeps the topics of a backend that is not up, until it is up without them', async (t) => {
     const { node, spy } = await whole(t);
     const kitchen = `${node.topic}/audio/outputs/kitchen`;
     node.tell(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
@@ -113,14 +113,14 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(spy.tree.has(`${node.topic}/audio/outputs/alsa`));
   });
 
-  test('every name has a topic, and a command finds it', async (t) => {
+  test('has a topic for every name, and a command finds it', async (t) => {
     const { node, spy } = await whole(t);
     node.tell(
       ...STRANGE.map((name, index) => put('audio.outputs', `${10 + index}`, output(10 + index, name))),
     );
     const outputs = `${node.topic}/audio/outputs/`;
     await until(
-      'all are there',
+      'all outputs are published',
       () => [...spy.tree.keys()].filter((each) => each.startsWith(outputs)).length === STRANGE.length + 2,
     );
     const states = [...spy.tree].filter(([topic]) => topic.startsWith(outputs));
@@ -139,7 +139,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     );
   });
 
-  test('tells what happens, and what a command was refused for', async (t) => {
+  test('publishes events, and why a command was refused', async (t) => {
     const answer: NodeOptions['answer'] = (request) =>
       request.params?.['output'] === 'nosuch'
         ? { status: 404, body: document(404, 'no-such-output') }
@@ -156,7 +156,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.ok(!kept.has(`${node.topic}/event`) && !kept.has(`${node.topic}/error`), 'neither is retained');
   });
 
-  test('asks again for what nobody announces', async (t) => {
+  test('polls what no event announces', async (t) => {
     let granted = false;
     const { node, spy } = await whole(t, {
       clock: IMPATIENT,
@@ -170,7 +170,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.holds(`${node.topic}/power`, (text) => text === '{"reboot":true,"power_off":false}');
   });
 
-  test('says so where too many commands wait', async (t) => {
+  test('publishes an error where too many commands wait', async (t) => {
     let carryOut = (): void => undefined;
     const held = new Promise<BridgeReply>((resolve) => {
       carryOut = () => resolve(ACCEPTED);
@@ -185,7 +185,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const error = JSON.parse(await spy.holds(`${node.topic}/error`));
     assert.deepEqual([error.status, error.topic], [503, topic]);
     carryOut();
-    await until('those are carried out', () => node.commands.length === 257);
+    await until('the waiting commands are carried out', () => node.commands.length === 257);
   });
 
   test('does not carry out a retained command, and names it', async (t) => {
@@ -200,9 +200,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       ['urn:tonearm:problem:retained-command', 400, topic],
     );
     await spy.publish(topic, { volume: 0.3 }, { retain: true });
-    await until('so is one of now', () => spy.texts('house/retained/error').length === 2);
+    await until('both are in the errors', () => spy.texts('house/retained/error').length === 2);
     await spy.publish(topic, { volume: 0.2 });
-    await until('the other one is carried out', () => node.commands.length > 0);
+    await until('the other command is carried out', () => node.commands.length > 0);
     assert.deepEqual(node.commands, [['setServerVolume', { volume: 0.2 }]]);
   });
 
@@ -217,14 +217,14 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.end();
   });
 
-  test('a flood of commands ends with the last value of each target, and with few in between', async (t) => {
+  test('carries out a flood of commands with the last value of each target, and few in between', async (t) => {
     const { node, spy } = await whole(t);
     const targets = ['alsa', 'kitchen'].map((name) => `${node.topic}/audio/outputs/${name}/set`);
     const flood = Array.from({ length: 10_000 }, (_, i) =>
       spy.publish(targets[i % 2] ?? '', { volume: i < 9998 ? (i % 100) / 100 : 0.5 + (i % 2) / 10 }),
     );
     await Promise.all(flood);
-    await until('the last ones are carried out', () => {
+    await until('the last commands are carried out', () => {
       const lasts = ['alsa', 'kitchen'].map(
         (name) => node.commands.findLast(([what]) => what.includes(name))?.[1],
       );
@@ -233,7 +233,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(spy.texts(`${node.topic}/error`), []);
   });
 
-  test('a topic is published ten times a second at most, and the last one is the true one', async (t) => {
+  test('publishes a topic ten times a second at most, the last value at the end', async (t) => {
     const { node, spy } = await whole(t);
     const topic = `${node.topic}/audio/outputs/alsa`;
     await spy.holds(topic);

@@ -54,7 +54,7 @@ const UNFIT: readonly (readonly [what: string, make: (path: string) => void, rea
   ['for everybody', (path) => withMode(path, 0o604), /: others can read this file: run chmod 600 on it$/],
 ];
 for (const [what, make, reason] of UNFIT) {
-  test(`a file that is ${what} is a reason`, async () => {
+  test(`a password file that is ${what} is a reason`, async () => {
     const path = join(folder, what.replace(/\W/g, ''));
     make(path);
     const found = await read(path);
@@ -62,7 +62,7 @@ for (const [what, make, reason] of UNFIT) {
   });
 }
 
-test('certificates are read likewise', async () => {
+test('certificates are read as passwords are', async () => {
   const caFile = join(folder, 'ca');
   assert.match(
     JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, clock)),

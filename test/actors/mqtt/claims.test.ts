@@ -21,7 +21,7 @@ function clockWith(waitMs: number, insteadMs: number): Clock {
   };
 }
 
-describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
   before(async () => {
     broker = await startBroker();
@@ -47,7 +47,7 @@ describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     ['a node that takes no commands', 'house/b', ['first', 'second'], { control: false }, /another node/],
     ['another process', 'house/c', ['same', 'same'], {}, /another tonearm on this machine/],
   ] as const) {
-    test(`is that of ${who}: the second only asks, and takes it when the first is gone`, async (t) => {
+    test(`belongs to ${who}: the second only asks, and takes it when the first is gone`, async (t) => {
       const first = nodeOn(t, topic, identifiers[0], { settings });
       await first.up();
       const spy = await spyOn(t, topic);
@@ -55,7 +55,7 @@ describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await second.connecting(reason);
       const asked = () => spy.texts(`${topic}/who`).length;
       const before = asked();
-      await until('it has asked again', () => asked() > before + 1);
+      await until('the second has asked again', () => asked() > before + 1);
       const told = spy.seen
         .filter(({ retained: kept }) => !kept)
         .map(({ topic: each, text }) => [each, text]);
@@ -77,16 +77,16 @@ describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
   }
 
-  test('is answered for each time, and not for a question that is retained', async (t) => {
+  test('is answered for at each question, unless the question is retained', async (t) => {
     const topic = 'house/asked';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/who`, 'long ago', { retain: true });
     await nodeOn(t, topic, 'first').up();
     const answers = () => spy.texts(`${topic}/status`).length;
-    await until('it has said that it is online', () => answers() === 1);
+    await until('the bridge is online', () => answers() === 1);
     for (const count of [2, 3]) {
       await spy.publish(`${topic}/who`, '');
-      await until('it is answered', () => answers() === count);
+      await until('the question is answered', () => answers() === count);
     }
     assert.deepEqual(new Set(spy.texts(`${topic}/status`)), new Set(['online']));
   });
@@ -95,7 +95,7 @@ describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     ['another node', 'other'],
     ['an older tonearm of this node', 'me'],
   ] as const) {
-    test(`is claimed by ${what} that says nothing: it is taken`, async (t) => {
+    test(`with ${what} that answers nothing is taken`, async (t) => {
       const topic = `house/${identifier}`;
       const spy = await spyOn(t, topic);
       await spy.publish(`${topic}/node`, identifier, { retain: true });
@@ -107,13 +107,13 @@ describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
   }
 
-  test('is claimed by what a broker kept whose power was cut: it is taken', async (t) => {
+  test('with topics that a broker kept over a power cut is taken', async (t) => {
     const there = await startBroker({ lines: ['autosave_on_changes true', 'autosave_interval 1'] });
     t.after(() => there.stop());
     const topic = 'tonearm/living';
     const before = nodeOn(t, topic, 'me', { url: there.url });
     await before.up();
-    await until('it is on the disk', () => there.log().includes('Saving in-memory database'));
+    await until('the broker has saved its database', () => there.log().includes('Saving in-memory database'));
     await there.end('SIGKILL');
     await before.stop();
     await there.start();
@@ -122,6 +122,6 @@ describe('a branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const spy = await spyOn(t, topic, there.url);
     const node = nodeOn(t, topic, 'me', { url: there.url, clock: HASTY });
     await node.up();
-    await until('it has asked', () => spy.texts(`${topic}/who`).length > 0);
+    await until('the bridge has asked', () => spy.texts(`${topic}/who`).length > 0);
   });
 });

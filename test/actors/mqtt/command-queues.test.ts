@@ -29,7 +29,7 @@ function held() {
   return { queues, begun, finish };
 }
 
-test('one of a queue is under way at a time, in order; other queues do not wait', async () => {
+test('one command of a queue runs at a time, in order; other queues do not wait', async () => {
   const { queues, begun, finish } = held();
   for (const each of [ask('1'), ask('2'), ask('other', undefined, 'r')]) assert.ok(queues.take(each));
   assert.deepEqual(begun, ['1', 'other']);
@@ -37,7 +37,7 @@ test('one of a queue is under way at a time, in order; other queues do not wait'
   assert.deepEqual(begun, ['1', 'other', '2']);
 });
 
-test('a setting that waits gives way to a newer one, which goes to the end; what shifts or toggles counts', async () => {
+test('a waiting setting gives way to a newer one, which goes to the end; deltas and toggles all count', async () => {
   const { queues, begun, finish } = held();
   const settings = [ask('under way', 'v'), ask('v1', 'v')];
   const told = [...settings, ask('delta'), ask('d', 'default'), ask('v2', 'v'), ask('delta')];
@@ -46,7 +46,7 @@ test('a setting that waits gives way to a newer one, which goes to the end; what
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
 });
 
-test('too many are refused, settings never of what waits already', () => {
+test('too many commands are refused, but never a setting that replaces a waiting one', () => {
   const { queues } = held();
   const taken = Array.from({ length: 300 }, () => queues.take(ask('delta')));
   assert.equal(taken.filter(Boolean).length, 257);
@@ -54,7 +54,7 @@ test('too many are refused, settings never of what waits already', () => {
   assert.ok(Array.from({ length: 10_000 }, (_, i) => flooded.take(ask(`v${i}`, 'v'))).every(Boolean));
 });
 
-test('of many queues so many are under way, the others wait their turn, and what waits gives way to a newer one', async () => {
+test('a bounded number of queues runs, the others wait, and a waiting setting gives way to a newer one', async () => {
   const { queues, begun, finish } = held();
   const scene = Array.from({ length: 40 }, (_, i) => ask(`unit ${i}`, 'run', `unit ${i}`));
   for (const each of scene) assert.ok(queues.take(each));
@@ -66,14 +66,14 @@ test('of many queues so many are under way, the others wait their turn, and what
   assert.equal(begun.at(-1), 'once more');
 });
 
-test('a flood that names a queue each is refused beyond what may wait', () => {
+test('a flood with a queue for each command is refused beyond the bound', () => {
   const { queues, begun } = held();
   const taken = Array.from({ length: 10_000 }, (_, i) => queues.take(ask('x', 'run', `queue ${i}`)));
   assert.equal(taken.filter(Boolean).length, 16 + 256);
   assert.equal(begun.length, 16);
 });
 
-test('how many may wait is the same after a flood', async () => {
+test('the bound of waiting commands is the same after a flood', async () => {
   const { queues, finish } = held();
   for (let round = 0; round < 3; round += 1) {
     const settings = Array.from({ length: 100 }, () => queues.take(ask('v', 'v')));

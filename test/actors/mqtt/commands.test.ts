@@ -120,13 +120,13 @@ for (const operation of OPERATION_NAMES) {
   }
 }
 
-test('of one queue is all that the sound server does, else each that is commanded', () => {
+test('commands to the sound server share a queue, the others have one for each target', () => {
   const queue = (topic: string, payload: string) => asksOf(topic, payload)[0]?.queue;
   assert.equal(queue('audio/outputs/a/set', '{"volume":1}'), queue('audio/server/set', '{"muted":true}'));
   assert.notEqual(queue('players/a/set', 'play'), queue('players/b/set', 'play'));
 });
 
-test('the default output is one thing by whatever topic; deltas and toggles count each', () => {
+test('the default output is one target under every topic; deltas and toggles have no target', () => {
   const superseding = (topic: string, payload: string) =>
     asksOf(topic, payload).map(({ supersedes }) => supersedes);
   assert.deepEqual(

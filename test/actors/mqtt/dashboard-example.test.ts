@@ -22,7 +22,7 @@ function textsIn(value: unknown): readonly string[] {
   return value instanceof Object ? Object.values(value).flatMap(textsIn) : [];
 }
 
-test('the dashboard names entities that there are, one of every kind at least', () => {
+test('the example dashboard names entities that exist, and one of every kind at least', () => {
   const node = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     health('players', 'up'),

@@ -16,7 +16,7 @@ const DEVICE = 'homeassistant/device/tonearm_0123456789abcdef/config';
 const defaultOutput = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
-describe('what Home Assistant hears', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+describe('messages to Home Assistant', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
   before(async () => {
     broker = await startBroker();
@@ -43,7 +43,7 @@ describe('what Home Assistant hears', { skip: lacks({ programs: ['mosquitto'] })
   const names = (text: string): boolean =>
     'state_topic' in (JSON.parse(text).components.output_kitchen_mute ?? {});
 
-  test('an output goes, and comes back as the default: the device message is first, both times', async (t) => {
+  test('begin with the device message, when an output goes and when it returns as the default', async (t) => {
     const { node, spy } = await served(t);
     await spy.holds(DEVICE, (text) => names(text) && offers(text));
     const from = spy.seen.length;
@@ -63,30 +63,32 @@ describe('what Home Assistant hears', { skip: lacks({ programs: ['mosquitto'] })
     assert.ok(offered >= 0 && offered < first(coming, SERVER, (text) => text.includes('kitchen')));
   });
 
-  test('a default output that is none of the outputs, and goings without Home Assistant, wait for nothing', async (t) => {
+  test('do not delay a default output that is not listed, nor removals without Home Assistant', async (t) => {
     const { node, spy } = await served(t, false);
     node.tell(defaultOutput('nosuch'), drop('audio.outputs', '2'));
     await spy.holds(SERVER, (text) => text.includes('nosuch'));
     await spy.empty(KITCHEN);
   });
 
-  test('the default output is called otherwise: it is said once more, behind the device message', async (t) => {
+  test('repeat the default output behind the device message when it is renamed', async (t) => {
     const { node, spy } = await served(t);
     await spy.holds(DEVICE, offers);
     const from = spy.seen.length;
     node.tell(put('audio.outputs', '1', output(1, 'alsa', { description: 'Parlour' })));
-    await until('it is said again', () => spy.seen.slice(from).some(({ topic }) => topic === SERVER));
+    await until('the default output is published again', () =>
+      spy.seen.slice(from).some(({ topic }) => topic === SERVER),
+    );
     const seen = spy.seen.slice(from);
     const told = first(seen, DEVICE, (text) => text.includes('"Parlour"'));
     assert.ok(told >= 0 && told < first(seen, SERVER, () => true));
     node.tell(put('audio.outputs', '2', output(2, 'kitchen', { description: 'Larder' })));
     await spy.holds(DEVICE, (text) => text.includes('"Larder"'));
     await spy.publish('fence', '');
-    await until('the fence', () => spy.seen.some(({ topic }) => topic === 'fence'));
+    await until('the fence is seen', () => spy.seen.some(({ topic }) => topic === 'fence'));
     assert.equal(spy.seen.slice(from).filter(({ topic }) => topic === SERVER).length, 1);
   });
 
-  test('a default output that none of the outputs is waits for nothing', async (t) => {
+  test('do not delay a default output that is not listed', async (t) => {
     const { node, spy } = await served(t);
     await spy.holds(DEVICE, offers);
     node.tell(defaultOutput('nosuch'));

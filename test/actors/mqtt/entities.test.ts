@@ -6,7 +6,7 @@ import type { InterfaceAddresses } from '../../../src/actors/mqtt/reach.js';
 import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node.js';
 import { CARD, drop, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
-test('the default output is chosen by the names that volumes show, and each has one of its own', () => {
+test('the default output is chosen by the names that volumes have, and each name is unique', () => {
   const told = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
     put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { description })),
   );
@@ -37,7 +37,7 @@ test('an output is called by its label, and its slider ends at its limit', () =>
   assert.deepEqual(shown({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
-test('the profile of a card is chosen by what it is called, and one alone is no choice', () => {
+test('the profile of a card is chosen by its description, and a single profile is no choice', () => {
   const node = new AnnouncedNode({}, [
     ...WHOLE_NODE,
     put('audio.cards', '3', CARD),
@@ -80,7 +80,7 @@ test('Bluetooth is a switch, a button, and for each known device a sensor and a 
   assert.deepEqual(keysIn(forgotten).length, 2);
 });
 
-test('backends are called what they are called', () => {
+test('each backend has its own name', () => {
   const { components } = new AnnouncedNode().message();
   const names = ['audio', 'systemd', 'mqtt'].map((child) => components[`backend_${child}`]?.['name']);
   assert.deepEqual(names, ['Audio backend', 'systemd backend', 'MQTT backend']);
@@ -145,7 +145,7 @@ for (const [names, keys] of [
   });
 }
 
-test('a player that is started anew has the entities that it had, and reads its new topic', () => {
+test('a player that is restarted keeps its entities, which read its new topic', () => {
   const started = (pid: number) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.vlc.instance${pid}` });
   const node = new AnnouncedNode({}, [
     ...WHOLE_NODE,
@@ -160,7 +160,7 @@ test('a player that is started anew has the entities that it had, and reads its 
   assert.equal(components['player_vlc_state']?.['state_topic'], 'tonearm/living/players/vlc.instance2');
 });
 
-test('an update of which no version is known is unavailable', () => {
+test('an update without a known version is unavailable', () => {
   const { availability, value_template } = new AnnouncedNode().message().components['update'] ?? {};
   const known = "{{ 'online' if value_json is defined and value_json.current else 'offline' }}";
   assert.ok(JSON.stringify(availability).includes(JSON.stringify(known)));

@@ -12,7 +12,7 @@ import { CARD, drop, health, output, put, SERVER, service, WHOLE_NODE } from '..
 
 const TRIED = new URL('../../../../test/golden/homeassistant-device.json', import.meta.url);
 
-test('the message is that which a real Home Assistant took', () => {
+test('the device message is the one that a real Home Assistant accepted', () => {
   const tried = JSON.parse(readFileSync(TRIED, 'utf8')) as Message;
   const made = new AnnouncedNode().message();
   assert.deepEqual(made.device, { ...tried.device, sw_version: VERSION });
@@ -64,7 +64,7 @@ test('the rules find what is wrong', () => {
   assert.notDeepEqual(faultsOf(JSON.stringify({ device: {}, components })), []);
 });
 
-test('the rules know each setting of each entity, and miss what an entity needs', () => {
+test('the rules know each setting of each entity, and report what an entity lacks', () => {
   const { device, components } = new AnnouncedNode({}, EVERYTHING).message();
   const faults = (key: string, component: object): readonly string[] =>
     faultsOf(JSON.stringify({ device, origin: { name: 'x' }, components: { [key]: component } }));
@@ -95,7 +95,7 @@ test('keys and unique ids do not depend on the name or the topic of the node', (
   assert.equal(moved.message().device['configuration_url'], 'http://renamed.example.org:8018/ui');
 });
 
-test('an entity that is gone leaves by its platform alone, once; then it is omitted', () => {
+test('a removed entity leaves by its platform alone, once; then it is omitted', () => {
   const node = new AnnouncedNode();
   const held = node.text();
   node.tell(drop('audio.outputs', '2'));
@@ -110,7 +110,7 @@ test('an entity that is gone leaves by its platform alone, once; then it is omit
   assert.ok(components['output_alsa_volume']);
 });
 
-test('what came and went while the daemon was away leaves just so', () => {
+test('an entity that came and went while the daemon was away leaves in the same way', () => {
   const held = new AnnouncedNode().text();
   const later = new AnnouncedNode(
     {},
@@ -121,7 +121,7 @@ test('what came and went while the daemon was away leaves just so', () => {
   assert.equal(later.sequence(held).length, 2);
 });
 
-test('an entity whose platform changes leaves before it comes', () => {
+test('an entity whose platform changes is removed before it is added', () => {
   const held = new AnnouncedNode({ control: false }).text();
   const [first = '', second = '', ...more] = new AnnouncedNode().sequence(held);
   assert.deepEqual(JSON.parse(first).components.output_alsa_volume, { platform: 'sensor' });
@@ -129,24 +129,24 @@ test('an entity whose platform changes leaves before it comes', () => {
   assert.deepEqual(more, []);
 });
 
-test('the entities of a backend that is not up stay', () => {
+test('the entities of a backend that is not up are kept', () => {
   const node = new AnnouncedNode();
   const held = node.text();
   node.tell(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
   assert.deepEqual(node.sequence(held), []);
 });
 
-test('without mqtt.homeAssistant there is nothing', () => {
+test('without mqtt.homeAssistant nothing is published', () => {
   assert.equal(new AnnouncedNode({ homeAssistant: false }).text('whatever is there'), '');
 });
 
-test('rubbish that is retained there is overwritten', () => {
+test('garbage that is retained in the device topic is overwritten', () => {
   for (const held of ['x', '[]', '{"components": 1}', '{"components": {"a": null}}', 'null']) {
     assert.deepEqual(faultsOf(new AnnouncedNode().text(held)), [], held);
   }
 });
 
-test("an entity leaves also a message that is larger than what is read of a broker's", () => {
+test('an entity is also removed from a retained message that is too large to be read whole', () => {
   const many = Array.from({ length: 200 }, (_, i) =>
     put('systemd.services', `user/${i}.service`, service('user', `${i}.service`)),
   );

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../temporary-folder.js';
 const MACHINE = '0123456789abcdef0123456789abcdef';
 const OWN = { identifier: 'me', instance: 'i' };
 
-test('the identifier follows from the ids of the machine and of the user, and does not tell them', () => {
+test('the identifier is derived from the ids of the machine and the user, and does not reveal them', () => {
   assert.match(identifierOf(MACHINE, 1000), /^[0-9a-f]{16}$/);
   assert.equal(identifierOf(MACHINE, 1000), identifierOf(MACHINE, 1000));
   assert.notEqual(identifierOf(MACHINE, 1000), identifierOf(MACHINE.replace('0', '1'), 1000));

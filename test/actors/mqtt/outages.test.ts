@@ -72,7 +72,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   }
 
   async function isTrue(url: string): Promise<void> {
-    await until('the tree is the truth', async () => {
+    await until('the retained topics are those of the node', async () => {
       const tree = await retained(url, 'tonearm/living/#');
       const outputs = [...tree.keys()].filter((topic) => topic.startsWith(OUTPUTS)).sort();
       assert.deepEqual(outputs, [`${OUTPUTS}alsa`, `${OUTPUTS}garden`]);
@@ -84,8 +84,8 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   }
 
   for (const [what, signal, forget] of [
-    ['is restarted and has kept what it retained', 'SIGTERM', false],
-    ['is restarted and has forgotten all', 'SIGTERM', true],
+    ['is restarted and has kept its retained messages', 'SIGTERM', false],
+    ['is restarted and has forgotten its retained messages', 'SIGTERM', true],
     ['is killed', 'SIGKILL', false],
   ] as const) {
     test(what, async (t) => {
@@ -101,7 +101,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     });
   }
 
-  test('kept the retained messages: only what differs is published', async (t) => {
+  test('kept the retained messages publishes only what differs', async (t) => {
     const there = await broker(t);
     const node = await nodeOn(t, { url: there.url });
     await node.up();
@@ -125,21 +125,23 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     ]);
   });
 
-  test('has not noticed that a connection was lost: the will of that one does not stay', async (t) => {
+  test('has not noticed a lost connection: the will of that connection does not stay', async (t) => {
     const there = await broker(t);
     const line = await lossyLine(t, there.port);
     const node = await nodeOn(t, { url: line.url });
     await node.up();
     line.lose();
-    await until('the broker has both', () => / already connected, closing old connection/.test(there.log()));
+    await until('the broker has both connections', () =>
+      / already connected, closing old connection/.test(there.log()),
+    );
     await node.up();
-    await until('its status is online', async () => {
+    await until('the status is online', async () => {
       const status = 'tonearm/living/status';
       return (await retained(there.url, status)).get(status) === 'online';
     });
   });
 
-  test('stands still for longer than it may: it is connecting, with a reason, and true afterwards', async (t) => {
+  test('hangs for too long is connecting, with a reason, and publishes the current state afterwards', async (t) => {
     const there = await broker(t);
     const node = await nodeOn(t, { url: there.url });
     await node.up();
@@ -148,11 +150,11 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await until('the bridge gives it up', () => node.state === 'connecting', 40_000);
     assert.match(node.reason, /has not acknowledged \S+ within 20 s/);
     there.thaw();
-    await until('it is up again', () => node.state === 'up', 30_000);
+    await until('the bridge is up again', () => node.state === 'up', 30_000);
     await isTrue(there.url);
   });
 
-  test('refuses name and password: it says so once, however often it tries', async (t) => {
+  test('refuses name and password logs it once, however often it tries', async (t) => {
     const hash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
     const there = await broker(t, {
@@ -163,11 +165,11 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     const settings = { username: 'node', passwordFile: `${there.directory}/secret` };
     const node = await nodeOn(t, { url: there.url, settings });
     await node.connecting(/Not authorized|Bad User Name/i);
-    await until('it has tried again', () => there.log().split('not authorised').length > 2);
+    await until('the bridge has tried again', () => there.log().split('not authorised').length > 2);
     assert.equal(node.logged.length, 1, 'one line for all attempts');
   });
 
-  test('may not be written to', async (t) => {
+  test('may not be written to is connecting, with a reason', async (t) => {
     const there = await broker(t, {
       files: { acl: 'topic read #\ntopic write nothing\n' },
       lines: ['acl_file DIR/acl'],
@@ -175,11 +177,11 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     const node = await nodeOn(t, { url: there.url });
     await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
     const { length } = node.statuses;
-    await until('it has tried again', () => there.log().split('New client connected').length > 4);
+    await until('the bridge has tried again', () => there.log().split('New client connected').length > 4);
     assert.equal(node.statuses.length, length, 'it has not been up in between');
   });
 
-  test('takes only small messages: a larger state is left out and named, and stops no other', async (t) => {
+  test('takes only small messages leaves out and names a larger topic, and publishes the others', async (t) => {
     const there = await broker(t, { lines: ['max_packet_size 3000'] });
     const node = await nodeOn(t, { url: there.url });
     await node.up();
@@ -189,14 +191,14 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     const withProps = (chars: number) =>
       put('audio.outputs', '1', output(1, 'alsa', { props: { x: 'x'.repeat(chars) } }));
     node.tell(withProps(3000));
-    await until('it is named', () => node.reason.endsWith(`left out: ${device}, ${large}`));
+    await until('the larger topic is named', () => node.reason.endsWith(`left out: ${device}, ${large}`));
     assert.ok(!(await retained(there.url, large)).has(large), 'its last state is not taken for true');
     node.tell(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), withProps(100));
-    await until('both are true', async () => {
+    await until('both topics are current', async () => {
       const tree = await retained(there.url, `${OUTPUTS}#`);
       return tree.has(large) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
     });
-    await until('it is named no more', () => node.reason.endsWith(`left out: ${device}`));
+    await until('the topic is no longer named', () => node.reason.endsWith(`left out: ${device}`));
     const spy = await Spy.on(there.url, 'tonearm/living/error');
     t.after(() => spy.end());
     await spy.publish(`tonearm/living/audio/outputs/${'x'.repeat(2900)}/set`, '{}', { retain: true });
@@ -214,8 +216,8 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   });
 
   const strangers: readonly (readonly [what: string, said: string | Buffer, reason: RegExp])[] = [
-    ['is none: it takes the connection and says nothing', '', /connack timeout/],
-    ['sends more than was agreed', LARGE, /sent a message of more than 1048576 bytes/],
+    ['is no broker: it accepts the connection and sends nothing', '', /connack timeout/],
+    ['sends a message above the agreed size', LARGE, /sent a message of more than 1048576 bytes/],
     ['sends rubbish', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
   ];
   for (const [what, said, reason] of strangers) {
@@ -225,21 +227,21 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     });
   }
 
-  test('throws everybody out at once: each attempt comes later than the one before', async (t) => {
+  test('disconnects everybody at once: each attempt comes later than the one before', async (t) => {
     const times: number[] = [];
     const url = await server(t, (socket) => {
       times.push(performance.now());
       socket.destroy();
     });
     await nodeOn(t, { url });
-    await until('it has come five times', () => times.length >= 5);
+    await until('five attempts have come', () => times.length >= 5);
     const gaps = times.slice(1).map((at, i) => at - (times[i] ?? 0));
     gaps.forEach((gap, i) => {
       assert.ok(gap >= 0.7 * 250 * 2 ** i, `attempt ${i + 2} came after ${gap} ms`);
     });
   });
 
-  test('loses a node without a word, and says so by its will', async (t) => {
+  test('loses a node without a word publishes its will', async (t) => {
     const there = await broker(t);
     const spy = await Spy.on(there.url, 'tonearm/living/status');
     t.after(() => spy.end());
@@ -249,7 +251,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await node.up();
     await spy.holds('tonearm/living/status', (text) => text === 'online');
     line.sever();
-    await until('the will is seen', () => spy.texts('tonearm/living/status').includes('offline'));
+    await until('the will is published', () => spy.texts('tonearm/living/status').includes('offline'));
     await spy.holds('tonearm/living/status', (text) => text === 'online');
   });
 });

@@ -23,11 +23,11 @@ for (const size of [1, 2, 3, 100, FINE.length]) {
   });
 }
 
-test('the largest passes, and one byte more does not, by its head alone', () => {
+test('the largest packet passes, and one byte more is refused by its head alone', () => {
   assert.ok(new PacketLimit().passes(packet(PACKET_BYTES_MAX)));
   assert.ok(!new PacketLimit().passes(packet(PACKET_BYTES_MAX + 1).subarray(0, 5)));
 });
 
-test('a length of more than four bytes is none', () => {
+test('a packet length of more than four bytes is invalid', () => {
   assert.ok(!new PacketLimit().passes(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80, 0x01])));
 });

@@ -23,7 +23,7 @@ function all(tree: RetainedTopics, nowMs: number): readonly string[] {
   return next === undefined ? [] : [`${next.topic}=${next.text}`, ...all(tree, nowMs)];
 }
 
-test('what the broker holds already is not published', () => {
+test('a topic that the broker holds already is not published', () => {
   const tree = treeOf(
     new Map([
       ['a', '1'],
@@ -35,7 +35,7 @@ test('what the broker holds already is not published', () => {
   assert.deepEqual(all(tree, 0), ['b=2', 'c=']);
 });
 
-test('a topic that changes all the time is published at most each gap, the last one at the end', () => {
+test('a topic that changes all the time is published once in each gap, the last value at the end', () => {
   const wanted = new Map<string, string>();
   const tree = treeOf(wanted);
   const published: [number, string][] = [];
@@ -58,7 +58,7 @@ test('a topic that changes all the time is published at most each gap, the last 
   assert.equal(published.at(-1)?.[1], '1000');
 });
 
-test('it says when the next one is due, and that nothing is', () => {
+test('the time of the next publication is known, or that none is due', () => {
   const wanted = new Map([['a', '1']]);
   const tree = treeOf(wanted);
   tree.touch('a');
@@ -72,7 +72,7 @@ test('it says when the next one is due, and that nothing is', () => {
   assert.deepEqual(all(tree, 7 + PUBLICATION_GAP_MS), ['a=2']);
 });
 
-test('what others publish there is mended, also when it comes before the acknowledgement', () => {
+test('a topic that others overwrite is published again, also before the acknowledgement', () => {
   const tree = treeOf(new Map([['status', 'online']]));
   tree.touch('status');
   assert.deepEqual(all(tree, 0), ['status=online']);
@@ -82,7 +82,7 @@ test('what others publish there is mended, also when it comes before the acknowl
   assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['status=online']);
 });
 
-test('what was under way when a connection ended is different still', () => {
+test('a topic that was in flight when a connection ended is still to be published', () => {
   const tree = treeOf(new Map([['a', '1']]));
   tree.touch('a');
   assert.deepEqual(all(tree, 0), ['a=1']);
@@ -91,7 +91,7 @@ test('what was under way when a connection ended is different still', () => {
   assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['a=1']);
 });
 
-test('what does not fit is replaced, or left as it is', () => {
+test('a topic that does not fit is replaced, or left as it is', () => {
   const tree = treeOf(
     new Map([
       ['a', 'too large'],
@@ -104,7 +104,7 @@ test('what does not fit is replaced, or left as it is', () => {
   assert.equal(tree.next(0, fitted), undefined);
 });
 
-test('what is to be said again is, though it is held or under way', () => {
+test('a topic to be repeated is published though it is held or in flight', () => {
   const tree = treeOf(new Map([['a', '1']]), { a: '1' });
   tree.again('a');
   assert.deepEqual(all(tree, 0), ['a=1']);

@@ -40,7 +40,7 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
     return node;
   }
 
-  test('is up where mqtt.caFile vouches for the broker', async (t) => {
+  test('is up where mqtt.caFile verifies the broker', async (t) => {
     await nodeWith(t, { caFile: join(folder, 'ca.pem') }).up();
   });
 
@@ -49,13 +49,13 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
     ['the certificate is for another host', 'ca.pem', 'localhost', /does not match certificate/],
     ['mqtt.caFile cannot be read', 'no.pem', '127.0.0.1', /mqtt\.caFile: .*no\.pem: it does not exist/],
   ] as const) {
-    test(`says so where ${what}`, async (t) => {
+    test(`has a reason where ${what}`, async (t) => {
       const settings = file === undefined ? {} : { caFile: join(folder, file) };
       await nodeWith(t, settings, host).connecting(reason);
     });
   }
 
-  test('says so where the broker wants TLS and is spoken to without', async (t) => {
+  test('has a reason where the broker wants TLS and the address has none', async (t) => {
     const node = new SimulatedNode({ url: broker.url });
     t.after(() => node.stop());
     node.tell(...WHOLE_NODE);

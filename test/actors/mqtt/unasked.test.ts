@@ -95,14 +95,14 @@ const NOT_OURS: readonly string[] = [
   `x${T}/power/set`,
 ];
 
-describe('a topic that is no command of this node', () => {
+describe('a message on a topic that is no command of this node', () => {
   for (const topic of NOT_OURS) {
     test(JSON.stringify(topic), async (t) => {
       const broker = new ScriptedBroker();
       const node = await serving(t, broker);
       for (const payload of ['reboot', 'start', '{"volume":1}']) broker.say(topic, payload);
       broker.say(...FENCE);
-      await until('the fence', () => node.commands.length > 0);
+      await until('the command behind them is carried out', () => node.commands.length > 0);
       assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
       assert.ok(!broker.published.includes(`${T}/error`));
       assert.equal(node.state, 'up');
@@ -110,7 +110,7 @@ describe('a topic that is no command of this node', () => {
   }
 });
 
-test('with mqtt.control off nothing is a command, whoever says it', async (t) => {
+test('with mqtt.control off no message is a command, whoever sends it', async (t) => {
   const broker = new ScriptedBroker();
   const node = await serving(t, broker, { control: false });
   broker.say(...FENCE);
@@ -119,19 +119,21 @@ test('with mqtt.control off nothing is a command, whoever says it', async (t) =>
   assert.deepEqual(node.commands, []);
 });
 
-test('what a broker keeps of others is not emptied, however it comes to be told', async (t) => {
+test('retained topics of others are not emptied, however the broker delivers them', async (t) => {
   const broker = new ScriptedBroker();
   const kept = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true, instance: undefined });
   broker.kept = ['house/attic_/audio/outputs/gone', `${T}/audio/outputs/gone`].map(kept);
   await serving(t, broker);
-  await until('ours is emptied', () => broker.published.includes(`${T}/audio/outputs/gone`));
+  await until('the topic of this node is emptied', () =>
+    broker.published.includes(`${T}/audio/outputs/gone`),
+  );
   assert.deepEqual(
     broker.published.filter((topic) => topic.startsWith('house/attic_')),
     [],
   );
 });
 
-test("a branch that holds more than a node has is nobody's, also where all of it comes at one time", async (t) => {
+test('a branch with more topics than a node has is not taken, also if all arrive at one time', async (t) => {
   const broker = new ScriptedBroker();
   broker.kept = Array.from({ length: 10_001 }, (_, i) => ({
     ...{ topic: `${T}/x/${i}`, text: 'x', retained: true, instance: undefined },
@@ -145,7 +147,7 @@ test("a branch that holds more than a node has is nobody's, also where all of it
 
 const DEEP = '['.repeat(16_000);
 
-test('what is nested without end, retained or as a command, ends nothing', async (t) => {
+test('endlessly nested JSON, retained or as a command, ends nothing', async (t) => {
   const broker = new ScriptedBroker();
   const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
   const text = `{"components":{"a":{"platform":"x","y":${DEEP}${']'.repeat(16_000)}}}}`;
@@ -155,14 +157,14 @@ test('what is nested without end, retained or as a command, ends nothing', async
   const payload = `{"volume":${DEEP}${']'.repeat(16_000)}}`;
   for (const [topic] of [FENCE, [`${T}/players/mpv/set`]]) broker.say(topic, payload);
   broker.say(...FENCE);
-  await until('all are asked for', () => node.commands.length === 3);
+  await until('all three commands are carried out', () => node.commands.length === 3);
   assert.deepEqual(
     new Set(node.commands.map(([what]) => what)),
     new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']),
   );
 });
 
-test('whoever asks is answered while refusals are said without end', async (t) => {
+test('a question for the owner of the branch is answered among endless refusals', async (t) => {
   const broker = new ScriptedBroker();
   broker.window = 1;
   await serving(t, broker);
@@ -172,7 +174,7 @@ test('whoever asks is answered while refusals are said without end', async (t) =
     if (topic === `${T}/error`) for (let i = 0; i < 2; i += 1) broker.say(...FENCE, answers() === 1);
   };
   broker.say(...FENCE, true);
-  await until('one is under way', () => broker.published.includes(`${T}/error`));
+  await until('a refusal is being published', () => broker.published.includes(`${T}/error`));
   broker.say(`${T}/who`, 'me');
-  await until('it is answered', () => answers() === 2);
+  await until('the question is answered', () => answers() === 2);
 });

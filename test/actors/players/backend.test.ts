@@ -27,7 +27,7 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 const run = promisify(execFile);
 const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
-test('players come and go, several of one program, and those that were there first', async (t) => {
+test('players come and go, several of one program, and those that started before the backend', async (t) => {
   let first: ScriptedPlayer | undefined;
   // A long time for a busy machine.
   const after: Clock['after'] = (ms, callback) => systemClock.after(ms === 1_000 ? 15_000 : ms, callback);
@@ -41,12 +41,12 @@ test('players come and go, several of one program, and those that were there fir
   assert.equal(recorder.record('mpv')?.pid, process.pid);
   assert.equal(recorder.record('mpv')?.identity, 'Scripted');
   first?.leave();
-  await until('one is gone', () => recorder.names.length === 1);
+  await until('one player is gone', () => recorder.names.length === 1);
   second.leave();
-  await until('both are gone', () => recorder.names.length === 0);
+  await until('both players are gone', () => recorder.names.length === 0);
 });
 
-test('what could be started is no player, and is not started', async (t) => {
+test('an activatable name is no player, and is not started', async (t) => {
   const data = temporaryFolder(t);
   mkdirSync(join(data, 'dbus-1/services'), { recursive: true });
   const name = named('playerctld');
@@ -59,7 +59,7 @@ test('what could be started is no player, and is not started', async (t) => {
   assert.ok(!existsSync(join(data, 'started')));
 });
 
-test('a name that another connection waits for changes hands', async (t) => {
+test('a name in whose queue another player waits changes hands', async (t) => {
   const { bus, recorder, start } = await followed(t);
   const first = await start('shared', { Volume: new Variant('d', 0.1) });
   const next = await ScriptedPlayer.connect(bus.address);
@@ -67,34 +67,34 @@ test('a name that another connection waits for changes hands', async (t) => {
   next.properties[PLAYER_INTERFACE] = { Volume: new Variant('d', 0.9) };
   assert.equal(await next.own('shared'), 2);
   first.leave();
-  await recorder.until('the other one is told', 'shared', ({ volume }) => volume === 0.9);
+  await recorder.until('the other player is published', 'shared', ({ volume }) => volume === 0.9);
   assert.deepEqual(recorder.said.slice(-3), ['put shared', 'drop shared', 'put shared']);
   first.change({ Volume: new Variant('d', 0.2) });
 });
 
-test('one connection is one player, under the shortest of its names, and is listened to until it has none', async (t) => {
+test('a connection is one player under its shortest name, and is watched until it has no name', async (t) => {
   const { backend, bus, recorder, start } = await followed(t);
   const player = await start('vlc.instance7');
   await player.own('vlc');
-  await until('it is the short one', () => recorder.names.join() === 'vlc');
+  await until('the short name is published', () => recorder.names.join() === 'vlc');
   await player.own('vlc.instance9');
   for (const name of ['vlc', 'vlc.instance7', 'vlc.instance9'])
     assert.equal(faultOf(await backend.handle({ do: 'play', player: named(name) })), 'none', name);
   player.change({ Volume: new Variant('d', 0.75) });
-  await recorder.until('its volume', 'vlc', ({ volume }) => volume === 0.75);
+  await recorder.until('the volume is published', 'vlc', ({ volume }) => volume === 0.75);
   assert.deepEqual(recorder.names, ['vlc']);
   await player.disown('vlc');
-  await until('it is a long one', () => recorder.names.join() === 'vlc.instance7');
+  await until('the long name is published', () => recorder.names.join() === 'vlc.instance7');
   player.change({ Volume: new Variant('d', 0.25) });
-  await recorder.until('it is heard still', 'vlc.instance7', ({ volume }) => volume === 0.25);
+  await recorder.until('the volume is published', 'vlc.instance7', ({ volume }) => volume === 0.25);
   const isHeard = async (): Promise<boolean> => (await matchRules(bus)).includes(PLAYER_PATH);
   assert.ok(await isHeard());
   for (const name of ['vlc.instance7', 'vlc.instance9']) await player.disown(name);
-  await until('it is gone', () => recorder.names.length === 0);
-  await until('it is heard no more', async () => !(await isHeard()));
+  await until('the player is gone', () => recorder.names.length === 0);
+  await until('the signals of the connection are no longer watched', async () => !(await isHeard()));
 });
 
-test('two connections of one process are one player where the second is called after it, and only there', async (t) => {
+test('two connections of a process are one player only if the name of the second extends that of the first', async (t) => {
   const second = `vlc.instance${process.pid}`;
   const others = [`other.instance${process.pid}`, 'vlc.instance1', 'vlc.more'];
   const first: ScriptedPlayer[] = [];
@@ -105,18 +105,18 @@ test('two connections of one process are one player where the second is called a
     for (const name of [second, 'vlc', ...others]) first.push(await ScriptedPlayer.start(address, name));
   };
   const { bus, recorder } = await followed(t, before);
-  await until('all are told', () => recorder.names.length === 4);
+  await until('all players are published', () => recorder.names.length === 4);
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   // The player starts again while everything is up, and is the only one once the other has gone.
   first[0]?.leave();
   first.push(await ScriptedPlayer.start(bus.address, second));
   first[1]?.leave();
-  await until('the second is told', () => recorder.names.includes(second));
+  await until('the second connection is a player', () => recorder.names.includes(second));
   assert.deepEqual(recorder.names, [...others, second].sort());
   assert.ok(!recorder.said.slice(0, -2).includes(`put ${second}`), recorder.said.join());
   // The instance of another process keeps its record meanwhile.
   first.push(await ScriptedPlayer.start(bus.address, 'vlc'));
-  await until('the second is none again', () => !recorder.names.includes(second));
+  await until('the second connection is no player again', () => !recorder.names.includes(second));
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   assert.ok(!recorder.said.includes('drop vlc.instance1'), recorder.said.join());
 });
@@ -128,26 +128,30 @@ async function matchRules({ address }: PrivateBus): Promise<string> {
   return (await run('busctl', [`--address=${address}`, 'call', ...stats.split(' ')])).stdout;
 }
 
-test('changes are taken from signals, and what they only call invalid is read again', async (t) => {
+test('changes are taken from signals, and invalidated properties are read again', async (t) => {
   const { recorder, start } = await followed(t);
   const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
   player.say({ LoopStatus: new Variant('s', 'Track'), Shuffle: new Variant('b', true) });
-  const told = await recorder.until('the signal', 'scripted', ({ shuffle }) => shuffle === true);
+  const told = await recorder.until('the signal is published', 'scripted', ({ shuffle }) => shuffle === true);
   assert.equal(told.loop_status, 'Track');
   assert.equal(readings(), 1);
   player.properties[PLAYER_INTERFACE] = { Shuffle: new Variant('b', false) };
   player.properties[ROOT_INTERFACE] = {};
   player.say({}, ['Shuffle']);
-  const read = await recorder.until('the reading', 'scripted', ({ shuffle }) => shuffle === false);
+  const read = await recorder.until(
+    'the reading is published',
+    'scripted',
+    ({ shuffle }) => shuffle === false,
+  );
   assert.equal(read.loop_status, undefined, 'what a reading does not tell is not so');
   assert.equal(read.capabilities.can_play, false);
   assert.deepEqual([read.identity, read.can_quit], ['scripted', undefined]);
   player.say({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
-  await recorder.until('its other interface', 'scripted', ({ identity }) => identity === 'Renamed');
+  await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
 
-test('what is missing or of another type is not there', async (t) => {
+test('properties that are missing or of another type are left out', async (t) => {
   const { bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(bus.address);
   t.after(() => player.leave());
@@ -163,7 +167,11 @@ test('what is missing or of another type is not there', async (t) => {
     CanPlay: new Variant('i', 1),
   };
   await player.own('odd');
-  const { position_updated_at: at, pid, ...record } = await recorder.until('it is told', 'odd', () => true);
+  const {
+    position_updated_at: at,
+    pid,
+    ...record
+  } = await recorder.until('the player is published', 'odd', () => true);
   assert.ok(at !== '' && pid === process.pid);
   assert.deepEqual(record, {
     bus_name: named('odd'),
@@ -177,7 +185,7 @@ test('what is missing or of another type is not there', async (t) => {
   });
 });
 
-test('titles that no terminal should see, a length of -1 and a position beyond the end are shown as they are told', async (t) => {
+test('control characters in a title, a length of -1 and a position beyond the end are shown unchanged', async (t) => {
   const { recorder, start } = await followed(t);
   const title = 'a\n\u0001\u001b[31m\u007f\u2028\u202e\ufeff\u{1f3b5}';
   const player = await start('odd', {
@@ -190,7 +198,7 @@ test('titles that no terminal should see, a length of -1 and a position beyond t
   player.change({ Metadata: metadata({ 'mpris:length': new Variant('x', 5_000_000n) }) });
   player.seeked(9_500_000);
   const { position } = await recorder.until(
-    'the jump',
+    'the jump is published',
     'odd',
     ({ metadata: texts, position: at = 0 }) => texts?.['mpris:length'] === '5000000' && at > 9_000_000,
   );
@@ -198,26 +206,26 @@ test('titles that no terminal should see, a length of -1 and a position beyond t
   assert.equal(recorder.positions.at(-1)?.position, 9_500_000, 'where it is, it stands');
 });
 
-test('one that answers with errors is told when it answers well', async (t) => {
+test('a player that answers with errors is published when it answers well', async (t) => {
   const { bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(bus.address);
   t.after(() => player.leave());
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
   await player.own('early');
-  await until('it was asked', () => player.calls.length > 0);
+  await until('the player has been read once', () => player.calls.length > 0);
   assert.equal(recorder.record('early'), undefined);
   player.misbehaves.clear();
-  await recorder.until('it is told', 'early', () => true);
+  await recorder.until('the player is published', 'early', () => true);
 });
 
-test('one that hangs delays neither the start nor others, and is shown as it last was', async (t) => {
+test('a player that hangs delays neither the start nor other players, and keeps its last state', async (t) => {
   const before = (bus: PrivateBus) => hungPlayer(t, bus);
   const { backend, recorder, start } = await followed(t, before, { callDeadlineMs: 2_000 });
   assert.deepEqual(recorder.said, ['up']);
   const player = await start('mute');
   for (const member of ['GetAll', 'Play']) player.misbehaves.set(member, 'hang');
   player.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
-  await recorder.until('what it says', 'mute', ({ volume }) => volume === 0.7);
+  await recorder.until('the signal is published', 'mute', ({ volume }) => volume === 0.7);
   const other = await start('other');
   const play = (name: string): Promise<Answer> => backend.handle({ do: 'play', player: named(name) });
   const waiting = Array.from({ length: 10 }, () => play('mute'));
@@ -228,20 +236,20 @@ test('one that hangs delays neither the start nor others, and is shown as it las
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
-test('one whose tracklist hangs is shown before, and strange signals and answers of a tracklist cost nothing', async (t) => {
+test('a player whose tracklist hangs is shown without it, and malformed signals and answers cost nothing', async (t) => {
   const { bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(bus.address);
   t.after(() => player.leave());
   player.hangsFor = TRACKLIST_INTERFACE;
   await player.own('slow');
-  await until('it is read', () => player.calls.includes(`GetAll ${PLAYER_INTERFACE}`));
+  await until('the player is read', () => player.calls.includes(`GetAll ${PLAYER_INTERFACE}`));
   player.say({ Shuffle: new Variant('b', true) });
-  const shown = await recorder.until('its change', 'slow', ({ shuffle }) => shuffle === true);
+  const shown = await recorder.until('the change is published', 'slow', ({ shuffle }) => shuffle === true);
   assert.equal(shown.tracklist_supported, false);
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
   // Its answer to GetTracksMetadata is empty, without a list.
   player.answerHung({ Tracks: new Variant('ao', ['/t/1']) });
-  await recorder.until('its list', 'slow', ({ tracklist_supported: isNow }) => isNow);
+  await recorder.until('the tracklist is published', 'slow', ({ tracklist_supported: isNow }) => isNow);
 });
 
 test('the first 500 tracks of a longer tracklist are known, and a track is added behind the last of all', async (t) => {
@@ -266,7 +274,7 @@ test('the first 500 tracks of a longer tracklist are known, and a track is added
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
 });
 
-test('32 are shown, the place of one that goes is taken by one that was left out, and that is logged once', async (t) => {
+test('32 players are shown, a left-out one follows when one goes, and the surplus is logged once', async (t) => {
   const { bus, recorder } = await followed(t);
   const names = Array.from({ length: 35 }, (_, n) => `p${n}`);
   const players = new Map<string, ScriptedPlayer>();
@@ -274,16 +282,16 @@ test('32 are shown, the place of one that goes is taken by one that was left out
   t.after(() => {
     for (const player of players.values()) player.leave();
   });
-  await until('the first are told', () => recorder.names.length === 32);
+  await until('32 players are published', () => recorder.names.length === 32);
   await players.get('p32')?.disown('p32');
   await players.get('p0')?.disown('p0');
-  await until('the next is told', () => recorder.names.includes('p33'));
+  await until('the left-out player is published', () => recorder.names.includes('p33'));
   const gone = ['p0', 'p32', 'p34'];
   assert.deepEqual(recorder.names, names.filter((name) => !gone.includes(name)).sort());
   assert.equal(recorder.logged.filter((line) => line.startsWith('too many')).length, 1);
 });
 
-test('while a name comes and goes all the time, also that of one that hangs, others are commanded', async (t) => {
+test('a name that comes and goes all the time, even with a hung player, does not delay commands to others', async (t) => {
   const { backend, bus, recorder, start } = await followed(t);
   const others = ['a', 'b', 'c', 'd'];
   for (const name of others) await start(name);
@@ -305,7 +313,7 @@ test('while a name comes and goes all the time, also that of one that hangs, oth
   }
   flapper.misbehaves.clear();
   await flapper.own('flapper');
-  await recorder.until('it stays', 'flapper', () => true);
+  await recorder.until('the last name is published', 'flapper', () => true);
   assert.deepEqual(recorder.names, [...others, 'flapper']);
 });
 
@@ -325,7 +333,7 @@ const ERRORS: readonly (readonly [name: string, fault: string])[] = [
   ['org.freedesktop.DBus.Error.Disconnected', 'no-such-player'],
   ['org.freedesktop.DBus.Error.Spawn.Failed', 'no-such-player'],
 ];
-test('errors of a player, by name', async (t) => {
+test('each D-Bus error of a player has its problem', async (t) => {
   const { backend, start } = await followed(t);
   const player = await start();
   for (const [error, fault] of ERRORS) {
@@ -339,7 +347,7 @@ test('errors of a player, by name', async (t) => {
   }
 });
 
-test('each command is its call, and what the player cannot do is not asked of it', async (t) => {
+test('each command is one call, and a player is never sent what it cannot do', async (t) => {
   const { backend, recorder, start } = await followed(t);
   const player = await start('scripted', {
     Metadata: metadata({ 'mpris:trackid': new Variant('o', '/t/1') }),
@@ -365,7 +373,11 @@ test('each command is its call, and what the player cannot do is not asked of it
   }
   const calls = player.calls.length;
   player.change({ CanControl: new Variant('b', false) });
-  await recorder.until('it cannot', 'scripted', ({ capabilities }) => !capabilities.can_control);
+  await recorder.until(
+    'the player cannot be controlled',
+    'scripted',
+    ({ capabilities }) => !capabilities.can_control,
+  );
   for (const [command, call] of rows) assert.equal(faultOf(await backend.handle(command)), 'not-able', call);
   assert.deepEqual(
     player.calls.slice(calls).filter((call) => !call.startsWith('GetAll')),
@@ -373,16 +385,16 @@ test('each command is its call, and what the player cannot do is not asked of it
   );
 });
 
-test('without a track there is no position to set, and none is paused that plays and cannot be', async (t) => {
+test('without a track no position can be set, and a player that cannot pause is not paused', async (t) => {
   const { backend, recorder, start } = await followed(t);
   const player = await start('scripted', { CanPause: new Variant('b', false) });
   const on = { player: named('scripted') };
   assert.equal(faultOf(await backend.handle({ do: 'position', ...on, position: 0 })), 'refused');
   assert.equal(faultOf(await backend.handle({ do: 'play_pause', ...on })), 'none');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
+  await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
   // An earlier reading may still report that it does not play.
-  await until('it is not paused', async () => {
+  await until('the player is not paused', async () => {
     return faultOf(await backend.handle({ do: 'play_pause', ...on })) === 'not-able';
   });
 });
@@ -394,19 +406,19 @@ test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
     'mpris:artUrl': `data:image/png;base64,${'A'.repeat(10_000_000)}`,
   };
   const player = await start('large', { Metadata: metadata(large) });
-  const { metadata: texts = {} } = await recorder.until('it is told', 'large', () => true);
+  const { metadata: texts = {} } = await recorder.until('the player is published', 'large', () => true);
   assert.equal(texts['mpris:artUrl'], 'data:image/png;base64,');
   assert.equal(texts['xesam:title']?.length, 4095, 'not half a character');
   player.change({ Volume: new Variant('d', 0.6) });
-  await recorder.until('it is heard', 'large', ({ volume }) => volume === 0.6);
+  await recorder.until('the change is published', 'large', ({ volume }) => volume === 0.6);
   assert.equal(faultOf(await backend.handle({ do: 'cover', player: named('large') })), 'no-cover');
 });
 
-test('the bus ends, its players with it, and they are back when it is', async (t) => {
+test('when the bus ends its players go, and they return with it', async (t) => {
   const { bus, backend, recorder, start } = await followed(t);
   await start('mpv');
   await bus.kill('SIGKILL');
-  await until('it is noticed', () => recorder.said.at(-1) === 'connecting');
+  await until('the end of the bus is noticed', () => recorder.said.at(-1) === 'connecting');
   assert.equal(faultOf(await backend.handle({ do: 'play', player: named('mpv') })), 'unavailable');
   await bus.start();
   await until('the backend is up again', () => recorder.said.at(-1) === 'up');
@@ -425,14 +437,14 @@ const DYING: Script = {
   },
 };
 
-test('a bus that goes while players are read is not said to be up', async (t) => {
+test('the backend is not up on a bus that ends while players are read', async (t) => {
   const bus = await scriptedBus((connection) => (connection === 1 ? DYING : { greet: () => undefined }));
   t.after(() => bus.close());
   const recorder = new PlayersRecorder();
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
   const backend = new PlayersBackend(recorder, systemClock, { paths, backoffMs: () => 20 });
   t.after(() => backend.stop());
-  await until('it tries again', () => bus.connections() === 2);
+  await until('the backend connects again', () => bus.connections() === 2);
   assert.deepEqual(recorder.said, ['connecting']);
   assert.equal(faultOf(await backend.handle({ do: 'play', player: named('one') })), 'unavailable');
 });

@@ -77,7 +77,7 @@ for (const [type, beginning] of IMAGES) {
   });
 }
 
-test('a name that is no UTF-8', async () => {
+test('a cover whose file name is not UTF-8 is served', async () => {
   const path = Buffer.concat([Buffer.from(`${folder}/caf`), Buffer.from([0xe9])]);
   writeFileSync(path, PNG);
   assert.ok((await cover(`file://${folder}/caf%E9`)) !== undefined);
@@ -92,7 +92,7 @@ test('a cover that has changed has another tag', async () => {
   assert.ok('tag' in first && 'tag' in second && first.tag !== second.tag);
 });
 
-test('one on the web is named', async () => {
+test('a cover on the web is a redirect', async () => {
   assert.deepEqual(await cover('https://i.scdn.co/image/1'), { location: 'https://i.scdn.co/image/1' });
   assert.deepEqual(await cover('http://a/\r\nX: y'), { location: 'http://a/X:%20y' });
 });
@@ -126,18 +126,18 @@ const NONE: readonly (readonly [what: string, url: () => string])[] = [
   ['data: with 10 MB', () => `data:image/png;base64,${PNG_OF_10_MB.toString('base64')}`],
 ];
 for (const [what, url] of NONE) {
-  test(`${what} is not there`, async () => {
+  test(`no cover is served from ${what}`, async () => {
     assert.equal(await cover(url()), undefined);
   });
 }
 
-test('as large as may be, it is served', async () => {
+test('a cover of the largest size is served', async () => {
   const found = await cover(urlOf(large('largest', MAX_BYTES)));
   assert.ok(found !== undefined && found !== 'held' && 'bytes' in found);
   assert.equal(found.bytes.length, MAX_BYTES);
 });
 
-test('a file of another user is there only if every user may read it', {
+test('a cover of another user is served only if every user may read it', {
   skip: uid !== 0 && 'needs root',
 }, async () => {
   const path = file('others', PNG, 0o600);
@@ -149,7 +149,7 @@ test('a file of another user is there only if every user may read it', {
   assert.ok((await cover(urlOf(path))) !== undefined);
 });
 
-test('a file that shrinks while it is read is not there', async (t) => {
+test('a cover that shrinks while it is read is not found', async (t) => {
   const path = file('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
   const probe = await open(path);
   await probe.close();
@@ -183,7 +183,7 @@ const SWAPS: readonly (readonly [what: string, makeIt: (name: string) => string]
   ['a FIFO', fifo],
 ];
 for (const [what, makeIt] of SWAPS) {
-  test(`a file that becomes ${what} between the look at it and its opening is not there`, async (t) => {
+  test(`a cover that becomes ${what} between its check and its opening is not found`, async (t) => {
     const path = file('swapped', PNG);
     t.after(() => rmSync(path));
     beforeOpening(t, () => {
@@ -194,7 +194,7 @@ for (const [what, makeIt] of SWAPS) {
   });
 }
 
-test('what is no file is not opened: a device could do something', async (t) => {
+test('a cover that is no regular file is not opened: a device could act', async (t) => {
   let opened = 0;
   beforeOpening(t, () => {
     opened += 1;
@@ -211,7 +211,7 @@ const PLAYER = {
   facts: withPlayer(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` } }),
 };
 
-test('a cover that does not come is answered after 4 s, one is read at a time, and more than 32 do not wait', async () => {
+test('a cover that hangs is answered after 4 s, one is read at a time, and at most 32 wait', async () => {
   const clock = new ManualClock();
   let calls = 0;
   const call = () => {
@@ -221,7 +221,7 @@ test('a cover that does not come is answered after 4 s, one is read at a time, a
   const reader = new CoverReader({ call }, clock);
   const answers = Array.from({ length: 32 }, () => reader.answer(PLAYER, undefined));
   assert.equal(faultOf(await reader.answer(PLAYER, undefined)), 'timeout');
-  await until('the first is read', () => calls > 0);
+  await until('the first cover is being read', () => calls > 0);
   assert.equal(calls, 1);
   clock.advance(3_999);
   assert.equal(clock.timers, 32);

@@ -23,7 +23,7 @@ const AT = { date: 1_000_000, monotonic: 500 };
 const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, at: AT });
 const after = (ms: number) => ({ date: AT.date + ms, monotonic: AT.monotonic + ms });
 
-test('numbers that are none, and those that are not exact, are not shown', () => {
+test('numbers that are not finite, or not exact, are not shown', () => {
   const odd = { Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n };
   const record = playerRecord(
     'org.mpris.MediaPlayer2.odd',
@@ -46,7 +46,7 @@ test('numbers that are none, and those that are not exact, are not shown', () =>
   assert.equal(motionOf(huge).lengthUs, undefined);
 });
 
-test('metadata is text: lists are joined, the rest is written as it is', () => {
+test('metadata is text: lists are joined, other values written as they are', () => {
   const { texts, lengthUs, trackId, artUrl } = metadataOf({
     'xesam:artist': ['A', 'B'],
     'mpris:length': -1,
@@ -76,7 +76,7 @@ test('metadata is text: lists are joined, the rest is written as it is', () => {
   assert.deepEqual([trackId, artUrl], ['/t/1', 'file:///cover.png']);
 });
 
-test('metadata is bounded by value and by player', () => {
+test('metadata is bounded per value and per player', () => {
   const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`k${n}`, 'v'.repeat(5_000)]));
   const { texts } = metadataOf(many);
   const units = Object.entries(texts).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
@@ -89,7 +89,7 @@ test('metadata is bounded by value and by player', () => {
   assert.deepEqual(metadataOf({ ['k'.repeat(300)]: 'v' }).texts, {});
 });
 
-test('what cannot be a track is none', () => {
+test('an invalid track id is no track', () => {
   for (const id of ['', 'spotify:track:1', '/org/mpris/MediaPlayer2/TrackList/NoTrack', '/a//b', 5]) {
     assert.equal(metadataOf({ 'mpris:trackid': id }).trackId, undefined, String(id));
   }
@@ -118,7 +118,7 @@ const RECKONED: readonly (readonly [
   ['beyond the end, where the player itself is', 9_000_000, 1, 6_000_000, 2_000, 9_000_000],
 ];
 for (const [what, from, rate, lengthUs, ms, to] of RECKONED) {
-  test(`a position is reckoned: ${what}`, () => {
+  test(`a position is extrapolated: ${what}`, () => {
     assert.equal(reckoned(anchor(from), { rate, lengthUs }, after(ms)), to);
   });
 }
@@ -131,7 +131,7 @@ test('a clock that is set changes no position, and is noticed', () => {
   assert.deepEqual(movedTo(anchor(0), motion, later), { positionUs: 1_000_000, at: later });
 });
 
-test('what was read is a jump when it is not what was reckoned', () => {
+test('a reading is a jump if it differs from the extrapolated position', () => {
   const motion = { rate: 1, lengthUs: undefined };
   assert.ok(!isJump(anchor(0), motion, 1_200_000, after(1_000)));
   assert.ok(isJump(anchor(0), motion, 1_600_000, after(1_000)));
@@ -139,7 +139,7 @@ test('what was read is a jump when it is not what was reckoned', () => {
   assert.ok(!isJump(anchor(undefined), motion, undefined, after(1_000)));
 });
 
-test('only schemes that look like schemes are kept', () => {
+test('only valid URI schemes are kept', () => {
   const odd = ['http', 'x-a+b.c-1', '', '1a', 'a b', 'a\n', '-a', 'a'.repeat(33)];
   const { root } = withRoot(NOTHING_KNOWN, { SupportedUriSchemes: odd });
   assert.deepEqual(root.SupportedUriSchemes, ['http', 'x-a+b.c-1']);

@@ -46,7 +46,7 @@ export async function followed(
   const start: Followed['start'] = async (name = 'scripted', properties) => {
     const player = await ScriptedPlayer.start(bus.address, name, properties);
     t.after(() => player.leave());
-    await until(`${name} is told`, () => recorder.record(name) !== undefined);
+    await until(`${name} is published`, () => recorder.record(name) !== undefined);
     return player;
   };
   return { bus, recorder, backend, start };

@@ -13,22 +13,22 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-test('positions are told when they cannot be reckoned, and only then', async (t) => {
+test('positions are sent only when they cannot be extrapolated', async (t) => {
   const { backend, recorder, start } = await followed(t);
   const player = await start();
   // A second reading with the same position must not be published.
   Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, { Volume: new Variant('d', 0.8) });
   assert.equal(faultOf(await backend.handle({ do: 'next', player: named('scripted') })), 'none');
-  await recorder.until('it is read again', 'scripted', ({ volume }) => volume === 0.8);
+  await recorder.until('the change is read', 'scripted', ({ volume }) => volume === 0.8);
   assert.deepEqual(recorder.positions, []);
   player.seeked(30_000_000);
-  await until('the jump', () => recorder.positions.at(-1)?.position === 30_000_000);
+  await until('the jump is sent', () => recorder.positions.at(-1)?.position === 30_000_000);
   player.change({ PlaybackStatus: new Variant('s', 'Playing'), Position: new Variant('x', 31_000_000n) });
-  await recorder.until('it plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
-  await until('the beginning', () => recorder.positions.length === 2);
+  await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
+  await until('the position at the start is sent', () => recorder.positions.length === 2);
   player.change({ Volume: new Variant('d', 0.3) });
   const { position, position_updated_at: at } = await recorder.until(
-    'a volume',
+    'the volume is published',
     'scripted',
     ({ volume }) => volume === 0.3,
   );
@@ -36,11 +36,11 @@ test('positions are told when they cannot be reckoned, and only then', async (t)
   assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
   assert.equal(recorder.positions.length, 2);
   player.change({ PlaybackStatus: new Variant('s', 'Paused'), Position: new Variant('x', 50_000_000n) });
-  await until('the end', () => recorder.positions.length === 3);
+  await until('the position at the end is sent', () => recorder.positions.length === 3);
   assert.equal(recorder.record('scripted')?.position, 50_000_000);
 });
 
-test('3 s after playing began the position is read once more: an output that took much at once has players stand still', async (t) => {
+test('the position is read again 3 s after playing began, because a filling output makes players stand still', async (t) => {
   const manual = new ManualClock();
   // Only this timer is manual.
   const after: Clock['after'] = (ms, callback) =>
@@ -50,18 +50,18 @@ test('3 s after playing began the position is read once more: an output that too
   const player = await start('scripted', { Position: new Variant('x', 9_000_000n) });
   assert.equal(manual.timers, 0, 'it does not play');
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
-  await until('the beginning', () => recorder.positions.length === 1);
-  await until('the look is set', () => manual.timers === 1);
+  await until('the position at the start is sent', () => recorder.positions.length === 1);
+  await until('the timer of the second reading is set', () => manual.timers === 1);
   manual.advance(3_000);
-  await until('where it has stood still', () => recorder.positions.length === 2);
+  await until('the second position is sent', () => recorder.positions.length === 2);
   assert.equal(recorder.record('scripted')?.position, 9_000_000);
   assert.equal(manual.timers, 0, 'once');
 });
 
-test('the start waits a second for one that hangs, and no longer', async (t) => {
+test('the start waits a second for a player that hangs, and no longer', async (t) => {
   const clock = new ManualClock();
   const isUp = async (recorder: PlayersRecorder): Promise<void> => {
-    await until('it is waited for', () => clock.timers === 1);
+    await until('the start waits for the player', () => clock.timers === 1);
     clock.advance(999);
     assert.deepEqual([clock.timers, recorder.said], [1, []]);
     clock.advance(1);
@@ -71,7 +71,7 @@ test('the start waits a second for one that hangs, and no longer', async (t) => 
   await followed(t, (bus) => hungPlayer(t, bus), { clock, isUp });
 });
 
-test('a clock that is set is noticed within 30 s while something plays, and what is no news is not told', async (t) => {
+test('a clock that is set is noticed within 30 s while a player plays, and unchanged positions are not sent', async (t) => {
   const manual = new ManualClock();
   let setByMs = 0;
   // Only the timer of 30 s is manual; changes are gathered and published as usual.
@@ -94,18 +94,22 @@ test('a clock that is set is noticed within 30 s while something plays, and what
   assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
   assert.deepEqual(recorder.said, ['up', 'put scripted', 'put scripted']);
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
-  await recorder.until('it rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
+  await recorder.until(
+    'the player is paused',
+    'scripted',
+    ({ playback_status: status }) => status === 'Paused',
+  );
   manual.advance(30_000);
   assert.equal(manual.timers, 0, 'nobody looks while nothing plays');
 });
 
-test('what a change of track consists of is one event', async (t) => {
+test('a change of track is one event', async (t) => {
   const manual = new ManualClock();
   const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
   const { bus, backend, recorder } = await followed(t, undefined, { clock: { ...systemClock, after } });
   const player = await ScriptedPlayer.start(bus.address);
   t.after(() => player.leave());
-  await until('it is told', () => {
+  await until('the player is published', () => {
     manual.advance(50);
     return recorder.record('scripted') !== undefined;
   });
@@ -124,7 +128,7 @@ test('what a change of track consists of is one event', async (t) => {
   assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put scripted'], 0.4]);
 });
 
-test('what is reckoned goes on from where it was when the rate changes, and when it pauses', async (t) => {
+test('an extrapolated position continues without a jump when the rate changes and at a pause', async (t) => {
   const manual = new ManualClock();
   const { recorder, start } = await followed(t, undefined, {
     clock: { ...systemClock, monotonic: manual.monotonic },
@@ -134,33 +138,37 @@ test('what is reckoned goes on from where it was when the rate changes, and when
   player.misbehaves.set('GetAll', 'hang');
   manual.advance(10_000);
   player.say({ Rate: new Variant('d', 2) });
-  const faster = await recorder.until('the rate', 'scripted', ({ rate }) => rate === 2);
+  const faster = await recorder.until('the rate is published', 'scripted', ({ rate }) => rate === 2);
   assert.equal(faster.position, 1_000_000 + 10_000_000);
   manual.advance(5_000);
   player.say({ PlaybackStatus: new Variant('s', 'Paused') });
-  const paused = await recorder.until('the pause', 'scripted', (now) => now.playback_status === 'Paused');
+  const paused = await recorder.until(
+    'the pause is published',
+    'scripted',
+    (now) => now.playback_status === 'Paused',
+  );
   assert.equal(paused.position, 11_000_000 + 2 * 5_000_000);
 });
 
-test('what is said while it is read asks for one more reading: which of the two is newer cannot be told', async (t) => {
+test('a player that changes while it is read is read once more, because either could be newer', async (t) => {
   const { recorder, start } = await followed(t);
   const player = await start();
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
   player.misbehaves.set('GetAll', 'hang');
   player.say({}, ['Shuffle']);
-  await until('it is read', () => readings() === 2);
+  await until('the player is being read', () => readings() === 2);
   player.misbehaves.clear();
   player.change({ Volume: new Variant('d', 0.7) });
   player.answerHung({ Volume: new Variant('d', 0.5) });
-  await until('it is read again', () => readings() === 3);
+  await until('the player is read again', () => readings() === 3);
   await recorder.until(
-    'the last word',
+    'the last state is published',
     'scripted',
     ({ volume, capabilities }) => volume === 0.7 && capabilities.can_play,
   );
 });
 
-test('20 000 changes in a burst cost some events, others are told, and the last state is the true one', async (t) => {
+test('20 000 changes in a burst cost some events; other players are followed, and the last state is published', async (t) => {
   const { recorder, start } = await followed(t);
   const flooder = await start('flooder');
   const other = await start('other');
@@ -171,8 +179,12 @@ test('20 000 changes in a burst cost some events, others are told, and the last 
     if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   flooder.change({ Volume: new Variant('d', 0.99), Shuffle: new Variant('b', true) });
-  await recorder.until('the other', 'other', ({ volume }) => volume === 0.11);
-  const last = await recorder.until('the last state', 'flooder', ({ shuffle }) => shuffle === true);
+  await recorder.until('the other player is published', 'other', ({ volume }) => volume === 0.11);
+  const last = await recorder.until(
+    'the last state is published',
+    'flooder',
+    ({ shuffle }) => shuffle === true,
+  );
   assert.equal(last.volume, 0.99);
   // The limit is 200 signals and one reading in each second.
   assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);
@@ -180,5 +192,5 @@ test('20 000 changes in a burst cost some events, others are told, and the last 
   // Its signals were ignored, and it was read instead: once when it appeared, then about once a second.
   assert.ok(readings > 2 && readings < 200, `${readings} calls`);
   flooder.change({ Volume: new Variant('d', 0.5) });
-  await recorder.until('it is heard again', 'flooder', ({ volume }) => volume === 0.5);
+  await recorder.until('the flooding player is followed again', 'flooder', ({ volume }) => volume === 0.5);
 });

@@ -37,7 +37,7 @@ async function web(t: TestContext, answer: RequestListener, more: Partial<Web> =
   return { fetch, port };
 }
 
-test('an image is fetched whole, and its name is sent to the address that was looked at', async (t) => {
+test('an image is fetched whole, with its name in Host, from the address that was checked', async (t) => {
   let host: string | undefined;
   const image = Buffer.concat([PNG, Buffer.alloc(MAX_BYTES - PNG.length)]);
   const { fetch, port } = await web(t, (request, response) => {
@@ -85,7 +85,7 @@ test('one redirect is followed, and a second one is not', async (t) => {
   assert.equal(await fetch('/2'), undefined);
 });
 
-test('nothing is sent unless every address of the name is public, also behind a redirect', async (t) => {
+test('nothing is fetched unless every address of the name is public, also behind a redirect', async (t) => {
   const asked: (string | undefined)[] = [];
   const names: Readonly<Record<string, readonly string[]>> = {
     'public.example': ['127.0.0.1'],
@@ -117,7 +117,7 @@ test('nothing is sent unless every address of the name is public, also behind a 
   assert.ok(await fetch('/public.example', 'public.example'));
 });
 
-test('a name that turns to another address after the look is not asked for again', async (t) => {
+test('a name whose address changes after the check is not resolved again', async (t) => {
   let looks = 0;
   const { fetch } = await web(t, (_, response) => response.end(PNG), {
     addressesOf: async () => {
@@ -130,7 +130,7 @@ test('a name that turns to another address after the look is not asked for again
   assert.equal(looks, 1);
 });
 
-test('a name and a password, or another port, are not sent anywhere', async (t) => {
+test('a URL with a user and password, or another port, is not fetched', async (t) => {
   let asked = 0;
   const { fetch } = await web(
     t,
@@ -149,7 +149,7 @@ for (const [what, answer] of [
   ['does not answer', () => undefined],
   ['sends its image without end', (_, response) => response.write(PNG)],
 ] as const satisfies readonly (readonly [string, RequestListener])[]) {
-  test(`a server that ${what} is given up after 5 s, and disconnected`, async (t) => {
+  test(`a web server that ${what} is given up after 5 s, and disconnected`, async (t) => {
     const clock = new ManualClock();
     let isConnected = false;
     const { fetch } = await web(t, (request, response) => {
@@ -160,12 +160,12 @@ for (const [what, answer] of [
       answer(request, response);
     });
     const cover = fetch('/', 'covers.example', clock);
-    await until('the request', () => isConnected);
+    await until('the request has come', () => isConnected);
     clock.advance(4_999);
     assert.equal(clock.timers, 1);
     clock.advance(1);
     assert.equal(await cover, undefined);
-    await until('its end', () => !isConnected);
+    await until('the connection has ended', () => !isConnected);
   });
 }
 
@@ -191,7 +191,7 @@ const image = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from
 const locationOf = (cover: CoverAnswer) =>
   typeof cover === 'object' && 'location' in cover ? cover.location : '';
 
-test('a minute long an address is not fetched again for who has its image, or where it failed', async () => {
+test('for a minute an address is not fetched again for a client that has its image, nor after a failure', async () => {
   const clock = new ManualClock();
   const asked: string[] = [];
   const covers = new WebCovers(async (url) => {
@@ -210,7 +210,7 @@ test('a minute long an address is not fetched again for who has its image, or wh
   assert.equal(asked.length, 4);
 });
 
-test('four are fetched at a time; who comes then is sent to the web', async () => {
+test('four covers are fetched at a time; further clients are redirected to the web', async () => {
   const open: (() => void)[] = [];
   const fetch: FetchCover = (url) => new Promise((resolve) => open.push(() => resolve(image(url))));
   const covers = new WebCovers(fetch, new ManualClock());
@@ -226,7 +226,7 @@ test('four are fetched at a time; who comes then is sent to the web', async () =
   assert.deepEqual(await again, image(URL));
 });
 
-test('a player that goes to another track meanwhile gets the cover of that one', async () => {
+test('a player that changes its track during the fetch gets the cover of the new track', async () => {
   const named = (url: string) => ({
     owner: ':1.7',
     facts: withPlayer(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } }),

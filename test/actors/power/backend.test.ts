@@ -85,7 +85,7 @@ const STATUS: readonly (readonly [what: string, LogindScript, given: typeof BOTH
 ];
 
 for (const [what, script, given, expected] of STATUS) {
-  test(`the status when logind says ${what}`, async (t) => {
+  test(`the status when logind answers ${what}`, async (t) => {
     const { backend } = await bench(t, script, given);
     assert.deepEqual(record(await backend.handle({ do: 'status' })), expected);
   });
@@ -126,7 +126,7 @@ const REFUSALS: readonly Refusal[] = [
 ];
 
 for (const [what, script, fault, detail] of REFUSALS) {
-  test(`a reboot when logind says ${what} is ${fault}: ${detail.source}`, async (t) => {
+  test(`a reboot when logind answers ${what} is ${fault}: ${detail.source}`, async (t) => {
     const { backend, said } = await bench(t, script);
     const answer = await backend.handle({ do: 'reboot' });
     assert.ok(!answer.ok);
@@ -143,7 +143,7 @@ const ACCEPTED: readonly (readonly [PowerCommand['do'], calls: readonly string[]
 ];
 
 for (const [action, calls, event] of ACCEPTED) {
-  test(`${action}: logind is asked, then told, and the event is said before the answer`, async (t) => {
+  test(`${action}: logind is asked whether it may, then called, and the event is sent before the answer`, async (t) => {
     const { backend, said, called } = await bench(t, { locks: [['shutdown', 'a', 'b', 'delay']] });
     const answer = backend.handle({ do: action }).then((given) => said.push(JSON.stringify(given)));
     await answer;
@@ -151,7 +151,7 @@ for (const [action, calls, event] of ACCEPTED) {
     assert.deepEqual(called(), calls);
   });
 
-  test(`${action} that is switched off asks nobody`, async (t) => {
+  test(`${action} that is disabled never reaches logind`, async (t) => {
     const { backend, called } = await bench(t, {}, { poweroff: false, reboot: false });
     const answer = await backend.handle({ do: action });
     assert.equal(answer.ok ? 'ok' : answer.fault, 'capability-off');
@@ -159,7 +159,7 @@ for (const [action, calls, event] of ACCEPTED) {
   });
 }
 
-test('of two at once one acts, whatever the other wants; a refused one blocks nobody', async (t) => {
+test('of two requests at once one acts, whatever the other requests; a refusal blocks no later one', async (t) => {
   const { backend, become, called, said } = await bench(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
   become({});
@@ -203,7 +203,7 @@ for (const [what, script, expected] of RACES) {
   });
 }
 
-test('what systemd began before the order is nothing to go by', async (t) => {
+test('actions that systemd began before the request are ignored', async (t) => {
   const { backend, said, become } = await bench(t, { ...REBOOTS, order: BUSY });
   await backend.handle({ do: 'reboot' });
   become({ order: GONE });
@@ -211,14 +211,14 @@ test('what systemd began before the order is nothing to go by', async (t) => {
   assert.deepEqual(actions(said), []);
 });
 
-test('a verdict is asked for each time', async (t) => {
+test('each refusal of logind is checked anew', async (t) => {
   const { backend, become } = await bench(t);
   assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
   become({ can: 'challenge' });
   assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: false, power_off: false });
 });
 
-test('the bus goes and comes: connecting, unavailable, up', async (t) => {
+test('the bus ends and returns: connecting, unavailable, up', async (t) => {
   const { backend, become, said, until } = await bench(t, { can: GONE });
   assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
   await until(/^connecting$/);
@@ -228,7 +228,7 @@ test('the bus goes and comes: connecting, unavailable, up', async (t) => {
   assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
 });
 
-test('before the bus is there every question is unavailable', async (t) => {
+test('before the bus is connected every request is unavailable', async (t) => {
   const publish: Publisher = {
     put: () => undefined,
     drop: () => undefined,

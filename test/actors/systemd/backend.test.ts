@@ -66,7 +66,7 @@ test('signals become records', async (t) => {
   assert.equal(state(), 'active');
 });
 
-test('a unit that is internal by another name is not told, and dropped where that turns out later', async (t) => {
+test('a unit that is internal by another name is not published, and is dropped where that turns out later', async (t) => {
   const { scope, manager, records } = setUp(t);
   await scope.follower.up();
   assert.equal(scope.isHidden('x.service'), false);
@@ -78,7 +78,7 @@ test('a unit that is internal by another name is not told, and dropped where tha
   assert.deepEqual([scope.isHidden('x.service'), records.size], [true, 0]);
 });
 
-test('a manager that is away: the directory tells what it can', async (t) => {
+test('while the manager is away, the units directory decides what runs', async (t) => {
   const { scope, status, state, unitsDirectory, records, pass } = setUp(t);
   symlinkSync('0123', join(unitsDirectory, 'invocation:x.service'));
   await scope.follower.up();
@@ -91,7 +91,7 @@ test('a manager that is away: the directory tells what it can', async (t) => {
 
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
-test('300 units without signals: the directory has all of them read, until they come to rest', async (t) => {
+test('300 units without signals are all read when the directory changes, until they come to rest', async (t) => {
   const { scope, manager, status, state, unitsDirectory, pass } = setUp(t, CROWD);
   manager.refusals.set('Subscribe', REFUSED);
   for (const name of CROWD) manager.unitIs(name, { ActiveState: 'activating' });
@@ -108,7 +108,7 @@ test('300 units without signals: the directory has all of them read, until they 
   assert.deepEqual(missed, []);
 });
 
-test('stopped while units are read: nothing waits', async (t) => {
+test('a backend that is stopped while units are read leaves no timer', async (t) => {
   const { clock, scope, manager, pass } = setUp(t);
   manager.refusals.set('Subscribe', REFUSED);
   manager.unitIs('x.service', { ActiveState: 'activating' });
@@ -125,7 +125,7 @@ const WATCHED = watchedUnits({
   internal: ['up.service', 'check.service'],
 });
 
-test('system units come first, each list in its order, internal units not at all', () => {
+test('system units come first, each list in its configured order, internal units not at all', () => {
   assert.deepEqual(
     WATCHED.map(({ key }) => key),
     ['system/sys.service', 'system/both.service', 'user/one.service', 'user/both.service'],

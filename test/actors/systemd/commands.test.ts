@@ -31,7 +31,7 @@ async function started(t: TestContext, name: string, now: Readonly<Record<string
 
 const RUNS = { ActiveState: 'active', SubState: 'running', InvocationID: Uint8Array.of(2) };
 
-test('a service that has just begun to run is given 100 ms to fail, and no more', async (t) => {
+test('a service that has just begun to run has 100 ms to fail, and no more', async (t) => {
   const { clock, said } = await started(t, 'x.service', RUNS);
   clock.advance(99);
   await settle();
@@ -41,7 +41,7 @@ test('a service that has just begun to run is given 100 ms to fail, and no more'
   assert.deepEqual([said, clock.timers], [['ok'], 0]);
 });
 
-test('one that fails meanwhile is refused at once', async (t) => {
+test('a service that fails within these 100 ms is refused at once', async (t) => {
   const { clock, manager, said } = await started(t, 'x.service', RUNS);
   manager.changed('x.service', { ActiveState: 'failed', SubState: 'failed' });
   await settle();

@@ -39,7 +39,7 @@ test('a priority that is missing or strange is that of information', () => {
   );
 });
 
-test('the oldest comes first, and what is no whole entry is left out', () => {
+test('log entries begin with the oldest, and incomplete ones are left out', () => {
   const entries = read(
     { ...AT, MESSAGE: 'new' },
     '',
@@ -55,7 +55,7 @@ test('the oldest comes first, and what is no whole entry is left out', () => {
   );
 });
 
-test('of more than 64 KiB the newest are kept', () => {
+test('the newest log entries are kept of more than 64 KiB', () => {
   const lines = Array.from({ length: 200 }, (_, age) => ({ ...AT, MESSAGE: `${age} ${'"'.repeat(4000)}` }));
   const text = logText(lines.map((line) => JSON.stringify(line)).join('\n'));
   assert.ok(Buffer.byteLength(text) <= 64 * 1024);

@@ -59,15 +59,15 @@ function up() {
   return all;
 }
 
-test('it is up when every scope is, with all records in their order', () => {
+test('the backend is up when every scope is, with all records in their order', () => {
   up();
 });
 
-test('without any unit it is up at once', () => {
+test('the backend without any unit is up at once', () => {
   assert.deepEqual(setUp([]).taken(), ['up']);
 });
 
-test('changes are gathered, and the newest is told, encoded once', () => {
+test('changes of a unit are gathered, and the newest is published, encoded once', () => {
   const { clock, taken, change, encoded } = up();
   change(U, 'U2');
   clock.advance(49);
@@ -77,7 +77,7 @@ test('changes are gathered, and the newest is told, encoded once', () => {
   assert.deepEqual([taken(), encoded.count], [['user/u=U3'], 1]);
 });
 
-test('a change that comes to nothing is not told', () => {
+test('a change that is undone before it is published is not published', () => {
   const { clock, taken, change } = up();
   change(U, 'U2');
   change(U, 'U1');
@@ -86,7 +86,7 @@ test('a change that comes to nothing is not told', () => {
   assert.deepEqual(taken(), []);
 });
 
-test('a change that must be known now is told at once, and once', () => {
+test('an urgent change is published at once, and once', () => {
   const { clock, taken, change, changeNow, encoded } = up();
   change(U, 'U2');
   changeNow(U, 'U3');
@@ -107,26 +107,26 @@ function toldAt(everyMs: number, forMs: number): readonly number[] {
   return times;
 }
 
-test('a lone change is told after 50 ms, whenever it comes', () => {
+test('a single change is published after 50 ms, whenever it comes', () => {
   assert.deepEqual(toldAt(10_000, 30_000), [50, 10_050, 20_050]);
 });
 
-test('200 changes in 100 ms cost three events at most', () => {
+test('200 changes in 100 ms make three events at most', () => {
   assert.ok(toldAt(0.5, 100).length <= 3);
 });
 
-test('a start and a stop are told without delay', () => {
+test('a start and a stop are published without delay', () => {
   assert.deepEqual(toldAt(60, 240), [50, 110, 170, 230]);
 });
 
-test('a minute of crash loop costs an event every two seconds', () => {
+test('a minute of a crash loop makes an event every two seconds', () => {
   const times = toldAt(5, 60_000);
   assert.ok(times.length < 40, `${times.length}`);
   const [before = 0, last = 0] = times.slice(-3);
   assert.ok(last - before >= 2_000 && last - before <= 2_005, `${before} ${last}`);
 });
 
-test('units do not slow each other down, and one that has calmed down is quick again', () => {
+test('units do not delay each other, and one that has calmed down is published quickly again', () => {
   const { clock, taken, change } = up();
   for (let at = 0; at < 10_000; at += 10) {
     change(U, `at ${at}`);
@@ -143,7 +143,7 @@ test('units do not slow each other down, and one that has calmed down is quick a
   assert.deepEqual(taken(), ['user/u=calm']);
 });
 
-test('a scope that is down takes the backend down, and says why once', () => {
+test('a scope that is down takes the backend down, with its reason logged once', () => {
   const { services, taken } = up();
   services.scopeDown('user', 'gone');
   services.scopeDown('user', 'gone');
@@ -152,7 +152,7 @@ test('a scope that is down takes the backend down, and says why once', () => {
   assert.deepEqual(taken(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
-test('the other scope goes on telling meanwhile; its return tells all records again', () => {
+test('the other scope is published meanwhile; the return of a scope publishes all its records again', () => {
   const { services, clock, taken, change } = up();
   services.scopeDown('system', 'gone');
   taken();
@@ -163,7 +163,7 @@ test('the other scope goes on telling meanwhile; its return tells all records ag
   assert.deepEqual(taken(), ['system/s=S1', 'user/u=U2', 'up']);
 });
 
-test('a scope that is up may have something to say, and may stop saying it', () => {
+test('a scope that is up may have a detail, and may lose it', () => {
   const { services, taken } = up();
   services.scopeUp('user', 'no signals');
   services.scopeUp('user', 'no signals');
@@ -180,14 +180,14 @@ test('a unit that turns out to be internal is dropped', () => {
   assert.deepEqual(taken(), []);
 });
 
-test('stopped, it waits for nothing', () => {
+test('a publisher that is stopped has no timer', () => {
   const { services, clock, change } = up();
   change(U, 'U2');
   services.stop();
   assert.equal(clock.timers, 0);
 });
 
-test('why the files of a unit cannot be read is logged once, until it is another reason or none', () => {
+test('the reason why unit files cannot be read is logged once, until it changes or ends', () => {
   const logged: string[] = [];
   const { services } = setUp(UNITS, (line) => logged.push(line));
   const folder = 'Is a directory';

@@ -48,12 +48,12 @@ for (const [index, [what, text, user, system]] of ROWS.entries()) {
   });
 }
 
-test('a journalctl that is missing, or may not be started', async () => {
+test('a journalctl that is missing, or must not be started', async () => {
   assert.match(await read(join(folder, 'none')), /^refused: journalctl cannot be started: .*ENOENT/);
   assert.match(await read(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('it is started without a shell: a name is one argument, whatever it contains', async () => {
+test('journalctl is started without a shell: a name is one argument, whatever it contains', async () => {
   const program = script(
     'arguments',
     `printf '{"__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"%s"}' "$*"`,
@@ -82,19 +82,19 @@ function childrenLeft(): readonly string[] {
     });
 }
 
-test('one that hangs is 504 and killed; the bound counts it until it has ended, and the end leaves none', async () => {
+test('a journalctl that hangs is 504 and killed; it counts until it has ended, and none is left at the end', async () => {
   const clock = new ManualClock();
   const marks = join(folder, 'marks');
   const logs = new UnitLogs(clock, script('hangs', `echo x >> ${marks}; exec sleep 1000`));
   const query = { scope: 'user', unit: 'x.service', lines: 1 } as const;
   const started = (count: number): Promise<unknown> =>
-    until(`${count} of them`, () => readFileSync(marks, { flag: 'a+' }).length === 2 * count);
+    until(`${count} journalctl have started`, () => readFileSync(marks, { flag: 'a+' }).length === 2 * count);
   const four = [1, 2, 3, 4].map(() => logs.read(query));
   await started(4);
   assert.match(textOf(await logs.read(query)), /^unavailable: 4 logs/);
   clock.advance(5_000);
   for (const answer of await Promise.all(four)) assert.match(textOf(answer), /^timeout: /);
-  await until('room', async () => {
+  await until('there is room for another journalctl', async () => {
     const answer = Promise.race([logs.read(query), started(5).then(() => 'room')]);
     return (await answer) === 'room';
   });

@@ -39,7 +39,7 @@ function setUp(t: TestContext, exists: boolean) {
   return { path, clock, directory, units, until, start };
 }
 
-test('starts and ends are told by unit, and only those', async (t) => {
+test('the directory reports starts and ends by unit, and only those', async (t) => {
   const { path, directory, units, until, start } = setUp(t, true);
   directory.open();
   assert.equal(units.length, 1, 'at first anything may have changed');
@@ -54,7 +54,7 @@ test('starts and ends are told by unit, and only those', async (t) => {
   assert.deepEqual([...new Set(units)], [undefined, 'a.service']);
 });
 
-test('a name with a backslash', async (t) => {
+test('a unit whose name has a backslash is reported', async (t) => {
   const { directory, units, until, start } = setUp(t, true);
   directory.open();
   start('dev-disk-by\\x2dlabel.swap');
@@ -62,13 +62,13 @@ test('a name with a backslash', async (t) => {
   assert.equal(directory.atRest('dev-disk-by\\x2dlabel.swap'), false);
 });
 
-test('a name that is too long for a link: nothing is known', (t) => {
+test('nothing is known of a unit whose name is too long for a link', (t) => {
   const { directory } = setUp(t, true);
   directory.open();
   assert.equal(directory.atRest(`${'a'.repeat(247)}.service`), undefined);
 });
 
-test('a folder that vanishes tells nothing any more', async (t) => {
+test('a directory that vanishes reports nothing more', async (t) => {
   const { path, clock, directory, until, start } = setUp(t, true);
   directory.open();
   start('a.service');
@@ -81,7 +81,7 @@ test('a folder that vanishes tells nothing any more', async (t) => {
   assert.equal(directory.atRest('a.service'), true);
 });
 
-test('a folder that is not there is waited for, and tells nothing until then', (t) => {
+test('a missing directory is waited for, and reports nothing until then', (t) => {
   const { path, clock, directory, units } = setUp(t, false);
   directory.open();
   assert.equal(directory.described, `${path} is not there`);
@@ -92,7 +92,7 @@ test('a folder that is not there is waited for, and tells nothing until then', (
   assert.deepEqual(units, [undefined]);
 });
 
-test('closed, it neither watches nor waits', (t) => {
+test('a closed directory neither watches nor waits', (t) => {
   const { clock, directory, path } = setUp(t, false);
   directory.open();
   directory.close();

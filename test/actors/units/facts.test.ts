@@ -98,7 +98,7 @@ test('a unit is unknown until it has been read', () => {
   assert.equal(x()?.facts.activeState, 'active');
 });
 
-test('a signal that came since a reading began wins over it, in what signals tell', () => {
+test('a signal that came since a reading began wins over it, in the properties that signals carry', () => {
   const { units, x } = table();
   const mark = units.mark(NAME);
   units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
@@ -116,7 +116,7 @@ test('a reading that begins after a signal wins', () => {
   assert.equal(x()?.facts.activeState, 'active');
 });
 
-test('what a reading lacks is no longer so, except how the last run ended', () => {
+test('a property that a reading lacks is reset, except how the last run ended', () => {
   const { units, x } = table();
   units.read(NAME, units.mark(NAME), reading('active', { Description: 'X' }), FILE);
   units.changed(PATH, { Result: 'signal' });
@@ -127,14 +127,14 @@ test('what a reading lacks is no longer so, except how the last run ended', () =
   );
 });
 
-test('signals of other units touch nothing', () => {
+test('signals of other units change nothing', () => {
   const { units } = table();
   assert.deepEqual(units.changed(unitPath('z.service'), { ActiveState: 'active' }), []);
   assert.deepEqual(units.removed('z.service'), []);
   assert.equal(units.changed(PATH, {}).length, 1);
 });
 
-test('a unit that is let go is at rest, and how it ended stays known', () => {
+test('a unit that systemd unloads is at rest, and how it ended stays known', () => {
   const { units, x } = table();
   units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'oom-kill', Job: [3, '/job/3'] });
   assert.equal(x()?.facts.job, '/job/3');
@@ -157,7 +157,7 @@ test('an alias follows the unit behind it, from its first reading on', () => {
   assert.equal(units.unitsOf('x.service').length, 2);
 });
 
-test('without a file a unit at rest is gone, and one that runs is not', () => {
+test('a unit without a file is gone when it rests, and stays while it runs', () => {
   const { units, x } = table();
   units.read(NAME, units.mark(NAME), reading('active'), FILE);
   units.file(NAME, { state: undefined, asked: 2 });
@@ -167,7 +167,7 @@ test('without a file a unit at rest is gone, and one that runs is not', () => {
   assert.equal(x()?.facts.loadState, 'not-found');
 });
 
-test('a unit that is loaded from rest without a file does not go for want of one', () => {
+test('a unit that starts without a file stays', () => {
   const { units, x } = table();
   units.read(NAME, units.mark(NAME), reading('inactive'), { state: undefined, asked: 1 });
   units.changed(PATH, { ActiveState: 'active' });
@@ -176,7 +176,7 @@ test('a unit that is loaded from rest without a file does not go for want of one
   assert.equal(x()?.facts.loadState, 'loaded');
 });
 
-test('the answer to an older question about the file is not taken', () => {
+test('the answer to an older query of the file is ignored', () => {
   const { units, x } = table();
   units.file(NAME, { state: 'enabled', asked: 5 });
   units.read(NAME, units.mark(NAME), reading('active'), FILE);

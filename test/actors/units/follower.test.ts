@@ -52,7 +52,7 @@ async function up(t: TestContext) {
   return all;
 }
 
-test('a signal is believed without reading', async (t) => {
+test('a signal is applied without a reading', async (t) => {
   const { manager, state, taken } = await up(t);
   manager.changed('x.service', { ActiveState: 'active' });
   await settle();
@@ -61,14 +61,14 @@ test('a signal is believed without reading', async (t) => {
   assert.equal(manager.counted('GetAll'), 0);
 });
 
-test('units that come and go do not make it read them: that would go on for ever', async (t) => {
+test('units that are loaded and unloaded are not read: that would go on for ever', async (t) => {
   const { manager, pass } = await up(t);
   for (let each = 0; each < 10; each += 1) manager.unitRemoved('x.service');
   await pass(1_000);
   assert.equal(manager.counted('GetAll'), 0);
 });
 
-test('a signal that overtakes an answer wins', async (t) => {
+test('a signal that overtakes a reply wins', async (t) => {
   const { follower, manager, state } = await up(t);
   const open = manager.hold();
   const read = follower.refresh([NAME]);
@@ -84,7 +84,7 @@ test('readings of one unit do not pile up', async (t) => {
   assert.equal(manager.counted('GetAll'), 2, 'one under way, one behind it');
 });
 
-test('nothing is told during a reload; everything is read after it, and a storm is one', async (t) => {
+test('nothing is published during a reload; everything is read once after it, also after a storm of reloads', async (t) => {
   const { manager, state, taken, pass } = await up(t);
   manager.changed('x.service', { ActiveState: 'active' });
   taken();
@@ -102,7 +102,7 @@ test('nothing is told during a reload; everything is read after it, and a storm 
   assert.deepEqual([taken(), state()], [['x.service'], 'failed']);
 });
 
-test('who is interested in verdicts is told of every change, also during a reload, and of how jobs end', async (t) => {
+test('who waits for verdicts gets every change, also during a reload, and the results of jobs', async (t) => {
   const { follower, manager, taken } = setUp(t, [NAME], 'verdicts');
   await follower.up();
   taken();
@@ -112,7 +112,7 @@ test('who is interested in verdicts is told of every change, also during a reloa
   assert.deepEqual(taken(), [NAME, `/job/1 of ${NAME}: failed`]);
 });
 
-test('readings tell how a run ended only to who is interested in verdicts', async (t) => {
+test('readings include how a run ended only for who waits for verdicts', async (t) => {
   for (const [interest, result] of [
     ['runs', 'success'],
     ['verdicts', 'exit-code'],
@@ -125,7 +125,7 @@ test('readings tell how a run ended only to who is interested in verdicts', asyn
   }
 });
 
-test('a reload whose end is never told ends after 30 s', async (t) => {
+test('a reload without an end ends after 30 s', async (t) => {
   const { clock, manager, state, taken, pass } = await up(t);
   manager.reloading(true);
   manager.changed('x.service', { ActiveState: 'active' });
@@ -136,7 +136,7 @@ test('a reload whose end is never told ends after 30 s', async (t) => {
   assert.deepEqual([taken(), state(), clock.timers], [['x.service'], 'active', 0]);
 });
 
-test('a storm of reloads that does not end is not waited for', async (t) => {
+test('an endless storm of reloads is not waited for', async (t) => {
   const { manager, state, taken, pass } = await up(t);
   for (let at = 0; at < 6_000; at += 20) {
     manager.reloading(true);
@@ -188,7 +188,7 @@ const CROWD_CHANGES: readonly (readonly [
 ];
 
 for (const [what, act] of CROWD_CHANGES) {
-  test(`300 units are more than a connection takes calls at once, and all are read: ${what}`, async (t) => {
+  test(`300 units, more than a connection takes calls at once, are all read: ${what}`, async (t) => {
     const all = setUp(t, CROWD);
     await all.follower.up();
     for (const name of CROWD) all.manager.files.set(name, 'enabled');
@@ -198,7 +198,7 @@ for (const [what, act] of CROWD_CHANGES) {
   });
 }
 
-test('refused signals: it is up, says so, and asks again until they come', async (t) => {
+test('refused signals leave the scope up with a detail, and are requested again until granted', async (t) => {
   const { follower, manager, taken, pass, clock } = setUp(t);
   manager.refusals.set('Subscribe', REFUSED);
   await follower.up();
@@ -213,7 +213,7 @@ test('refused signals: it is up, says so, and asks again until they come', async
   assert.equal(clock.timers, 0);
 });
 
-test('what the manager has against the files of a unit is no reason to give up, and the unit does not go', async (t) => {
+test('an error of the manager about unit files is no reason to reconnect, and the unit stays', async (t) => {
   const { follower, manager, taken, pass } = setUp(t);
   const error = { kind: 'dbus', name: 'System.Error.EISDIR', text: 'Is a directory' } as const;
   manager.refusals.set('GetUnitFileState', { ok: false, error });
@@ -230,7 +230,7 @@ test('what the manager has against the files of a unit is no reason to give up, 
   assert.equal(follower.table.unit(NAME)?.fileTrouble, undefined);
 });
 
-test('a bus without a manager: it is down until one comes', async (t) => {
+test('a bus without a manager is down until one appears', async (t) => {
   const { follower, manager, taken, pass } = setUp(t);
   for (const member of ['Subscribe', 'GetAll', 'GetUnitFileState']) manager.refusals.set(member, NOBODY);
   await follower.up();
@@ -242,7 +242,7 @@ test('a bus without a manager: it is down until one comes', async (t) => {
   assert.deepEqual(taken().slice(-1), ['up']);
 });
 
-test('a manager that is replaced at once is not missed, one that leaves is', async (t) => {
+test('a manager that is replaced at once causes no outage, one that leaves does', async (t) => {
   const { follower, taken } = await up(t);
   follower.ownerChanged('org.freedesktop.systemd1', true);
   await settle();
@@ -251,7 +251,7 @@ test('a manager that is replaced at once is not missed, one that leaves is', asy
   assert.deepEqual(taken(), ['down: systemd is not on the bus']);
 });
 
-test('what an old connection still answers is of no interest', async (t) => {
+test('late replies of an old connection are ignored', async (t) => {
   const { follower, manager, taken } = setUp(t);
   const open = manager.hold();
   const begun = follower.up();
@@ -274,7 +274,7 @@ test('a unit that did not exist and runs now is read', async (t) => {
   assert.equal(follower.table.unit(NAME)?.facts.description, 'Here');
 });
 
-test('an alias: the unit behind it is listened to', async (t) => {
+test('the unit behind an alias is watched', async (t) => {
   const { follower, manager, state } = setUp(t);
   manager.units.set('x.service', { Id: 'real.service', Names: ['real.service', 'x.service'] });
   await follower.up();
@@ -290,7 +290,7 @@ test('a job that is gone after the manager was replaced is over', async (t) => {
   assert.deepEqual(await end, { kind: 'ended' });
 });
 
-test('whoever waits for a state is told of it, also while a reload keeps it from the owner', async (t) => {
+test('who waits for a state gets it, also while a reload holds it back from the publisher', async (t) => {
   const { follower, manager, taken } = await up(t);
   const { end, forget } = follower.wait(NAME, ({ facts }) => facts.activeState === 'failed');
   manager.reloading(true);
@@ -301,7 +301,7 @@ test('whoever waits for a state is told of it, also while a reload keeps it from
   assert.deepEqual(taken(), []);
 });
 
-test('stopped, it holds nothing', async (t) => {
+test('a follower that is stopped holds nothing', async (t) => {
   const { follower, manager, clock } = await up(t);
   manager.reloading(true);
   const { end } = follower.jobs.wait('/job/1', NAME);

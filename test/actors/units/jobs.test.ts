@@ -13,13 +13,13 @@ test('a job ends with its own result', async () => {
   assert.deepEqual(jobs.awaited(), []);
 });
 
-test('a job that ended before it was waited for', async () => {
+test('a job that ended before anybody waited has its result', async () => {
   const jobs = new Jobs();
   jobs.removed('/job/1', 'canceled');
   assert.deepEqual(await jobs.wait('/job/1', 'a').end, { kind: 'ended', result: 'canceled' });
 });
 
-test('two who wait for one merged job', async () => {
+test('two who wait for one merged job get its result', async () => {
   const jobs = new Jobs();
   const ends = [jobs.wait('/job/1', 'a').end, jobs.wait('/job/1', 'a').end];
   jobs.removed('/job/1', 'done');
@@ -29,7 +29,7 @@ test('two who wait for one merged job', async () => {
   );
 });
 
-test('only the latest 256 ends are remembered', async () => {
+test('the latest 256 results are remembered', async () => {
   const jobs = new Jobs();
   for (let id = 0; id < 257; id += 1) jobs.removed(`/job/${id}`, 'done');
   const forgotten = jobs.wait('/job/0', 'a');
@@ -39,7 +39,7 @@ test('only the latest 256 ends are remembered', async () => {
   assert.equal((await jobs.wait('/job/1', 'a').end).kind, 'ended');
 });
 
-test('a job that its unit does not have any more is over, one that was asked for later is not', async () => {
+test('a job that its unit no longer has is over, a job that was queued later is not', async () => {
   const jobs = new Jobs();
   const gone = jobs.wait('/job/1', 'a').end;
   jobs.wait('/job/2', 'b');
@@ -53,7 +53,7 @@ test('a job that its unit does not have any more is over, one that was asked for
   );
 });
 
-test('a job of a unit that is not listed is not compared: its end comes by itself', async () => {
+test('a job of a unit that is not listed is not compared: its end comes by signal', async () => {
   const jobs = new Jobs();
   const { end } = jobs.wait('/job/1', 'unlisted.service');
   jobs.compare(jobs.awaited(), () => undefined);

@@ -69,7 +69,7 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
   };
   const statuses = () =>
     said.flatMap((item) => (item.kind === 'status' ? [`${item.state}: ${item.detail ?? ''}`] : []));
-  await until('a status', () => statuses().length > 0);
+  await until('the status is published', () => statuses().length > 0);
   return { directory, settings, said, backend, puts, last, parts, step, statuses };
 }
 
@@ -79,7 +79,7 @@ async function send(path: string, text: string): Promise<void> {
   await once(socket, 'close');
 }
 
-test('read-only: everything is published before up, and there is nothing to trigger', async (t) => {
+test('a read-only backend publishes everything before it is up, and cannot be triggered', async (t) => {
   const { said, last, parts, statuses, backend } = await stage(t);
   assert.match(statuses()[0] ?? '', /^up: result file .*it does not exist$/);
   const up = said.findIndex(({ kind }) => kind === 'status');
@@ -96,30 +96,35 @@ test('read-only: everything is published before up, and there is nothing to trig
   }
 });
 
-test('a bad file leaves the last good status, and says why until it is good again', async (t) => {
+test('a bad file keeps the last good status, with the reason until it is good again', async (t) => {
   const { settings, parts, statuses } = await stage(t);
   const file = settings.resultFile ?? '';
   writeFileSync(file, GOOD);
-  await until('the status', () => parts('status').at(-1) !== undefined && statuses().at(-1) === 'up: ');
+  await until(
+    'the status is published',
+    () => parts('status').at(-1) !== undefined && statuses().at(-1) === 'up: ',
+  );
   const status = parts('status').at(-1);
   assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
   writeFileSync(file, '{"current":1}');
-  await until('the reason', () => /current is not a string|has no latest/.test(statuses().at(-1) ?? ''));
+  await until('the reason is published', () =>
+    /current is not a string|has no latest/.test(statuses().at(-1) ?? ''),
+  );
   assert.deepEqual(parts('status').at(-1), status);
   writeFileSync(file, GOOD);
-  await until('the end of it', () => statuses().at(-1) === 'up: ');
+  await until('the reason is removed', () => statuses().at(-1) === 'up: ');
 });
 
-test('progress is relayed and seen in the answer, and makes no event of the run', async (t) => {
+test('progress is relayed and part of the answer, and makes no event of the run', async (t) => {
   const { settings, puts, parts, step } = await stage(t);
   await send(settings.progressSocket, '{"event":"progress","percent":5,"current":1,"step":"a"}\n');
-  await until('the run', () => step() === '{"percent":5,"step":"a"}');
+  await until('the run is at its first step', () => step() === '{"percent":5,"step":"a"}');
   for (let n = 6; n < 20; n++) {
     await send(settings.progressSocket, `{"event":"progress","percent":${n},"current":1,"step":"a"}\n`);
   }
-  await until('the last', () => step() === '{"percent":19,"step":"a"}');
+  await until('the run is at its last line', () => step() === '{"percent":19,"step":"a"}');
   await send(settings.progressSocket, '{"event":"end","success":false}\n');
-  await until('a run that is at no step', () => step() === '{}');
+  await until('the run has no step', () => step() === '{}');
   const at = '1970-01-01T00:00:05Z';
   assert.deepEqual(parts('run'), [
     { state: 'idle' },
@@ -127,24 +132,26 @@ test('progress is relayed and seen in the answer, and makes no event of the run'
     { state: 'failed', origin: 'socket', started_at: at, finished_at: at },
   ]);
   assert.equal(puts('upgrade.progress').length, 16);
-  await until('the state file', () => readFileSync(settings.stateFile, 'utf8').includes('failed'));
+  await until('the state file has the failure', () =>
+    readFileSync(settings.stateFile, 'utf8').includes('failed'),
+  );
 });
 
-test('a corrupt state file is a warning, and no run', async (t) => {
+test('a corrupt state file is a warning, and counts as no run', async (t) => {
   const { said, parts, statuses } = await stage(t, {}, '{"state":"runn');
   assert.ok(said.some((item) => item.kind === 'log' && item.message === 'problem with the state file'));
   assert.match(statuses()[0] ?? '', /state file .*: it is ignored: it does not hold a run/);
   assert.deepEqual(parts('run').at(-1), { state: 'idle' });
 });
 
-test('a run of systemd that nobody can follow any more has failed', async (t) => {
+test('a run of systemd that cannot be followed any more has failed', async (t) => {
   const saved =
     '{"state":"running","origin":"systemd","started_at":"1970-01-01T00:00:01Z","boot":"boot","manager":"1","unit":"up.service"}';
   const { parts } = await stage(t, {}, saved);
   assert.equal((parts('run').at(-1) as { state: string }).state, 'failed');
 });
 
-test('with units and no bus it is connecting, and refuses to start', async (t) => {
+test('a backend with units and no bus is connecting, and refuses to start', async (t) => {
   const { statuses, backend, said } = await stage(t, {
     upgradeUnit: 'up.service',
     checkUnit: 'check.service',
@@ -157,17 +164,19 @@ test('with units and no bus it is connecting, and refuses to start', async (t) =
   assert.ok(said.every(({ kind }) => kind !== 'put'));
 });
 
-test('parts in trouble are named, and the rest works', async (t) => {
+test('parts that do not work are named, and the others work', async (t) => {
   const { statuses, directory, settings, parts } = await stage(t, {
     progressSocket: '/proc/nowhere/upgrade.sock',
   });
   assert.match(statuses()[0] ?? '', /progress socket \/proc\/nowhere\/upgrade\.sock: cannot listen there/);
   mkdirSync(join(directory, 'unused'));
   writeFileSync(settings.resultFile ?? '', GOOD);
-  await until('the status', () => JSON.stringify(parts('status').at(-1)).includes('"latest":"2"'));
+  await until('the status is published', () =>
+    JSON.stringify(parts('status').at(-1)).includes('"latest":"2"'),
+  );
 });
 
-test('stopped, it has left nothing open', async (t) => {
+test('a backend that is stopped has left nothing open', async (t) => {
   const { backend, settings } = await stage(t);
   await backend.stop();
   assert.equal(existsSync(settings.progressSocket), false);

@@ -64,7 +64,7 @@ function split(chunks: readonly string[], maxBytes = 8): { lines: string[]; rest
   return { lines, rest: Buffer.from(splitter.rest()).toString() };
 }
 
-test('lines come out whole, however the bytes come in', () => {
+test('progress lines are whole, however the bytes arrive', () => {
   const text = 'one\ntwo\r\n\nthree\nrest';
   const expected = { lines: ['one', 'two\r', '', 'three'], rest: 'rest' };
   for (let size = 1; size <= text.length; size++) {
@@ -73,7 +73,7 @@ test('lines come out whole, however the bytes come in', () => {
   }
 });
 
-test('a line that is too long is dropped to its end, and the next one is whole', () => {
+test('a progress line that is too long is dropped to its end, and the next one is whole', () => {
   for (const chunks of [['123456789\nok\n'], ['12345', '6789', 'abc\nok\n'], ['12345678', '9', '\nok\n']]) {
     assert.deepEqual(split(chunks), { lines: ['ok'], rest: '' });
   }

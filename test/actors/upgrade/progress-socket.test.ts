@@ -85,47 +85,47 @@ async function send(t: TestContext, path: string, ...parts: readonly (string | U
   await once(socket, 'close');
 }
 
-test('lines arrive from many connections at once, and from one per line', async (t) => {
+test('lines arrive from many connections at once, and from one connection for each line', async (t) => {
   const heard = await listen(t);
   const open = await Promise.all(Array.from({ length: 20 }, () => dial(t, heard.path)));
   for (const socket of open) socket.write(`${BEGIN}\n`);
-  await until('all lines', () => heard.lines.length === 20);
+  await until('all lines have come', () => heard.lines.length === 20);
   assert.equal(heard.sources.size, 20);
   assert.equal(heard.connections, 20);
   for (const socket of open) socket.end();
-  await until('all to leave', () => heard.connections === 0);
+  await until('all connections have ended', () => heard.connections === 0);
   for (let n = 0; n < 5; n++) await send(t, heard.path, `${BEGIN}\n`);
   assert.equal(heard.lines.length, 25);
 });
 
-test('halves are joined, CR is cut, a last line needs no end, and garbage is dropped', async (t) => {
+test('halves of a line are joined, CR is cut, a last line needs no end, and garbage is dropped', async (t) => {
   const heard = await listen(t);
   const socket = await dial(t, heard.path);
   socket.write('{"event":"begin",');
-  await until('the connection', () => heard.connections === 1);
+  await until('the connection is open', () => heard.connections === 1);
   socket.write(`"total":1}\r\nnonsense\n${'x'.repeat(200_000)}\n`);
   socket.write(Uint8Array.of(0xff, 0xfe, 0x0a));
   socket.end(`${BEGIN}\n${BEGIN}`);
-  await until('three lines', () => heard.lines.length === 3);
+  await until('three lines have come', () => heard.lines.length === 3);
   assert.deepEqual(heard.lines, [BEGIN, BEGIN, BEGIN]);
 });
 
-test('half a line of a script that dies is nothing', async (t) => {
+test('half a line of a script that dies is dropped', async (t) => {
   const heard = await listen(t);
   await send(t, heard.path, `${BEGIN}\n${BEGIN.slice(0, 10)}`);
   assert.deepEqual(heard.lines, [BEGIN]);
 });
 
-test('a flood arrives whole and in order, and another connection is heard meanwhile', async (t) => {
+test('a flood arrives whole and in order, and another connection is read meanwhile', async (t) => {
   const heard = await listen(t);
   const flood = await dial(t, heard.path);
   const line = (n: number) => `{"event":"progress","percent":0,"current":${n},"step":""}`;
   flood.end(Array.from({ length: 15_000 }, (_, n) => `${line(n)}\n`).join(''));
-  await until('the first line', () => heard.lines.length > 0);
+  await until('the first line has come', () => heard.lines.length > 0);
   await send(t, heard.path, `${BEGIN}\n`);
   const at = heard.lines.indexOf(BEGIN);
   assert.ok(at >= 0 && at < 14_999, `heard behind ${at} lines`);
-  await until('all lines', () => heard.lines.length === 15_001);
+  await until('all lines have come', () => heard.lines.length === 15_001);
   heard.lines.splice(at, 1);
   assert.deepEqual(
     heard.lines,
@@ -147,16 +147,16 @@ async function burst(t: TestContext, path: string, count: number): Promise<void>
 const numbered = (percent: number, current: number) =>
   `{"event":"progress","percent":${percent},"current":${current},"step":""}`;
 
-test('200 connections at once, while one is silent and 50 others stay: no line is lost', async (t) => {
+test('200 connections at once, beside a silent and 50 idle ones, lose no line', async (t) => {
   const count = 200;
   const staying = 50;
   const heard = await listen(t);
   const script = await dial(t, heard.path);
   script.write(`${BEGIN}\n`);
-  await until('the first line', () => heard.lines.length === 1);
+  await until('the first line has come', () => heard.lines.length === 1);
   await Promise.all(Array.from({ length: staying }, () => dial(t, heard.path)));
   await burst(t, heard.path, count);
-  await until('all to leave', () => heard.connections === staying + 1);
+  await until('the others have ended', () => heard.connections === staying + 1);
   script.end(`${END}\n`);
   await once(script, 'close');
   assert.deepEqual([heard.lines.shift(), heard.lines.pop()], [BEGIN, END]);
@@ -168,15 +168,15 @@ test('200 connections at once, while one is silent and 50 others stay: no line i
   }
 });
 
-test('beyond the most connections a new one takes the place of the oldest that has said nothing, if there is one', async (t) => {
+test('at the bound a new connection replaces the oldest that has sent nothing', async (t) => {
   const heard = await listen(t);
   const script = await dial(t, heard.path);
   script.write(`${BEGIN}\n`);
-  await until('the first line', () => heard.lines.length === 1);
+  await until('the first line has come', () => heard.lines.length === 1);
   // The connections are opened one after the other, because the kernel's queue of unaccepted ones is short.
   const open: Socket[] = [];
   for (let n = 0; n < 255; n++) open.push(await dial(t, heard.path));
-  await until('all connections', () => heard.connections === 256);
+  await until('all connections are open', () => heard.connections === 256);
   const [oldest] = open;
   assert.ok(oldest);
   const gone = once(oldest, 'close');
@@ -185,24 +185,24 @@ test('beyond the most connections a new one takes the place of the oldest that h
   assert.deepEqual([heard.lines, heard.problem], [[BEGIN, END], undefined]);
 });
 
-test('where all have said something, one connection too many is closed and named, until there is room', async (t) => {
+test('at the bound, when all have sent something, a new connection is closed and logged, until there is room', async (t) => {
   const heard = await listen(t);
   const open: Socket[] = [];
   for (let n = 0; n < 256; n++) {
     const socket = await dial(t, heard.path);
     socket.write(`${BEGIN}\n`);
-    await until('its line', () => heard.lines.length === n + 1);
+    await until('its line has come', () => heard.lines.length === n + 1);
     open.push(socket);
   }
   await once(await dial(t, heard.path), 'close');
   assert.match(heard.problem ?? '', /too many/);
   open[0]?.destroy();
-  await until('one to leave', () => heard.connections === 255);
+  await until('one connection has ended', () => heard.connections === 255);
   await send(t, heard.path, `${END}\n`);
   assert.deepEqual([heard.lines.at(-1), heard.problem], [END, undefined]);
 });
 
-test('it is closed to others, and leaves nothing', async (t) => {
+test('the socket is closed to other users, and leaves no file', async (t) => {
   const heard = await listen(t);
   const directory = join(heard.path, '..');
   assert.equal(statSync(heard.path).mode & 0o777, 0o600);
@@ -212,7 +212,7 @@ test('it is closed to others, and leaves nothing', async (t) => {
   assert.deepEqual(readdirSync(directory), []);
 });
 
-test('its own directory is closed when it was open; one of another name is left alone', async (t) => {
+test('an own directory is made private; one of another name is left alone', async (t) => {
   const root = temporaryFolder(t);
   for (const [name, mode] of [
     ['tonearm', 0o700],
@@ -225,7 +225,7 @@ test('its own directory is closed when it was open; one of another name is left 
   }
 });
 
-test('a path as long as the name of a socket can be', async (t) => {
+test('the socket path may be as long as the kernel allows', async (t) => {
   const root = `${temporaryFolder(t)}/`;
   const directory = `${root}${'d'.repeat(96 - root.length)}`;
   mkdirSync(directory);
@@ -257,7 +257,7 @@ test('a stale socket is replaced', async (t) => {
   assert.deepEqual(heard.lines, [BEGIN]);
 });
 
-test('a living one is not stolen, and its path is taken once it is free', async (t) => {
+test('a living socket is not stolen, and its path is taken once it is free', async (t) => {
   const path = join(temporaryFolder(t), 's');
   const first = await listen(t, path);
   const clock = new ManualClock();
@@ -267,18 +267,18 @@ test('a living one is not stolen, and its path is taken once it is free', async 
   assert.deepEqual([first.lines.length, second.lines.length], [1, 0]);
   await first.socket.stop();
   clock.advance(LOOK_MS);
-  await until('the second to listen', () => second.problem === undefined);
+  await until('the second daemon listens', () => second.problem === undefined);
   await send(t, path, `${BEGIN}\n`);
   assert.deepEqual([first.lines.length, second.lines.length], [1, 1]);
 });
 
-test('of many that start at once over a stale socket one listens', async (t) => {
+test('of many daemons that start at once over a stale socket one listens', async (t) => {
   const path = await staleSocket(t);
   const all = await Promise.all(Array.from({ length: 8 }, () => listen(t, path)));
   assert.equal(all.filter(({ problem }) => problem === undefined).length, 1);
 });
 
-test('a file that is no socket stays', async (t) => {
+test('a file that is no socket stays in its place', async (t) => {
   const path = join(temporaryFolder(t), 's');
   writeFileSync(path, 'precious');
   const heard = await listen(t, path);
@@ -287,7 +287,7 @@ test('a file that is no socket stays', async (t) => {
 });
 
 for (const behind of ['a socket', 'nothing']) {
-  test(`a link to ${behind} in its place stays, and is not followed`, async (t) => {
+  test(`a link to ${behind} in the place of the socket stays, and is not followed`, async (t) => {
     const root = temporaryFolder(t);
     const path = join(root, 's');
     const other = join(root, 'other');
@@ -310,18 +310,18 @@ test('a socket whose directory was removed comes back at once', async (t) => {
   const heard = await listen(t, undefined, new ManualClock());
   for (let round = 1; round <= 3; round++) {
     rmSync(join(heard.path, '..'), { recursive: true });
-    await until('the socket', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
+    await until('the socket is back', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
     await send(t, heard.path, `${BEGIN}\n`);
     assert.equal(heard.lines.length, round);
   }
 });
 
-test('a socket whose file was removed comes back, even if no watch tells', async (t) => {
+test('a socket whose file was removed comes back, even without a watch', async (t) => {
   const clock = new ManualClock();
   const heard = await listen(t, undefined, clock);
   rmSync(join(heard.path, '..'), { recursive: true });
   clock.advance(LOOK_MS);
-  await until('the socket', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
+  await until('the socket is back', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
   await send(t, heard.path, `${BEGIN}\n`);
   assert.deepEqual(heard.lines, [BEGIN]);
 });

@@ -69,7 +69,7 @@ test('atomic renames, writes in place, removal and return are seen', async (t) =
   await sees('v7');
 });
 
-test('a reading that takes too long is said to, waited for, and told all the same', async (t) => {
+test('a result file that takes too long to read is reported, waited for, and published in the end', async (t) => {
   const path = join(temporaryFolder(t), 'result.json');
   writeFileSync(path, content('v1'));
   const said: ResultReading[] = [];
@@ -85,7 +85,7 @@ test('a reading that takes too long is said to, waited for, and told all the sam
   await made.stop();
 });
 
-test('the last of many quick changes is what is known in the end', async (t) => {
+test('the last of many quick changes of the result file is known in the end', async (t) => {
   const { path, start, sees } = reader(t);
   mkdirSync(dirname(path), { recursive: true });
   await start();
@@ -93,7 +93,7 @@ test('the last of many quick changes is what is known in the end', async (t) => 
   await sees('v300.');
 });
 
-test('a change during a reading makes another one', async (t) => {
+test('a change during a reading of the result file makes another reading', async (t) => {
   const path = join(temporaryFolder(t), 'result.json');
   const said: ResultReading[] = [];
   const made: ResultFile = new ResultFile(
@@ -111,7 +111,7 @@ test('a change during a reading makes another one', async (t) => {
   assert.equal(said.length, 2);
 });
 
-test('it ends while it reads', async (t) => {
+test('the watch of a result file can end while it reads', async (t) => {
   const said: ResultReading[] = [];
   const made = new ResultFile(
     join(temporaryFolder(t), 'result.json'),

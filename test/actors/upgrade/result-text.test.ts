@@ -49,7 +49,7 @@ extra('"a":"\\\\","b":"\\\\\\""', '"a":"\\\\","b":"\\\\\\""');
 extra('"a":"\u2028\u00e9\ud83d\ude00"', '"a":"\u2028\u00e9\ud83d\ude00"');
 extra('\n "a b" :\t[ 1 ,\r\n"  \\" \\\\" ] ', '"a b":[1,"  \\" \\\\"]');
 
-test('escapes or plain text of the largest size is taken like anything else', () => {
+test('escapes or plain text of the largest size are read', () => {
   const half = RESULT_MAX_BYTES / 2 - 50;
   for (const value of [
     `"${'\\n'.repeat(half)}"`,
@@ -77,11 +77,11 @@ bad('deep', `{${GOOD},"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'it is
 bad('a number that JSON does not have', `{${GOOD},"a":01}`, 'it is not a JSON object');
 bad('latin-1', Uint8Array.of(0x7b, 0xe9, 0x7d), 'it is not UTF-8');
 bad('a byte too many', `{${GOOD}}`.padEnd(RESULT_MAX_BYTES + 1), 'it is larger than 1048576 bytes');
-test('good: exactly as large as allowed', () => {
+test('good: exactly the largest size', () => {
   assert.equal(parseResult(Buffer.from(`{${GOOD}}`.padEnd(RESULT_MAX_BYTES))).ok, true);
 });
 
-test('which texts are RFC 3339 times', () => {
+test('only RFC 3339 times are accepted', () => {
   const times = {
     '2026-01-02T03:04:05Z': true,
     '2026-01-02t03:04:05z': true,

@@ -150,7 +150,7 @@ test('when too many lines wait, the first and the last are kept', async (t) => {
   assert.equal(on.saved.length, 1);
 });
 
-test('a whole run of many lines while the bus is away is not left running', async (t) => {
+test('a whole run of many lines while the bus is away ends', async (t) => {
   const on = stage(t);
   for (const says of [BEGIN, ...Array.from({ length: 80 }, (_, n) => progress(n)), END]) {
     on.clock.advance(1);
@@ -162,7 +162,7 @@ test('a whole run of many lines while the bus is away is not left running', asyn
   assert.equal(on.saved.length, 2);
 });
 
-test('of many runs by hand while the bus is away the last is told', async (t) => {
+test('the last of many manual runs while the bus is away is published', async (t) => {
   const on = stage(t);
   for (let n = 0; n < 40; n++) {
     on.keeper.line(BEGIN, on.now);
@@ -172,7 +172,7 @@ test('of many runs by hand while the bus is away the last is told', async (t) =>
   assert.equal(state(on), 'idle socket -');
 });
 
-test('a connection of a finished systemd run begins nothing, and neither does a line right behind it', async (t) => {
+test('a connection of a finished systemd run begins nothing, nor does a line right behind it', async (t) => {
   const on = stage(t);
   const sinceMs = on.now;
   on.clock.advance(1);
@@ -195,13 +195,13 @@ test('a connection of a finished systemd run begins nothing, and neither does a 
 
 const SOCKET_RUN = { state: 'running', origin: 'socket', startedMs: 5_000 } as const;
 
-test('a run of the socket goes on over a restart of the daemon, not over one of the node', (t) => {
+test('a run of the socket continues over a restart of the daemon, but not over a reboot', (t) => {
   assert.equal(state(stage(t, { record: SOCKET_RUN, circumstances: HERE })), 'running socket -');
   const after = stage(t, { record: SOCKET_RUN, circumstances: { ...HERE, boot: 'before' } });
   assert.equal(state(after), 'failed socket -');
 });
 
-test('the verdict on a systemd run depends on what it began under', (t) => {
+test('the result of a systemd run depends on the invocation that it began with', (t) => {
   const record = { state: 'running', origin: 'systemd', startedMs: 5_000, invocation: A } as const;
   for (const [other, expected] of [
     [{}, 'idle systemd -'],
@@ -216,7 +216,7 @@ test('the verdict on a systemd run depends on what it began under', (t) => {
   }
 });
 
-test('what the unit had run before is saved until the invocation is known', (t) => {
+test("the unit's earlier invocation is saved until that of the run is known", (t) => {
   const on = stage(t);
   on.keeper.feed({ kind: 'accepted', sinceCount: 0, before: 'b'.repeat(32), job: '/job/1' });
   on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });

@@ -38,7 +38,7 @@ const SAVED: SavedRun = {
   circumstances: HERE,
 };
 
-test('a run is saved whole, for the owner only, and recalled', async (t) => {
+test('a run is saved whole, for the owner only, and read back', async (t) => {
   const { path, made, problems } = store(t);
   assert.deepEqual(await made.recall(), { ok: true, saved: undefined });
   for (let n = 0; n < 50; n++)
@@ -52,7 +52,7 @@ test('a run is saved whole, for the owner only, and recalled', async (t) => {
   assert.ok(problems.every((problem) => problem === undefined));
 });
 
-test('a run that is queued only is recalled as that', () => {
+test('a run that is only queued is read back as queued', () => {
   for (const before of ['', A]) {
     const saved: SavedRun = {
       record: { state: 'running', origin: 'systemd', before, startJob: '/job/7', startedMs: 5_000 },
@@ -62,7 +62,7 @@ test('a run that is queued only is recalled as that', () => {
   }
 });
 
-test('what lies in its place is replaced, for the owner only, and nothing behind a link is touched', async (t) => {
+test('anything in the place of the state file is replaced, for the owner only, and no link is followed', async (t) => {
   const { directory, path, made } = store(t);
   const other = join(directory, 'other');
   writeFileSync(other, 'of somebody else', { mode: 0o644 });
@@ -83,7 +83,7 @@ test('what lies in its place is replaced, for the owner only, and nothing behind
   }
 });
 
-test('directories that it makes are for the owner only, whatever the umask', async (t) => {
+test('directories of the state file are made for the owner only, whatever the umask', async (t) => {
   const { path, made } = store(t);
   const umask = process.umask(0);
   t.after(() => process.umask(umask));
@@ -93,7 +93,7 @@ test('directories that it makes are for the owner only, whatever the umask', asy
   assert.equal(statSync(path).mode & 0o777, 0o600);
 });
 
-test('what lies where the new text is written is no obstacle', async (t) => {
+test('anything in the place of the temporary file is no obstacle', async (t) => {
   const { directory, path, made, problems } = store(t);
   mkdirSync(join(path, '..'));
   const fresh = `${path}.new`;
@@ -112,7 +112,7 @@ test('what lies where the new text is written is no obstacle', async (t) => {
   assert.ok(problems.every((problem) => problem === undefined));
 });
 
-test('a disk that hangs is waited for only so long', async (t) => {
+test('a disk that hangs is waited for a bounded time', async (t) => {
   const { made, clock, path, problems } = store(t);
   // The manual clock reaches the deadline before the disk answers.
   const recalling = made.recall();
@@ -130,7 +130,7 @@ test('a disk that hangs is waited for only so long', async (t) => {
   assert.equal(clock.timers, 0);
 });
 
-test('a place that cannot be written is said, and tried again: what is newest is there when it can be', async (t) => {
+test('a place that cannot be written is reported and tried again, and the newest run is saved when it can be', async (t) => {
   const { directory, path, made, problems, clock } = store(t);
   const inTheWay = join(directory, 'deep');
   writeFileSync(inTheWay, '');
@@ -151,7 +151,7 @@ test('a place that cannot be written is said, and tried again: what is newest is
   assert.equal(clock.timers, 0);
 });
 
-test('when it is stopped nothing is tried again', async (t) => {
+test('a store that is stopped tries nothing again', async (t) => {
   const { directory, made, clock } = store(t);
   writeFileSync(join(directory, 'deep'), '');
   made.save(SAVED);

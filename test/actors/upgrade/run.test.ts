@@ -141,7 +141,7 @@ check('a run that was going on when the daemon ended', [
   ['has ended well and is remembered', saved, 'read active A exited', WELL],
   ['has ended well and is loaded', saved, 'read inactive A', WELL],
   ['has failed and been reset, and is loaded', saved, 'read inactive A reset', BAD],
-  ['has been forgotten, and nobody can tell', saved, 'read inactive -', BAD],
+  ['has been forgotten, and its result is unknown', saved, 'read inactive -', BAD],
   ['was cut off by a reboot', saved, 'elsewhere inactive -', BAD],
   ['was followed by another that failed', saved, 'read failed B bad', BAD],
   ['was followed by another that ended well', saved, 'read inactive B', BAD],
@@ -149,10 +149,10 @@ check('a run that was going on when the daemon ended', [
   ['was started again by systemd itself', saved, 'read activating B again', 'same'],
   ['was started again by systemd itself, and ended well', saved, 'read active B exited again', WELL],
   ['was started again by systemd itself, and failed', saved, 'read failed B bad again', BAD],
-  ['is queued still', saved, 'read inactive - job1', 'same'],
+  ['is still queued', saved, 'read inactive - job1', 'same'],
 ]);
 
-test('a run that was going on keeps its time, and another one has its own', () => {
+test('a run that was going on keeps its time, and another run has its own', () => {
   assert.equal(follow(saved, 'read activating A at-7-s').startedMs, 5000);
   const next = follow(saved, 'read activating B at-7-s');
   assert.deepEqual([next.invocation, next.startedMs, next.count], [B, 7000, 1]);
@@ -167,19 +167,19 @@ const again = initialRun({ ...queued, before: B });
 check('a run of which only the acceptance was seen when the daemon ended', [
   ['goes on', first, 'read activating A', 'same'],
   ['goes on, once what was before has stopped', again, 'read deactivating B', 'same'],
-  ['is queued still', again, 'read failed B bad job1', 'same'],
+  ['is still queued', again, 'read failed B bad job1', 'same'],
   ['has failed', first, 'read failed A bad', BAD],
   ['has ended well and is remembered', first, 'read active A exited', WELL],
   ['has ended well and is loaded', again, 'read inactive A', WELL],
   ['has failed and been reset, and is loaded', again, 'read inactive A reset', BAD],
-  ['has been forgotten, and nobody can tell', first, 'read inactive -', BAD],
+  ['has been forgotten, and its result is unknown', first, 'read inactive -', BAD],
   ['never ran behind a failure', again, 'read failed B bad', BAD],
   ['never ran behind a success', again, 'read active B exited', BAD],
   ['was cut off by a reboot', first, 'elsewhere inactive -', BAD],
   ['is not known to have been before', initialRun(queued), 'read inactive -', BAD],
 ]);
 
-test('a run of which only the acceptance was seen has the invocation that it was found to be', () => {
+test('a run that was only accepted gets the invocation that is found later', () => {
   const over = follow(first, 'read active A exited');
   assert.deepEqual([over.invocation, over.before], [A, undefined]);
   // The stop of the remaining unit is not a run.
@@ -245,7 +245,7 @@ check('the orders in which systemd tells things', [
   ['a second begin begins nothing', socketRun, 'begin', 'same'],
 ]);
 
-test('progress shows while the run lasts, and begins anew with the next', () => {
+test('progress is shown while the run lasts, and begins anew with the next', () => {
   const shown = follow(running, 'progress');
   assert.deepEqual([shown.percent, shown.step], [40, 'unpack']);
   const over = follow(shown, 'inactive A; job1 done');
@@ -284,7 +284,7 @@ check('a unit that systemd starts again by itself', [
   ['is another run when other hands start it', running, `${TRIED}; activating B job1`, GOES],
 ]);
 
-test('it is one run over all its tries, and not failed before that is confirmed', () => {
+test('a run with several tries is one run, and fails only when that is confirmed', () => {
   const doubted = follow(running, FAILS);
   assert.deepEqual([doubted.state, doubted.doubtful], ['running', true]);
   const confirmed = nextRun(doubted, { kind: 'confirmed', facts: facts('activating A bad') }, NOW);
@@ -294,7 +294,7 @@ test('it is one run over all its tries, and not failed before that is confirmed'
   assert.equal(follow(running, `${TRIED}; activating B`).count, 2);
 });
 
-test('what is shown of a percent is one', () => {
+test('a percentage is shown as one', () => {
   const shown = (percent: number) =>
     nextRun(socketRun, { ...progress, says: { event: 'progress', percent, current: 1, step: '' } }, NOW)
       .percent;
@@ -343,7 +343,7 @@ test(`random events keep the invariants (TONEARM_FUZZ_SEED=${SEED})`, () => {
   }
 });
 
-test('what is shown of a run: its times in UTC, by the second, and the beginning also when it is over', () => {
+test('a run is shown with its times in UTC, in whole seconds, and with its start also after its end', () => {
   const shown = (run: Run): unknown => JSON.parse(JSON.stringify(shownRun(run)));
   const at = '1970-01-01T00:16:40Z';
   assert.deepEqual(shown(idle), { state: 'idle' });
@@ -357,7 +357,7 @@ test('what is shown of a run: its times in UTC, by the second, and the beginning
 
 test('a socket run may be silent for ten minutes', () => assert.equal(QUIET_MS, 600_000));
 
-test('a trigger that is answered when its run has come and gone begins no other', () => {
+test('a trigger that is answered after its run has ended begins no other', () => {
   const over = follow(idle, 'activating A job1; inactive A job1; job1 done');
   assert.equal(`${over.state} ${over.count}`, 'idle 1');
   assert.deepEqual(nextRun(over, accepted, NOW), over);

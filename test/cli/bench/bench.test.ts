@@ -40,7 +40,7 @@ wrong(['--seconds'], '--seconds');
 wrong(['--volume'], "'--volume'");
 wrong(['now'], "'now'");
 
-test('bench --help says how, and fits a terminal', () => {
+test('bench --help fits a terminal', () => {
   const request = parseBench(['--json', '--help']);
   assert.ok(request.do === 'help');
   for (const option of ['--seconds', '--json']) assert.ok(request.text.includes(option), option);
@@ -60,7 +60,7 @@ const SERVER = {
   crowded: { ms: [9], cpuMs: 2 + MORE_LISTENERS * 0.01 },
 };
 
-test('figures are medians of what was measured, and the estimate follows from them', () => {
+test('figures are medians of the measurements, and the estimate follows from them', () => {
   const report = reportOf({ seconds: 10, rest: REST, figures: SERVER });
   const { memory_mb, round_trip_ms_p50, event_to_bytes_ms_p50, event_to_bytes_ms_p99, decode_us_per_stream } =
     report.figures;
@@ -79,13 +79,13 @@ for (const [what, cpuMs, listeners] of [
   ['a listener that costs nothing that is seen', 2, 10_000],
   ['listeners that seem to save something', 1, 10_000],
 ] as const) {
-  test(`${what} makes no endless number`, () => {
+  test(`${what} makes no infinite number`, () => {
     const figures = { ...SERVER, crowded: { ms: [9], cpuMs } };
     assert.equal(reportOf({ seconds: 10, rest: REST, figures }).estimate.listeners, listeners);
   });
 }
 
-test('a change that takes more than there is leaves nothing for listeners', () => {
+test('a change that takes longer than its period leaves no time for listeners', () => {
   const figures = { ...SERVER, alone: { ms: [90], cpuMs: 60 }, crowded: { ms: [90], cpuMs: 70 } };
   assert.deepEqual(reportOf({ seconds: 10, rest: REST, figures }).estimate, {
     changes_per_second: 8,
@@ -94,7 +94,7 @@ test('a change that takes more than there is leaves nothing for listeners', () =
   });
 });
 
-test('what could not be measured is null, a dash, and no word of the estimate', () => {
+test('a figure that could not be measured is null, a dash, and not in the estimate', () => {
   const report = reportOf({ seconds: 10, rest: REST, figures: { ...CODEC, missing: 'nobody is there' } });
   assert.deepEqual([report.server, report.missing], [null, 'nobody is there']);
   assert.equal(report.figures['round_trip_ms_p50'], null);

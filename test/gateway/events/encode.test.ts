@@ -14,7 +14,7 @@ test('an event is id, type, data and a blank line', () => {
   );
 });
 
-test('of server.info only love carries an id, that of the newest event', () => {
+test('of server.info only love has an id, that of the newest event', () => {
   assert.equal(text(love('b', 7)), 'id: b-7\nevent: server.info\ndata: "love"\n\n');
   assert.equal(text(BYE), 'event: server.info\ndata: "bye"\n\n');
 });
@@ -30,7 +30,7 @@ for (const [chance, retryMs] of HELLOS) {
   });
 }
 
-test('what a client has asked for by a name that nobody knows is named in a comment in front, which cannot become anything else', () => {
+test('an unknown name in a query is named in a comment at the beginning, and cannot break it', () => {
   const [comment, ...rest] = text(hello(0, ['audio.update', 'a\nevent: b\r'])).split(/\r|\n/);
   assert.equal(comment, String.raw`: ignored, as unknown here: ["audio.update","a\nevent: b\r"]`);
   assert.deepEqual(rest.slice(0, 2), ['retry: 2000', 'event: server.info']);

@@ -48,7 +48,7 @@ const TABLE: readonly [
   ],
 ];
 for (const [happen, expected] of TABLE) {
-  test(`a stream says ${expected.join(', then ')}`, () => {
+  test(`a stream gets ${expected.join(', then ')}`, () => {
     const node = new NodeUnderTest();
     const consumer = node.consumer();
     node.publish(happen(node.world));
@@ -58,7 +58,7 @@ for (const [happen, expected] of TABLE) {
 
 const level = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
 
-test('a reading goes to streams that name it, at once, without an id, and is not kept', () => {
+test('a level goes to streams that name it, at once, without an id, and is not kept', () => {
   const node = new NodeUnderTest();
   const [named, audio, all] = ['types=audio.level', 'backend=audio', ''].map((query) => node.consumer(query));
   assert.ok(named && audio && all);
@@ -75,7 +75,7 @@ test('a reading goes to streams that name it, at once, without an id, and is not
   assert.deepEqual(node.heard(replayed), ['b-2 power.action {"n":1}']);
 });
 
-test('who reads slowly gets the newest reading, behind what else is owed', () => {
+test('a slow consumer gets the newest level, behind the events that wait', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=audio.level,audio.updated', 0);
   for (const peak of [0.1, 0.2, 0.3]) node.level(peak);
@@ -86,7 +86,7 @@ test('who reads slowly gets the newest reading, behind what else is owed', () =>
   assert.deepEqual(node.heard(consumer).at(-1), `b-1 ${level(0.5)}`);
 });
 
-test('the newest reading survives a slow replay', () => {
+test('the newest level is sent after a slow replay', () => {
   const node = new NodeUnderTest();
   node.progress(3);
   const consumer = node.consumer('types=audio.level,upgrade.progress', 0, 'b-1');
@@ -96,7 +96,7 @@ test('the newest reading survives a slow replay', () => {
   assert.equal(node.heard(consumer).length, 3);
 });
 
-test('readings do not put off the love that brings the newest id', () => {
+test('levels do not postpone the love that brings the newest id', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=audio.level&keepalive=10');
   for (let seconds = 0; seconds < 10; seconds += 1) {
@@ -108,7 +108,7 @@ test('readings do not put off the love that brings the newest id', () => {
   assert.ok(node.heard(consumer).includes('b-20 server.info "love"'));
 });
 
-test('the meters are watched from the first listener to the last, and each newcomer is announced', () => {
+test('the meters are watched from the first listener to the last, and each new listener is announced', () => {
   const node = new NodeUnderTest();
   const [plain, first, second] = ['backend=audio', 'types=audio.level', 'types=audio.level'].map((query) =>
     node.consumer(query),
@@ -121,7 +121,7 @@ test('the meters are watched from the first listener to the last, and each newco
   assert.deepEqual(node.watched.slice(2), [false]);
 });
 
-test('a batch is one write, and streams that want the same get the same bytes', () => {
+test('a batch is one write, and streams with the same filter get the same bytes', () => {
   const node = new NodeUnderTest();
   const connections = ['', '', 'types=audio.updated'].map((query) => node.consumer(query).connection);
   const pieces = connections.map((connection) => {
@@ -167,7 +167,7 @@ for (const [query, types] of FILTERS) {
   }
 }
 
-test('what happens during a slow replay comes after it, each once', () => {
+test('events during a slow replay come after it, each once', () => {
   const node = new NodeUnderTest();
   node.progress(200, { pad: 'x'.repeat(2000) });
   const consumer = node.consumer('', 1000, 'b-1');
@@ -178,7 +178,7 @@ test('what happens during a slow replay comes after it, each once', () => {
   assert.deepEqual(actionsOf(consumer.model), numbers(2, 399));
 });
 
-test('who has not read what was forgotten gets a snapshot, on the same stream', () => {
+test('a consumer that missed forgotten events gets a snapshot, on the same stream', () => {
   const node = new NodeUnderTest();
   node.progress(1000, { pad: 'x'.repeat(200) });
   const consumer = node.consumer('', 1000, 'b-1');
@@ -229,7 +229,7 @@ for (const [query, id] of SNAPSHOT_FOR) {
   });
 }
 
-test('a filtered client hears the marks of a snapshot, by which it forgets what ended before a restart', () => {
+test('a filtered stream gets the marks of a snapshot, by which it forgets what ended before a restart', () => {
   for (const query of [
     'types=audio.updated,audio.removed',
     'exclude=backend.updated',
@@ -244,7 +244,7 @@ test('a filtered client hears the marks of a snapshot, by which it forgets what 
   }
 });
 
-test('how much a client did not want to hear does not cost it an action', () => {
+test("many states that a stream's filter excludes do not push out an action for it", () => {
   const node = new NodeUnderTest();
   node.progress(2);
   node.noise(3000);
@@ -255,7 +255,7 @@ test('how much a client did not want to hear does not cost it an action', () => 
   ]);
 });
 
-test('how many actions a client did not want to hear does not cost it a state', () => {
+test("many actions that a stream's filter excludes do not push out a state for it", () => {
   const node = new NodeUnderTest();
   node.publish([1, 2].map((v) => node.world.clients({ id: 1, v })));
   node.progress(3000);
@@ -264,7 +264,7 @@ test('how many actions a client did not want to hear does not cost it a state', 
   ]);
 });
 
-test('a client whose id is too old gets the removals and actions that are still known, then the state', () => {
+test('a client whose id is too old gets the kept removals and actions, then the state', () => {
   const node = new NodeUnderTest();
   node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
   node.progress(1100);
@@ -277,7 +277,7 @@ test('a client whose id is too old gets the removals and actions that are still 
   assert.match(lines.at(-1) ?? '', /^b-1103 backend\.updated .*snapshot/);
 });
 
-test('a client that breaks off within a snapshot gets one again, and one that has it whole does not', () => {
+test('a client that breaks off within a snapshot gets a new one, and one that has it whole does not', () => {
   const node = new NodeUnderTest();
   node.publish([node.world.clients({ id: 1 }), node.world.outputs({ id: 2 })]);
   const whole = node.heard(node.consumer('snapshot=1'));
@@ -288,7 +288,7 @@ test('a client that breaks off within a snapshot gets one again, and one that ha
   }
 });
 
-test('an action that happens while a first snapshot breaks off is not lost', () => {
+test('an action during an incomplete first snapshot is not lost', () => {
   const node = new NodeUnderTest();
   node.progress(3);
   node.publish([node.world.clients({ id: 1 })]);
@@ -301,7 +301,7 @@ test('an action that happens while a first snapshot breaks off is not lost', () 
   assert.deepEqual(consumer.model.state(), node.world.truth());
 });
 
-test('what is remembered of removed records is bounded, and the marker makes up for the rest', () => {
+test('the kept removals are bounded, and the mark of the snapshot stands for the others', () => {
   const node = new NodeUnderTest();
   const ids = Array.from({ length: 3000 }, (_, id) => id);
   const away = node.consumer('snapshot=1');
@@ -330,7 +330,7 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   assert.equal(node.heard(stalled).length, 120);
 });
 
-test('a consumer that is gone while it is behind is counted as slow; one that had taken everything is not', () => {
+test('a consumer that leaves while it is behind counts as slow; one that had read everything does not', () => {
   const node = new NodeUnderTest();
   const stalled = node.consumer('', 0);
   const quick = node.consumer();
@@ -341,7 +341,7 @@ test('a consumer that is gone while it is behind is counted as slow; one that ha
   assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 1 });
 });
 
-test('love brings the id of what a stream did not want to hear, so that it does not expire', () => {
+test('love has the id of events that the filter excludes, so that the id does not expire', () => {
   const node = new NodeUnderTest();
   const filtered = node.consumer('types=power.action&keepalive=10');
   node.noise(2000);
@@ -383,7 +383,7 @@ test('all streams share one timer, and without streams there is none', () => {
   assert.equal(node.clock.timers, 0);
 });
 
-test('a stalled stream is not kept alive, and is again when it has caught up', () => {
+test('a stalled stream gets no love, and gets it again when it has caught up', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10', 0);
   node.clock.advance(60_000);
@@ -392,7 +392,7 @@ test('a stalled stream is not kept alive, and is again when it has caught up', (
   assert.deepEqual(node.heard(consumer), ['b-0 server.info "love"']);
 });
 
-test('at shutdown every stream hears bye after all that it is owed, and ends', async () => {
+test('at shutdown every stream gets bye after all waiting events, and ends', async () => {
   const node = new NodeUnderTest();
   const quick = node.consumer();
   const slow = node.consumer('', 0);
@@ -420,7 +420,7 @@ test('a stream that cannot take bye in time is cut', async () => {
   assert.equal(stalled.connection.over, 'cut');
 });
 
-test('what came back after its removal is not reported as removed to a client that was away', () => {
+test('a record that returned after its removal is not sent as removed to a client that was away', () => {
   const node = new NodeUnderTest();
   node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
   node.publish([node.world.drop('audio.clients', '1', '2'), node.world.clients({ id: 1 })]);
@@ -428,7 +428,7 @@ test('what came back after its removal is not reported as removed to a client th
   assert.deepEqual(node.heard(consumer, 'audio.'), ['b-4 audio.removed [{"id":2}]']);
 });
 
-test('a client that was away learns of every record that its key had meanwhile, and then of the one that has it', () => {
+test('a client that was away gets the removal of every name that a key had meanwhile, and then its record', () => {
   const node = new NodeUnderTest();
   const publish = (...names: readonly string[]): void => {
     for (const name of names) {

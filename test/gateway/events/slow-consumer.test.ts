@@ -187,14 +187,14 @@ for (const [name, happen, expected] of CONFLATIONS) {
   });
 }
 
-test('what a slow consumer has not asked for does not wait', () => {
+test("nothing waits of events that the slow consumer's filter excludes", () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=power.action', 0);
   node.publish([node.world.clients({ id: 1 }), node.world.action('power.action')]);
   assert.deepEqual(node.heard(consumer), ['b-2 power.action {"n":1}']);
 });
 
-test('a snapshot shows its id only when all of it is told, and is no heavier for being large', () => {
+test('a snapshot has its id only at its end, and a large one takes no more memory', () => {
   const node = new NodeUnderTest();
   for (let id = 0; id < 20; id += 1) {
     node.publish([node.world.clients({ id, pad: 'x'.repeat(100_000) })]);
@@ -220,7 +220,7 @@ test('a change of a backend during its snapshot follows the mark', () => {
   assert.match(told.at(-1) ?? '', /"audio","state":"up"}/);
 });
 
-test('what waits as new is told as new, however it changes meanwhile', () => {
+test('an addition that waits stays an addition, however it changes meanwhile', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('', 0);
   const player = (n: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', n })]]);

@@ -229,14 +229,14 @@ function storm(rounds: number, kind: Omit<Weather, 'random'>): number {
   return resumed;
 }
 
-test(`whatever happens, every consumer ends with the true state (TONEARM_FUZZ_SEED=${SEED})`, () => {
+test(`after any storm every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
   storm(150, CALM);
 });
 
-test(`so it does when ids expire (TONEARM_FUZZ_SEED=${SEED})`, () => {
+test(`after a storm with expiring ids every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
   assert.ok(storm(30, FORGETTING) > 0, 'some consumer came back to a second snapshot');
 });
 
-test(`so it does when records are large (TONEARM_FUZZ_SEED=${SEED})`, () => {
+test(`after a storm of large records every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
   storm(3, LARGE);
 });

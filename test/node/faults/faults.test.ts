@@ -45,9 +45,10 @@ describe(`faults, seed ${SEED}, ${SOUND}`, { skip }, () => {
     test(`step ${index + 1} of ${rows.length}, seed ${SEED}: ${fault.name}`, (t) => run().step(fault, t));
   }
 
-  test('it takes no more memory, threads and descriptors than before', () => run().isBackWhereItWas());
+  test('the daemon takes no more memory, threads and descriptors than before', () =>
+    run().isBackWhereItWas());
 
-  test('the page was one document all the time, without a fault', async () => {
+  test('the page has never reloaded, and had no error', async () => {
     assert.equal(await on.page.evaluate('window.sameDocument'), true);
     assert.deepEqual(on.faults, []);
   });

@@ -133,7 +133,7 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
 /** Waits until everybody knows what is true; rejects with the difference that was left. */
 export async function everybodyKnows({ on, requests, streams }: Everybody, hasBegun: boolean): Promise<void> {
   await until(
-    'everybody knows the truth',
+    'routes, streams and page agree with the programs',
     async () => {
       const [world, routes] = await Promise.all([look(on, hasBegun), ask(requests)]);
       areTrue(routes, routes.power, world);

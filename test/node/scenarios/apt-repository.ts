@@ -49,7 +49,7 @@ export function aptScenarios(
   node: () => Node,
   publish: (version: string, to: string) => Promise<void>,
 ): void {
-  test('the lines of docs/install.md install it', async () => {
+  test('the package is installed by the lines of docs/install.md', async () => {
     await shell(node(), PREPARE);
     await publish('0.1.0-1', SERVED);
     node().spawnRoot(NODE_PROGRAM, '-e', SERVER, SERVED, '8765');

@@ -70,7 +70,7 @@ const ENDS: readonly (readonly [how: string, end: (child: ReturnType<typeof spaw
 
 export function closeScenarios(): void {
   for (const [how, end] of ENDS) {
-    test(`after ${how} nothing is left`, async () => {
+    test(`after ${how} nothing of the node is left`, async () => {
       const child = await bootedElsewhere();
       const dir = folderOf(child.pid ?? 0);
       assert.notDeepEqual(traces(dir), [], 'a running node has traces, or this test sees nothing');
@@ -81,7 +81,7 @@ export function closeScenarios(): void {
     });
   }
 
-  test('one that does not come up says with what its console ended, at once', async (t) => {
+  test('a node that does not boot reports the end of its console at once', async (t) => {
     const env = { ...process.env, TONEARM_NODE_ROOT: temporaryFolder(t) };
     const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
       stdio: ['ignore', 'ignore', 'pipe'],

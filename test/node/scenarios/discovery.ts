@@ -26,13 +26,13 @@ export function discoveryScenarios(node: () => Node): void {
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
-  test('only loopback: nothing is announced', async () => {
+  test('a daemon on loopback alone announces nothing', async () => {
     await daemon.begin('lo');
     await daemon.is('up', /^nothing to announce: the service listens on loopback only$/);
     await daemon.isFoundAt();
   });
 
-  test('it is found under its name, with port and TXT, where it is served and nowhere else', async () => {
+  test('the service is found under its name, with port and TXT, where it is served and nowhere else', async () => {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.isFoundAt('lan0 IPv4');
     const { version } = JSON.parse((await daemon.ask('GET', '/health')).text);
@@ -47,7 +47,7 @@ export function discoveryScenarios(node: () => Node): void {
     assert.equal(server.backends.zeroconf, true);
   });
 
-  test('everywhere, where it listens everywhere, and withdrawn everywhere', async () => {
+  test('the service is announced everywhere where the daemon listens everywhere, and withdrawn everywhere', async () => {
     await daemon.begin('all');
     await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lo IPv4');
     await daemon.plugIn();
@@ -58,7 +58,7 @@ export function discoveryScenarios(node: () => Node): void {
   });
 
   for (const signal of ['TERM', 'KILL']) {
-    test(`it is withdrawn by SIG${signal}`, async () => {
+    test(`the service is withdrawn by SIG${signal}`, async () => {
       await daemon.begin('[lo, lan0]');
       await daemon.isFoundAt('lan0 IPv4');
       await daemon.end(signal);
@@ -66,7 +66,7 @@ export function discoveryScenarios(node: () => Node): void {
     });
   }
 
-  test('an address that comes is announced, also on an interface in place of another, and one that goes is not', async () => {
+  test('a new address is announced, also on an interface in place of another, and a removed one is not', async () => {
     await daemon.begin('[lo, lan0, lan1]');
     await daemon.isFoundAt('lan0 IPv4');
     await daemon.plugIn();
@@ -89,7 +89,7 @@ export function discoveryScenarios(node: () => Node): void {
     await leave();
   });
 
-  test('and so does a name that another service of this host has', async () => {
+  test('a name that another service of this host has gets a number', async () => {
     const other = daemon.node.spawnRoot('avahi-publish', '-s', 'kitchen', '_http._tcp', '80');
     let said = '';
     for (const from of [other.stdout, other.stderr]) {
@@ -98,14 +98,14 @@ export function discoveryScenarios(node: () => Node): void {
       });
     }
     const gone = once(other, 'close');
-    await until('it has the name', () => said.includes("'kitchen'"));
+    await until('the other service has the name', () => said.includes("'kitchen'"));
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.is('up', /^announced as kitchen #2$/);
     await daemon.root('kill $(pidof avahi-publish)');
     await gone;
   });
 
-  test('the nodes of the network are listed, this one marked, as they come and go; a printer is none', async () => {
+  test('the nodes of the network are listed as they come and go, with this one marked; a printer is not', async () => {
     await daemon.begin('all', 'kitchen');
     await daemon.is('up', /^announced as kitchen$/);
     await daemon.nodesAre(await ownNode());
@@ -132,7 +132,7 @@ export function discoveryScenarios(node: () => Node): void {
     await printer();
   });
 
-  test('a path that is none leads to the beginning of the node', async () => {
+  test('an invalid path leads to the root of the node', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.is('up', /^announced as kitchen$/);
     const leave = await daemon.neighbour('attic', 'api=odio-api', 'path=javascript:alert(1)');
@@ -147,14 +147,17 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.nodesAre(await ownNode(), ATTIC);
     const heard = await daemon.listen('?types=node.removed');
     await daemon.root('systemctl stop avahi-daemon.socket avahi-daemon');
-    await until('both have left', () => heard.filter(({ type }) => type === 'node.removed').length === 2);
+    await until(
+      'both nodes have left',
+      () => heard.filter(({ type }) => type === 'node.removed').length === 2,
+    );
     assert.equal((await daemon.ask('GET', '/nodes')).status, 503);
     await daemon.root('systemctl start avahi-daemon');
     await daemon.nodesAre(await ownNode(), ATTIC);
     await leave();
   });
 
-  test('it comes back with avahi-daemon, which nobody is delayed by', async () => {
+  test('the announcement returns with avahi-daemon, which delays nobody', async () => {
     await daemon.begin('[lo, lan0]');
     await daemon.isFoundAt('lan0 IPv4');
     await daemon.root('systemctl restart avahi-daemon');
@@ -166,7 +169,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.is('up', /^announced/);
   });
 
-  test('an avahi-daemon that hangs is said so, and waited for', async () => {
+  test('an avahi-daemon that hangs is reported, and waited for', async () => {
     await daemon.end();
     await daemon.root('kill -STOP $(cat /run/avahi-daemon/pid)');
     await daemon.begin('[lo, lan0]');

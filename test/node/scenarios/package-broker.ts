@@ -90,7 +90,7 @@ export class BrokerOnNode {
 
   holds(topic: string, fits: (text: string) => boolean, deadlineMs?: number): Promise<string> {
     return until(
-      `${topic} holds what it ought to`,
+      `${topic} holds the expected value`,
       async () => {
         const text = await this.#next(topic, 1);
         return fits(text) ? text : undefined;
@@ -108,9 +108,9 @@ export class BrokerOnNode {
       text += String(bytes);
     });
     const line = (index: number) => () => text.split('\n').slice(0, -1)[index];
-    await until('the listener is there', line(0));
+    await until('the listener is connected', line(0));
     await act();
-    return until(`${topic} says something`, line(1));
+    return until(`${topic} has a message`, line(1));
   }
 
   /** The status with which a command is refused. It is given once: a second one could be carried out when what refuses it has gone. */

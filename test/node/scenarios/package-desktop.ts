@@ -19,7 +19,7 @@ async function isAllowed(node: Node): Promise<void> {
 }
 
 export function desktopScenarios(node: () => Node): void {
-  test('no rule is deployed there, and one of earlier days is taken back', async () => {
+  test('on a desktop no rule is installed, and an earlier one is removed', async () => {
     await node().writeUnit('system', DISPLAY_MANAGER, '[Service]\nExecStart=sleep infinity\n');
     await shell(node(), `systemctl start ${DISPLAY_MANAGER}`);
     const said = await setUpPi(node());
@@ -33,7 +33,7 @@ export function desktopScenarios(node: () => Node): void {
     assert.doesNotMatch(await setUpPi(node()), /write|remove/);
   });
 
-  test('headless again, the rule is back', async () => {
+  test('on a headless node the rule is installed again', async () => {
     await shell(
       node(),
       `systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}; systemctl daemon-reload`,
@@ -41,7 +41,7 @@ export function desktopScenarios(node: () => Node): void {
     await isAllowed(node());
   });
 
-  test('--no-power takes the rule back and is kept, until its line is taken away', async () => {
+  test('--no-power removes the rule and is kept, until its line is removed', async () => {
     for (const flags of [['--no-power'], []]) {
       assert.match(
         await setUpPi(node(), ...flags),

@@ -27,7 +27,7 @@ async function installed(node: Node): Promise<string> {
 const SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
 
 export function formScenarios(node: () => Node): void {
-  test('dpkg puts the form with Node in place of the other: set-up and service stay, on its own Node', async () => {
+  test('dpkg replaces one form by the one with Node: set-up and service stay, on its own Node', async () => {
     await installPlain(node());
     await setUpPi(node());
     const before = await shell(node(), SETUP);
@@ -39,14 +39,14 @@ export function formScenarios(node: () => Node): void {
     assert.equal(await shell(node(), SETUP), before);
   });
 
-  test('purging what it replaced takes nothing from it', async () => {
+  test('purging the replaced form removes nothing of the new one', async () => {
     const before = await shell(node(), SETUP);
     await shell(node(), 'dpkg --purge tonearm');
     assert.equal(await shell(node(), SETUP), before);
     assert.equal(await nodeOfService(node()), OWN_NODE);
   });
 
-  test('and back', async () => {
+  test('dpkg replaces the form with Node by the other one', async () => {
     const before = await shell(node(), SETUP);
     await shell(node(), 'dpkg --install /opt/packages/tonearm_0.1.0-1_*.deb 2>&1');
     assert.equal(await installed(node()), 'tonearm');
@@ -71,7 +71,7 @@ export function formScenarios(node: () => Node): void {
     assert.match(version.stdout, /^v22\./);
   });
 
-  test('purged, it leaves nothing, the right to install upgrades neither', async () => {
+  test('purging the form with Node leaves nothing, not even the right to install upgrades', async () => {
     await shell(node(), 'mkdir -p /etc/sudoers.d; echo "# a right" > /etc/sudoers.d/tonearm-upgrade');
     await apt(node(), 'purge', 'tonearm-with-node');
     assert.equal(await property(node(), 'ActiveState'), 'inactive');

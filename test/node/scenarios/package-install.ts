@@ -67,7 +67,7 @@ export function installScenarios(node: () => Node): void {
     assert.match(ran.stderr, said);
   }
 
-  test('it is installed by apt, without network, and starts nothing', async () => {
+  test('apt installs the package without network, and starts nothing', async () => {
     const said = await installPlain(node());
     assert.match(said, /^tonearm: now run: tonearm-setup --user NAME --bind all/m);
     assert.equal((await node().user('tonearm', '--version')).status, 0);
@@ -83,13 +83,13 @@ export function installScenarios(node: () => Node): void {
     assert.equal((await node().user('/usr/sbin/tonearm-setup', '--user', 'pi')).status, 77);
   });
 
-  test('tonearm-setup refuses a rule that it did not write, and then does nothing', async () => {
+  test('tonearm-setup refuses a rule that it did not write, and then changes nothing', async () => {
     await node().writeFile(RULE, '// mine\n');
     await isRefused(['--user', 'pi'], 73, /50-tonearm-pi\.rules was not written by tonearm-setup/);
     await shell(node(), `rm ${RULE}`);
   });
 
-  test('a dry run says what it would do, and does nothing', async () => {
+  test('a dry run prints what it would do, and changes nothing', async () => {
     const said = await changesNothing(() => setUpPi(node(), '--dry-run'));
     assert.match(said, /would write \/home\/pi\/\.config\/tonearm\/config\.yaml/);
     assert.match(said, /would write \/etc\/polkit-1\/rules\.d\/50-tonearm-pi\.rules/);
@@ -110,7 +110,7 @@ export function installScenarios(node: () => Node): void {
       lastLine(said),
       'tonearm-setup: open http://localhost:8018/ on this machine; other machines cannot reach it',
     );
-    await until('both to be granted', async () => {
+    await until('both actions are granted', async () => {
       const { text } = await ask(node(), 'GET', '/power/');
       return text === '{"reboot":true,"power_off":true}';
     });
@@ -167,7 +167,7 @@ export function installScenarios(node: () => Node): void {
     assert.doesNotMatch(await setUpPi(node(), ...flags), /: (?:write|make|enable|start|remove) /);
   });
 
-  test('--discovery announces it, says what is missing for that, and is kept', async () => {
+  test('--discovery announces the node, names what is missing for that, and is kept', async () => {
     assert.match(
       await setUpPi(node(), '--discovery'),
       /while avahi-daemon does not run: systemctl enable --now avahi-daemon/,
@@ -179,13 +179,13 @@ export function installScenarios(node: () => Node): void {
     assert.match(await shell(node(), `cat ${ASKED}`), /^discovery: \{enabled: true\}$/m);
     const found = await shell(node(), 'tonearm --check-config --config /home/pi/.config/tonearm/config.yaml');
     assert.match(found, /^discovery:\n {2}enabled: true\n {2}name: tonearm on tonearm-node$/m);
-    await until('the bridge', async () => {
+    await until('the discovery backend has a state', async () => {
       const { backends } = await read<Health>(node(), '/health');
       return backends['discovery']?.state === 'up';
     });
   });
 
-  test('what the daemon refuses changes nothing', async () => {
+  test('a configuration that the daemon refuses changes nothing', async () => {
     const pid = await property(node(), 'MainPID');
     for (const [option, value] of [
       ['--unit', "mpd'}]"],
@@ -221,13 +221,13 @@ export function installScenarios(node: () => Node): void {
     });
   }
 
-  test('a file of conf.d that a link to /dev/null hides is none of those', async (t) => {
+  test('a file of conf.d that is hidden by a link to /dev/null is no obstacle', async (t) => {
     await shell(node(), `ln -s /dev/null ${CONFIG}/conf.d/20-hidden.yaml`);
     t.after(() => shell(node(), `rm ${CONFIG}/conf.d/20-hidden.yaml`));
     await setUpPi(node(), '--dry-run');
   });
 
-  test('a run without them leaves them, and what is given anew replaces what was given for it', async () => {
+  test('a run without options keeps the earlier ones, and a new value replaces its own', async () => {
     await changesNothing(() => setUpPi(node()));
     await setUpPi(node(), '--bind', 'lo');
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";

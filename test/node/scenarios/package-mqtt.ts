@@ -56,7 +56,7 @@ export function mqttScenarios(node: () => Node): void {
     await restartService(node());
   });
 
-  test('tonearm-setup --mqtt joins it, and a later run keeps that', async () => {
+  test('tonearm-setup --mqtt connects the node to the broker, and a later run keeps that', async () => {
     const units = ['--unit', 'tick.service', '--unit', 'bad.service', '--system-unit', 'tock.service'];
     await setUpPi(node(), '--mqtt', broker.url, ...units);
     await broker.holds('status', (text) => text === 'online');
@@ -68,29 +68,29 @@ export function mqttScenarios(node: () => Node): void {
     await broker.holds('status', (text) => text === 'online');
   });
 
-  test('a unit: what systemctl does is published, each command has its effect', async () => {
+  test('a unit is published as systemctl changes it, and each command has its effect', async () => {
     const service = 'services/user/tick.service';
     const is = (name: string): Promise<string> => property(node(), name, 'tick.service');
     await userctl('start', 'tick.service');
     await broker.holds(service, (text) => text.includes('"running":true'));
     await broker.publish(`${service}/set`, 'stop');
-    await until('it is stopped', async () => (await is('ActiveState')) === 'inactive');
+    await until('the unit is stopped', async () => (await is('ActiveState')) === 'inactive');
     await broker.holds(service, (text) => text.includes('"running":false'));
     await broker.publish(`${service}/set`, 'enable');
     await until(
-      'it is enabled and runs',
+      'the unit is enabled and runs',
       async () => (await is('UnitFileState')) === 'enabled' && (await is('ActiveState')) === 'active',
     );
     const first = await is('MainPID');
     await broker.publish(`${service}/set`, 'restart');
-    await until('it is another process', async () => ![first, '0'].includes(await is('MainPID')));
+    await until('the unit has another process', async () => ![first, '0'].includes(await is('MainPID')));
     await broker.publish(`${service}/set`, 'disable');
     await until(
-      'it is disabled',
+      'the unit is disabled',
       async () => (await is('UnitFileState')) === 'disabled' && (await is('ActiveState')) === 'inactive',
     );
     await broker.publish(`${service}/set`, 'start');
-    await until('it runs', async () => (await is('ActiveState')) === 'active');
+    await until('the unit runs', async () => (await is('ActiveState')) === 'active');
     const system = 'services/system/tock.service';
     await broker.holds(system, (text) => text.includes('"running":false'));
     await shell(node(), 'systemctl start tock.service');
@@ -106,7 +106,7 @@ export function mqttScenarios(node: () => Node): void {
     }
   });
 
-  test('power is what the route answers, and an inhibitor is told', async () => {
+  test('the power topic is what the route answers, and an inhibitor is in the error topic', async () => {
     await broker.holds('power', (text) => text === '{"reboot":true,"power_off":true}');
     const letGo = await holdShutdown(node(), 'block');
     try {
@@ -149,7 +149,7 @@ export function mqttScenarios(node: () => Node): void {
     await broker.holds('upgrade', (text) => JSON.parse(text).run.state !== 'running');
   });
 
-  test('another node with this branch: it says so and publishes nothing, and takes over when this one has gone', async () => {
+  test('another node with this branch publishes nothing and names the conflict, and takes over when this one has gone', async () => {
     const own = await broker.holds('node', (text) => text !== '');
     const second = `api: {port: 8019}\nsystemd: {enabled: false}\npulseaudio: {enabled: false}
 mqtt: {enabled: true, url: "${broker.url}", topic: "${broker.branch}"}\n`;
@@ -158,10 +158,11 @@ mqtt: {enabled: true, url: "${broker.url}", topic: "${broker.branch}"}\n`;
     const start = `mount --bind /run/second-id /etc/machine-id
 exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_DIR=/tmp tonearm --config /run/second.yaml`;
     const run = 'systemd-run --quiet --collect --unit=second unshare --mount sh -euc'.split(' ');
-    const begin = () => until('it is started', async () => (await node().root(...run, start)).status === 0);
+    const begin = () =>
+      until('the second node is started', async () => (await node().root(...run, start)).status === 0);
     await begin();
     try {
-      await until('the second says whose branch it is', async () => {
+      await until('the second node names the conflict', async () => {
         const asked = await node().root('curl', '-s', 'localhost:8019/health');
         return asked.stdout.includes(`another node, ${own}`);
       });
@@ -181,7 +182,7 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
     await broker.holds('node', (text) => text === own);
   });
 
-  test('the network cut while outputs come and go: the tree is true again', async () => {
+  test('after a cut of the network, outputs that came and went meanwhile are published', async () => {
     const pactl = async (...args: readonly string[]) => (await node().user('pactl', ...args)).stdout.trim();
     const old = await pactl('load-module', 'module-null-sink', 'sink_name=old');
     await broker.holds('audio/outputs/old', (text) => text !== '');
@@ -190,8 +191,8 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
     const fresh = await pactl('load-module', 'module-null-sink', 'sink_name=fresh');
     await until('the cut is noticed', async () => (await state()) === 'connecting', CUT_DEADLINE_MS);
     await broker.line('up');
-    await until('it is back', async () => (await state()) === 'up', CUT_DEADLINE_MS);
-    await until('the tree is what the routes answer', async () => {
+    await until('the bridge is up again', async () => (await state()) === 'up', CUT_DEADLINE_MS);
+    await until('the topics are what the routes answer', async () => {
       const { text } = await ask(node(), 'GET', '/audio/outputs');
       const outputs = JSON.parse(text) as readonly { name: string }[];
       const held = [...(await broker.tree())].filter(([below]) => below.startsWith('audio/outputs/'));
@@ -205,16 +206,16 @@ exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_
     await pactl('unload-module', fresh);
   });
 
-  test('a reboot: the node goes down and says so, and is online again', async () => {
+  test('at a reboot the node publishes that it is offline, and is online again', async () => {
     await node().reboot(async () => {
       const told = broker.listen('status', 'event');
       let text = '';
       told.stdout.on('data', (bytes: Buffer) => {
         text += String(bytes);
       });
-      await until('the listener hears what is retained', () => text.includes('online'));
+      await until('the listener gets what is retained', () => text.includes('online'));
       await broker.publish('power/set', 'reboot');
-      await until('it is offline', () => text.trim().endsWith('offline'));
+      await until('the node is offline', () => text.trim().endsWith('offline'));
       assert.deepEqual(text.trim().split('\n'), [
         'online',
         '{"event":"power.action","data":{"action":"reboot"}}',

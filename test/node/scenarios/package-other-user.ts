@@ -71,13 +71,13 @@ export function otherUserScenarios(node: () => Node): void {
     await restartService(node());
   });
 
-  test('it may ask over HTTP', async () => {
+  test('another user may send requests over HTTP', async () => {
     const ask = `node -e 'fetch("http://127.0.0.1:8018/server").then((reply) => console.log(reply.status))'`;
     assert.equal((await asNobody(ask)).stdout, '200\n');
   });
 
   for (const [what, script] of REFUSED) {
-    test(`it is refused: ${what}`, async () => {
+    test(`another user is refused: ${what}`, async () => {
       const ran = await asNobody(script);
       assert.notEqual(ran.status, 0, ran.stdout);
       assert.match(
@@ -89,7 +89,7 @@ export function otherUserScenarios(node: () => Node): void {
     });
   }
 
-  test('its user is refused none of the files', async () => {
+  test("the daemon's own user may open all the files", async () => {
     const files = `${STATE}/upgrade-run.json ${PASSWORD} /proc/${pid}/environ`;
     await userShell(node(), `cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`);
     const modes = await shell(
@@ -99,7 +99,7 @@ export function otherUserScenarios(node: () => Node): void {
     assert.equal(modes, 'pi 700\npi 600\npi 600\n');
   });
 
-  test('it listens nowhere but on its port and its socket, and has no name on a bus', async () => {
+  test('the daemon listens on its port and its socket alone, and has no name on a bus', async () => {
     // Abstract sockets, which have no mode, are among them.
     const listens = await shell(
       node(),

@@ -62,7 +62,7 @@ export function playersScenarios(node: () => Node): void {
     await systemctl(node(), 'daemon-reload');
   });
 
-  test('tonearm-setup --players shows them, and a later run keeps that', async () => {
+  test('tonearm-setup --players shows players, and a later run keeps that', async () => {
     assert.equal((await ask(node(), 'GET', '/players')).status, 404);
     await setUpPi(node(), '--players');
     assert.deepEqual(await until('the players', () => read(node(), '/players')), []);
@@ -71,7 +71,7 @@ export function playersScenarios(node: () => Node): void {
     assert.deepEqual(await until('the players', () => read(node(), '/players')), []);
   });
 
-  test('a player of the session is shown, its cover served, and its stream stops when it is told so', async () => {
+  test('a player of the session is shown, its cover served, and its stream corked by a command', async () => {
     await bringMusic(node());
     await node().writeUnit('user', 'player.service', UNIT);
     await systemctl(node(), 'start', 'player.service');
@@ -81,17 +81,17 @@ export function playersScenarios(node: () => Node): void {
       const clients = await read<readonly { props?: Record<string, string> }[]>(node(), '/audio/clients');
       return clients.map(({ props }) => props?.['application.process.id']);
     };
-    await until('its stream is shown', async () => (await pids()).includes(String(player.pid)));
+    await until('the stream of the player is shown', async () => (await pids()).includes(String(player.pid)));
     assert.equal((await ask(node(), 'GET', '/players/mpv/cover')).status, 200);
     assert.equal((await ask(node(), 'POST', '/players/mpv/pause')).status, 202);
     await settled(node(), 'paused', ({ playback_status }) => playback_status === 'Paused');
-    await until('its stream is corked', async () => {
+    await until('the stream of the player is corked', async () => {
       const listed = await node().user('pactl', 'list', 'sink-inputs');
       return listed.stdout.includes('Corked: yes');
     });
   });
 
-  test('when the session bus is restarted players are removed, and back as they are', async (t) => {
+  test('after a restart of the session bus players are removed, and shown again with their state', async (t) => {
     const stream = await watch(node());
     t.after(() => stream.close());
     const before = await mainPid(node());

@@ -20,7 +20,7 @@ export const LEFT =
   'find /etc /usr/bin /usr/sbin /usr/lib /usr/share /usr/local /var/lib /home /run/user -name "*tonearm*" ! -path "*/journal/*" ! -path "/var/lib/dpkg/info/tonearm.list" 2>/dev/null | sort';
 
 export function removeScenarios(node: () => Node): void {
-  test('another user is set up beside pi, and taken back alone', async () => {
+  test('another user is set up beside pi, and removed alone', async () => {
     const home = '/home/bob/.config/tonearm';
     const taken = await setUp(node(), '--user', 'bob');
     assert.equal(taken.status, 1, taken.stdout);
@@ -48,7 +48,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match((await setUp(node(), '--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
   });
 
-  test('of a user who is gone nothing stays, lingering neither', async () => {
+  test('nothing stays of a user who is gone, not even lingering', async () => {
     const config = '/home/carl/.config/tonearm/config.yaml';
     await shell(node(), 'useradd --create-home carl');
     await shell(node(), `install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND`);
@@ -84,7 +84,7 @@ export function removeScenarios(node: () => Node): void {
     assert.equal(await shell(node(), 'ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
   });
 
-  test('install.sh does the same from a checkout, below /usr/local, and takes it back', async () => {
+  test('install.sh installs from a checkout below /usr/local, and removes it again', async () => {
     await installCheckout(node());
     const before = await shell(node(), LEFT);
     const rehearsed = await node().root(INSTALL, '--user', 'pi', '--dry-run');

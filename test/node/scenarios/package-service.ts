@@ -29,14 +29,14 @@ async function misconfigure(t: TestContext, node: Node, text: string): Promise<v
 }
 
 export function serviceScenarios(node: () => Node): void {
-  test('its start is done when it answers', async () => {
+  test('the start of the service is done when it answers', async () => {
     for (let round = 0; round < 3; round += 1) {
       await restartService(node());
       assert.equal((await ask(node(), 'GET', '/server')).status, 200);
     }
   });
 
-  test('its start is done when scripts can tell their progress', async (t) => {
+  test('the start of the service is done when scripts can send progress', async (t) => {
     await configure(t, node(), 'upgrade: {enabled: true, resultFile: /home/pi/result.json}\n');
     for (let round = 0; round < 3; round += 1) {
       // In one command: what comes late would be there when a second one has been started.
@@ -50,7 +50,7 @@ export function serviceScenarios(node: () => Node): void {
     }
   });
 
-  test('its user measures the node beside it', async () => {
+  test('the user of the service runs tonearm bench beside it', async () => {
     const ran = await node().user('tonearm', 'bench', '--json', '--seconds', '2');
     assert.equal(ran.status, 0, ran.stderr);
     const { missing, figures } = JSON.parse(ran.stdout);
@@ -58,8 +58,8 @@ export function serviceScenarios(node: () => Node): void {
     assert.ok(figures.event_to_bytes_ms_p50 > 0);
   });
 
-  test('every backend works inside its sandbox', async () => {
-    await until('all backends to be up', async () => {
+  test('every backend works inside the sandbox of the service', async () => {
+    await until('all backends are up', async () => {
       const { backends } = await read<Health>(node(), '/health');
       return Object.values(backends).every(({ state }) => state === 'up');
     });
@@ -71,7 +71,7 @@ export function serviceScenarios(node: () => Node): void {
     assert.notEqual(await property(node(), 'MemoryMax'), 'infinity');
   });
 
-  test('root sees how it is by the command of the README', async () => {
+  test('root reads the health by the command of the README', async () => {
     const ran = await node().root('systemctl', '--user', '-M', 'pi@', 'status', 'tonearm');
     assert.equal(ran.status, 0, ran.stderr);
     assert.match(ran.stdout, /Active: active \(running\)/);
@@ -87,17 +87,17 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(`${ran.stdout}${ran.stderr}`, '');
   });
 
-  test('killed, it comes back by itself', async () => {
+  test('a service that is killed comes back by itself', async () => {
     const pid = await property(node(), 'MainPID');
     await shell(node(), `kill -KILL ${pid}`);
-    await until('another process', async () => {
+    await until('the service has another process', async () => {
       const [now, state] = [await property(node(), 'MainPID'), await property(node(), 'ActiveState')];
       return now !== pid && now !== '0' && state === 'active';
     });
     assert.equal((await ask(node(), 'GET', '/server')).status, 200);
   });
 
-  test('SIGUSR1 opens no inspector, not even before anything of ours runs', async () => {
+  test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
     await shell(node(), `kill -USR1 ${await property(node(), 'MainPID')}`);
     assert.equal((await ask(node(), 'GET', '/server')).status, 200);
     // The flags of the shipped command with another program: it must be they that keep it closed.
@@ -124,13 +124,13 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal((await ask(node(), 'GET', '/server')).status, 200);
   });
 
-  test('a faulty configuration ends it for good, with status 78', async (t) => {
+  test('an invalid configuration ends the service for good, with status 78', async (t) => {
     await misconfigure(t, node(), 'api: {port: none}\n');
-    await until('the failed state', async () => (await property(node(), 'ActiveState')) === 'failed');
+    await until('the service has failed', async () => (await property(node(), 'ActiveState')) === 'failed');
     assert.equal(await property(node(), 'ExecMainStatus'), '78');
   });
 
-  test('its start is done while it waits for an interface', async (t) => {
+  test('the start of the service is done while it waits for an interface', async (t) => {
     await configure(t, node(), 'bind: late0\n');
     await restartService(node());
     assert.equal(await property(node(), 'ActiveState'), 'active');

@@ -29,7 +29,7 @@ export function pagePowerScenarios(on: PageOnNode): void {
     await on.page.getByText('Connected', { exact: true }).waitFor();
   });
 
-  test('a reboot: the page says that the node restarts, and by itself shows it as it is again', async () => {
+  test('a reboot is shown, and the page comes back by itself', async () => {
     const { page } = on;
     if ((await page.getByRole('switch', { name: 'Start Radio automatically' }).count()) === 0)
       await on.button('More of Radio').click();
@@ -53,7 +53,7 @@ export function pagePowerScenarios(on: PageOnNode): void {
     await on.unit('Radio').getByText('Running').waitFor();
     assert.equal(await on.property('radio.service', 'ActiveState'), 'active');
   });
-  test('switched off: the page says that the node is, and goes on saying so', async () => {
+  test('a power-off is shown, and stays shown', async () => {
     const { page } = on;
     await on.node.powerOff(async () => {
       await on.button('Switch off').click();

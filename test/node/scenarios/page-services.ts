@@ -24,7 +24,10 @@ export function pageServicesScenarios(on: PageOnNode): void {
     for (const press of [(it: Locator) => it.click(), (it: Locator) => it.press('Enter')]) {
       const pid = await on.property(RADIO, 'MainPID');
       await press(on.button('Restart Radio'));
-      await until('another process', async () => !['0', pid].includes(await on.property(RADIO, 'MainPID')));
+      await until(
+        'the unit has another process',
+        async () => !['0', pid].includes(await on.property(RADIO, 'MainPID')),
+      );
       await is('ActiveState', 'active');
     }
     await on.button('Stop Radio').press('Space');
@@ -34,7 +37,7 @@ export function pageServicesScenarios(on: PageOnNode): void {
     await is('ActiveState', 'active');
   });
 
-  test('its autostart is set', async () => {
+  test('the autostart of a unit is set', async () => {
     const autostart = on.page.getByRole('switch', { name: 'Start Radio automatically' });
     await autostart.click();
     await is('UnitFileState', 'enabled');
@@ -44,7 +47,7 @@ export function pageServicesScenarios(on: PageOnNode): void {
     await is('UnitFileState', 'enabled');
   });
 
-  test('a unit of the system is shown, follows, and has no button but for its name', async () => {
+  test('a unit of the system is shown, follows, and has no button but its name', async () => {
     await on.unit('Lamp').getByText('View only').waitFor();
     await on.unit('Lamp').getByText('Running').waitFor();
     assert.equal(await on.unit('Lamp').getByRole('button').count(), 1);
@@ -55,7 +58,7 @@ export function pageServicesScenarios(on: PageOnNode): void {
     await on.unit('Lamp').getByText('Running').waitFor();
   });
 
-  test('one that cannot start is told of, in words', async () => {
+  test('a unit that cannot start is named with its reason', async () => {
     await on.node.writeUnit('user', RADIO, FAILS);
     await on.systemctl('stop', RADIO);
     await on.button('Start Radio').click();
@@ -72,7 +75,7 @@ export function pageServicesScenarios(on: PageOnNode): void {
     await on.page.locator('.notice').waitFor({ state: 'detached' });
   });
 
-  test('the user bus is restarted: players and units are back, and can be commanded', async () => {
+  test('after a restart of the user bus players and units are shown again, and can be commanded', async () => {
     const pid = await on.property('player.service', 'MainPID');
     await on.systemctl('restart', 'dbus.service');
     await until('mpv is back with its bus', async () => {
@@ -85,7 +88,7 @@ export function pageServicesScenarios(on: PageOnNode): void {
     await is('ActiveState', 'active');
   });
 
-  test('the daemon is restarted: the page says so, and comes back with what has changed meanwhile', async () => {
+  test('after a restart of the daemon the page comes back with what has changed meanwhile', async () => {
     await on.systemctl('stop', 'tonearm.service');
     await on.page.getByText('Restarting', { exact: true }).waitFor();
     await on.systemctl('stop', RADIO);

@@ -73,17 +73,17 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
   const stream = (): Locator => on.page.locator('.stream').filter({ hasText: 'mpv' });
   const mpv = (property: string): Promise<unknown> => askMpv(on.mpvSocket, 'get_property', property);
   const follows = (percent: number, page: Page = on.page): Promise<unknown> =>
-    until(`${percent} %`, async () => {
+    until(`the volume is ${percent} %`, async () => {
       // PipeWire 1.4 sends no change of an output that has not been awake since the server began; this may be too short to wake it.
       await on.node.user('timeout', '0.3', 'parec', '-d', 'living.monitor');
       await pactl.run('set-sink-volume', 'living', `${percent}%`);
       const isShown = async () => (await volumeOf('Living', page).inputValue()) === `${percent}`;
-      return until('it is shown', isShown, SEEN_MS);
+      return until('the volume is shown', isShown, SEEN_MS);
     });
 
   if (sound === 'pulseaudio') before(() => exchange(on));
 
-  test('an output: volume, mute, balance and default', async () => {
+  test('an output has volume, mute, balance and default', async () => {
     const volume = volumeOf('Living');
     const box = (await volume.boundingBox()) ?? assert.fail('no slider');
     await volume.click({ position: { x: box.width / 2, y: box.height / 2 } });
@@ -104,12 +104,18 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await pactl.sinkIs('balanced', 'living', (sink) => percents(sink)[0] === percents(sink)[1]);
     await on.page.getByLabel('More of Living').click();
     await on.button('Make default: Kitchen').click();
-    await until('the kitchen', async () => (await pactl.run('get-default-sink')) === 'kitchen');
+    await until(
+      'the kitchen is the default',
+      async () => (await pactl.run('get-default-sink')) === 'kitchen',
+    );
     await on.button('Make default: Living').press('Enter');
-    await until('the living room', async () => (await pactl.run('get-default-sink')) === 'living');
+    await until(
+      'the living room is the default',
+      async () => (await pactl.run('get-default-sink')) === 'living',
+    );
   });
 
-  test('the player: title, cover, pause and play, next, and its level', async () => {
+  test('the player has title, cover, pause and play, next, and a level', async () => {
     const player = on.page.locator('.player');
     const level = (): Promise<number> =>
       on.page
@@ -118,18 +124,18 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await player.getByText(TITLES[0], { exact: true }).waitFor();
     await player.getByText('Sinus – Tones').waitFor();
     const cover = player.locator('.cover img');
-    await until('the cover', () =>
+    await until('the cover is loaded', () =>
       cover.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1),
     );
-    await until('it sounds', async () => (await level()) > 0.01);
+    await until('the level is above 0', async () => (await level()) > 0.01);
     await on.button('Pause').click();
     await until('mpv pauses', async () => (await mpv('pause')) === true);
-    await until('it is silent', async () => (await level()) === 0);
+    await until('the level is 0', async () => (await level()) === 0);
     await stream().getByText('Paused').waitFor();
     await on.button('Play').press('Enter');
     await until('mpv plays', async () => (await mpv('pause')) === false);
     await on.button('Next').click();
-    await until('mpv plays the second', async () => (await mpv('media-title')) === TITLES[1]);
+    await until('mpv plays the second track', async () => (await mpv('media-title')) === TITLES[1]);
     await player.getByText(TITLES[1], { exact: true }).waitFor();
     await on.button('Previous').press('Space');
     await player.getByText(TITLES[0], { exact: true }).waitFor();
@@ -142,7 +148,7 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await until('mpv begins again', async () => Number(await mpv('percent-pos')) < 10);
   });
 
-  test('its stream: volume and mute, moved by the menu, by its keys and by dragging', async () => {
+  test('the stream has volume and mute, and is moved by the menu, by its keys and by dragging', async () => {
     const volume = stream().getByRole('slider');
     await volume.press('Home');
     await volume.press('PageUp');
@@ -158,7 +164,7 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
       await menu.focus();
       await on.page.keyboard.type('Liv');
     });
-    await until('the page has heard it', async () => (await menu.inputValue()) === 'living');
+    await until('the page shows the move', async () => (await menu.inputValue()) === 'living');
     await pactl.streamMoves('kitchen', async () => {
       await stream().locator('.drag-handle').hover();
       await on.page.mouse.down();
@@ -170,23 +176,29 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await pactl.streamMoves('living', () => menu.selectOption('living'));
   });
 
-  test('a second page follows, and the first one follows it', async () => {
+  test('a second page shows changes of the first, and the first those of the second', async () => {
     const second = await on.another();
     for (const page of [on.page, second]) await follows(page === second ? 37 : 38, page);
     await volumeOf('Living', second).press('Home');
-    await until('the first has heard', async () => (await volumeOf('Living').inputValue()) === '0');
+    await until(
+      'the first page shows the change',
+      async () => (await volumeOf('Living').inputValue()) === '0',
+    );
     await second.close();
   });
 
-  test('the sound server is killed, and back: the page shows the truth again', async () => {
+  test('after a restart of the sound server the page shows the state again', async () => {
     const before = await on.property(server, 'MainPID');
     await on.systemctl('kill', '--signal=KILL', server);
-    await until('another one', async () => !['0', before].includes(await on.property(server, 'MainPID')));
+    await until(
+      'the sound server has another process',
+      async () => !['0', before].includes(await on.property(server, 'MainPID')),
+    );
     await volumeOf('Living').waitFor();
     await follows(41);
   });
 
-  test('it stays away: the page says so in place, everything else works, and comes back', async () => {
+  test('while the sound server stays away the page shows that in its place, and everything else works', async () => {
     await on.systemctl('stop', ...units);
     const outputs = on.page.locator('#outputs');
     await outputs.getByText('Not connected, trying again').waitFor();

@@ -27,7 +27,7 @@ export function pageUpgradeScenarios(on: PageOnNode): void {
   });
   after(() => shell(on.node, 'rm -f /home/pi/verdict'));
 
-  test('the check', async () => {
+  test('a check runs the detector', async () => {
     const is = (name: string) => on.property('tonearm-detect.service', name);
     const before = await is('InvocationID');
     await on.page.getByRole('button', { name: 'Check now' }).click();
@@ -48,7 +48,7 @@ export function pageUpgradeScenarios(on: PageOnNode): void {
     ['1', 'The last upgrade failed'],
     ['0', 'The last upgrade succeeded'],
   ] as const) {
-    test(`progress, step and end: ${said}`, async () => {
+    test(`an upgrade shows progress, step and end: ${said}`, async () => {
       const card = on.page.locator('#upgrade');
       await shell(on.node, 'rm -f /home/pi/verdict');
       // Nothing newer is there, so that the page offers none.

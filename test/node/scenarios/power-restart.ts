@@ -26,19 +26,19 @@ const OTHER_REBOOT = `echo held; exec 3>${GATE}; busctl call ${LOGIND} Reboot b 
 /** Up again, and connected to logind. */
 async function serviceIsBack(node: Node): Promise<void> {
   await until(
-    'the service to be back by itself',
+    'the service is back by itself',
     async () => (await property(node, 'ActiveState')) === 'active',
     DEADLINE_MS,
   );
   await until(
-    'logind to be asked again',
+    'logind answers again',
     async () => (await ask(node, 'GET', '/power/')).status === 200,
     DEADLINE_MS,
   );
 }
 
 export function restartScenarios(node: () => Node): void {
-  test('two reboots at once: one 202, one 409, one event, bye; the client resumes', async () => {
+  test('two reboots at once are 202 and 409, one event and bye; the client resumes', async () => {
     const watcher = await watch(node());
     await watcher.until('server.info', /connected/);
     await node().reboot(async () => {
@@ -65,7 +65,7 @@ export function restartScenarios(node: () => Node): void {
     again.close();
   });
 
-  test('a power-off', async () => {
+  test('a power-off is 202, one event and bye', async () => {
     const watcher = await watch(node());
     await watcher.until('server.info', /connected/);
     await node().powerOff(async () => {
@@ -78,7 +78,7 @@ export function restartScenarios(node: () => Node): void {
     assert.ok(watcher.events.some(({ data }) => data === '{"action":"poweroff"}'));
   });
 
-  test("a power-off that logind gets behind somebody else's reboot: 409, and no more is told than bye", async (t) => {
+  test('a power-off that logind gets behind another reboot is 409, and the stream has only bye', async (t) => {
     t.after(() => shell(node(), `rm -f ${GATE_RULE_FILE}`));
     await node().writeFile(GATE_RULE_FILE, GATE_RULE);
     await shell(node(), `mkfifo ${GATE} && systemctl restart polkit.service`);

@@ -32,7 +32,7 @@ const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
 const MAY_INHIBIT_FILE = '/etc/polkit-1/rules.d/60-test.rules';
 
 export function refusalScenarios(node: () => Node): void {
-  test('a capability that is off is 403', async (t) => {
+  test('a power action that is off is 403', async (t) => {
     const off = `${CONFIG}/conf.d/90-off.yaml`;
     t.after(async () => {
       await shell(node(), `rm ${off}`);
@@ -44,7 +44,7 @@ export function refusalScenarios(node: () => Node): void {
     await refused(node(), '/power/reboot', 403, /power\.capabilities\.reboot is false/);
   });
 
-  test('without the rule it is 403, and says which permission is missing', async () => {
+  test('a power action without the rule is 403, and names the missing permission', async () => {
     await shell(node(), `mv ${RULE} /root/kept.rules`);
     await settles(node(), NONE);
     await refused(
@@ -59,7 +59,7 @@ export function refusalScenarios(node: () => Node): void {
   });
 
   for (const who of ['root', 'pi'] as const) {
-    test(`a lock of ${who} is 409, and says who and why`, async (t) => {
+    test(`a lock of ${who} is 409, and names the holder and the reason`, async (t) => {
       await node().writeFile(MAY_INHIBIT_FILE, MAY_INHIBIT);
       t.after(() => shell(node(), `rm ${MAY_INHIBIT_FILE}`));
       // polkit that starts anew has read its rules before it answers.
@@ -72,7 +72,7 @@ export function refusalScenarios(node: () => Node): void {
   }
 
   for (const unit of ['polkit.service', 'systemd-logind.service']) {
-    test(`${unit} masked: 503 and no crash; back: granted`, async (t) => {
+    test(`${unit} masked: 503 and no crash; unmasked: granted`, async (t) => {
       const pid = await property(node(), 'MainPID');
       t.after(() => shell(node(), `systemctl --runtime unmask ${unit} && systemctl start ${unit}`));
       await shell(node(), `systemctl --runtime mask --now ${unit}`);
@@ -85,7 +85,7 @@ export function refusalScenarios(node: () => Node): void {
     });
   }
 
-  test('polkit that was only stopped is started by the question', async () => {
+  test('a polkit that was only stopped is started by the request', async () => {
     await shell(node(), 'systemctl stop polkit.service');
     assert.deepEqual(await read(node(), '/power/'), ALL);
   });

@@ -75,7 +75,7 @@ export class SystemdDaemon extends HeldDaemon {
     const { active_state: state } = await this.service('marker.service');
     const [status] = await this.post('marker.service', state === 'active' ? 'stop' : 'start');
     assert.equal(status, 202);
-    await until('the marker', () => toldOf(heard, 'marker.service').length > before);
+    await until('the marker is published', () => toldOf(heard, 'marker.service').length > before);
   }
 }
 

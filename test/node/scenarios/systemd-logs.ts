@@ -29,7 +29,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
 
   /** Waits until the journal has the end of the unit's run, and gives the messages. */
   const ended = (path: string): Promise<readonly string[]> =>
-    until(`the end in ${path}`, async () => {
+    until(`the log of ${path} has its end`, async () => {
       const [, said] = await log(path);
       return said.some((message) => message.includes("Failed with result 'exit-code'")) && said;
     });
@@ -102,7 +102,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
     }
   });
 
-  test('a member of systemd-journal reads both, also where the journal is in memory', async () => {
+  test('a member of systemd-journal reads both logs, also where the journal is in memory', async () => {
     await shell(daemon.node, `usermod --append --groups systemd-journal ${NODE_USER}`);
     try {
       await daemon.begin(OURS);
@@ -115,7 +115,7 @@ export function logScenarios(daemon: SystemdDaemon): void {
     }
   });
 
-  test('no reading leaves a process behind', async () => {
+  test('reading logs leaves no process behind', async () => {
     const left = await daemon.shell(`ps -o stat=,args= --ppid $(cat /tmp/tonearm-held.pid) || true`);
     assert.equal(left, '');
   });

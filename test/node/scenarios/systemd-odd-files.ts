@@ -75,14 +75,14 @@ export function oddFileScenarios(daemon: SystemdDaemon): void {
     await daemon.systemctl('daemon-reload');
   }
 
-  test('unit files that systemd cannot read: each is listed, and no other notices', async () => {
+  test('each unit file that systemd cannot read is listed, and no other unit notices', async () => {
     await make();
     await daemon.begin(LISTS);
     await areAsSystemdSays();
     assert.equal(await daemon.is('up'), '');
   });
 
-  test('the same files come and go while all is up', async () => {
+  test('unit files that systemd cannot read come and go while all is up', async () => {
     await remove();
     const heard = await daemon.listen();
     for (const name of NAMES) await daemon.sees(name, ({ exists }) => !exists);

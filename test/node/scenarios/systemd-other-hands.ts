@@ -8,7 +8,7 @@ import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { SLEEP } from './systemd-units.js';
 
 export function otherHandsScenarios(daemon: SystemdDaemon): void {
-  test('an internal unit is not told of', async () => {
+  test('an internal unit is not published', async () => {
     const heard = await daemon.listen();
     await daemon.systemctl('start', 'secret.service');
     await daemon.systemctl('stop', 'secret.service');
@@ -19,7 +19,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     );
   });
 
-  test('start, stop, enable, mask and unmask are told', async () => {
+  test('start, stop, enable, mask and unmask by systemctl are published', async () => {
     const heard = await daemon.listen();
     await daemon.started('plain.service');
     await daemon.stopped('plain.service');
@@ -39,7 +39,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     assert.deepEqual(told.at(-1), await daemon.service('plain.service'));
   });
 
-  test('a unit file that appears runs without a reload, and one that vanishes is gone after it', async () => {
+  test('a unit file that appears runs without a reload, and is gone after its removal', async () => {
     await daemon.write('late.service', `[Unit]\nDescription=Late\n[Service]\n${SLEEP}`);
     await daemon.systemctl('start', 'late.service');
     const late = await daemon.sees('late.service', ({ running }) => running);
@@ -61,7 +61,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.sees('transient.service', ({ exists }) => !exists);
   });
 
-  test('a storm of daemon-reloads tells nothing that is not so, and what changed in it is told', async () => {
+  test('a storm of daemon-reloads publishes nothing false, and what changed in it is published', async () => {
     await daemon.started('plain.service');
     const heard = await daemon.listen();
     await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
@@ -89,7 +89,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.stopped('plain.service');
   });
 
-  test('a crash loop without end costs few events', async () => {
+  test('an endless crash loop makes few events', async () => {
     await daemon.write(
       'late.service',
       '[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=always\nRestartSec=20ms\nExecStart=sleep 0.02\n',
@@ -97,7 +97,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const heard = await daemon.listen();
     await daemon.systemctl('daemon-reload');
     await daemon.systemctl('start', 'late.service');
-    const restarts = await until('many restarts', async () => {
+    const restarts = await until('the unit was restarted many times', async () => {
       const shown = Number(await property(daemon.node, 'NRestarts', 'late.service'));
       return shown > 50 && shown;
     });
@@ -108,7 +108,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.remove('late.service');
   });
 
-  test('200 changes in a moment cost a few events', async () => {
+  test('200 changes at once make few events', async () => {
     await daemon.write(
       'late.service',
       '[Service]\nType=notify\nNotifyAccess=all\nExecStart=sh -c "systemd-notify --ready; exec sleep infinity"\n',

@@ -21,7 +21,7 @@ export function systemdOutageScenarios(node: () => Node): void {
   const directory = () => `/run/user/${node().uid}/systemd/units`;
   /** Once it is up: what it does before is its own start, and no matter of these tests. */
   const audioState = (): Promise<unknown> =>
-    until('the audio backend', async () => {
+    until('the audio backend is up', async () => {
       const { audio } = JSON.parse((await daemon.ask('GET', '/health')).text).backends;
       return audio.state === 'up' ? audio : undefined;
     });
@@ -41,7 +41,7 @@ export function systemdOutageScenarios(node: () => Node): void {
   });
   after(() => daemon.end());
 
-  test('the session bus is away: 503, then the true state; other backends see nothing of it', async () => {
+  test('without the session bus: 503, then the current state; other backends do not notice', async () => {
     await daemon.begin(LISTS);
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
     const heard = await daemon.listen();
@@ -56,14 +56,14 @@ export function systemdOutageScenarios(node: () => Node): void {
     // These commands use systemd's own socket, not the bus that the daemon watches; the directory shows them.
     await daemon.systemctl('stop', 'away-one.service');
     await daemon.systemctl('start', 'away-two.service');
-    await until('what the directory tells', () =>
+    await until('both units are published by the directory', () =>
       ['away-one.service', 'away-two.service'].every((name) => toldOf(heard, name).length > 0),
     );
     const [one] = toldOf(heard, 'away-one.service').slice(-1);
     assert.deepEqual([one?.active_state, one?.running], [undefined, false]);
     // The other scope goes on.
     await node().root('systemctl', 'start', 'away-system.service');
-    await until('the system unit', () => toldOf(heard, 'away-system.service').at(-1)?.running);
+    await until('the system unit is published', () => toldOf(heard, 'away-system.service').at(-1)?.running);
     await daemon.systemctl('unmask', '--runtime', 'dbus.socket');
     await daemon.systemctl('start', 'dbus.socket');
     await daemon.is('up', /^$/);
@@ -78,7 +78,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.deepEqual(await audioState(), audio);
     for (const service of await daemon.services()) {
       const told = () => toldOf(heard, service.name);
-      await until(`${service.name} is told`, () => {
+      await until(`${service.name} is published`, () => {
         assert.deepEqual(told().at(-1), service);
         return true;
       });
@@ -88,18 +88,20 @@ export function systemdOutageScenarios(node: () => Node): void {
     await daemon.systemctl('stop', 'away-two.service');
   });
 
-  test('the session bus is killed, and comes back by itself', async () => {
+  test('a session bus that is killed comes back by itself', async () => {
     await daemon.begin(LISTS);
     const heard = await daemon.listen();
     await daemon.systemctl('kill', '--signal=KILL', 'dbus.service');
-    await until('the loss', () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')));
+    await until('the loss is published', () =>
+      heard.some(({ data }) => data.includes('"systemd","state":"connecting"')),
+    );
     await daemon.is('up', /^$/);
     assert.deepEqual(toldOf(heard, 'away-one.service'), []);
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
     assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
   });
 
-  test('the system bus restarts: 503, commands still work, then the true state', async () => {
+  test('a restart of the system bus: 503, commands still work, then the current state', async () => {
     await daemon.begin(LISTS);
     const audio = await audioState();
     await node().root('systemctl', 'mask', '--runtime', 'dbus.socket', 'dbus.service');
@@ -124,12 +126,14 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
   });
 
-  test('the user manager restarts: 503, then the true state', async () => {
+  test('a restart of the user manager: 503, then the current state', async () => {
     await daemon.begin(LISTS);
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
     const heard = await daemon.listen('?types=backend.updated');
     assert.equal((await node().root('systemctl', 'restart', `user@${node().uid}.service`)).status, 0);
-    await until('the loss', () => heard.some(({ data }) => data.includes('"systemd","state":"connecting"')));
+    await until('the loss is published', () =>
+      heard.some(({ data }) => data.includes('"systemd","state":"connecting"')),
+    );
     await daemon.is('up', /^$/);
     assert.equal((await daemon.service('away-one.service')).active_state, 'inactive');
     assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
@@ -137,7 +141,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
   });
 
-  test('signals are refused: the directory is watched, and signals are taken when they return', async () => {
+  test('while signals are refused the directory is watched, and signals are used when they return', async () => {
     await node().writeFile(REFUSE, REFUSAL);
     await daemon.systemctl('reload', 'dbus.service');
     await daemon.begin(LISTS);
@@ -158,7 +162,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     await daemon.systemctl('stop', 'away-one.service');
   });
 
-  test('a manager that hangs: 504, and what it does later is told', async () => {
+  test('a manager that hangs: 504, and what it does later is published', async () => {
     await daemon.begin(LISTS);
     const pid = (await node().root('pgrep', '-u', String(node().uid), '-x', 'systemd')).stdout.trim();
     assert.match(pid, /^\d+$/);
@@ -170,7 +174,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
   });
 
-  test('without a system unit the system bus is not needed', async () => {
+  test('without a configured system unit the system bus is not needed', async () => {
     await daemon.begin('{user: [away-one.service]}', 'up', ['DBUS_SYSTEM_BUS_ADDRESS=unix:path=/nowhere']);
     assert.equal((await daemon.services()).length, 1);
     await daemon.begin('{}', 'up', ['DBUS_SESSION_BUS_ADDRESS=unix:path=/nowhere']);

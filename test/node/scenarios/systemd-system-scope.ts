@@ -8,7 +8,7 @@ import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
 export function systemScopeScenarios(daemon: SystemdDaemon): void {
-  test('changes of state are told live', async () => {
+  test('changes of a system unit are sent as they happen', async () => {
     const heard = await daemon.listen();
     await daemon.node.root('systemctl', 'start', 'watched.service');
     await daemon.sees('watched.service', ({ running }) => running);
@@ -18,7 +18,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     assert.deepEqual(toldOf(heard, 'watched.service').at(-1), await daemon.service('watched.service'));
   });
 
-  test('no request changes anything, nor sends a call that could', async () => {
+  test('no request changes a system unit, nor sends a call that could', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
     let seen = '';
     monitor.stdout.setEncoding('utf8').on('data', (text: string) => {
@@ -29,7 +29,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       await shell(daemon.node, `busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);
       return seen.includes(word);
     };
-    await until('the monitor', () => ping('first.word'));
+    await until('the monitor has its first message', () => ping('first.word'));
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
       assert.equal((await daemon.post('watched.service', verb, 'system'))[0], 403);
       assert.equal((await daemon.post('unlisted.service', verb, 'system'))[0], 404);
@@ -38,7 +38,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
       assert.equal((await daemon.post('plain.service', verb, 'session'))[0], 404);
     }
     await daemon.begin(LISTS);
-    await until('the last of it', () => ping('last.word'));
+    await until('the monitor has its last message', () => ping('last.word'));
     monitor.kill();
     const members = seen
       .split('\n')

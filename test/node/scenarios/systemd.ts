@@ -19,7 +19,7 @@ export function systemdScenarios(node: () => Node): void {
 
   /** Between two rounds the unit has failed, too: the last one is where systemd refuses to start it again. */
   async function loopIsOver(unit: string): Promise<void> {
-    await until('the end of the loop', async () => {
+    await until('the loop has ended', async () => {
       const shown = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
       return /^SubState=failed$/m.test(shown) && /^NRestarts=5$/m.test(shown);
     });
@@ -36,7 +36,7 @@ export function systemdScenarios(node: () => Node): void {
   });
   after(() => daemon.end());
 
-  test('the list: system, then user, as configured', async () => {
+  test('the list has system units, then user units, as configured', async () => {
     const services = await daemon.services();
     assert.deepEqual(
       services.map(({ scope, name }) => `${scope}/${name}`),
@@ -125,9 +125,9 @@ export function systemdScenarios(node: () => Node): void {
     });
   }
 
-  test('not all failures behind the end of a start are late', () => assert.ok(told > 0));
+  test('a failure behind the end of a start is not always late', () => assert.ok(told > 0));
 
-  test('disable of a name that goes with it stops the unit behind the name', async () => {
+  test('disable with an alias stops the unit behind it', async () => {
     for (const state of ['active', 'inactive']) {
       await daemon.systemctl('enable', ...(state === 'active' ? ['--now'] : []), 'aliased.service');
       await daemon.sees('other-name.service', ({ exists, active_state: now }) => exists && now === state);
@@ -138,7 +138,7 @@ export function systemdScenarios(node: () => Node): void {
     }
   });
 
-  test('disable of a linked unit that does not run: there is nothing to stop', async () => {
+  test('disable of a linked unit that does not run stops nothing', async () => {
     await daemon.shell(`printf '[Service]\\nExecStart=sleep infinity\\n' > ~/late.service`);
     await daemon.systemctl('link', `/home/${NODE_USER}/late.service`);
     await daemon.sees('late.service', ({ exists }) => exists);
@@ -156,7 +156,7 @@ export function systemdScenarios(node: () => Node): void {
     assert.ok(status === 502 || status === 202, detail);
   });
 
-  test('many commands at once: each is answered, and the last state is told', async () => {
+  test('many commands at once are each answered, and the last state is published', async () => {
     const heard = await daemon.listen();
     const verbs = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 'start' : 'stop'));
     const answers = await Promise.all(verbs.map((verb) => daemon.post('plain.service', verb)));
@@ -170,11 +170,11 @@ export function systemdScenarios(node: () => Node): void {
     if (last !== undefined) assert.deepEqual(last, await daemon.service('plain.service'));
   });
 
-  describe('other hands', () => otherHandsScenarios(daemon));
+  describe('changes of units by others', () => otherHandsScenarios(daemon));
   describe('the system scope', () => systemScopeScenarios(daemon));
   describe('the log of a unit', () => logScenarios(daemon));
 
-  test('the name of a swap unit travels through path and list', async () => {
+  test('the name of a swap unit is a valid path, and in the list', async () => {
     const [status, detail] = await daemon.post(ODD_SWAP, 'start');
     assert.equal(status, 502, detail);
     assert.equal((await daemon.ask('POST', '/services/user/a%zz.service/start')).status, 400);
@@ -182,7 +182,7 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.ask('POST', '/services/user/tpl@kitchen.service/stop')).status, 202);
   });
 
-  test('a list that is too long for rules of its own', async () => {
+  test('a list that is too long for match rules of its own', async () => {
     const many = Array.from({ length: 150 }, (_, index) => `absent-${index}.service`);
     await daemon.begin(`{user: [plain.service, ${many.join(', ')}]}`);
     assert.equal((await daemon.services()).length, 151);
@@ -193,9 +193,9 @@ export function systemdScenarios(node: () => Node): void {
 
   describe('odd unit files', () => oddFileScenarios(daemon));
 
-  test('at rest it costs nothing', async () => {
+  test('at rest the units backend uses no CPU time', async () => {
     // Some seconds after the start V8 tidies up once.
-    await until('it rests', async () => {
+    await until('the daemon is at rest', async () => {
       const before = await daemon.cpuMs();
       await node().user('sleep', '3');
       return (await daemon.cpuMs()) - before <= 50;

@@ -89,7 +89,7 @@ export class UpgradeDaemon extends HeldDaemon {
 
   /** Kills it once it has written down which invocation the run is: a run of an unknown one counts as failed. */
   async kill(): Promise<void> {
-    await until('the invocation in the state file', async () =>
+    await until('the state file has the invocation', async () =>
       (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"'),
     );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
@@ -112,14 +112,14 @@ export class UpgradeDaemon extends HeldDaemon {
   /** Waits until the upgrade unit has ended. */
   async unitEnds(unit = 'up.service'): Promise<void> {
     await until(
-      'the end of the unit',
+      'the unit has ended',
       async () => /^(inactive|failed)$/.test(await property(this.node, 'ActiveState', unit)),
       UNIT_ENDS_WITHIN_MS,
     );
   }
 
   async #dead(): Promise<void> {
-    await until('the end of the daemon', async () => (await property(this.node, 'ActiveState')) === 'failed');
+    await until('the daemon has ended', async () => (await property(this.node, 'ActiveState')) === 'failed');
   }
 
   /** An upgrade unit, a oneshot whose work is `script`. */

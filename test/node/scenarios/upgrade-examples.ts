@@ -46,7 +46,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
 
-  test('check, upgrade, with a restart of the daemon as one of the steps', async () => {
+  test('check and upgrade, with a restart of the daemon as one step', async () => {
     await daemon.begin(UPGRADE);
     const heard = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
@@ -58,10 +58,10 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       (now) => now.check?.finished_at !== undefined,
     );
     assert.equal(check?.state, 'idle');
-    await until('it is an event', () =>
+    await until('the check is an event', () =>
       heard.some(({ data }) => data.startsWith('{"check":{"state":"running"')),
     );
-    await until('it is told', () =>
+    await until('the result is published', () =>
       heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')),
     );
     daemon.stopListening();
@@ -72,7 +72,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
   });
 
-  test('its verdict is kept while the daemon is away, even if it is reset', async () => {
+  test('the result of a check is kept while the daemon is away, even if the unit is reset', async () => {
     for (const [status, verdict] of [
       [0, 'idle'],
       [1, 'failed'],
@@ -89,7 +89,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
-  test('the timer looks every day', async () => {
+  test('the timer of the example checks every day', async () => {
     await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
     const next = await property(daemon.node, 'NextElapseUSecRealtime', 'tonearm-detect.timer');
     assert.notEqual(next, '');

@@ -34,7 +34,7 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
         await ended;
         // Whoever hung on it is let go one after the other.
         const umounted = async () => (await daemon.node.root('umount', DISK)).status === 0;
-        await until('nobody uses the disk', umounted);
+        await until('the disk is unmounted', umounted);
       })();
       return over;
     };
@@ -42,14 +42,14 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
       await end();
       await daemon.shell(`rm -rf ${DISK} ~/good`);
     });
-    await until('the disk that hangs', () => said === 'hangs\n');
+    await until('the disk hangs', () => said === 'hangs\n');
     return end;
   };
 
   const healthSays = (what: RegExp) =>
-    until(`health says ${what}`, async () => what.test((await daemon.ask('GET', '/health')).text));
+    until(`/health has ${what}`, async () => what.test((await daemon.ask('GET', '/health')).text));
 
-  test('where its files hang from the start, it is up all the same, and upgrades', async (t) => {
+  test('a daemon whose files hang from the start is up all the same, and upgrades', async (t) => {
     await daemon.unit('up.service', 'tonearm progress end --success');
     const end = await hang(t);
     await daemon.begin(FULL.replace(RESULT, `${DISK}/result.json, stateFile: ${DISK}/run.json`));
@@ -60,7 +60,7 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
     const heard = await daemon.listen();
     await daemon.start();
     await daemon.runs('idle', 'systemd');
-    await until('the line', () => heard.some(({ type }) => type === 'upgrade.progress'));
+    await until('the progress line is sent', () => heard.some(({ type }) => type === 'upgrade.progress'));
     await healthSays(/state file [^;]*: it cannot be written within 1 s/);
     await end();
     await daemon.shell(`mkdir ~/good; echo '${content('v1')}' > ~/good/result.json; mv -T ~/good ${DISK}`);
@@ -71,7 +71,7 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
     assert.match(await daemon.shell(`cat ${DISK}/run.json`), /"state":"idle"/);
   });
 
-  test('while its files hang, it ends in time', async (t) => {
+  test('a daemon whose files hang ends in time', async (t) => {
     const end = await hang(t);
     await daemon.begin(FULL.replace(RESULT, `${DISK}/result.json, stateFile: ${DISK}/run.json`));
     await daemon.systemctl('stop', 'tonearm.service');

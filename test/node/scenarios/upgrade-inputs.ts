@@ -12,19 +12,19 @@ const SOCKET = '/run/user/$(id -u)/tonearm/upgrade.sock';
 export function inputScenarios(daemon: UpgradeDaemon): void {
   const flood = (program: string) => daemon.shell(`SOCKET=${SOCKET} ${NODE_PROGRAM} -e '${program}'`);
 
-  test('ten thousand lines at once arrive all, in order', async () => {
+  test('ten thousand lines at once all arrive, in order', async () => {
     await daemon.begin(READ_ONLY);
     const heard = await daemon.listen();
     await flood(`const socket = require("net").connect(process.env.SOCKET);
       for (let n = 0; n < 10000; n++) socket.write(JSON.stringify({ event: "progress", percent: n % 100, current: n, step: "s" }) + "\\n");
       socket.end();`);
     const lines = () => heard.filter(({ type }) => type === 'upgrade.progress');
-    await until('all lines', () => lines().length >= 10_000);
+    await until('all lines are sent', () => lines().length >= 10_000);
     assert.ok(lines().every(({ data }, index) => JSON.parse(data).current === index));
     await daemon.sees('the last percent', ({ run }) => run.percent === 99);
   });
 
-  test('two hundred connections at once, beside a hundred idle ones, cost nobody a line', async () => {
+  test('two hundred connections at once, beside a hundred idle ones, lose no line', async () => {
     await daemon.begin(READ_ONLY);
     const heard = await daemon.listen();
     await flood(`const { connect } = require("net");
@@ -42,7 +42,7 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
         }
       }).resume().on("close", () => process.exit());`);
     const lines = () => heard.filter(({ type }) => type === 'upgrade.progress');
-    await until('all lines', () => lines().length >= 202);
+    await until('all lines are sent', () => lines().length >= 202);
     const said = lines().map(({ data }) => JSON.parse(data));
     assert.deepEqual([said[0].event, said[201].event], ['begin', 'end']);
     assert.equal(new Set(said.map(({ current }) => current)).size, 201);
@@ -53,7 +53,7 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     await daemon.begin(READ_ONLY);
     await daemon.shell(`rm -r $(dirname ${SOCKET})`);
     await until(
-      'the socket',
+      'the socket is back',
       async () => (await daemon.shell(`ls ${SOCKET} 2>&1 || true`)).startsWith('/run/'),
       10_000,
     );
@@ -61,12 +61,12 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     await daemon.runs('running', 'socket');
   });
 
-  test('what lies in the way of the state file neither loses a run nor keeps the daemon from ending', async () => {
+  test('anything in the place of the state file loses no run, and does not keep the daemon from ending', async () => {
     await daemon.begin(READ_ONLY);
     await daemon.shell('mkdir -p ~/.local/state/tonearm; mkfifo ~/.local/state/tonearm/upgrade-run.json.new');
     await daemon.shell('tonearm progress begin --total 1');
     await until(
-      'the state file',
+      'the state file has the run',
       async () =>
         (await daemon.shell('cat ~/.local/state/tonearm/upgrade-run.json || true')).includes('running'),
       10_000,
@@ -86,17 +86,17 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
       }`);
     await daemon.shell('tonearm progress begin --total 1');
     await daemon.runs('running', 'socket');
-    await until('it is told', () => heard.some(({ type }) => type === 'upgrade.progress'));
+    await until('the line is sent', () => heard.some(({ type }) => type === 'upgrade.progress'));
     assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 1);
     assert.match((await daemon.ask('GET', '/health')).text, /"restarts":0/);
   });
 
-  test('it is closed to others', async () => {
+  test('the socket is closed to other users', async () => {
     await daemon.begin(READ_ONLY);
     assert.equal(await daemon.shell(`stat -c %a ${SOCKET} $(dirname ${SOCKET})`), '600\n700\n');
   });
 
-  test('it may lie in the runtime directory itself, beside which the user can make nothing', async () => {
+  test('the socket may be in the runtime directory itself, beside which the user can make nothing', async () => {
     const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
     await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
     await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
@@ -104,7 +104,7 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /cannot listen/);
   });
 
-  test('read-only: the result file alone, and no bus', async () => {
+  test('a result file alone needs no bus', async () => {
     await daemon.begin(READ_ONLY);
     assert.equal(await daemon.post('/upgrade/start'), 404);
     assert.equal(await daemon.post('/upgrade/check'), 404);
@@ -118,7 +118,7 @@ export function inputScenarios(daemon: UpgradeDaemon): void {
     assert.match((await daemon.ask('GET', '/upgrade')).text, /"extra":\{"n":1\.50\}/);
     assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /detail/);
     await daemon.shell(`echo '{"current":' > ${RESULT}`);
-    await until('the reason', async () =>
+    await until('the reason is in /health', async () =>
       /not a JSON object/.test((await daemon.ask('GET', '/health')).text),
     );
     assert.equal((await daemon.answers()).latest, '2');

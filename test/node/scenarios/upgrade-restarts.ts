@@ -6,7 +6,7 @@ import { until } from '../../until.js';
 import { GATE, type UpgradeDaemon } from './upgrade-daemon.js';
 
 export function restartScenarios(daemon: UpgradeDaemon): void {
-  test('killed in the middle of a run, it finds the run going on', async () => {
+  test('a daemon killed in the middle of a run finds the run going on', async () => {
     await daemon.beginRun(GATE);
     const before = await daemon.runs('running', 'systemd');
     await daemon.kill();
@@ -21,7 +21,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     ['idle', 0],
     ['failed', 1],
   ] as const) {
-    test(`killed, and back behind the end of a run that is ${verdict}`, async () => {
+    test(`a daemon killed during a run finds that it has ended ${verdict}`, async () => {
       await daemon.beginRun(`${GATE}; exit ${status}`);
       const before = await daemon.runs('running', 'systemd');
       await daemon.kill();
@@ -32,7 +32,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
       assert.deepEqual([run.state, run.started_at], [verdict, before.run.started_at]);
     });
 
-    test(`killed as it answers, and back behind the end of a run that is ${verdict}`, async () => {
+    test(`a daemon killed as it answers finds that the run has ended ${verdict}`, async () => {
       await daemon.beginWith(`${GATE}; exit ${status}`);
       assert.match(await daemon.startAndKill(), /^202 .*"state":"running"/);
       await daemon.openGate();
@@ -54,18 +54,18 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     return (await daemon.answers()).run.state;
   };
 
-  test('killed, and back when systemd has forgotten the unit: nobody can tell, so it has failed', async () => {
+  test('a run whose unit systemd has forgotten while the daemon was away has failed', async () => {
     for (const status of [3, 0]) assert.equal(await endUnseen(status), 'failed');
   });
 
-  test('killed, and back when systemd remembers the unit: its end counts, though it was reset', async () => {
+  test('a run whose unit systemd remembers ends with its result, though it was reset', async () => {
     await daemon.remember('up.service');
     assert.equal(await endUnseen(3), 'failed');
     assert.equal(await endUnseen(0), 'idle');
     await daemon.systemctl('stop', 'holds.service');
   });
 
-  test('a run of which only the start was written down is judged by the unit, not by what it ran before', async () => {
+  test("a run of which only the start was saved is judged by the unit's own invocation", async () => {
     await daemon.beginRun('exit 1');
     await daemon.runs('failed', 'systemd');
     const state = '~/.local/state/tonearm/upgrade-run.json';
@@ -90,19 +90,23 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('stop', 'holds.service');
   });
 
-  test('restarted by the upgrade itself, it tells the end', async () => {
+  test('a daemon that the upgrade itself restarts publishes the end', async () => {
     await daemon.beginRun(`systemctl --user restart tonearm.service\n${GATE}\nexit 4`);
     await daemon.runs('running', 'systemd');
     await daemon.openGate();
     await daemon.runs('failed', 'systemd');
   });
 
-  test('the bus goes: 503, and then the true state', async () => {
+  test('without the bus: 503, and then the current state', async () => {
     await daemon.beginRun(GATE);
     const before = await daemon.runs('running', 'systemd');
     // The session bus is started by its socket: without both it stays away.
     await daemon.systemctl('stop', 'dbus.socket', 'dbus.service');
-    await until('503', async () => (await daemon.ask('GET', '/upgrade')).status === 503, 10_000);
+    await until(
+      'the upgrade is 503',
+      async () => (await daemon.ask('GET', '/upgrade')).status === 503,
+      10_000,
+    );
     assert.equal(await daemon.post('/upgrade/start'), 503);
     await daemon.openGate();
     await daemon.systemctl('start', 'dbus.socket');
@@ -110,7 +114,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     assert.equal(after.run.started_at, before.run.started_at);
   });
 
-  test('systemd reloads and executes itself anew in the middle of a run', async () => {
+  test('a run continues while systemd reloads and executes itself anew', async () => {
     await daemon.beginRun(GATE);
     const before = await daemon.runs('running', 'systemd');
     const heard = await daemon.listen();
@@ -127,7 +131,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     );
   });
 
-  test("the user's systemd is restarted in the middle of a run: it was cut off, not done", async () => {
+  test("a run that a restart of the user's systemd cuts off has failed", async () => {
     await daemon.beginRun('sleep infinity');
     await daemon.runs('running', 'systemd');
     await daemon.kill();
@@ -137,7 +141,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     assert.equal((await daemon.answers()).run.state, 'failed');
   });
 
-  test('the node is restarted in the middle of a run: it is not running for ever', async () => {
+  test('a run that a reboot cuts off does not run for ever', async () => {
     await daemon.beginRun('sleep infinity');
     const before = await daemon.runs('running', 'systemd');
     daemon.stopListening();

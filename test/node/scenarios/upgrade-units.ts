@@ -12,7 +12,7 @@ const states = (heard: Heard): readonly string[] =>
     .map(({ data }) => JSON.parse(data).state);
 
 export function unitScenarios(daemon: UpgradeDaemon): void {
-  test('a run from its start to its success, in answers and events', async () => {
+  test('a run from its start to its success is in answers and events', async () => {
     await daemon.beginWith(
       `tonearm progress begin --total 2\ntonearm progress step --percent 40 --current 1 --step unpack\n${GATE}\ntonearm progress end --success`,
     );
@@ -28,7 +28,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const after = await daemon.runs('idle', 'systemd');
     assert.equal(after.run.started_at, during.run.started_at);
     assert.equal(after.run.percent, undefined);
-    await until('the last event', () => states(heard).at(-1) === 'idle');
+    await until('the run is idle', () => states(heard).at(-1) === 'idle');
     assert.deepEqual(states(heard), ['running', 'idle']);
     assert.deepEqual(
       heard.filter(({ type }) => type === 'upgrade.progress').map(({ data }) => JSON.parse(data).event),
@@ -36,18 +36,18 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     );
   });
 
-  test('it fails although its script said success, and stays failed over a restart', async () => {
+  test('a run fails although its script reported success, and stays failed over a restart', async () => {
     await daemon.beginWith('tonearm progress end --success; exit 3');
     const heard = await daemon.listen();
     await daemon.start();
     const failed = await daemon.runs('failed', 'systemd');
-    await until('the last event', () => states(heard).at(-1) === 'failed');
+    await until('the run has failed', () => states(heard).at(-1) === 'failed');
     daemon.stopListening();
     await daemon.systemctl('restart', 'tonearm.service');
     assert.deepEqual((await daemon.answers()).run, failed.run);
   });
 
-  test('of many starts at once one wins', async () => {
+  test('one of many starts at once wins', async () => {
     await daemon.beginWith(GATE);
     const replies = await Promise.all(Array.from({ length: 8 }, () => daemon.post('/upgrade/start')));
     assert.deepEqual(replies.sort(), [202, 409, 409, 409, 409, 409, 409, 409]);
@@ -55,7 +55,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.runs('idle', 'systemd');
   });
 
-  test('one that systemd starts again by itself is one run, and ends as its last try does', async () => {
+  test('a unit that systemd restarts by itself is one run, and ends as its last try does', async () => {
     const restart =
       'Restart=on-failure\nRestartSec=300ms\n[Unit]\nStartLimitBurst=3\nStartLimitIntervalSec=60\n';
     for (const [script, expected] of [
@@ -66,20 +66,20 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       const heard = await daemon.listen();
       await daemon.start();
       await daemon.runs(expected, 'systemd');
-      await until('the last event', () => states(heard).at(-1) === expected);
+      await until(`the run is ${expected}`, () => states(heard).at(-1) === expected);
       assert.deepEqual(states(heard), ['running', expected]);
       assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 3);
     }
     await daemon.shell('rm ~/tries');
   });
 
-  test('of many starts at once that are refused, none says that a run is in progress', async () => {
+  test('none of many starts that are refused at once is reported as a run in progress', async () => {
     await daemon.begin(FULL.replace('up.service', 'missing.service'));
     const replies = await Promise.all(Array.from({ length: 4 }, () => daemon.post('/upgrade/start')));
     assert.deepEqual(replies, [502, 502, 502, 502]);
   });
 
-  test('it is started by other hands', async () => {
+  test('a run that is started by systemctl is followed', async () => {
     await daemon.beginWith(GATE);
     await daemon.systemctl('start', '--no-block', 'up.service');
     await daemon.runs('running', 'systemd');
@@ -102,12 +102,12 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     });
   }
 
-  test('one that is remembered as done is done again', async () => {
+  test('a unit that remains after its end can be started again', async () => {
     await daemon.beginWith('echo once >> /home/pi/gate', 'RemainAfterExit=yes\n');
     for (const expected of ['once\n', 'once\nonce\n']) {
       await daemon.start();
       await daemon.runs('idle', 'systemd');
-      await until(expected, async () => (await daemon.shell('cat ~/gate; true')) === expected);
+      await until(expected, async () => (await daemon.shell(`the gate is ${expected}`)) === expected);
     }
     await daemon.systemctl('stop', 'up.service');
     assert.equal((await daemon.answers()).run.state, 'idle');
@@ -128,7 +128,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   const CONDITION = /up\.service did not run: the job's result is done, .*a condition of the unit is not met/;
 
   for (const type of ['oneshot', 'oneshot\nRemainAfterExit=yes', 'simple', 'exec']) {
-    test(`one that is kept from running has not run: ${type.replace('\n', ', ')}`, async () => {
+    test(`a unit that is kept from running has not run: ${type.replace('\n', ', ')}`, async () => {
       await daemon.node.writeUnit('user', 'never.service', '[Service]\nType=oneshot\nExecStart=/bin/false\n');
       for (const [section, why] of [
         ['ConditionPathExists=/nowhere', CONDITION],
@@ -141,7 +141,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     });
   }
 
-  test('a condition that is not met leaves the verdict of the run before, reset or not', async () => {
+  test('an unmet condition keeps the result of the run before, reset or not', async () => {
     await daemon.beginRun('exit 3');
     await daemon.runs('failed', 'systemd');
     for (const forget of [false, true]) {
@@ -156,7 +156,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
-  test('one that had done its work is stopped and then kept from running', async () => {
+  test('a unit that has ended is stopped and then kept from running', async () => {
     await daemon.beginWith('exit 0', 'RemainAfterExit=yes\n[Unit]\nConditionPathExists=/home/pi/may\n');
     await daemon.shell('touch ~/may');
     await daemon.start();
@@ -165,7 +165,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await isKeptFromRunning(CONDITION);
   });
 
-  test('one that waits for long is accepted, and has failed if it never comes to run', async () => {
+  test('a start that waits long is accepted, and has failed if the unit never runs', async () => {
     await daemon.node.writeUnit(
       'user',
       'never.service',
@@ -180,7 +180,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.runs('failed', 'systemd');
   });
 
-  test('a reload that fails is not its verdict', async () => {
+  test('a reload that fails does not change the result', async () => {
     await daemon.unit('up.service', GATE, 'Type=simple\nExecReload=/bin/false\n');
     for (const start of [
       async () => assert.equal(await daemon.post('/upgrade/start'), 202),
@@ -195,7 +195,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
-  test('a stop or a reload of what has been done before the daemon came is no run', async () => {
+  test('a stop or a reload of a unit that ended before the daemon started is no run', async () => {
     const remains = 'RemainAfterExit=yes\nExecReload=/bin/sleep 0.2\nExecStop=/bin/sleep 0.2\n';
     await daemon.unit('up.service', 'exit 0', remains);
     await daemon.systemctl('start', 'up.service');
@@ -205,12 +205,12 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.systemctl('stop', 'up.service');
     // All earlier events have arrived by now.
     await daemon.start();
-    await until('the end', () => states(heard).at(-1) === 'idle');
+    await until('the run is idle', () => states(heard).at(-1) === 'idle');
     assert.deepEqual(states(heard), ['running', 'idle']);
     await daemon.systemctl('stop', 'up.service');
   });
 
-  test('one that is refused changes nothing', async () => {
+  test('a start that is refused changes nothing', async () => {
     for (const [unit, why] of [
       ['missing.service', /not found/],
       ['masked.service', /masked/],
@@ -228,7 +228,7 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
-  test('a script by hand is a run of its own', async () => {
+  test('a script that is run by hand is a run of its own', async () => {
     await daemon.begin(FULL);
     await daemon.shell('tonearm progress begin --total 3');
     const { run } = await daemon.runs('running', 'socket');

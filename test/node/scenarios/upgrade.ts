@@ -17,7 +17,7 @@ export function upgradeScenarios(node: () => Node): void {
   after(() => daemon.remove());
 
   describe('the unit', () => unitScenarios(daemon));
-  describe('the daemon goes and comes', () => restartScenarios(daemon));
+  describe('the daemon ends and returns', () => restartScenarios(daemon));
   describe('result file and progress socket', () => inputScenarios(daemon));
   describe('a disk that hangs', () => hangScenarios(daemon));
   describe('the examples', () => exampleScenarios(daemon));

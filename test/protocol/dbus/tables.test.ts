@@ -51,7 +51,7 @@ for (const [match, rule] of RULES) {
   test(`the rule of ${JSON.stringify(match)}`, () => assert.equal(matchRule(match), rule));
 }
 
-test('a signal is read by its row only', () => {
+test('a signal is read by its own row only', () => {
   const signal: Signal = {
     sender: ':1.2',
     path: '/org/freedesktop/systemd1',
@@ -90,7 +90,7 @@ test('properties of a wrong type, missing or inherited, are left out', () => {
   assert.deepEqual(readProperties({ toString: 's' }, {}), {});
 });
 
-test('what reads changes nothing, what changes says what', () => {
+test('a method that only reads is marked so, and others have what they change', () => {
   const effects = Object.entries({ ...SYSTEMD_METHODS, ...LOGIND_METHODS }).filter(
     ([, method]) => method.effect !== 'none',
   );

@@ -121,7 +121,7 @@ const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]
   ['a volume with a fraction', ['SET_SINK_VOLUME', { index: 1, volume: [0.5] }]],
 ];
 for (const [what, [command, args]] of BAD) {
-  test(`${what} is refused here, and nothing is sent`, () => {
+  test(`${what} is refused by the encoder, and nothing is sent`, () => {
     const { session, closed } = ready();
     const errors: string[] = [];
     session.request(command, args as never, 0, (result) => errors.push(result.ok ? 'ok' : result.error.kind));

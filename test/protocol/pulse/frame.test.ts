@@ -71,7 +71,7 @@ test('a frame that lies in one chunk is not copied', () => {
   new Framer().push(chunk, (payload) => assert.equal(payload.buffer, chunk.buffer));
 });
 
-test('a payload that was kept is not written over by the next frame', () => {
+test('a payload that is kept is not overwritten by the next frame', () => {
   const kept: Uint8Array[] = [];
   const framer = new Framer();
   for (const byte of join(framed([1, 2]), framed([3, 4])))

@@ -280,7 +280,7 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
   });
 }
 
-test('client-peak-request.bin is what is written for a record stream, but for the source, which has an index here', () => {
+test('client-peak-request.bin is what is written for a record stream, except for the source, which is an index', () => {
   const theirs = read({ file: 'client-peak-request.bin' });
   const byName = Buffer.from('4cffffffff746c6976696e672e6d6f6e69746f7200', 'hex');
   const byIndex = Buffer.from('4c000000034e', 'hex');

@@ -24,7 +24,7 @@ function one(texts: TextCache, change: wire.SinkInputBytes): SinkInputInfo {
 
 const song = (name: string): readonly number[] => wire.props(wire.textProp('media.name', name));
 
-test('readings of a stream that say the same share their properties; one that says something else has its own', () => {
+test('equal readings of a stream share their properties; a different one has its own', () => {
   const texts = new TextCache();
   const first = one(texts, { props: song('One'), volumes: wire.volumes(1, 1) });
   const louder = one(texts, { props: song('One'), volumes: wire.volumes(2, 2) });
@@ -39,7 +39,7 @@ test('readings of a stream that say the same share their properties; one that sa
   assert.equal(first.props['media.name'], 'One');
 });
 
-test('as many streams as are known share their properties with what they said before', () => {
+test('all known streams share their properties with earlier readings', () => {
   const texts = new TextCache();
   const read = () =>
     Array.from({ length: 512 }, (_, index) => one(texts, { index, props: song(`${index}`) }));
@@ -50,7 +50,7 @@ test('as many streams as are known share their properties with what they said be
   }
 });
 
-test('streams whose numbers fall on one place have each their own properties', () => {
+test('streams whose numbers share a slot have each their own properties', () => {
   const texts = new TextCache();
   for (let round = 0; round < 3; round += 1) {
     for (const index of [7, 7 + 512, 0xfffffffe, 510]) {
@@ -74,7 +74,7 @@ test('a known list that the frame cuts short is a violation', () => {
   }
 });
 
-test(`a reader that remembers reads what one without memory reads (seed ${SEED})`, () => {
+test(`a reader with a cache reads what one without it reads (seed ${SEED})`, () => {
   const random = new SeededRandom(SEED);
   const texts = new TextCache();
   for (let round = 0; round < 300; round += 1) {

@@ -28,7 +28,7 @@ const server = (defaultSink: string | null, ...positions: readonly number[]): nu
 const sinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
   decode('GET_SINK_INPUT_INFO', wire.sinkInput(change));
 
-test('a sink input has every field, and none for what the wire says is none', () => {
+test('a sink input has every field, and none where the wire has none', () => {
   assert.deepEqual(structuredClone(sinkInput({})), {
     index: 7,
     name: 'Radio',
@@ -136,7 +136,7 @@ test('a long text that is not UTF-8 is cut all the same', () => {
   assert.equal(props['k'], '\ufffd'.repeat(KEPT));
 });
 
-test('of very many properties the first 128 are kept', () => {
+test('the first 128 of very many properties are kept', () => {
   const entries = Array.from({ length: 1000 }, (_, at) => wire.textProp(`k${at}`, String(at)));
   const { props, corked } = sinkInput({ props: wire.props(...entries) });
   assert.deepEqual(
@@ -153,13 +153,13 @@ const NEEDED = [
   ...['application.process.id', 'application.process.user', 'node.nick', 'device.nick'],
 ];
 
-test('of very large properties the first 8 KiB are kept', () => {
+test('the first 8 KiB of very large properties are kept', () => {
   // Key, value and its NUL: 1024 bytes.
   const { props, corked } = sinkInput({ props: wire.props(...wide(1019)) });
   assert.deepEqual([Object.keys(props).length, corked], [8, true]);
 });
 
-test('what is longer than it is shown takes no more room than that', () => {
+test('the part of a text that is not shown takes no room', () => {
   const { props } = sinkInput({ props: wire.props(...wide(3000)) });
   assert.deepEqual(
     Object.values(props).map((value) => value.length),
@@ -167,26 +167,26 @@ test('what is longer than it is shown takes no more room than that', () => {
   );
 });
 
-test('what does not fit leaves room for smaller ones behind it', () => {
+test('a property that does not fit leaves room for smaller ones behind it', () => {
   const small = ['s1', 's2', 's3'].map((key) => wire.textProp(key, 'x'));
   const { props } = sinkInput({ props: wire.props(...wide(900), ...small) });
   assert.deepEqual(Object.keys(props).slice(-4), ['k008', 's1', 's2', 's3']);
 });
 
-test('the properties that records are made of are kept wherever they stand', () => {
+test('the properties that records need are kept wherever they stand', () => {
   const needed = NEEDED.map((key) => wire.textProp(key, key.toUpperCase()));
   const { props } = sinkInput({ props: wire.props(...wide(1019), ...wide(10), ...needed) });
   for (const key of NEEDED) assert.equal(props[key], key.toUpperCase());
 });
 
-test('of a list the first 512 records are kept, and the others read', () => {
+test('the first 512 records of a list are kept, and the others skipped', () => {
   const records = Array.from({ length: 600 }, (_, index) => wire.sinkInput({ index }));
   const list = decode('GET_SINK_INPUT_INFO_LIST', records.flat());
   assert.deepEqual([list.length, list.at(-1)?.index], [512, 511]);
   assert.throws(() => decode('GET_SINK_INPUT_INFO_LIST', [...records.flat(), 0x4c]), WireError);
 });
 
-test('names that are sent back to the server, or compared with them, are whole', () => {
+test('names that are sent back to the server, or compared with its names, are whole', () => {
   const sink = wire.sink();
   const at = wire.u32(3).length;
   const renamed = [...sink.slice(0, at), ...wire.text(BIG), ...sink.slice(at + wire.text('living').length)];
@@ -194,7 +194,7 @@ test('names that are sent back to the server, or compared with them, are whole',
   assert.equal(decode('GET_SERVER_INFO', server(BIG, 1)).defaultSink, BIG);
 });
 
-test('texts that look alike are not confused, however often they are read', () => {
+test('similar texts are not confused, however often they are read', () => {
   const short = ['', 'a', 'é', 'ab', '\u00e9a', 'abcd', 'abce', 'abcdefgh', 'abcXefgh'];
   const long = ['abcdefghijkl', 'abcdEFGHijkl', 'é'.repeat(32), 'x'.repeat(64), 'x'.repeat(65)];
   const values = [...short, ...long, `${'x'.repeat(30)}y${'x'.repeat(33)}`];
@@ -252,7 +252,7 @@ for (const [version, bytes] of [
   });
 }
 
-test('a sink says none by absence: state, card, monitor, description', () => {
+test('a sink has no field for an absent state, card, monitor or description', () => {
   const sink = decode('GET_SINK_INFO', wire.sink([], null, 0xffffffff));
   const absent = ['state', 'card', 'monitorSource', 'description', 'monitorSourceName'] as const;
   for (const field of absent) assert.equal(sink[field], undefined, field);

@@ -26,7 +26,7 @@ const shake = ({ session }: Conversation, ...answers: Uint8Array[]): void => {
   for (const answer of answers) session.receive(answer, 0);
 };
 
-test('the name is sent after AUTH was answered, and requests are possible after the name was', () => {
+test('the name is sent after the reply to AUTH, and requests are possible after the reply to the name', () => {
   const { session, versions } = converse();
   const log: string[] = [];
   ask(session, log, 'before open');
@@ -128,7 +128,7 @@ test('as many requests as allowed wait; timed-out ones count until their answer 
   assert.deepEqual(log.slice(4), ['f overflow', 'e done']);
 });
 
-test('closing settles everything once, then reports once, and is silent from then on', () => {
+test('closing settles every request once, then reports once, and is silent from then on', () => {
   const log: string[] = [];
   const session = new Session(OPTIONS, {
     onReady: () => log.push('ready'),
@@ -158,7 +158,7 @@ test('a session that was never opened closes too', () => {
   assert.deepEqual(closed, [{ kind: 'stopped' }]);
 });
 
-test('a receiver may ask again, and may end the session, from within', () => {
+test('a receiver may send a new request, and may end the session, from within', () => {
   const { session, closed, events, data } = ready();
   const log: string[] = [];
   session.request('SET_SINK_MUTE', { index: 1, muted: true }, 0, () => {
@@ -183,7 +183,7 @@ test('a receiver of a time-out that ends the session leaves nothing to settle tw
   assert.deepEqual(log, ['b closed']);
 });
 
-test('an error thrown by a receiver is not taken for one of the wire', () => {
+test('an error thrown by a receiver is not taken for a violation', () => {
   const { session, closed } = ready();
   session.request('GET_SINK_INFO_LIST', {}, 0, () => {
     throw new TypeError('a bug of the receiver');
@@ -192,7 +192,7 @@ test('an error thrown by a receiver is not taken for one of the wire', () => {
   assert.deepEqual(closed, []);
 });
 
-test('nor is one that arguments throw', () => {
+test('an error thrown by arguments is not taken for a violation', () => {
   const { session } = ready();
   const args = {
     get name(): string {
@@ -202,7 +202,7 @@ test('nor is one that arguments throw', () => {
   assert.throws(() => session.request('SET_DEFAULT_SINK', args, 0, () => assert.fail()), TypeError);
 });
 
-test('records are read in the version that was agreed on', () => {
+test('records are read in the negotiated version', () => {
   const bytes = (version: number) => [
     ...[wire.text('line-out'), wire.text(null), u32(0), u32(0)],
     ...(version < 34 ? [] : [wire.text(null), u32(0)]),
@@ -322,7 +322,7 @@ for (const [what, bytes, detail] of VIOLATIONS) {
   });
 }
 
-test('audio data and the end of a record stream are told, by its number', () => {
+test('audio data and the end of a record stream are reported with its number', () => {
   const { session, data, closed } = ready();
   session.receive(wire.framed([1, 2, 3], { channel: 4 }), 0);
   session.receive(wire.command(65, 0xffffffff, u32(4)), 0);
@@ -333,7 +333,7 @@ test('audio data and the end of a record stream are told, by its number', () => 
   assert.deepEqual(closed, []);
 });
 
-test('what a server may send to any client is ignored', () => {
+test('messages that a server may send to any client are ignored', () => {
   const { session, closed } = ready();
   session.receive(wire.command(91, 0xffffffff, wire.text('x'), wire.props()), 0);
   // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer. A playback stream also requests

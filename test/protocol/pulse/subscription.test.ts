@@ -46,7 +46,7 @@ const VERSIONS = [
   [0x80000000, undefined],
 ] as const;
 for (const [answered, expected] of VERSIONS) {
-  test(`a server that answers version ${answered} is spoken to in ${expected ?? 'none'}`, () => {
+  test(`a server that answers version ${answered} is addressed in ${expected ?? 'none'}`, () => {
     assert.equal(negotiate(answered), expected);
   });
 }

@@ -79,13 +79,13 @@ const EXAMPLE = readFileSync(new URL('../../../../packaging/config.example.yaml'
 /** Uncomments keys: `#` directly before the key, or before the indent of an inner key. */
 const uncommented = (text: string): string => text.replace(/^#(?=\S| {2})/gm, '');
 
-test('the packaged example holds the defaults where it does not say that it is an example', async () => {
+test('the packaged example holds the defaults except where it names an example', async () => {
   const lines = EXAMPLE.split('\n').filter((line) => !line.includes('for example'));
   const { values, warnings } = await accepted(uncommented(lines.join('\n')));
   assert.deepEqual({ values, warnings }, { values: DEFAULTS, warnings: [] });
 });
 
-test('the packaged example has every key, in a form that is accepted', async () => {
+test('the packaged example has every key, in an accepted form', async () => {
   const text = uncommented(EXAMPLE);
   assert.deepEqual((await accepted(text)).warnings, []);
   const named = pathsIn(KEYS).map((path) => path.split('.').at(-1));

@@ -54,7 +54,7 @@ async function checkRound(seed: number): Promise<boolean> {
   return true;
 }
 
-test(`damaged configurations are answered, and whatever is accepted prints and loads again (TONEARM_FUZZ_SEED=${SEED})`, async () => {
+test(`a damaged configuration is refused or accepted, and an accepted one prints and loads again (TONEARM_FUZZ_SEED=${SEED})`, async () => {
   let accepted = 0;
   for (let seed = SEED; seed < SEED + ROUNDS; seed += 1) {
     try {

@@ -25,7 +25,7 @@ distance('enabeld', 'enabled', 1);
 distance('kitten', 'sitting', 3);
 distance('x'.repeat(100_000), 'y', 32);
 
-test('a slip in the same section is as near as the same word in another, and goes first', () => {
+test('a typing error in the same section is as near as the same word in another, and goes first', () => {
   assert.equal(nearestKey(['a', 'port'], ['b.port', 'a.ports']), 'a.ports');
   assert.equal(nearestKey(['a', 'prt'], ['b.port', 'a.port']), 'a.port');
   assert.equal(nearestKey(['a', 'b', 'x'], ['a.c.x', 'z.x', 'x']), 'a.c.x');

@@ -57,14 +57,14 @@ problems(
 );
 problems('a syntax error hides no more than its own file', 'bind: [\napi: {port: 0}', /^a:\d+:\d+: syntax: /);
 
-test('a broken file does not make the others be judged by half', async () => {
+test('a broken file does not make the others be judged without it', async () => {
   const found = await problemsIn('upgrade: {enabled: true}\nbind: lo\nbind: lo', 'upgrade: {resultFile: /x');
   assert.equal(found.length, 2);
   assert.equal(found[0], 'a:3:1: syntax: this key is given twice in one map');
   assert.match(found[1] ?? '', /^b:1:\d+: syntax: /);
 });
 
-test('the file name stays on the line', async () => {
+test('a line break in a file name does not break the line of the error', async () => {
   const resolved = await resolve([{ path: 'a\nb', text: 'bind: []' }], ENVIRONMENT);
   assert.deepEqual(resolved.ok ? [] : resolved.problems, ['a\\u{a}b:1:7: bind: must not be an empty list']);
 });
@@ -110,7 +110,7 @@ for (const [name, yaml] of [
   problems(`too deep: ${name}`, yaml, /^a:\d+:\d+: syntax: it is nested too deeply$/);
 }
 
-test('what is just not too deep to be read is judged like anything else', async () => {
+test('nesting just below the bound is read like anything else', async () => {
   for (const depth of [30, 100, 300, 600, 700, 800]) {
     const [problem = '', ...others] = await problemsIn(`logLevel: ${'['.repeat(depth)}${']'.repeat(depth)}`);
     assert.deepEqual(others, []);

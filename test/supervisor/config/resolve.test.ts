@@ -23,7 +23,7 @@ function settings(name: string, texts: readonly string[], other: Partial<Setting
   });
 }
 
-test('every key together comes out as settings', async () => {
+test('every key together becomes settings', async () => {
   const found = await accepted(FULL_YAML);
   assert.deepEqual(found.settings, FULL_SETTINGS);
   assert.deepEqual(found.warnings, [
@@ -258,7 +258,7 @@ warnings(
   ['upgrade: {checkUnit: c.service, upgradeUnit: c.service}'],
   'a:1:46: upgrade.upgradeUnit: is also upgrade.checkUnit, so every check would start an upgrade',
 );
-test('an upgrade unit is internal even while the backend is off, and named once', async () => {
+test('an upgrade unit is internal even while the backend is off, and listed once', async () => {
   const found = await accepted('upgrade: {checkUnit: c.service, upgradeUnit: c.service}');
   assert.deepEqual(found.settings.systemd.internal, ['c.service']);
 });

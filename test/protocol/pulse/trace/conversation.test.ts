@@ -41,13 +41,13 @@ test('an unknown command is shown value by value, each under its type', () => {
   ]);
 });
 
-test('what a newer version adds behind the known fields is shown by type', () => {
+test('fields that a newer version adds are shown by type', () => {
   const { fields, unnamed, problem } = read(GET_SINK_INFO, 1, wire.u32(3), wire.text(null), wire.text('new'));
   assert.deepEqual([fields, problem], [{ index: 3, name: null }, undefined]);
   assert.deepEqual(unnamed, [{ type: 'text', value: 'new' }]);
 });
 
-test('a field of another type is told, and shown with all that follows', () => {
+test('a field of another type is named, and shown with all that follows', () => {
   const { fields, unnamed, problem } = read(GET_SINK_INFO, 1, wire.text('three'), wire.text('x'));
   assert.deepEqual(fields, {});
   assert.match(problem ?? '', /^at byte 10 of the payload: expected u32, got text$/);
@@ -62,7 +62,7 @@ test('bytes that are no value are counted', () => {
   assert.deepEqual([unnamed, problem], [[{ type: 'u32', value: 7 }], '4 bytes more, from byte 0xfe on']);
 });
 
-test('of very many values the first are shown', () => {
+test('the first of very many values are shown', () => {
   const { unnamed, problem } = read(UNKNOWN, 5, ...Array.from({ length: 1000 }, (_, at) => wire.u32(at)));
   assert.deepEqual([unnamed.length, problem], [64, '4680 bytes more']);
 });
@@ -106,7 +106,7 @@ for (const [what, fields] of [
   });
 }
 
-test('requests whose replies are waited for are bounded', () => {
+test('the requests that wait for a reply are bounded', () => {
   const one = conversation();
   for (let tag = 0; tag < 5000; tag += 1) one.read('client', payload(wire.command(20, tag)));
   const answers = [0, 903, 904, 4999].map((tag) => one.read('server', payload(wire.reply(tag))).answers);
@@ -125,7 +125,7 @@ test('a tag that is answered is free again, and an error is named', () => {
   assert.deepEqual(one.read('server', payload(wire.error(4, 99))).fields, { error: 99 });
 });
 
-test(`no bytes throw, seed ${SEED}`, () => {
+test(`no bytes make it throw, seed ${SEED}`, () => {
   const random = new SeededRandom(SEED);
   const payloads = GOLDEN.files
     .filter(({ bytes }) => bytes < 5000)

@@ -71,7 +71,7 @@ for (const [line, text, json] of ROWS) {
 
 const HOSTILE = 'a\n\u001b[2J\u009b1m\u202e\u2028\u0000"\\';
 
-test('what would move the cursor is escaped, also in keys', () => {
+test('control characters are escaped, also in keys', () => {
   const line = command({ fields: { name: HOSTILE, props: { [HOSTILE]: HOSTILE } } });
   for (const text of [textLine(line), jsonLine(line)]) {
     assert.match(text, /^[\u0020-\u007e]*$/);
@@ -82,7 +82,7 @@ test('what would move the cursor is escaped, also in keys', () => {
   assert.deepEqual(fields, { name: HOSTILE, props: { [HOSTILE]: HOSTILE } });
 });
 
-test('a long text is whole in JSON, and its beginning is in the line', () => {
+test('a long text is whole in JSON, and cut in the line', () => {
   const line = command({ fields: { name: 'x'.repeat(1000) } });
   assert.match(textLine(line), / name="x{160}"\.\.\.$/);
   assert.match(jsonLine(line), /"x{1000}"/);

@@ -34,7 +34,7 @@ function assertWhole({ unnamed, problem, command }: Decoded): void {
   assert.deepEqual([unnamed, problem], [[], undefined], String(command));
 }
 
-test('numbers are those of the protocol, as the daemon has them', () => {
+test('the numbers of commands are those of the protocol, as the daemon has them', () => {
   for (const [name, { code }] of Object.entries(COMMANDS)) assert.equal(MESSAGES[code]?.name, name);
   const others = Object.entries(FROM_SERVER).map(([name, code]) => [name, MESSAGES[code]?.name]);
   // Two have shorter names there.

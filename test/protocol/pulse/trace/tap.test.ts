@@ -92,7 +92,7 @@ for (const pieceBytes of PIECES) {
     );
   });
 
-  test(`in pieces of ${pieceBytes}: a server's answer to AUTH has no flags either, and no other reply is touched`, () => {
+  test(`in pieces of ${pieceBytes}: a server's reply to AUTH has no flags either, and no other reply is changed`, () => {
     const flagged = wire.reply(0, wire.u32((SHM | 35) >>> 0));
     const { passed, declined } = tapped('server', concat(flagged, flagged), pieceBytes);
     assert.deepEqual(passed, Buffer.from(concat(wire.reply(0, wire.u32(35)), flagged)));
@@ -106,7 +106,7 @@ for (const pieceBytes of PIECES) {
       wire.command(AUTH, 0, wire.text('x'), [0x74, ...COOKIE.map((byte) => byte | 1), 0]),
     ],
   ] as const) {
-    test(`in pieces of ${pieceBytes}: a cookie that is not as it should be is not kept: ${what}`, () => {
+    test(`in pieces of ${pieceBytes}: a wrong cookie is not kept: ${what}`, () => {
       const { passed, kept } = tapped('client', frame, pieceBytes);
       assert.deepEqual(passed, Buffer.from(frame));
       assert.equal(kept.length, frame.length);
@@ -130,7 +130,7 @@ for (const pieceBytes of PIECES) {
   }
 }
 
-test('a frame without its end does not pass', () => {
+test('an incomplete frame does not pass', () => {
   const { passed, frames } = tapped('client', wire.command(20, 1).subarray(0, 25), 4);
   assert.deepEqual([passed.length, frames], [0, []]);
 });
