@@ -198,7 +198,7 @@ onEachSoundServer('the level of an output', (node, kind) => {
   });
 });
 
-test('has its level also from the next audio thread', {
+test('an output has its level also from the next audio thread', {
   skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
 }, async (t) => {
   const { sound, daemon } = await startAudio(t, { nodeArguments: SABOTEUR });

@@ -89,25 +89,6 @@ describe('a player of a daemon with a broker', { skip }, () => {
     });
   }
 
-  test('refuses in the error topic what the route refuses, with the same reason', async () => {
-    for (const [player, command, expected] of [
-      ['nobody', 'play', 404],
-      ['mpv', 'explode', 404],
-      ['mpv', '{"volume": 2}', 400],
-      ['mpv', '{"loop": "Always"}', 400],
-      ['mpv', '{"offset": "x"}', 400],
-      ['mpv', '{"volume": 0.1, "louder": true}', 400],
-    ] as const) {
-      const topic = `${T}/players/${player}/set`;
-      const before = spy.texts(`${T}/error`).length;
-      await spy.publish(topic, command);
-      await until(`${player} ${command} is refused`, () => spy.texts(`${T}/error`).length > before);
-      const problem = JSON.parse(spy.texts(`${T}/error`).at(-1) ?? '');
-      assert.deepEqual([problem.status, problem.topic], [expected, topic], command);
-    }
-    assert.equal(await mpv.get('volume'), 40);
-  });
-
   test('that ends has an empty topic', async () => {
     await mpv.program.end();
     await spy.empty(MPV);

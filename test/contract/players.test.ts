@@ -180,26 +180,3 @@ test('fifty clients that do not read a cover cost less memory than fifty covers'
   }
   assert.ok(daemon.memoryMb < 300, `${daemon.memoryMb} MB, where fifty covers are 400`);
 });
-
-test('after a restart of the bus players are removed, and shown again with their state', async (t) => {
-  const { bus, daemon } = await node(t);
-  const stream = await daemon.events('?backend=players&snapshot=1');
-  await plays(t, bus);
-  await until('the player is shown', () => stream.model.players.has(SCRIPTED));
-  await bus.kill('SIGTERM');
-  await until('the player is removed', () => stream.model.players.size === 0);
-  await daemon.backend('players', 'connecting');
-  assert.equal((await daemon.get('/players')).status, 503);
-  assert.equal((await daemon.get('/players/scripted.instance123/cover')).status, 503);
-  assert.equal((await daemon.post('/players/scripted.instance123/play')).status, 503);
-  await bus.start();
-  await daemon.backend('players', 'up');
-  await plays(t, bus, { Volume: new Variant('d', 0.9) });
-  await until('the player is shown again', () => stream.model.players.get(SCRIPTED)?.['volume'] === 0.9);
-});
-
-test('with the players backend off there is no route, no thread and no event of players', async (t) => {
-  const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
-  assert.equal((await daemon.get('/players')).status, 404);
-  assert.deepEqual((await daemon.health()).backends, {});
-});

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { hostname } from 'node:os';
 import { before, describe, test } from 'node:test';
-import { HOSTS } from '../gateway/hosts.js';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -78,13 +77,8 @@ describe('the built daemon and strangers', { skip }, () => {
     await hasVolume(CALM);
   }
 
-  /** The rows of Host with this machine's name; a row below tries the empty Host. */
-  const hosts = HOSTS.map(([host, isTrusted]) => ({
-    host: host.replace('KITCHEN', NAME.toUpperCase()).replace(/kitchen/i, NAME),
-    isTrusted,
-  }));
-
-  for (const { host } of hosts.filter((each) => !each.isTrusted && each.host !== '')) {
+  /** The rows of Host: gateway/hosts.ts. */
+  for (const host of ['evil.example', `${NAME}.evil.example`]) {
     test(`Host ${host} is refused everywhere`, async () => {
       assert.equal((await change([`Host: ${host}`])).status, 403);
       for (const [method, path] of [
@@ -104,27 +98,22 @@ describe('the built daemon and strangers', { skip }, () => {
     });
   }
 
-  for (const { host } of hosts.filter(({ isTrusted }) => isTrusted)) {
+  for (const host of [NAME, `${NAME}.local:8018`, '[::1]', 'music.example.org']) {
     test(`Host ${host} is accepted`, async () => {
       await isAllowed([`Host: ${host}`]);
-      for (const path of ['/audio', '/events']) {
-        const { status } = await send(node.daemon.port, [`GET ${path} HTTP/1.1`, `Host: ${host}`]);
-        assert.equal(status, 200, path);
-      }
+      const { status } = await send(node.daemon.port, ['GET /events HTTP/1.1', `Host: ${host}`]);
+      assert.equal(status, 200);
     });
   }
 
   const post = `POST ${VOLUME} HTTP/1.1`;
   const [ours, foreign] = ['Host: localhost', 'Host: evil.example'];
-  const origins = ['Origin: http://app.lan', 'Origin: http://evil.example'];
   const MALFORMED: readonly (readonly [what: string, lines: readonly string[], ...statuses: number[]])[] = [
-    ['an empty Host', [post, 'Host: '], 400, 403],
     ['no Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`], 400, 403, 505],
     ['a foreign Host in HTTP/1.0', [`POST ${VOLUME} HTTP/1.0`, foreign], 400, 403, 505],
     ['two Hosts, ours first', [post, ours, foreign], 400],
     ['two Hosts, ours last', [post, foreign, ours], 400, 403],
     ['a foreign absolute target', [`POST http://evil.example${VOLUME} HTTP/1.1`, ours], 400, 403, 404, 505],
-    ['two Origins', [post, ours, ...origins], 400, 403],
   ];
   for (const [what, lines, ...statuses] of MALFORMED) {
     test(`${what} has no effect`, async () => {
@@ -145,29 +134,15 @@ describe('the built daemon and strangers', { skip }, () => {
     await nothingHappened();
   });
 
+  /** The rows of Origin and Sec-Fetch-Site: gateway/trust.test.ts. */
   const FOREIGN_PAGES: readonly (readonly [what: string, headers: () => readonly string[]])[] = [
     ['a foreign page', () => ['Origin: http://evil.example', 'Sec-Fetch-Site: cross-site']],
-    ['a foreign page in an old browser', () => ['Origin: http://evil.example']],
-    [
-      'one that calls itself same-origin',
-      () => ['Origin: http://evil.example', 'Sec-Fetch-Site: same-origin'],
-    ],
-    ['a sandboxed page', () => ['Origin: null', 'Sec-Fetch-Site: cross-site']],
     ['a sandboxed page in an old browser', () => ['Origin: null']],
     ['a form of another site without Origin', () => ['Sec-Fetch-Site: cross-site']],
-    ['the same, oddly written', () => ['sec-fetch-site: Cross-Site']],
-    ['a page at another port', () => ['Origin: http://127.0.0.1:1', 'Sec-Fetch-Site: same-site']],
-    ['a page of the same name at https', () => ['Origin: https://127.0.0.1']],
     [
       'a page of the same name and port that the browser calls another site',
       () => [`Origin: http://${own}`, 'Sec-Fetch-Site: cross-site'],
     ],
-    ['an allowed origin by https', () => ['Origin: https://app.lan']],
-    ['an allowed origin at another port', () => ['Origin: http://app.lan:8080']],
-    ['an allowed origin as a prefix', () => ['Origin: http://app.lan.evil.example']],
-    ['an allowed origin as a user name', () => ['Origin: http://app.lan@evil.example']],
-    ['an allowed origin as a suffix', () => ['Origin: http://evil-app.lan']],
-    ['an allowed origin and another in one', () => ['Origin: http://app.lan http://evil.example']],
     ['a page of api.hosts, which is no origin', () => ['Origin: http://radio.lan']],
   ];
   for (const [what, headers] of FOREIGN_PAGES) {
@@ -181,15 +156,8 @@ describe('the built daemon and strangers', { skip }, () => {
 
   const OWN_PAGES: readonly (readonly [what: string, headers: () => readonly string[]])[] = [
     ['no browser', () => []],
-    ['a page of the node', () => [`Origin: http://${own}`, 'Sec-Fetch-Site: same-origin']],
     ['a page of the node behind https', () => [`Origin: https://${own}`, 'Sec-Fetch-Site: same-origin']],
     ['an allowed page', () => ['Origin: http://app.lan', 'Sec-Fetch-Site: cross-site']],
-    [
-      'an allowed page with its port',
-      () => ['Origin: https://ha.example.org:8123', 'Sec-Fetch-Site: cross-site'],
-    ],
-    ['an address that somebody typed', () => ['Sec-Fetch-Site: none']],
-    ['a page of the same site without Origin', () => ['Sec-Fetch-Site: same-site']],
   ];
   for (const [what, headers] of OWN_PAGES) {
     test(`${what} may change the volume`, () => isAllowed([`Host: ${own}`, ...headers()]));
@@ -247,7 +215,7 @@ describe('the built daemon and strangers', { skip }, () => {
       return send(node.daemon.port, [...head, ...asked, ...more]);
     }
 
-    for (const path of [VOLUME, '/audio', '/events']) {
+    for (const path of [VOLUME, '/events']) {
       test(`of an allowed origin for ${path} are granted`, async () => {
         const { status, headers } = await preflight('http://app.lan', path);
         assert.equal(status, 204);
@@ -264,7 +232,7 @@ describe('the built daemon and strangers', { skip }, () => {
       assert.equal(headers.get('access-control-allow-private-network'), 'true');
     });
 
-    for (const origin of ['http://evil.example', 'null', 'http://app.lan.evil.example']) {
+    for (const origin of ['http://evil.example', 'null']) {
       test(`of ${origin} are not granted`, async () => {
         const { status, headers } = await preflight(origin, VOLUME, PRIVATE);
         assert.equal(status, 403);

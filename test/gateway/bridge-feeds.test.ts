@@ -62,15 +62,6 @@ describe('a bridge', () => {
     assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [output(3), gone(2)] });
   });
 
-  test('that is slow gets the waiting changes at the end of the service, as at a reboot', () => {
-    const node = slow();
-    const reboot = put('power.action', '', { action: 'reboot' });
-    node.change(reboot);
-    assert.equal(node.told.length, 1);
-    node.feeds.end();
-    assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [reboot] });
-  });
-
   test('gets only the records that it needs', () => {
     const node = new Node('discovery');
     assert.deepEqual(node.pulled(true), [SERVED]);
@@ -88,15 +79,6 @@ describe('a bridge', () => {
     assert.deepEqual(node.pulled(true), [UP, SERVED, output(1)]);
     assert.equal(node.told.at(-1)?.isWhole, true);
     assert.equal(node.pulled(), undefined);
-  });
-
-  test('gets in one message that a backend is down and that its records are gone', () => {
-    const node = new Node();
-    node.change(output(1));
-    node.pulled(true);
-    node.pulled();
-    node.change(AWAY, gone(1));
-    assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [AWAY, gone(1)] });
   });
 
   test('is no backend, which gets no such messages', () => {

@@ -1,6 +1,5 @@
 // Rows for the Host of a request to a node called Kitchen, with `music.example.org` and `Radio.Lan.` in api.hosts: one per line of
-// docs/http-api.md, "Host and Origin" and per known attack. The pure check (trust.test.ts) and the built daemon
-// (contract/trust.test.ts) are tried with them.
+// docs/http-api.md, "Host and Origin" and per known attack.
 
 export const HOSTS: readonly (readonly [header: string, trusted: boolean, why: string])[] = [
   ['127.0.0.1', true, 'IPv4'],

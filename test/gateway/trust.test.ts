@@ -137,6 +137,8 @@ describe('Origin', () => {
     ['http://app.lan\\evil', 'kitchen:8018', 'foreign'],
     ['http://app.lan http://evil.example', 'kitchen:8018', 'foreign'],
     ['http://user@app.lan', 'kitchen:8018', 'foreign'],
+    ['http://app.lan@evil.example', 'kitchen:8018', 'foreign'],
+    ['http://radio.lan', 'kitchen:8018', 'foreign'],
     ['null', 'kitchen:8018', 'foreign'],
     ['ionic://localhost', 'kitchen:8018', 'foreign'],
     ['*', 'kitchen:8018', 'foreign'],

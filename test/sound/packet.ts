@@ -40,11 +40,12 @@ export const channelMap = (channels: number): Buffer =>
 export const volumes = (values: readonly number[]): Buffer =>
   Buffer.concat([tag('v'), Buffer.from([values.length]), ...values.map(bigEndian)]);
 
-export const properties = (entries: Readonly<Record<string, string>>): Buffer =>
+/** A text, or any bytes. */
+export const properties = (entries: Readonly<Record<string, string | Buffer>>): Buffer =>
   Buffer.concat([
     tag('P'),
     ...Object.entries(entries).flatMap(([key, value]) => {
-      const raw = Buffer.from(`${value}\0`, 'utf8');
+      const raw = Buffer.concat([Buffer.from(value), Buffer.from([0])]);
       return [string(key), u32(raw.length), bytes(raw)];
     }),
     tag('N'),

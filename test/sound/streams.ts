@@ -42,8 +42,8 @@ const COMMAND = {
 export interface StreamOptions {
   /** Name of the sink; the default sink when absent. */
   readonly sink?: string;
-  /** Properties of the stream; `media.name` is its name. */
-  readonly props?: Readonly<Record<string, string>>;
+  /** Properties of the stream, malformed bytes too; `media.name` is its name. */
+  readonly props?: Readonly<Record<string, string | Buffer>>;
   /** True unless given. */
   readonly corked?: boolean;
   /** One per channel, 0x10000 is 100 %; two channels at 100 % unless given. PipeWire takes the first for all. */

@@ -127,19 +127,6 @@ describe('a meter', DEADLINE, () => {
     );
   });
 
-  test('is closed when its client is corked, and the level is 0', async (t) => {
-    const input = { corked: false };
-    const { server, asked, told } = await telling(t, withInput(input));
-    input.corked = true;
-    await readAgain(server);
-    await until('the level is 0', () => told() === living(0, 0));
-    await until('its connection has ended', () => server.open() === 1);
-    input.corked = false;
-    await readAgain(server);
-    await until('the meter is opened again', () => asked() === 2);
-    assert.equal(told(), living(0, 0));
-  });
-
   test('of a muted output is 0 at once, and stays open', async (t) => {
     const input = { muted: false };
     const { server, asked, told } = await telling(t, withInput(input));

@@ -55,41 +55,6 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return listening;
     }
 
-    test('the server and its outputs are published', async (t) => {
-      const { seen } = await node(t);
-      assert.equal(seen.server?.kind, kind);
-      assert.equal(seen.server?.volume, 1);
-      assert.match(seen.server?.server_version ?? '', kind === 'pipewire' ? /^[01]\.\d/ : /^1\d\./);
-      assert.equal(seen.output('living')?.description, 'Living room');
-      assert.equal(seen.output('living')?.default, true);
-      assert.equal(seen.output('kitchen')?.default, false);
-      assert.equal(seen.output('kitchen')?.balance, 0);
-      assert.deepEqual(seen.clients(), []);
-    });
-
-    test('a balance is set at the volume that the output has, also while that is 0', async (t) => {
-      const { server, seen, tell } = await node(t);
-      const percents = async () => {
-        const sink = (await server.sinks()).find(({ name }) => name === 'kitchen');
-        return Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent);
-      };
-      await tell({ do: 'volume', target: output('kitchen'), volume: 0.8 });
-      for (const [balance, expected] of [
-        [0.5, ['40%', '80%']],
-        [-1, ['80%', '0%']],
-        [0, ['80%', '80%']],
-      ] as const) {
-        await tell({ do: 'balance', output: 'kitchen', balance });
-        assert.deepEqual([seen.output('kitchen')?.balance, seen.output('kitchen')?.volume], [balance, 0.8]);
-        assert.deepEqual(await percents(), expected);
-      }
-      await tell({ do: 'volume', target: output('kitchen'), volume: 0 });
-      await tell({ do: 'balance', output: 'kitchen', balance: -0.25 });
-      assert.deepEqual([seen.output('kitchen')?.balance, seen.output('kitchen')?.volume], [-0.25, 0]);
-      await tell({ do: 'volume', target: output('kitchen'), volume: 0.4 });
-      assert.deepEqual(await percents(), ['40%', '30%']);
-    });
-
     test('an output of one channel has no balance, and a virtual one no ports', async (t) => {
       const { server, seen, refused } = await node(t);
       await server.pactl('load-module', 'module-null-sink', 'sink_name=mono', 'channels=1');
@@ -145,30 +110,6 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       assert.equal(seen.server?.muted, true);
       await tell({ do: 'mute', target: SERVER });
       assert.equal(seen.server?.muted, false);
-    });
-
-    test('names are unique, follow the song, and keep their numbers', async (t) => {
-      const { server, seen } = await node(t);
-      const streams = await server.streams('Radio');
-      const open = async (name?: string) => {
-        const [stream] = await streams.open([{ props: name === undefined ? {} : { 'media.name': name } }]);
-        assert.ok(stream);
-        await until('the stream is published', () => seen.client(stream.id));
-        return stream;
-      };
-      const first = await open('Song');
-      const second = await open('Song');
-      const nameless = await open();
-      const nameOf = ({ id }: { readonly id: number }) => seen.client(id)?.name;
-      assert.deepEqual([first, second, nameless].map(nameOf), ['Song', `Song #${second.id}`, 'Radio']);
-      await first.rename('Next song');
-      await until('the new name is published', () => nameOf(first) === 'Next song');
-      await second.rename('Next song');
-      const third = await open('Song');
-      assert.deepEqual([first, second, third].map(nameOf), ['Next song', `Song #${second.id}`, 'Song']);
-      await first.remove();
-      await until('the first stream is gone', () => seen.client(first.id) === undefined);
-      assert.equal(nameOf(second), `Song #${second.id}`);
     });
 
     async function restoredStep(t: TestContext): Promise<void> {

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
@@ -215,38 +214,5 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(topics, [], 'it has not subscribed to commands');
     assert.deepEqual(node.commands, []);
     await spy.end();
-  });
-
-  test('carries out a flood of commands with the last value of each target, and few in between', async (t) => {
-    const { node, spy } = await whole(t);
-    const targets = ['alsa', 'kitchen'].map((name) => `${node.topic}/audio/outputs/${name}/set`);
-    const flood = Array.from({ length: 10_000 }, (_, i) =>
-      spy.publish(targets[i % 2] ?? '', { volume: i < 9998 ? (i % 100) / 100 : 0.5 + (i % 2) / 10 }),
-    );
-    await Promise.all(flood);
-    await until('the last commands are carried out', () => {
-      const lasts = ['alsa', 'kitchen'].map(
-        (name) => node.commands.findLast(([what]) => what.includes(name))?.[1],
-      );
-      return isDeepStrictEqual(lasts, [{ volume: 0.5 }, { volume: 0.6 }]);
-    });
-    assert.deepEqual(spy.texts(`${node.topic}/error`), []);
-  });
-
-  test('publishes a topic ten times a second at most, the last value at the end', async (t) => {
-    const { node, spy } = await whole(t);
-    const topic = `${node.topic}/audio/outputs/alsa`;
-    await spy.holds(topic);
-    const from = spy.texts(topic).length;
-    const begun = performance.now();
-    for (let i = 1; i <= 100; i += 1) {
-      node.tell(put('audio.outputs', '1', output(1, 'alsa', { volume: i / 100 })));
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-    await spy.holds(topic, (text) => JSON.parse(text).volume === 1);
-    const count = spy.texts(topic).length - from;
-    // A busy machine may deliver them late; retained-topics.test.ts tests the exact times.
-    const most = 1 + (performance.now() - begun) / 100;
-    assert.ok(count <= most, `${count} publications, and not ${most}`);
   });
 });

@@ -59,11 +59,6 @@ export class BrokerOnNode {
     await shell(this.#node(), STOP);
   }
 
-  /** The network between the two. */
-  async line(state: 'up' | 'down'): Promise<void> {
-    await shell(this.#node(), `ip link set ${LINE} ${state}`);
-  }
-
   async publish(topic: string, payload: string): Promise<void> {
     const what = ['-q', '1', '-t', `${this.branch}/${topic}`, '-m', payload];
     const ran = await this.#node().root(...INSIDE, 'mosquitto_pub', '-h', '127.0.0.1', ...what);
@@ -73,19 +68,6 @@ export class BrokerOnNode {
   /** Goes on until the node goes down; each message is a line. */
   listen(...topics: readonly string[]): ChildProcessWithoutNullStreams {
     return this.#node().spawnRoot(...SUBSCRIBE, ...this.#filters(topics));
-  }
-
-  /** Everything that is retained. */
-  async tree(): Promise<ReadonlyMap<string, string>> {
-    const asked = ['-v', '-t', `${this.branch}/#`, '-W', '1', '--retained-only'];
-    const { stdout } = await this.#node().root(...SUBSCRIBE, ...asked);
-    const lines = stdout.split('\n').filter((line) => line.startsWith(this.branch));
-    return new Map(
-      lines.map((line) => [
-        line.slice(this.branch.length + 1, line.indexOf(' ')),
-        line.slice(line.indexOf(' ') + 1),
-      ]),
-    );
   }
 
   holds(topic: string, fits: (text: string) => boolean, deadlineMs?: number): Promise<string> {

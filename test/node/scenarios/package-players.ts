@@ -1,4 +1,4 @@
-// Media players of pi's session: tonearm-setup shows them, mpv plays on the real sound server, and the session bus is restarted.
+// Media players of pi's session: tonearm-setup shows them, and mpv plays on the real sound server.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import type { PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { COVER, writeTone } from '../../players/tones.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask, read, watch } from './client.js';
+import { ask, read } from './client.js';
 import { property, shell, systemctl } from './commands.js';
 import { CONFIG, setUpPi } from './package-shell.js';
 
@@ -18,13 +18,8 @@ const MUSIC = '/home/pi/Music';
 const TITLE = 'Sinus';
 const SECONDS = 120;
 
-/** It ends with its bus, as every player of GLib, and so comes back with it. */
-const UNIT = `[Unit]
-StartLimitIntervalSec=0
-[Service]
+const UNIT = `[Service]
 ExecStart=/usr/bin/mpv --no-video --no-terminal --ao=pulse --loop-file ${MUSIC}/sinus.wav
-Restart=always
-RestartSec=100ms
 `;
 
 async function bringMusic(node: Node): Promise<void> {
@@ -89,21 +84,5 @@ export function playersScenarios(node: () => Node): void {
       const listed = await node().user('pactl', 'list', 'sink-inputs');
       return listed.stdout.includes('Corked: yes');
     });
-  });
-
-  test('after a restart of the session bus players are removed, and shown again with their state', async (t) => {
-    const stream = await watch(node());
-    t.after(() => stream.close());
-    const before = await mainPid(node());
-    await systemctl(node(), 'restart', 'dbus.service');
-    await stream.until('player.removed', /^\{"bus_name":"org\.mpris\.MediaPlayer2\.mpv"\}$/);
-    const player = await settled(
-      node(),
-      'back, another process, and playing',
-      (shown) => shown.pid !== before && plays(shown),
-    );
-    assert.equal(player.pid, await mainPid(node()));
-    assert.equal((await ask(node(), 'POST', '/players/mpv/pause')).status, 202);
-    await settled(node(), 'paused', ({ playback_status }) => playback_status === 'Paused');
   });
 }

@@ -43,7 +43,7 @@ const ANSWERS = `timeout 10 busctl --user get-property ${MPRIS_NAME} /org/mpris/
 const PLAYER_IS_WELL = `! busctl --user --acquired --no-legend list | grep -q '^${MPRIS_NAME} ' || ${ANSWERS} || ${ANSWERS}`;
 const PLAYER_COMES = `timeout 30 sh -c 'until ${ANSWERS}; do sleep 0.2; done'`;
 /** A unit that does nothing but run, and that may be started any number of times. */
-export const sleeper = (description: string): string =>
+const sleeper = (description: string): string =>
   `[Unit]\nDescription=${description}\nStartLimitIntervalSec=0\n[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=default.target\n`;
 
 export class PageOnNode {

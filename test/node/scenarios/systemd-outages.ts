@@ -88,19 +88,6 @@ export function systemdOutageScenarios(node: () => Node): void {
     await daemon.systemctl('stop', 'away-two.service');
   });
 
-  test('a session bus that is killed comes back by itself', async () => {
-    await daemon.begin(LISTS);
-    const heard = await daemon.listen();
-    await daemon.systemctl('kill', '--signal=KILL', 'dbus.service');
-    await until('the loss is published', () =>
-      heard.some(({ data }) => data.includes('"systemd","state":"connecting"')),
-    );
-    await daemon.is('up', /^$/);
-    assert.deepEqual(toldOf(heard, 'away-one.service'), []);
-    assert.equal((await daemon.post('away-one.service', 'start'))[0], 202);
-    assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
-  });
-
   test('a restart of the system bus: 503, commands still work, then the current state', async () => {
     await daemon.begin(LISTS);
     const audio = await audioState();
