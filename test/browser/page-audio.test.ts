@@ -108,10 +108,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const focused = await page.evaluate('document.activeElement.getAttribute("aria-label")');
       assert.equal(focused, 'Make default: Kitchen');
       await page.getByRole('button', { name: 'Make default: Living room' }).press('Enter');
-      await until(
-        'pactl agrees again',
-        async () => (await sound.pactl('get-default-sink')).trim() === 'living',
-      );
+      await until('living is back', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
     });
 
     test('a stream appears, is set, muted, moved by the menu and by dragging, and ends', async () => {
@@ -181,10 +178,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const second = await open();
       await sound.pactl('set-sink-volume', 'kitchen', '37%');
       for (const each of [page, second]) {
-        await until(
-          'the slider shows 37 %',
-          async () => (await volumeOf('Kitchen', each).inputValue()) === '37',
-        );
+        await until('37 % is shown', async () => (await volumeOf('Kitchen', each).inputValue()) === '37');
       }
       await second.close();
     });
@@ -234,10 +228,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         await cut.getByText('Connection lost').waitFor();
         await cut.getByText('Connected', { exact: true }).waitFor();
         await sound.pactl('set-sink-volume', 'living', '53%');
-        await until(
-          'the slider shows 53 %',
-          async () => (await volumeOf('Living room', cut).inputValue()) === '53',
-        );
+        await until('53 % is shown', async () => (await volumeOf('Living room', cut).inputValue()) === '53');
       } finally {
         await cut.close();
         await proxy.close();

@@ -99,10 +99,7 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
     const { sound, before } = await playing(t, startServer);
     for (const [what, signal, command] of INTERRUPTIONS) {
       const bench = start(t, sound.env, command);
-      await until(
-        `the bench has a stream before ${what}`,
-        async () => (await benchStreams(sound)).length > 0,
-      );
+      await until(`the bench plays before ${what}`, async () => (await benchStreams(sound)).length > 0);
       bench.child.kill(signal);
       await bench.closed;
       await isAsBefore(sound, before);

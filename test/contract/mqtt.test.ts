@@ -128,10 +128,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
       });
     await spy.publish(`${OUTPUTS}/living/set`, { volume: 0.5, muted: false, default: true });
     await living('the volume and the mute', /^50 .*no$/);
-    await until(
-      'living is the default',
-      async () => (await sound.pactl('get-default-sink')).trim() === 'living',
-    );
+    await until('living is default', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
     await spy.publish(`${OUTPUTS}/living/set`, { delta: 0.1 });
     await living('the step', /^60 /);
     await spy.publish(`${OUTPUTS}/living/set`, { balance: -0.5 });
@@ -139,10 +136,7 @@ function joined(startSound: () => Promise<SoundServer>): void {
     await spy.publish(`${T}/audio/server/set`, { muted: true, delta: -0.2 });
     await living('the mute and the step down', /^40 -0\.50 .*yes$/);
     await spy.publish(`${T}/audio/server/set`, { output: 'kitchen', volume: 0.2 });
-    await until(
-      'kitchen is the default',
-      async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen',
-    );
+    await until('kitchen: default', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
   });
 
   for (const [name, volume] of [

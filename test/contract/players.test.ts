@@ -63,10 +63,7 @@ test('a player is in the list, in events and in commands, from its start to its 
   assert.equal((await daemon.post(`/players/${SCRIPTED}/volume`, { volume: 0.25 })).status, 202);
   assert.ok(player.calls.includes('Play') && player.calls.includes('Set Volume 0.25'));
   player.change({ PlaybackStatus: new Variant('s', 'Playing'), CanGoNext: new Variant('b', false) });
-  await until(
-    'the player plays',
-    () => stream.model.players.get(SCRIPTED)?.['playback_status'] === 'Playing',
-  );
+  await until('the song plays', () => stream.model.players.get(SCRIPTED)?.['playback_status'] === 'Playing');
   await until('the position is sent', () => stream.events.some(({ type }) => type === 'player.position'));
   await until('the stream has sent what the route answers', async () => {
     assert.deepEqual([...stream.model.players.values()], await players(daemon));

@@ -77,13 +77,6 @@ const rows: readonly (readonly [what: string, args: string[], status: number, ou
   ['--config without a value', ['--config'], 64, /--config/],
   ['--check-config of defaults', ['--check-config'], 0, /^bind:/m],
   ['--check-config of problems', ['--check-config', '--config', bad], 78, /bad\.yaml:2:9: api\.port: /],
-  [
-    'every problem has its line',
-    ['--check-config', '--config', bad],
-    78,
-    /bad\.yaml:3:\d+: api\.sse\.maxClients: /,
-  ],
-  ['an unknown key names its neighbour', ['--check-config', '--config', bad], 78, /logLevl.*logLevel/],
   ['problems end the start', ['--allow-root', '--config', bad], 78, /bad\.yaml:2:9: api\.port: /],
   ['a missing file', ['--allow-root', '--config', join(home, 'none.yaml')], 78, /none\.yaml/],
 ];

@@ -10,7 +10,6 @@ import { Cmus } from '../players/cmus.js';
 import { Mpv } from '../players/mpv.js';
 import { PLAYER_PROGRAMS, PlayersNode, reckoned } from '../players/node.js';
 import { ALBUM, Session, TONES } from '../players/session.js';
-import { COVER } from '../players/tones.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY } from './audio-node.js';
@@ -212,18 +211,6 @@ describe('mpv', { skip }, () => {
     assert.deepEqual(pids, [String((await node.player(MPV)).pid)]);
   });
 
-  test('has a cover: the file beside its tone', async () => {
-    const cover = await node.daemon.get('/players/mpv/cover');
-    const { headers } = cover;
-    assert.deepEqual(
-      [cover.status, headers['content-type'], headers['content-length'], headers['x-content-type-options']],
-      [200, 'image/png', String(COVER.length), 'nosniff'],
-    );
-    const etag = String(headers['etag']);
-    const again = await node.daemon.get('/players/mpv/cover', { 'If-None-Match': etag });
-    assert.equal(again.status, 304);
-  });
-
   test('corks its stream at a pause, and uncorks it to play', async () => {
     for (const [command, corked] of [
       ['pause', true],
@@ -281,18 +268,6 @@ describe('mpv', { skip }, () => {
       assert.ok(isTold, `the jump to ${at} s in ${JSON.stringify(jumps)}`);
     }
     assert.ok(jumps.every(({ bus_name: of, emitted_at: us }) => of.startsWith(MPV) && Number.isInteger(us)));
-  });
-
-  test('refuses commands of an unknown player, and values that no player takes', async () => {
-    for (const [path, body, status] of [
-      ['/players/nobody/play', undefined, 404],
-      ['/players/mpv/volume', { volume: 2 }, 400],
-      ['/players/mpv/seek', {}, 400],
-      ['/players/mpv/loop', { loop: 'Always' }, 400],
-    ] as const) {
-      assert.equal((await node.daemon.post(path, body)).status, status, path);
-    }
-    assert.equal((await node.daemon.get('/players/nobody/cover')).status, 404);
   });
 
   test('is gone when it ends, also on the stream', async () => {

@@ -166,22 +166,3 @@ test('commands that wait for a dying thread are answered unavailable, oldest fir
   assert.equal(faultOf(await dying), 'unavailable');
   assert.deepEqual(order, [1, 2, 3]);
 });
-
-test('fifty deaths leave no thread, port or timer behind', async (t) => {
-  const { say, witness } = await stageUp(t, { audio: 'obedient', power: 'obedient' });
-  const resources = (): Record<string, number> => {
-    const count: Record<string, number> = {};
-    for (const kind of process.getActiveResourcesInfo()) count[kind] = (count[kind] ?? 0) + 1;
-    return count;
-  };
-  await say('audio', 'throw');
-  await witness.untilState('audio', 'up', 1);
-  const before = resources();
-  for (let deaths = 2; deaths <= 51; deaths += 1) {
-    await say('audio', 'throw');
-    await witness.untilState('audio', 'up', deaths);
-  }
-  const after = resources();
-  assert.equal(after['MessagePort'], before['MessagePort']);
-  assert.deepEqual(after, before);
-});

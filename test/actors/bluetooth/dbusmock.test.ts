@@ -57,10 +57,7 @@ test('the backend works with the BlueZ of python-dbusmock', async (t) => {
   // The template's adapter is pairable from the start.
   await until('the adapter is closed', async () => (await adapter('Pairable')) === false);
   assert.deepEqual(await backend.handle({ do: 'pairing_mode' }), { ok: true });
-  await until(
-    'the adapter is open',
-    () => recorder.record?.discoverable === true && recorder.record.pairable,
-  );
+  await until('pairing is open', () => recorder.record?.discoverable === true && recorder.record.pairable);
   const times = [await adapter('DiscoverableTimeout'), await adapter('PairableTimeout')];
   assert.deepEqual(times, [120, 120]);
   await ordered(bus, 'AddDevice', 'sss', 'hci0', PHONE, 'My phone');

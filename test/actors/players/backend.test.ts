@@ -139,11 +139,7 @@ test('changes are taken from signals, and invalidated properties are read again'
   player.properties[PLAYER_INTERFACE] = { Shuffle: new Variant('b', false) };
   player.properties[ROOT_INTERFACE] = {};
   player.say({}, ['Shuffle']);
-  const read = await recorder.until(
-    'the reading is published',
-    'scripted',
-    ({ shuffle }) => shuffle === false,
-  );
+  const read = await recorder.until('the reading is shown', 'scripted', ({ shuffle }) => shuffle === false);
   assert.equal(read.loop_status, undefined, 'what a reading does not tell is not so');
   assert.equal(read.capabilities.can_play, false);
   assert.deepEqual([read.identity, read.can_quit], ['scripted', undefined]);
@@ -374,7 +370,7 @@ test('each command is one call, and a player is never sent what it cannot do', a
   const calls = player.calls.length;
   player.change({ CanControl: new Variant('b', false) });
   await recorder.until(
-    'the player cannot be controlled',
+    'the player has no control',
     'scripted',
     ({ capabilities }) => !capabilities.can_control,
   );

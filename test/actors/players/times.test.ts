@@ -94,11 +94,7 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
   assert.deepEqual(recorder.said, ['up', 'put scripted', 'put scripted']);
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
-  await recorder.until(
-    'the player is paused',
-    'scripted',
-    ({ playback_status: status }) => status === 'Paused',
-  );
+  await recorder.until('the player rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
   manual.advance(30_000);
   assert.equal(manual.timers, 0, 'nobody looks while nothing plays');
 });
@@ -143,7 +139,7 @@ test('an extrapolated position continues without a jump when the rate changes an
   manual.advance(5_000);
   player.say({ PlaybackStatus: new Variant('s', 'Paused') });
   const paused = await recorder.until(
-    'the pause is published',
+    'the player rests',
     'scripted',
     (now) => now.playback_status === 'Paused',
   );
@@ -162,7 +158,7 @@ test('a player that changes while it is read is read once more, because either c
   player.answerHung({ Volume: new Variant('d', 0.5) });
   await until('the player is read again', () => readings() === 3);
   await recorder.until(
-    'the last state is published',
+    'the last state is shown',
     'scripted',
     ({ volume, capabilities }) => volume === 0.7 && capabilities.can_play,
   );
@@ -180,11 +176,7 @@ test('20 000 changes in a burst cost some events; other players are followed, an
   }
   flooder.change({ Volume: new Variant('d', 0.99), Shuffle: new Variant('b', true) });
   await recorder.until('the other player is published', 'other', ({ volume }) => volume === 0.11);
-  const last = await recorder.until(
-    'the last state is published',
-    'flooder',
-    ({ shuffle }) => shuffle === true,
-  );
+  const last = await recorder.until('the last state is shown', 'flooder', ({ shuffle }) => shuffle === true);
   assert.equal(last.volume, 0.99);
   // The limit is 200 signals and one reading in each second.
   assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);

@@ -147,10 +147,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.nodesAre(await ownNode(), ATTIC);
     const heard = await daemon.listen('?types=node.removed');
     await daemon.root('systemctl stop avahi-daemon.socket avahi-daemon');
-    await until(
-      'both nodes have left',
-      () => heard.filter(({ type }) => type === 'node.removed').length === 2,
-    );
+    await until('both nodes left', () => heard.filter(({ type }) => type === 'node.removed').length === 2);
     assert.equal((await daemon.ask('GET', '/nodes')).status, 503);
     await daemon.root('systemctl start avahi-daemon');
     await daemon.nodesAre(await ownNode(), ATTIC);

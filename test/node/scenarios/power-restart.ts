@@ -30,11 +30,7 @@ async function serviceIsBack(node: Node): Promise<void> {
     async () => (await property(node, 'ActiveState')) === 'active',
     DEADLINE_MS,
   );
-  await until(
-    'logind answers again',
-    async () => (await ask(node, 'GET', '/power/')).status === 200,
-    DEADLINE_MS,
-  );
+  await until('logind answers', async () => (await ask(node, 'GET', '/power/')).status === 200, DEADLINE_MS);
 }
 
 export function restartScenarios(node: () => Node): void {

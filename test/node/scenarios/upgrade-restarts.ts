@@ -1,9 +1,9 @@
-// A run outlives the daemon, the bus and systemd's own restarts, and does not outlive the node.
+// A run outlives the daemon, the bus and systemd's own restarts, and does not outlive the node; and a progress socket in another place.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import { GATE, type UpgradeDaemon } from './upgrade-daemon.js';
+import { GATE, READ_ONLY, type UpgradeDaemon } from './upgrade-daemon.js';
 
 export function restartScenarios(daemon: UpgradeDaemon): void {
   test('a daemon killed in the middle of a run finds the run going on', async () => {
@@ -102,11 +102,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     const before = await daemon.runs('running', 'systemd');
     // The session bus is started by its socket: without both it stays away.
     await daemon.systemctl('stop', 'dbus.socket', 'dbus.service');
-    await until(
-      'the upgrade is 503',
-      async () => (await daemon.ask('GET', '/upgrade')).status === 503,
-      10_000,
-    );
+    await until('/upgrade is 503', async () => (await daemon.ask('GET', '/upgrade')).status === 503, 10_000);
     assert.equal(await daemon.post('/upgrade/start'), 503);
     await daemon.openGate();
     await daemon.systemctl('start', 'dbus.socket');
@@ -151,5 +147,13 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
     await daemon.up();
     const { run } = await daemon.answers();
     assert.deepEqual([run.state, run.started_at], ['failed', before.run.started_at]);
+  });
+
+  test('the progress socket may be in the runtime directory itself, beside which the user can make nothing', async () => {
+    const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
+    await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
+    await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
+    await daemon.runs('running', 'socket');
+    assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /cannot listen/);
   });
 }

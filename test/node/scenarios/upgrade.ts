@@ -5,7 +5,6 @@ import type { Node } from '../node.js';
 import { UpgradeDaemon } from './upgrade-daemon.js';
 import { exampleScenarios } from './upgrade-examples.js';
 import { hangScenarios } from './upgrade-hang.js';
-import { inputScenarios } from './upgrade-inputs.js';
 import { restartScenarios } from './upgrade-restarts.js';
 import { unitScenarios } from './upgrade-units.js';
 
@@ -18,7 +17,6 @@ export function upgradeScenarios(node: () => Node): void {
 
   describe('the unit', () => unitScenarios(daemon));
   describe('the daemon ends and returns', () => restartScenarios(daemon));
-  describe('result file and progress socket', () => inputScenarios(daemon));
   describe('a disk that hangs', () => hangScenarios(daemon));
   describe('the examples', () => exampleScenarios(daemon));
 }

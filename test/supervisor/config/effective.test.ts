@@ -10,62 +10,6 @@ import { accepted, FULL_YAML } from './full.js';
 const { values: DEFAULTS } = await accepted();
 const { values: FULL } = await accepted(FULL_YAML);
 
-test('the defaults print under the names of their keys', () => {
-  assert.equal(
-    effectiveYaml(DEFAULTS),
-    `bind:
-  - lo
-logLevel: info
-api:
-  port: 8018
-  cors:
-    origins: []
-  hosts: []
-  sse:
-    enabled: true
-    maxClients: 256
-  ui:
-    enabled: true
-  logs: true
-systemd:
-  enabled: true
-  system: []
-  user: []
-pulseaudio:
-  enabled: true
-  serve_cookie: false
-  outputs: {}
-power:
-  enabled: false
-  capabilities:
-    poweroff: false
-    reboot: false
-upgrade:
-  enabled: false
-  progressSocket: /run/user/1000/tonearm/upgrade.sock
-  stateFile: /home/pi/.local/state/tonearm/upgrade-run.json
-players:
-  enabled: false
-  fetchCovers: false
-bluetooth:
-  enabled: false
-  powerOnStart: false
-  pairingTimeout: 60
-  scanTimeout: 60
-  idleTimeout: 0
-discovery:
-  enabled: false
-  name: tonearm on kitchen
-mqtt:
-  enabled: false
-  topic: tonearm/kitchen
-  control: true
-  homeAssistant: true
-  homeAssistantPrefix: homeassistant
-`,
-  );
-});
-
 test('a unit is printed with its address, or as its bare name', () => {
   const yaml = effectiveYaml(FULL);
   assert.match(
