@@ -16,7 +16,7 @@ describe('the page', () => {
   const under = GatewayUnderTest.up().within({ after });
 
   for (const path of ['/ui', '//ui', '/%75i']) {
-    test(`GET ${path} is the document, which is asked for each time and answered 304`, async () => {
+    test(`GET ${path} is the document, which is fetched each time and answered 304`, async () => {
       const first = await under.fetch({ path });
       assert.equal(first.status, 200);
       assert.equal(first.text, '<!doctype html>');

@@ -198,7 +198,7 @@ describe('who may have an effect', () => {
   }
 });
 
-describe('what browsers are told', () => {
+describe('CORS headers', () => {
   const none = trustRules('kitchen', { hosts: [], origins: [] });
   const open = trustRules('kitchen', { hosts: [], origins: ['*'] });
   const exposed = [

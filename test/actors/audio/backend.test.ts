@@ -45,7 +45,7 @@ describe('connecting', DEADLINE, () => {
     ]);
   });
 
-  test('waits for all three readings, in whatever order they come', async (t) => {
+  test('waits for all three readings, in whatever order they arrive', async (t) => {
     const held: Buffer[] = [];
     let readings = false;
     const hold: Handler = (request, say) => {
@@ -81,7 +81,7 @@ describe('connecting', DEADLINE, () => {
     ['hangs up', (_, say) => void say.hangUp()],
   ];
   for (const [what, handler] of troubles) {
-    test(`tries again when the server ${what}, and says so once`, async (t) => {
+    test(`tries again when the server ${what}, and logs it once`, async (t) => {
       const server = await scriptedServer(t, handler);
       const { seen, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });
       await until('a second attempt', () => server.connections() >= 2);
@@ -101,7 +101,7 @@ describe('connecting', DEADLINE, () => {
     assert.equal(server.connections(), 1);
   });
 
-  test('waits without any sign of life, and ends at once when told', async (t) => {
+  test('waits when there is no server at all, and ends at once when it is stopped', async (t) => {
     const { seen, backend } = backed(t, '/nonexistent/native');
     const early = await backend.handle(VOLUME);
     assert.deepEqual(early, { ok: false, fault: 'unavailable', detail: 'Not connected yet' });

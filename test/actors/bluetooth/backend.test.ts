@@ -61,7 +61,7 @@ test('the adapter, its known devices with kind and battery, and what a scan find
   await until('the speaker is gone', () => recorder.said.includes(`drop bluetooth.devices ${SPEAKER}`));
 });
 
-test('a device says which output it is, on PipeWire and on PulseAudio, while there is one', async (t) => {
+test('a device has the name of its output, on PipeWire and on PulseAudio, while that exists', async (t) => {
   const { backend, recorder } = await followed(t, {}, withPhone);
   const put = (key: string, name: string) =>
     ({ kind: 'put', collection: 'audio.outputs', key, json: JSON.stringify({ name }) }) as const;

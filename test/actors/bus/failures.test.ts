@@ -65,7 +65,7 @@ const ENDS_CONNECTION: readonly (readonly [what: string, script: Script, reason:
   ['accepts and never answers', { greet: () => undefined }, /no greeting within/],
   ['closes during the handshake', { greet: (socket) => socket.destroy() }, /the bus closed/],
   ['rejects the mechanism', { greet: (socket) => socket.write('REJECTED\r\n') }, /No authentication methods/],
-  ['says no line end', { greet: (socket) => socket.write('x'.repeat(9000)) }, /no greeting within/],
+  ['sends no line end', { greet: (socket) => socket.write('x'.repeat(9000)) }, /no greeting within/],
   ['never answers Hello', { hello: () => undefined }, /no greeting within/],
   ['closes at Hello', { hello: (socket) => socket.destroy() }, /the bus closed/],
   [

@@ -110,7 +110,7 @@ for (const operation of OPERATION_NAMES) {
   const row = OPERATIONS[operation];
   for (const { by, name, topic } of row.kind === 'command' ? row.mqtt : []) {
     const at = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
-    test(`${by} ${name} at ${at} asks for ${operation}`, () => {
+    test(`${by} ${name} at ${at} calls ${operation}`, () => {
       const asks = asksOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
       assert.deepEqual(
         asks.map(({ request }) => request.operation),

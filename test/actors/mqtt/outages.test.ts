@@ -218,7 +218,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   const strangers: readonly (readonly [what: string, said: string | Buffer, reason: RegExp])[] = [
     ['is no broker: it accepts the connection and sends nothing', '', /connack timeout/],
     ['sends a message above the agreed size', LARGE, /sent a message of more than 1048576 bytes/],
-    ['sends rubbish', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
+    ['sends an HTTP error', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
   ];
   for (const [what, said, reason] of strangers) {
     test(what, async (t) => {
@@ -241,7 +241,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     });
   });
 
-  test('loses a node without a word publishes its will', async (t) => {
+  test('loses a node without notice publishes its will', async (t) => {
     const there = await broker(t);
     const spy = await Spy.on(there.url, 'tonearm/living/status');
     t.after(() => spy.end());

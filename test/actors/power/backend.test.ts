@@ -190,7 +190,7 @@ const RACES: readonly (readonly [what: string, script: LogindScript, expected: F
   ['another power-off, and this one is refused', { ...POWERS_OFF, order: BUSY }, 'in-progress'],
   ['the power-off, and the bus ends before the reply', { ...POWERS_OFF, order: GONE }, 'ok'],
   ['the power-off, and logind ends before the reply', { ...POWERS_OFF, order: NO_REPLY }, 'ok'],
-  ['the power-off, and nobody says more', { ...POWERS_OFF, order: LATE }, 'ok'],
+  ['the power-off, and nothing follows', { ...POWERS_OFF, order: LATE }, 'ok'],
   ['a power-off, but logind never got the order', { ...POWERS_OFF, order: SHUTTING_DOWN }, 'in-progress'],
 ];
 

@@ -34,7 +34,7 @@ const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[
   ],
   ['it failed before anybody looked', [FAILED], { state: 'failed', detail: 'its result is exit-code' }],
   [
-    'it failed, and systemd was told to forget that',
+    'it failed, and systemd was made to forget that',
     [FAILED, { ...FAILED, activeState: 'inactive', reset: true }],
     { state: 'idle' },
   ],

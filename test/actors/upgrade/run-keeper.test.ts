@@ -89,7 +89,7 @@ const QUIET_MS = 10 * 60 * 1000;
 const SOCKET_RUN_BEGINS = 'connected 1; line begin; answer never ran';
 const STORIES: readonly (readonly [what: string, story: string])[] = [
   [
-    'lines wait until systemd has said that the unit rests',
+    'lines wait until systemd has reported that the unit rests',
     'line begin; line 5; is idle - -; answer never ran; is running socket 5',
   ],
   ["the unit's script may be quicker than its signal", 'line 5; answer works; is running systemd 5'],
@@ -117,7 +117,7 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
     `${SOCKET_RUN_BEGINS}; pass ${10 * QUIET_MS}; is running socket -; connected 0; pass 0; is failed socket -`,
   ],
   [
-    'who connects and says nothing keeps no run alive',
+    'a connection without lines keeps no run alive',
     `${SOCKET_RUN_BEGINS}; connected 0; pass ${QUIET_MS - 1}; connected 1; connected 0; pass 1; is failed socket -`,
   ],
   [

@@ -102,7 +102,7 @@ const CONFLATIONS: readonly [
     ['b-2 audio.removed [{"id":1}]'],
   ],
   [
-    'what comes back after its removal is there, and its removal is told before',
+    'a record that returns after its removal follows that removal',
     (world) => [
       world.clients({ id: 1, v: 1 }),
       world.drop('audio.clients', '1'),
@@ -111,7 +111,7 @@ const CONFLATIONS: readonly [
     ['b-2 audio.removed [{"id":1,"v":1}]', 'b-3 audio.updated [{"id":1,"v":2}]'],
   ],
   [
-    'of records that had one key after the other every removal is told',
+    'every removal of records that had one key in turn is sent',
     (world) => [
       world.clients({ id: 0, name: 'Spotify' }),
       world.drop('audio.clients', '0'),
@@ -125,7 +125,7 @@ const CONFLATIONS: readonly [
     ],
   ],
   [
-    'a removal in the same words is told once, at its latest place',
+    'equal removals are sent once, at the place of the last',
     (world) =>
       [1, 2, 3].flatMap(() => [world.clients({ id: 0, name: 'mpv' }), world.drop('audio.clients', '0')]),
     ['b-6 audio.removed [{"id":0,"name":"mpv"}]'],
@@ -141,7 +141,7 @@ const CONFLATIONS: readonly [
     [`b-2 audio.output.updated [{"id":1},{"id":2,"pad":"${LONG}"}]`, 'b-3 audio.output.updated [{"id":3}]'],
   ],
   [
-    'actions are all told, in order, and states around them at their latest place',
+    'actions are all sent, in order, and states around them at their latest place',
     (world) => [
       world.put('upgrade.info', ['run', { state: 'running' }]),
       world.action('upgrade.progress'),
@@ -157,7 +157,7 @@ const CONFLATIONS: readonly [
     ],
   ],
   [
-    'two records that share an event type are told apart',
+    'two records of one event type are kept apart',
     (world) => [
       world.put('upgrade.info', ['run', { state: 'idle' }]),
       world.put('upgrade.info', ['status', { current: '1' }]),

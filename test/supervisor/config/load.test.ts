@@ -175,7 +175,7 @@ inFolder(
 );
 
 inFolder(
-  'every unreadable file of conf.d is told of',
+  'every unreadable file of conf.d is reported',
   { 'c/own.yaml': '', 'c/conf.d/ok.yaml': '' },
   async ({ root, problems }) => {
     mkdirSync(join(root, 'c/conf.d/folder.yaml'));

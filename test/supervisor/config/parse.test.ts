@@ -51,7 +51,7 @@ problems(
   'a:1:3: syntax: the control character U+001b is not allowed',
 );
 problems(
-  'rubbish says a bounded number of things',
+  'garbage makes a bounded number of problems',
   ']'.repeat(5000),
   ...Array(10).fill(/^a:1:\d+: syntax: /),
 );

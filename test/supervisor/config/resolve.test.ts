@@ -222,7 +222,7 @@ problems(
   'a:1:38: upgrade.resultFile: "x" is not an absolute path: it must begin with / or ~/',
 );
 problems(
-  'a typing error that hides a required key is told of both ways',
+  'a typing error that hides a required key is reported with it',
   ['upgrade: {enabled: true, resultfile: /x}'],
   'a:1:20: upgrade.resultFile: is required when upgrade.enabled is true',
 );
