@@ -107,7 +107,9 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     for (const expected of ['once\n', 'once\nonce\n']) {
       await daemon.start();
       await daemon.runs('idle', 'systemd');
-      await until(expected, async () => (await daemon.shell(`the gate is ${expected}`)) === expected);
+      await until(`the gate is ${expected}`, async () => {
+        return (await daemon.shell('cat ~/gate; true')) === expected;
+      });
     }
     await daemon.systemctl('stop', 'up.service');
     assert.equal((await daemon.answers()).run.state, 'idle');
