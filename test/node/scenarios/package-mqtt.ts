@@ -146,63 +146,6 @@ export function mqttScenarios(node: () => Node): void {
     await broker.holds('upgrade', (text) => JSON.parse(text).run.state !== 'running');
   });
 
-  test('another node with this branch publishes nothing and names the conflict, and takes over when this one has gone', async () => {
-    const own = await broker.holds('node', (text) => text !== '');
-    const second = `api: {port: 8019}\nsystemd: {enabled: false}\npulseaudio: {enabled: false}
-mqtt: {enabled: true, url: "${broker.url}", topic: "${broker.branch}"}\n`;
-    await node().writeFile('/run/second.yaml', second, '644');
-    await node().writeFile('/run/second-id', `${'0123456789abcdef'.repeat(2)}\n`, '644');
-    const start = `mount --bind /run/second-id /etc/machine-id
-exec setpriv --reuid pi --regid pi --clear-groups env HOME=/home/pi XDG_RUNTIME_DIR=/tmp tonearm --config /run/second.yaml`;
-    const run = 'systemd-run --quiet --collect --unit=second unshare --mount sh -euc'.split(' ');
-    const begin = () =>
-      until('the second node is started', async () => (await node().root(...run, start)).status === 0);
-    await begin();
-    try {
-      await until('the second node names the conflict', async () => {
-        const asked = await node().root('curl', '-s', 'localhost:8019/health');
-        return asked.stdout.includes(`another node, ${own}`);
-      });
-      assert.equal(await broker.holds('node', (text) => text !== ''), own);
-      assert.equal(await state(), 'up', 'the first has not noticed');
-      await userctl('stop', 'tonearm.service');
-      await broker.holds('status', (text) => text === 'offline');
-      // It would look again within a minute.
-      await node().root('systemctl', 'kill', '--signal=KILL', 'second.service');
-      await begin();
-      await broker.holds('status', (text) => text === 'online');
-      assert.notEqual(await broker.holds('node', (text) => text !== ''), own);
-    } finally {
-      await node().root('systemctl', 'stop', 'second.service');
-      await userctl('start', 'tonearm.service');
-    }
-    await broker.holds('node', (text) => text === own);
-  });
-
-  test('after a cut of the network, outputs that came and went meanwhile are published', async () => {
-    const pactl = async (...args: readonly string[]) => (await node().user('pactl', ...args)).stdout.trim();
-    const old = await pactl('load-module', 'module-null-sink', 'sink_name=old');
-    await broker.holds('audio/outputs/old', (text) => text !== '');
-    await broker.line('down');
-    await pactl('unload-module', old);
-    const fresh = await pactl('load-module', 'module-null-sink', 'sink_name=fresh');
-    await until('the cut is noticed', async () => (await state()) === 'connecting', CUT_DEADLINE_MS);
-    await broker.line('up');
-    await until('the bridge is up again', async () => (await state()) === 'up', CUT_DEADLINE_MS);
-    await until('the topics are what the routes answer', async () => {
-      const { text } = await ask(node(), 'GET', '/audio/outputs');
-      const outputs = JSON.parse(text) as readonly { name: string }[];
-      const held = [...(await broker.tree())].filter(([below]) => below.startsWith('audio/outputs/'));
-      assert.deepEqual(
-        Object.fromEntries(held.map(([below, json]) => [below, JSON.parse(json)])),
-        Object.fromEntries(outputs.map((output) => [`audio/outputs/${output.name}`, output])),
-      );
-      return true;
-    });
-    await broker.holds('status', (text) => text === 'online');
-    await pactl('unload-module', fresh);
-  });
-
   test('at a reboot the node publishes that it is offline, and is online again', async () => {
     await node().reboot(async () => {
       const told = broker.listen('status', 'event');
