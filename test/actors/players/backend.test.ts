@@ -239,7 +239,7 @@ test('a player whose tracklist hangs is shown without it, and malformed signals 
   player.hangsFor = TRACKLIST_INTERFACE;
   await player.own('slow');
   await until('the player is read', () => player.calls.includes(`GetAll ${PLAYER_INTERFACE}`));
-  player.say({ Shuffle: new Variant('b', true) });
+  player.change({ Shuffle: new Variant('b', true) });
   const shown = await recorder.until('the change is published', 'slow', ({ shuffle }) => shuffle === true);
   assert.equal(shown.tracklist_supported, false);
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
