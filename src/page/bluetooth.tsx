@@ -3,9 +3,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { BluetoothRecord, DeviceRecord, NodeState, Tonearm } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
-import { Icon } from './icons.js';
 import { say } from './language.js';
-import { Cards, Empty, Line, memoized } from './parts.js';
+import { Cards, Empty, Line, memoized, Unfold } from './parts.js';
 
 interface BluetoothProps {
   readonly node: Tonearm;
@@ -22,17 +21,19 @@ export const Bluetooth = memoized(({ node, bluetooth, discovered, now }: Bluetoo
     <>
       <Adapter node={node} bluetooth={bluetooth} now={now} />
       {known.length === 0 ? <Empty>{say('noDevices')}</Empty> : null}
-      <Cards>
-        {[...known, ...found].map((device) => (
-          <Device
-            key={device.address}
-            node={node}
-            device={device}
-            isKnown={known.includes(device)}
-            isOn={bluetooth.powered}
-          />
-        ))}
-      </Cards>
+      {known.length + found.length === 0 ? null : (
+        <Cards>
+          {[...known, ...found].map((device) => (
+            <Device
+              key={device.address}
+              node={node}
+              device={device}
+              isKnown={known.includes(device)}
+              isOn={bluetooth.powered}
+            />
+          ))}
+        </Cards>
+      )}
     </>
   );
 });
@@ -48,18 +49,21 @@ function Adapter({ node, bluetooth, now }: Omit<BluetoothProps, 'discovered'>) {
   const scan = say(scanning ? 'scanStop' : 'scanStart');
   return (
     <div class="card">
-      <Switch label={say('bluetooth')} isOn={powered} send={power}>
-        <bdi>{name}</bdi>
-      </Switch>
+      <div class="row">
+        <Line class="strong grow">{name}</Line>
+        <Switch label={say('bluetooth')} isOn={powered} send={power} />
+      </div>
       {isPairing ? <Countdown name={name} until={Date.parse(pairing_until ?? '')} now={now} /> : null}
       <div class="row wrap-row">
         <ActionButton
+          class="button small"
           failed={say('didNotWork', { what: pairing })}
           send={() => (isPairing ? node.stopPairing() : node.startPairing())}
         >
           {pairing}
         </ActionButton>
         <ActionButton
+          class="button small"
           failed={say('didNotWork', { what: scan })}
           disabled={!powered}
           send={() => (scanning ? node.stopScan() : node.startScan())}
@@ -123,17 +127,7 @@ const Device = memoized(({ node, device, isKnown, isOn }: DeviceProps) => {
         >
           {say(connected ? 'disconnect' : 'connect')}
         </ActionButton>
-        {isKnown ? (
-          <button
-            type="button"
-            class="icon-button unfold"
-            aria-label={say('moreOf', { name })}
-            aria-expanded={isOpen}
-            onClick={() => open(!isOpen)}
-          >
-            <Icon name="more" />
-          </button>
-        ) : null}
+        {isKnown ? <Unfold name={name} isOpen={isOpen} open={open} /> : null}
       </div>
       {isOpen && isKnown ? (
         <div class="row wrap-row">

@@ -117,7 +117,7 @@ interface SwitchProps {
   readonly isOn: boolean;
   readonly send: (isOn: boolean) => Promise<unknown>;
   readonly disabled?: boolean;
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 export function Switch({ label, isOn, send, disabled = false, children }: SwitchProps) {
@@ -133,7 +133,7 @@ export function Switch({ label, isOn, send, disabled = false, children }: Switch
       onClick={() => set(!shown)}
     >
       <span class="switch-track" aria-hidden="true" />
-      <span>{children}</span>
+      {children === undefined ? null : <span>{children}</span>}
     </button>
   );
 }
@@ -166,6 +166,7 @@ export function ChoiceOf<T extends string>({ label, options, control, disabled =
   return (
     <select
       class="choice"
+      dir="auto"
       aria-label={label}
       value={shown}
       disabled={disabled}

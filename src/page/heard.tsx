@@ -139,7 +139,7 @@ function MuteAll({ node, outputs }: MuteAllProps) {
     if (wanted) taken.current = meant.map(({ id }) => id);
     return Promise.all(meant.map(({ id }) => node.muteOutput(id, { muted: wanted })));
   };
-  return <Toggle label={say('muteAll')} icon="muted" isOn={isSilent} send={send} />;
+  return <Toggle label={say('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
 }
 
 interface CurrentStreamsProps {

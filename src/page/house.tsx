@@ -1,5 +1,6 @@
 // The page's title; if the node has found others, a menu of them.
 
+import { useEffect, useRef } from 'preact/hooks';
 import type { NodeRecord } from '../client/client.js';
 import { say } from './language.js';
 
@@ -14,10 +15,27 @@ export function House({ node, nodes }: HouseProps) {
       <bdi>{node}</bdi>
     </h1>
   );
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = ({ target, type }: Event): void => {
+      const { current } = menu;
+      const isInside = target instanceof Element && target.closest('.house summary') !== null;
+      if (current?.open && !(type === 'click' && isInside)) current.open = false;
+    };
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape') close(event);
+    };
+    document.addEventListener('click', close);
+    document.addEventListener('keydown', onKey);
+    return () => {
+      document.removeEventListener('click', close);
+      document.removeEventListener('keydown', onKey);
+    };
+  }, []);
   if (nodes.every(({ self }) => self)) return title;
   const sorted = [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (
-    <details class="house">
+    <details ref={menu} class="house">
       <summary title={say('house')}>{title}</summary>
       <ul class="card lines">
         {sorted.map((each) => (

@@ -1,12 +1,13 @@
 // The outputs: volume, mute, level, default, port, balance, and the profile of their card.
 
+import { useState } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord, Tonearm } from '../client/client.js';
 import { Choice, Toggle, useControl } from './controls.js';
 import type { TextKey } from './english.js';
 import { say, sayPercent } from './language.js';
 import { Meter } from './meter.js';
 import { isWithoutCard, mostOf, outputName } from './output-choice.js';
-import { Cards, Empty, Line, memoized } from './parts.js';
+import { Cards, Empty, Line, memoized, Unfold } from './parts.js';
 import { Slider } from './slider.js';
 
 interface OutputsProps {
@@ -97,6 +98,7 @@ interface OutputCardProps {
 const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
   const { id, muted, volume } = output;
   const name = outputName(output);
+  const [isOpen, open] = useState(false);
   const words = muted ? say('muted') : say(STATES[output.state]);
   return (
     <li class="card output" data-output={output.name} data-default={output.default}>
@@ -106,6 +108,7 @@ const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
           <p class="quiet">{words}</p>
         </div>
         <DefaultButton node={node} output={output} name={name} />
+        <Unfold name={name} isOpen={isOpen} open={open} />
       </div>
       <div class="row">
         <Toggle
@@ -126,7 +129,7 @@ const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
         />
       </div>
       <Meter output={id} name={name} />
-      <OutputMore node={node} output={output} card={card} name={name} />
+      {isOpen ? <OutputMore node={node} output={output} card={card} name={name} /> : null}
     </li>
   );
 });
@@ -144,7 +147,7 @@ function DefaultButton({ node, output, name }: OutputPartProps) {
   return (
     <button
       type="button"
-      class="button small plain"
+      class="button small default"
       aria-label={label}
       aria-pressed={shown}
       onClick={() => shown || set(true)}
@@ -158,8 +161,7 @@ function DefaultButton({ node, output, name }: OutputPartProps) {
 function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardProps) {
   const { id, ports = [], active_port, balance } = output;
   return (
-    <details class="more">
-      <summary aria-label={say('moreOf', { name })}>{say('more')}</summary>
+    <>
       {ports.length === 0 || active_port === undefined ? null : (
         <div class="field">
           <span aria-hidden="true">{say('port')}</span>
@@ -196,7 +198,7 @@ function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardPr
           </>
         )}
       </p>
-    </details>
+    </>
   );
 }
 

@@ -5,6 +5,7 @@ import { Component, type ComponentChildren, createContext, type JSX } from 'prea
 import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
 import type { TextKey } from './english.js';
+import { Icon } from './icons.js';
 import { say } from './language.js';
 import { Turns } from './turns.js';
 
@@ -41,7 +42,7 @@ interface SectionProps {
   /** Its position among all sections, for the layout with one column. */
   readonly place: number;
   /** The section's backend, if that is not up. */
-  readonly away?: BackendInfo | undefined;
+  readonly away?: AwayProps | undefined;
   readonly children: ComponentChildren;
 }
 
@@ -85,6 +86,28 @@ export function Away({ what, state, detail }: AwayProps) {
 export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
   const drawn = useGrowing({ wanted: children.length, step: 1, isNext: true });
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
+}
+
+interface UnfoldProps {
+  /** Of what there is more. */
+  readonly name: string;
+  readonly isOpen: boolean;
+  readonly open: (isOpen: boolean) => void;
+}
+
+/** Stands at the end of a card's first line, and opens what is rarely needed below. */
+export function Unfold({ name, isOpen, open }: UnfoldProps) {
+  return (
+    <button
+      type="button"
+      class="icon-button unfold"
+      aria-label={say('moreOf', { name })}
+      aria-expanded={isOpen}
+      onClick={() => open(!isOpen)}
+    >
+      <Icon name="more" />
+    </button>
+  );
 }
 
 export function Empty({ children }: { readonly children: string }) {

@@ -140,7 +140,7 @@ function PlayerMore({ node, player, own }: Pick<PlayerProps, 'node' | 'player' |
           {say('stop')}
         </ActionButton>
       ) : null}
-      {own === '' ? null : <p class="quiet wrap">{say('playsAs', { names: own })}</p>}
+      {own === '' ? null : <p class="quiet wrap">{say('streamsOf', { names: own })}</p>}
     </details>
   );
 }

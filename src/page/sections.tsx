@@ -62,7 +62,7 @@ const SECTIONS: readonly {
   },
   {
     id: 'system',
-    column: 1,
+    column: 2,
     draw: ({ node }, { server, backends, power }) => (
       <System node={node} server={server} backends={backends} power={power} />
     ),
@@ -89,6 +89,12 @@ function drawNow(live: Live, state: NodeState, now: () => number): ComponentChil
 export function awayIn({ backends }: NodeState, name: string): BackendInfo | undefined {
   const backend = [...backends].find(([each]) => each === name)?.[1];
   return backend?.state === 'up' ? undefined : backend;
+}
+
+/** With the part's name where the section is called otherwise. */
+function awayOf(state: NodeState, id: SectionId, backend: string) {
+  const away = awayIn(state, backend);
+  return away && id === 'outputs' ? { ...away, what: say('backend_audio') } : away;
 }
 
 function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): boolean {
@@ -130,7 +136,7 @@ export function Sections({ live, state: known, view: { only } }: SectionsProps) 
                 id={id}
                 place={SECTIONS.findIndex((each) => each.id === id)}
                 title={say(id)}
-                away={backend === undefined ? undefined : awayIn(state, backend)}
+                away={backend === undefined ? undefined : awayOf(state, id, backend)}
               >
                 {draw(live, state, now)}
               </Section>

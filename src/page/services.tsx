@@ -5,9 +5,8 @@ import { useState } from 'preact/hooks';
 import type { ServiceRecord, Tonearm } from '../client/client.js';
 import { Switch } from './controls.js';
 import type { TextKey } from './english.js';
-import { Icon } from './icons.js';
 import { say } from './language.js';
-import { Cards, Empty, Line, memoized } from './parts.js';
+import { Cards, Empty, Line, memoized, Unfold } from './parts.js';
 import { useUnitCommands, type Verb } from './unit-commands.js';
 import { UnitLog } from './unit-log.js';
 
@@ -98,15 +97,7 @@ const ServiceCard = memoized(
               {say(shown.verb === 'start' ? 'start' : 'stop')}
             </button>
           ) : null}
-          <button
-            type="button"
-            class="icon-button unfold"
-            aria-label={say('moreOf', { name: title })}
-            aria-expanded={isOpen}
-            onClick={() => open(!isOpen)}
-          >
-            <Icon name="more" />
-          </button>
+          <Unfold name={title} isOpen={isOpen} open={open} />
         </div>
         {isOpen ? (
           <ServiceMore

@@ -129,7 +129,13 @@ function Power({ node, power, name }: PowerProps) {
       {power.reboot || power.power_off ? null : <p class="quiet">{say('noPower')}</p>}
       <div class="row wrap-row">
         {(Object.keys(ACTIONS) as PowerAction[]).map((each) => (
-          <button key={each} type="button" class="button" disabled={!power[each]} onClick={() => open(each)}>
+          <button
+            key={each}
+            type="button"
+            class="button small"
+            disabled={!power[each]}
+            onClick={() => open(each)}
+          >
             <Icon name={ACTIONS[each].icon} />
             {say(ACTIONS[each].label)}
           </button>

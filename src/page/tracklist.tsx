@@ -105,7 +105,7 @@ function AddTrack({ node, busName }: Pick<TrackProps, 'node' | 'busName'>) {
     >
       <input
         ref={field}
-        class="choice grow"
+        class="text grow"
         type="url"
         required
         aria-label={say('trackAddress')}

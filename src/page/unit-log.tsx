@@ -35,7 +35,7 @@ export function UnitLog({ node, service, title, isOpen, open }: UnitLogProps) {
   const end = active_state === 'failed' ? endIn(entries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => open(currentTarget.open)}>
-      <summary aria-label={say('ofPlayer', { what: say('details'), name: title })}>{say('details')}</summary>
+      <summary aria-label={say('ofPlayer', { what: say('log'), name: title })}>{say('log')}</summary>
       <div role="status">
         {end === undefined ? null : (
           <p class="bad-text">{say('failedSince', { time: sayTime(end.time), result: end.result })}</p>

@@ -58,7 +58,7 @@ function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly late
   }, say('couldNotUpgrade'));
   return (
     <>
-      <button type="button" class="button main" onClick={() => dialog.current?.showModal()}>
+      <button type="button" class="button small main" onClick={() => dialog.current?.showModal()}>
         <span class="clip">{text}</span>
       </button>
       <Question
@@ -76,7 +76,7 @@ function CheckButton({ node, isRunning }: { readonly node: Tonearm; readonly isR
   const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), say('couldNotCheck'));
   const isLooking = isUnderWay || isRunning;
   return (
-    <button type="button" class="button" aria-busy={isLooking} onClick={() => isLooking || begin()}>
+    <button type="button" class="button small" aria-busy={isLooking} onClick={() => isLooking || begin()}>
       {say(isLooking ? 'checking' : 'check')}
     </button>
   );

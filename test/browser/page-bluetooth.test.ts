@@ -30,7 +30,7 @@ describe('Bluetooth on the page', { skip: lacks({ programs: ['chromium'] }) }, (
   test('a phone is paired within the shown time, and is listed then', async () => {
     node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
     await page.goto(node.url);
-    await text('No device is known yet.');
+    await text('There are no devices yet.');
     node.backends.answer = { ok: true };
     await button('Pair a phone').click();
     await asks({ do: 'pairing_mode' });
