@@ -56,7 +56,7 @@ const SECTIONS: readonly {
   },
   {
     id: 'upgrade',
-    column: 2,
+    column: 1,
     backend: 'upgrade',
     draw: ({ node }, { upgrade }) => upgrade && <UpgradeCard node={node} upgrade={upgrade} />,
   },

@@ -47,8 +47,15 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
       ['cellar', 'http://cellar.local:8018/ui', null],
       ['kitchen', '#', 'page'],
     ]);
+    const name = page.locator('.house h1');
+    assert.equal(await name.evaluate((each) => each.scrollWidth - each.clientWidth), 0, 'it is whole');
+    await page.keyboard.press('Escape');
+    await until('it closes', async () => !(await links.first().isVisible()));
+    await page.locator('.house summary').click();
     node.change('discovery', drop('nodes', 'attic'));
     await until('the link is gone', async () => (await links.count()) === 2);
+    await page.locator('main').click({ position: { x: 2, y: 2 } });
+    await until('it closes', async () => !(await links.first().isVisible()));
   });
 
   test("plays, removes and adds a player's tracks", async () => {

@@ -136,6 +136,14 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.ok(cover && cover.width > 700, JSON.stringify(cover));
     await page.getByText('Nocturne in E-flat major').waitFor();
     assert.equal(await page.locator('#outputs, header .bar, .foot').count(), 0);
+    for (const [width, height] of [
+      [360, 740],
+      [820, 900],
+    ] as const) {
+      await page.setViewportSize({ width, height });
+      const tall: number = await page.evaluate('document.documentElement.scrollHeight');
+      assert.equal(tall, height, 'all of it is on the screen');
+    }
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await until('the node gets the command', () => asked().length > 0);
     await page.clock.install();
@@ -153,6 +161,12 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('#outputs').waitFor();
     assert.equal(await page.locator('section').count(), 2);
     assert.equal(await page.locator('.bar, .foot').count(), 0);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    const [now, outputs] = [
+      await page.locator('#now').boundingBox(),
+      await page.locator('#outputs').boundingBox(),
+    ];
+    assert.ok(now && outputs && outputs.x - now.x - now.width < 100, 'no column between them is empty');
   });
 
   test("the browser's tab and media keys have the title", async () => {

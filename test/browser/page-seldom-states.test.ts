@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 import type { Backend } from '../../src/protocol/actor/backends.js';
+import type { Change } from '../../src/protocol/actor/messages.js';
+import { put } from '../gateway/scripted-backends.js';
 import { lookedAt, type State } from './looked-at-states.js';
-import { card, ORDINARY, output, stream, upgrade } from './node-with-page.js';
+import { bluetooth, card, ORDINARY, output, PHONE, player, stream, upgrade } from './node-with-page.js';
 
 const away = (backend: Backend): State => ({
   prepare: (node) => {
@@ -23,6 +25,16 @@ const CROWD = {
     ...Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
   ],
 };
+
+const TRACKS = ['One', 'Two'.repeat(99)].map((title, at) => ({
+  track_id: `/list/${at}`,
+  metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
+}));
+
+const networked = (name: string, self: boolean): Change =>
+  put('nodes', name, {
+    ...{ name, host: 'node.local', addresses: [], port: 8018, path: '/ui', api: 'tonearm', self },
+  });
 
 const STATES: Readonly<Record<string, State>> = {
   'sound-away': away('audio'),
@@ -58,6 +70,33 @@ const STATES: Readonly<Record<string, State>> = {
     act: async (page) => {
       await page.getByText('56 more streams').click();
       await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
+    },
+  },
+  searching: {
+    node: {
+      players: [player('vlc', { identity: 'VLC', tracklist_supported: true })],
+      bluetooth: [bluetooth({ scanning: true, pairing_active: true, pairing_until: '2126-01-01T10:00:00Z' })],
+    },
+    prepare: (node) => {
+      node.change(
+        'players',
+        put('players.tracklist', 'org.mpris.MediaPlayer2.vlc', { can_edit_tracks: true, tracks: TRACKS }),
+      );
+      node.backends.answer = {
+        ok: true,
+        text: JSON.stringify([{ time: '2026-01-01T10:00:00Z', priority: 3, message: 'x'.repeat(200) }]),
+      };
+    },
+    act: async (page, node) => {
+      const found = { ...PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
+      node.change('bluetooth', put('bluetooth.discovered', found.address, found));
+      node.change('discovery', networked('living-room', true), networked('attic-'.repeat(9), false));
+      await page.getByRole('button', { name: /^Connect Speaker/ }).waitFor();
+      await page.getByText('Tracks (2)').click();
+      await page.locator('.service summary').click();
+      await page.locator('.log').waitFor();
+      await page.evaluate('scrollTo(0, 0)');
+      await page.locator('.house summary').click();
     },
   },
   'upgrade-running': {

@@ -1,0 +1,83 @@
+// Tests covers from the web by https: a cover comes only from a server whose certificate is for the name and from a known authority. Node
+// reads the authorities of a process once, at its start, so that a process of its own fetches.
+
+import assert from 'node:assert/strict';
+import { execFile, execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { lacks } from '../../tools/requirements.js';
+
+const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+const MAKE = `
+openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -subj /CN=covers -days 2 \
+  -addext subjectAltName=DNS:covers.example
+`;
+
+const MODULES = new URL('../../../src/', import.meta.url).href;
+
+/** Every name leads to 127.0.0.1, which counts as public here. */
+const FETCH = `
+import { systemClock } from '${MODULES}clock.js';
+import { webCover } from '${MODULES}actors/players/web-cover.js';
+const web = { isPublic: () => true, isPort: () => true, addressesOf: async () => ['127.0.0.1'] };
+const covers = [];
+for (const url of process.argv.slice(1)) covers.push((await webCover(url, web, systemClock))?.type ?? null);
+process.stdout.write(JSON.stringify(covers));
+`;
+
+async function secureWeb(t: TestContext) {
+  const folder = temporaryFolder(t);
+  execFileSync('sh', ['-euc', MAKE], { cwd: folder, stdio: 'ignore' });
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => readFileSync(join(folder, name)));
+  const names: (string | false | null)[] = [];
+  const server = createServer({ key, cert }, ({ socket, url }, response) => {
+    names.push('servername' in socket && typeof socket.servername === 'string' ? socket.servername : null);
+    if (url === '/') response.end(PNG);
+    else response.writeHead(302, { Location: '/' }).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const fetch = async (env: Readonly<Record<string, string>>, ...places: readonly string[]) => {
+    const urls = places.map((place) => `https://${place.replace('/', `:${port}/`)}`);
+    const found = await promisify(execFile)(
+      process.execPath,
+      ['--input-type=module', '--eval', FETCH, '--', ...urls],
+      { env },
+    );
+    return JSON.parse(found.stdout) as unknown;
+  };
+  return { fetch, names, trusted: { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') } };
+}
+
+const skip = lacks({ programs: ['openssl'] });
+
+test('a cover by https comes from the address that was looked at, for the name in the certificate', {
+  skip,
+}, async (t) => {
+  const { fetch, names, trusted } = await secureWeb(t);
+  const covers = await fetch(
+    trusted,
+    'covers.example/',
+    'covers.example/moved',
+    'other.example/',
+    '127.0.0.1/',
+  );
+  assert.deepEqual(covers, ['image/png', 'image/png', null, null]);
+  assert.deepEqual(names, Array(3).fill('covers.example'), 'nothing is sent to who is another');
+});
+
+test('a cover by https does not come from a server for whom nobody vouches', { skip }, async (t) => {
+  const { fetch, names } = await secureWeb(t);
+  assert.deepEqual(await fetch({}, 'covers.example/'), [null]);
+  assert.deepEqual(names, []);
+});
