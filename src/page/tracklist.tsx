@@ -63,17 +63,17 @@ interface TrackProps {
 
 const TrackLine = memoized(({ node, busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
   const { track_id: id, metadata } = track;
+  const { 'xesam:artist': artist } = metadata;
   const name = metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
   return (
     <li class="row" aria-current={isCurrent}>
       <ActionButton
         class="track grow"
-        label={say('playTrack', { name })}
+        label={say('playTrack', { name: [name, artist].filter(Boolean).join(' ') })}
         disabled={!canControl}
         send={() => node.gotoTrack(busName, id)}
       >
-        <bdi>{name}</bdi>
-        <bdi class="quiet">{metadata['xesam:artist']}</bdi>
+        <bdi>{name}</bdi> <bdi class="quiet">{artist}</bdi>
       </ActionButton>
       {canEdit ? (
         <ActionButton
