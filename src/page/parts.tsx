@@ -89,7 +89,7 @@ export function Cards({ children }: { readonly children: readonly ComponentChild
 }
 
 interface UnfoldProps {
-  /** Of what there is more. */
+  /** The name of the thing that the card shows. */
   readonly name: string;
   readonly isOpen: boolean;
   readonly open: (isOpen: boolean) => void;
