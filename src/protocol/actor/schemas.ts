@@ -1,7 +1,7 @@
 // Records and request bodies, declared once: the source of the TypeScript types, the validators and the OpenAPI document.
 // Importing this file at run time loads typebox: import its types freely, its values only where a schema is really used.
 
-import { type Static, type TSchema, Type } from 'typebox';
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
 
 /** An `enum`: typebox's own union of literals is an `anyOf` of constants, which client generators do not understand. */
@@ -14,224 +14,178 @@ function mapOf<M>(values: TSchema) {
   return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
 }
 
-const Closed = { additionalProperties: false } as const;
+/** An object without further members. */
+function closed<T extends TProperties>(properties: T): TObject<T> {
+  return Type.Object(properties, { additionalProperties: false });
+}
+
 const Volume = Type.Number({ minimum: 0, description: '1 = 100 %, two decimals; may exceed 1 when read' });
 const StringMap = mapOf<Record<string, string>>(Type.String());
 
 const BackendName = oneOf(...CHILD_NAMES);
 const BackendStateName = oneOf(...BACKEND_STATES);
 
-export const BackendHealthRecord = Type.Object(
-  {
-    state: BackendStateName,
-    since: Type.String({ format: 'date-time' }),
-    restarts: Type.Integer({ minimum: 0 }),
-    detail: Type.Optional(Type.String()),
-  },
-  Closed,
-);
+export const BackendHealthRecord = closed({
+  state: BackendStateName,
+  since: Type.String({ format: 'date-time' }),
+  restarts: Type.Integer({ minimum: 0 }),
+  detail: Type.Optional(Type.String()),
+});
 
-export const BackendUpdateRecord = Type.Object(
-  { backend: BackendName, state: BackendStateName, detail: Type.Optional(Type.String()) },
-  Closed,
-);
+export const BackendUpdateRecord = closed({
+  backend: BackendName,
+  state: BackendStateName,
+  detail: Type.Optional(Type.String()),
+});
 
-export const ServerRecord = Type.Object(
-  {
-    hostname: Type.String(),
-    os_platform: Type.String({ description: 'linux/ARCH with Go-style architecture names' }),
-    os_version: Type.String({ description: 'PRETTY_NAME of os-release' }),
-    api_sw: Type.Literal('tonearm'),
-    api_version: Type.String(),
-    backends: Type.Object(
-      {
-        bluetooth: Type.Boolean(),
-        mpris: Type.Boolean(),
-        power: Type.Boolean(),
-        pulseaudio: Type.Boolean(),
-        systemd: Type.Boolean(),
-        upgrade: Type.Boolean(),
-        zeroconf: Type.Boolean(),
-        mqtt: Type.Boolean(),
-      },
-      Closed,
-    ),
-  },
-  Closed,
-);
+export const ServerRecord = closed({
+  hostname: Type.String(),
+  os_platform: Type.String({ description: 'linux/ARCH with Go-style architecture names' }),
+  os_version: Type.String({ description: 'PRETTY_NAME of os-release' }),
+  api_sw: Type.Literal('tonearm'),
+  api_version: Type.String(),
+  backends: closed({
+    bluetooth: Type.Boolean(),
+    mpris: Type.Boolean(),
+    power: Type.Boolean(),
+    pulseaudio: Type.Boolean(),
+    systemd: Type.Boolean(),
+    upgrade: Type.Boolean(),
+    zeroconf: Type.Boolean(),
+    mqtt: Type.Boolean(),
+  }),
+});
 
-export const HealthRecord = Type.Object(
-  {
-    status: oneOf('ok', 'degraded'),
-    version: Type.String(),
-    uptime_s: Type.Integer({ minimum: 0 }),
-    listening: Type.Array(Type.String(), { description: 'Addresses that are listened on' }),
-    waiting: Type.Array(Type.String(), { description: 'Names of bind that are not there' }),
-    backends: mapOf<Partial<Record<ChildName, Static<typeof BackendHealthRecord>>>>(BackendHealthRecord),
-    streams: Type.Object(
-      { open: Type.Integer({ minimum: 0 }), closed_slow: Type.Integer({ minimum: 0 }) },
-      Closed,
-    ),
-  },
-  Closed,
-);
+export const HealthRecord = closed({
+  status: oneOf('ok', 'degraded'),
+  version: Type.String(),
+  uptime_s: Type.Integer({ minimum: 0 }),
+  listening: Type.Array(Type.String(), { description: 'Addresses that are listened on' }),
+  waiting: Type.Array(Type.String(), { description: 'Names of bind that are not there' }),
+  backends: mapOf<Partial<Record<ChildName, Static<typeof BackendHealthRecord>>>>(BackendHealthRecord),
+  streams: closed({ open: Type.Integer({ minimum: 0 }), closed_slow: Type.Integer({ minimum: 0 }) }),
+});
 
-export const ServiceRecord = Type.Object(
-  {
-    name: Type.String(),
-    scope: oneOf('user', 'system'),
-    active_state: Type.Optional(
-      oneOf('active', 'reloading', 'inactive', 'failed', 'activating', 'deactivating', 'maintenance'),
-    ),
-    sub_state: Type.Optional(Type.String()),
-    running: Type.Boolean(),
-    enabled: Type.Boolean(),
-    unit_file_state: Type.Optional(Type.String()),
-    exists: Type.Boolean(),
-    description: Type.Optional(Type.String()),
-    url: Type.Optional(Type.String()),
-  },
-  Closed,
-);
+export const ServiceRecord = closed({
+  name: Type.String(),
+  scope: oneOf('user', 'system'),
+  active_state: Type.Optional(
+    oneOf('active', 'reloading', 'inactive', 'failed', 'activating', 'deactivating', 'maintenance'),
+  ),
+  sub_state: Type.Optional(Type.String()),
+  running: Type.Boolean(),
+  enabled: Type.Boolean(),
+  unit_file_state: Type.Optional(Type.String()),
+  exists: Type.Boolean(),
+  description: Type.Optional(Type.String()),
+  url: Type.Optional(Type.String()),
+});
 
-export const LogEntryRecord = Type.Object(
-  {
-    time: Type.String({ format: 'date-time' }),
-    priority: Type.Integer({
-      minimum: 0,
-      maximum: 7,
-      description: "syslog's: 0 is the most urgent, 3 an error",
-    }),
-    message: Type.String(),
-  },
-  Closed,
-);
+export const LogEntryRecord = closed({
+  time: Type.String({ format: 'date-time' }),
+  priority: Type.Integer({
+    minimum: 0,
+    maximum: 7,
+    description: "syslog's: 0 is the most urgent, 3 an error",
+  }),
+  message: Type.String(),
+});
 
 export const SoundServerKind = oneOf('pulseaudio', 'pipewire');
 
-export const AudioServerRecord = Type.Object(
-  {
-    kind: SoundServerKind,
-    default_sink: Type.String({ description: 'name of the default output; empty while there is none' }),
-    volume: Volume,
-    muted: Type.Boolean(),
-    server_name: Type.Optional(Type.String()),
-    server_version: Type.Optional(Type.String()),
-  },
-  Closed,
-);
+export const AudioServerRecord = closed({
+  kind: SoundServerKind,
+  default_sink: Type.String({ description: 'name of the default output; empty while there is none' }),
+  volume: Volume,
+  muted: Type.Boolean(),
+  server_name: Type.Optional(Type.String()),
+  server_version: Type.Optional(Type.String()),
+});
 
-export const PortRecord = Type.Object(
-  {
-    name: Type.String(),
-    description: Type.String(),
-    available: oneOf('unknown', 'no', 'yes'),
-  },
-  Closed,
-);
+export const PortRecord = closed({
+  name: Type.String(),
+  description: Type.String(),
+  available: oneOf('unknown', 'no', 'yes'),
+});
 
-export const OutputRecord = Type.Object(
-  {
-    id: Type.Integer({ minimum: 0 }),
-    name: Type.String(),
-    description: Type.String(),
-    nick: Type.Optional(Type.String()),
-    muted: Type.Boolean(),
-    volume: Volume,
-    state: oneOf('running', 'idle', 'suspended', 'unknown'),
-    default: Type.Boolean(),
-    driver: Type.Optional(Type.String()),
-    active_port: Type.Optional(Type.String()),
-    is_network: Type.Optional(Type.Boolean()),
-    props: StringMap,
-    balance: Type.Number({ minimum: -1, maximum: 1 }),
-    ports: Type.Optional(Type.Array(PortRecord)),
-    card: Type.Optional(Type.String({ description: 'name of its card' })),
-    volume_limit: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
-    hidden: Type.Optional(Type.Boolean()),
-  },
-  Closed,
-);
+export const OutputRecord = closed({
+  id: Type.Integer({ minimum: 0 }),
+  name: Type.String(),
+  description: Type.String(),
+  nick: Type.Optional(Type.String()),
+  muted: Type.Boolean(),
+  volume: Volume,
+  state: oneOf('running', 'idle', 'suspended', 'unknown'),
+  default: Type.Boolean(),
+  driver: Type.Optional(Type.String()),
+  active_port: Type.Optional(Type.String()),
+  is_network: Type.Optional(Type.Boolean()),
+  props: StringMap,
+  balance: Type.Number({ minimum: -1, maximum: 1 }),
+  ports: Type.Optional(Type.Array(PortRecord)),
+  card: Type.Optional(Type.String({ description: 'name of its card' })),
+  volume_limit: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  hidden: Type.Optional(Type.Boolean()),
+});
 
-export const ProfileRecord = Type.Object(
-  {
-    name: Type.String(),
-    description: Type.String(),
-    available: oneOf('yes', 'no', 'unknown'),
-    outputs: Type.Integer({ minimum: 0, description: 'how many outputs it makes' }),
-    inputs: Type.Integer({ minimum: 0, description: 'how many inputs it makes' }),
-  },
-  Closed,
-);
+export const ProfileRecord = closed({
+  name: Type.String(),
+  description: Type.String(),
+  available: oneOf('yes', 'no', 'unknown'),
+  outputs: Type.Integer({ minimum: 0, description: 'how many outputs it makes' }),
+  inputs: Type.Integer({ minimum: 0, description: 'how many inputs it makes' }),
+});
 
-export const CardRecord = Type.Object(
-  {
-    id: Type.Integer({ minimum: 0 }),
-    name: Type.String(),
-    description: Type.String(),
-    driver: Type.Optional(Type.String()),
-    active_profile: Type.Optional(Type.String()),
-    profiles: Type.Array(ProfileRecord),
-  },
-  Closed,
-);
+export const CardRecord = closed({
+  id: Type.Integer({ minimum: 0 }),
+  name: Type.String(),
+  description: Type.String(),
+  driver: Type.Optional(Type.String()),
+  active_profile: Type.Optional(Type.String()),
+  profiles: Type.Array(ProfileRecord),
+});
 
-export const ClientRecord = Type.Object(
-  {
-    id: Type.Integer({ minimum: 0 }),
-    name: Type.String(),
-    app: Type.String(),
-    muted: Type.Boolean(),
-    volume: Type.Optional(Volume),
-    corked: Type.Boolean(),
-    backend: SoundServerKind,
-    binary: Type.Optional(Type.String()),
-    user: Type.Optional(Type.String()),
-    host: Type.Optional(Type.String()),
-    props: Type.Optional(StringMap),
-    output: Type.Optional(Type.String({ description: 'name of the output that the stream plays to' })),
-  },
-  Closed,
-);
+export const ClientRecord = closed({
+  id: Type.Integer({ minimum: 0 }),
+  name: Type.String(),
+  app: Type.String(),
+  muted: Type.Boolean(),
+  volume: Type.Optional(Volume),
+  corked: Type.Boolean(),
+  backend: SoundServerKind,
+  binary: Type.Optional(Type.String()),
+  user: Type.Optional(Type.String()),
+  host: Type.Optional(Type.String()),
+  props: Type.Optional(StringMap),
+  output: Type.Optional(Type.String({ description: 'name of the output that the stream plays to' })),
+});
 
-export const AudioRecord = Type.Object(
-  {
-    kind: SoundServerKind,
-    server: AudioServerRecord,
-    outputs: Type.Array(OutputRecord),
-    clients: Type.Array(ClientRecord),
-  },
-  Closed,
-);
+export const AudioRecord = closed({
+  kind: SoundServerKind,
+  server: AudioServerRecord,
+  outputs: Type.Array(OutputRecord),
+  clients: Type.Array(ClientRecord),
+});
 
-const AudioLevelRecord = Type.Object(
-  {
-    outputs: Type.Array(
-      Type.Object(
-        {
-          id: Type.Integer({ minimum: 0 }),
-          peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
-        },
-        Closed,
-      ),
-    ),
-  },
-  Closed,
-);
+const AudioLevelRecord = closed({
+  outputs: Type.Array(
+    closed({
+      id: Type.Integer({ minimum: 0 }),
+      peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
+    }),
+  ),
+});
 
-export const PowerRecord = Type.Object({ reboot: Type.Boolean(), power_off: Type.Boolean() }, Closed);
+export const PowerRecord = closed({ reboot: Type.Boolean(), power_off: Type.Boolean() });
 
-export const UpgradeRun = Type.Object(
-  {
-    state: oneOf('idle', 'running', 'failed'),
-    origin: Type.Optional(oneOf('systemd', 'socket')),
-    percent: Type.Optional(Type.Integer()),
-    step: Type.Optional(Type.String()),
-    started_at: Type.Optional(Type.String({ format: 'date-time' })),
-    finished_at: Type.Optional(Type.String({ format: 'date-time' })),
-  },
-  Closed,
-);
+export const UpgradeRun = closed({
+  state: oneOf('idle', 'running', 'failed'),
+  origin: Type.Optional(oneOf('systemd', 'socket')),
+  percent: Type.Optional(Type.Integer()),
+  step: Type.Optional(Type.String()),
+  started_at: Type.Optional(Type.String({ format: 'date-time' })),
+  finished_at: Type.Optional(Type.String({ format: 'date-time' })),
+});
 
 const upgradeStatus = {
   current: Type.String(),
@@ -241,179 +195,148 @@ const upgradeStatus = {
   extra: Type.Optional(mapOf<Record<string, unknown>>(Type.Unknown())),
 };
 
-export const UpgradeStatus = Type.Object(upgradeStatus, Closed);
+export const UpgradeStatus = closed(upgradeStatus);
 
-const UpgradeCheck = Type.Object(
-  {
-    state: oneOf('idle', 'running', 'failed'),
-    finished_at: Type.Optional(Type.String({ format: 'date-time' })),
-    detail: Type.Optional(Type.String()),
-  },
-  Closed,
-);
+const UpgradeCheck = closed({
+  state: oneOf('idle', 'running', 'failed'),
+  finished_at: Type.Optional(Type.String({ format: 'date-time' })),
+  detail: Type.Optional(Type.String()),
+});
 
-export const UpgradeRecord = Type.Object(
-  {
-    ...upgradeStatus,
-    run: UpgradeRun,
-    can_check: Type.Boolean(),
-    can_upgrade: Type.Boolean(),
-    check: Type.Optional(UpgradeCheck),
-  },
-  Closed,
-);
+export const UpgradeRecord = closed({
+  ...upgradeStatus,
+  run: UpgradeRun,
+  can_check: Type.Boolean(),
+  can_upgrade: Type.Boolean(),
+  check: Type.Optional(UpgradeCheck),
+});
 
 const BusName = Type.String({ description: 'the whole name, org.mpris.MediaPlayer2.NAME' });
 const Microseconds = Type.Integer({ description: 'microseconds' });
 const EmittedAt = Type.Integer({ description: 'milliseconds since the epoch' });
 const LoopStatus = oneOf('None', 'Track', 'Playlist');
 
-export const PlayerRecord = Type.Object(
-  {
-    bus_name: BusName,
-    identity: Type.String(),
-    playback_status: oneOf('Playing', 'Paused', 'Stopped'),
-    loop_status: Type.Optional(LoopStatus),
-    shuffle: Type.Optional(Type.Boolean()),
-    volume: Type.Optional(Volume),
-    position: Type.Optional(Microseconds),
-    position_updated_at: Type.String({
-      format: 'date-time',
-      description: 'when the position was this one: while it plays, reckon on from here at the rate',
-    }),
-    rate: Type.Optional(Type.Number()),
-    metadata: Type.Optional(StringMap),
-    capabilities: Type.Object(
-      {
-        can_play: Type.Boolean(),
-        can_pause: Type.Boolean(),
-        can_go_next: Type.Boolean(),
-        can_go_previous: Type.Boolean(),
-        can_seek: Type.Boolean(),
-        can_control: Type.Boolean(),
-      },
-      Closed,
-    ),
-    tracklist_supported: Type.Boolean(),
-    pid: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'as application.process.id among the props of its streams' }),
-    ),
-    can_raise: Type.Optional(Type.Boolean()),
-    can_quit: Type.Optional(Type.Boolean()),
-  },
-  Closed,
-);
+export const PlayerRecord = closed({
+  bus_name: BusName,
+  identity: Type.String(),
+  playback_status: oneOf('Playing', 'Paused', 'Stopped'),
+  loop_status: Type.Optional(LoopStatus),
+  shuffle: Type.Optional(Type.Boolean()),
+  volume: Type.Optional(Volume),
+  position: Type.Optional(Microseconds),
+  position_updated_at: Type.String({
+    format: 'date-time',
+    description: 'when the position was this one: while it plays, reckon on from here at the rate',
+  }),
+  rate: Type.Optional(Type.Number()),
+  metadata: Type.Optional(StringMap),
+  capabilities: closed({
+    can_play: Type.Boolean(),
+    can_pause: Type.Boolean(),
+    can_go_next: Type.Boolean(),
+    can_go_previous: Type.Boolean(),
+    can_seek: Type.Boolean(),
+    can_control: Type.Boolean(),
+  }),
+  tracklist_supported: Type.Boolean(),
+  pid: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'as application.process.id among the props of its streams' }),
+  ),
+  can_raise: Type.Optional(Type.Boolean()),
+  can_quit: Type.Optional(Type.Boolean()),
+});
 
-const PlayerEvent = Type.Object({ data: PlayerRecord, emitted_at: EmittedAt }, Closed);
+const PlayerEvent = closed({ data: PlayerRecord, emitted_at: EmittedAt });
 
-const PlayerRemoval = Type.Object({ bus_name: BusName }, Closed);
+const PlayerRemoval = closed({ bus_name: BusName });
 
-export const PlayerPosition = Type.Object(
-  { bus_name: BusName, position: Microseconds, emitted_at: EmittedAt },
-  Closed,
-);
+export const PlayerPosition = closed({ bus_name: BusName, position: Microseconds, emitted_at: EmittedAt });
 
-const Track = Type.Object({ track_id: Type.String(), metadata: StringMap }, Closed);
+const Track = closed({ track_id: Type.String(), metadata: StringMap });
 
 const tracklist = { can_edit_tracks: Type.Boolean(), tracks: Type.Array(Track) };
 
-export const TracklistRecord = Type.Object(tracklist, Closed);
+export const TracklistRecord = closed(tracklist);
 
-const TracklistEvent = Type.Object({ bus_name: BusName, ...tracklist }, Closed);
+const TracklistEvent = closed({ bus_name: BusName, ...tracklist });
 
-export const NodeRecord = Type.Object(
-  {
-    name: Type.String({ description: 'as announced' }),
-    host: Type.String(),
-    addresses: Type.Array(Type.String(), { description: 'IPv4 first; none that needs a scope' }),
-    port: Type.Integer({ minimum: 1, maximum: 65_535 }),
-    path: Type.String({ description: 'of its page' }),
-    api: oneOf('tonearm', 'odio-api'),
-    version: Type.Optional(Type.String()),
-    self: Type.Boolean({ description: 'this node' }),
-  },
-  Closed,
-);
+export const NodeRecord = closed({
+  name: Type.String({ description: 'as announced' }),
+  host: Type.String(),
+  addresses: Type.Array(Type.String(), { description: 'IPv4 first; none that needs a scope' }),
+  port: Type.Integer({ minimum: 1, maximum: 65_535 }),
+  path: Type.String({ description: 'of its page' }),
+  api: oneOf('tonearm', 'odio-api'),
+  version: Type.Optional(Type.String()),
+  self: Type.Boolean({ description: 'this node' }),
+});
 
 const Address = Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' });
 
-export const DeviceRecord = Type.Object(
-  {
-    address: Type.String({ description: 'AA:BB:CC:DD:EE:FF' }),
-    name: Type.String(),
-    paired: Type.Boolean(),
-    bonded: Type.Boolean(),
-    trusted: Type.Boolean({ description: 'it may come back by itself' }),
-    connected: Type.Boolean(),
-    kind: Type.Optional(Type.String({ description: "BlueZ's icon: phone, audio-headset, computer ..." })),
-    battery: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'percent' })),
-    rssi: Type.Optional(Type.Integer({ description: 'dBm, while there is a scan' })),
-    output: Type.Optional(Type.String({ description: 'name of the output that it is' })),
-  },
-  Closed,
-);
+export const DeviceRecord = closed({
+  address: Type.String({ description: 'AA:BB:CC:DD:EE:FF' }),
+  name: Type.String(),
+  paired: Type.Boolean(),
+  bonded: Type.Boolean(),
+  trusted: Type.Boolean({ description: 'it may come back by itself' }),
+  connected: Type.Boolean(),
+  kind: Type.Optional(Type.String({ description: "BlueZ's icon: phone, audio-headset, computer ..." })),
+  battery: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'percent' })),
+  rssi: Type.Optional(Type.Integer({ description: 'dBm, while there is a scan' })),
+  output: Type.Optional(Type.String({ description: 'name of the output that it is' })),
+});
 
-const NodeRemoval = Type.Object({ name: Type.String() }, Closed);
+const NodeRemoval = closed({ name: Type.String() });
 
-export const BluetoothRecord = Type.Object(
-  {
-    powered: Type.Boolean(),
-    discoverable: Type.Boolean(),
-    pairable: Type.Boolean(),
-    pairing_active: Type.Boolean(),
-    pairing_until: Type.Optional(Type.String({ format: 'date-time' })),
-    scanning: Type.Boolean(),
-    known_devices: Type.Optional(Type.Array(DeviceRecord)),
-    name: Type.String(),
-    address: Type.String(),
-  },
-  Closed,
-);
+export const BluetoothRecord = closed({
+  powered: Type.Boolean(),
+  discoverable: Type.Boolean(),
+  pairable: Type.Boolean(),
+  pairing_active: Type.Boolean(),
+  pairing_until: Type.Optional(Type.String({ format: 'date-time' })),
+  scanning: Type.Boolean(),
+  known_devices: Type.Optional(Type.Array(DeviceRecord)),
+  name: Type.String(),
+  address: Type.String(),
+});
 
-export const ProblemRecord = Type.Object(
-  { type: Type.String(), title: Type.String(), status: Type.Integer(), detail: Type.String() },
-  Closed,
-);
+export const ProblemRecord = closed({
+  type: Type.String(),
+  title: Type.String(),
+  status: Type.Integer(),
+  detail: Type.String(),
+});
 
 /** int64 on the bus; these bounds are the integers that JSON carries exactly. */
 const EXACT = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
 
-const SetVolume = Type.Object({ volume: Type.Number({ minimum: 0, maximum: 1 }) }, Closed);
+const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
 
 /** Request bodies, by the names that routes use. */
 export const BODIES = {
-  mute: Type.Object({ muted: Type.Optional(Type.Boolean()) }, Closed),
-  volume: Type.Union([SetVolume, Type.Object({ delta: Type.Number({ minimum: -1, maximum: 1 }) }, Closed)]),
-  port: Type.Object({ port: Type.String({ minLength: 1 }) }, Closed),
-  profile: Type.Object({ profile: Type.String({ minLength: 1 }) }, Closed),
-  balance: Type.Object({ balance: Type.Number({ minimum: -1, maximum: 1 }) }, Closed),
-  move: Type.Object(
-    { output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) },
-    Closed,
-  ),
-  seek: Type.Object({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }, Closed),
-  position: Type.Object(
-    {
-      position: Type.Integer({ ...EXACT, minimum: 0, description: 'microseconds' }),
-      track_id: Type.Optional(Type.String({ pattern: '^/(?:[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*)?$' })),
-    },
-    Closed,
-  ),
+  mute: closed({ muted: Type.Optional(Type.Boolean()) }),
+  volume: Type.Union([SetVolume, closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) })]),
+  port: closed({ port: Type.String({ minLength: 1 }) }),
+  profile: closed({ profile: Type.String({ minLength: 1 }) }),
+  balance: closed({ balance: Type.Number({ minimum: -1, maximum: 1 }) }),
+  move: closed({ output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) }),
+  seek: closed({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }),
+  position: closed({
+    position: Type.Integer({ ...EXACT, minimum: 0, description: 'microseconds' }),
+    track_id: Type.Optional(Type.String({ pattern: '^/(?:[A-Za-z0-9_]+(?:/[A-Za-z0-9_]+)*)?$' })),
+  }),
   setVolume: SetVolume,
-  loop: Type.Object({ loop: LoopStatus }, Closed),
-  shuffle: Type.Object({ shuffle: Type.Boolean() }, Closed),
-  addTrack: Type.Object(
-    {
-      // Control characters are no part of an address, and players differ in what they make of them.
-      uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
-      after_track: Type.Optional(
-        Type.String({ minLength: 1, maxLength: 4096, description: "a track's id, or its last segment" }),
-      ),
-      set_as_current: Type.Optional(Type.Boolean()),
-    },
-    Closed,
-  ),
-  device: Type.Object({ address: Address }, Closed),
+  loop: closed({ loop: LoopStatus }),
+  shuffle: closed({ shuffle: Type.Boolean() }),
+  addTrack: closed({
+    // Control characters are no part of an address, and players differ in what they make of them.
+    uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
+    after_track: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 4096, description: "a track's id, or its last segment" }),
+    ),
+    set_as_current: Type.Optional(Type.Boolean()),
+  }),
+  device: closed({ address: Address }),
 } as const satisfies Record<string, TSchema>;
 
 type BodyComponent = `${Capitalize<keyof typeof BODIES>}Body`;
@@ -452,7 +375,7 @@ export const COMPONENTS = {
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,
   UpgradeRun: UpgradeRun,
-  UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun, Type.Object({ check: UpgradeCheck }, Closed)]),
+  UpgradeInfo: Type.Union([UpgradeStatus, UpgradeRun, closed({ check: UpgradeCheck })]),
   UpgradeProgress: Type.Object({ event: Type.String() }),
   PowerAction: Type.Object({ action: oneOf('reboot', 'poweroff') }),
   Player: PlayerRecord,
