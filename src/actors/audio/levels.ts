@@ -1,7 +1,7 @@
 // Pure rules of the peak meters: which outputs are metered, the stream requested for each, how its fragments are decoded, and the
 // text of `audio.level` (docs/events.md, "Levels").
 
-import type { RequestArgs } from '../../protocol/pulse/commands.js';
+import { type RequestArgs, SIMPLE_STREAM } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
 import type { SoundState } from './state.js';
@@ -45,33 +45,19 @@ export function peakStream(
 ): RequestArgs<'CREATE_RECORD_STREAM'> {
   const channels = channelMap.length;
   return {
+    ...SIMPLE_STREAM,
     sampleSpec: { format: FLOAT32, channels, rate: PEAKS_PER_SECOND },
     channelMap,
     source,
-    maxLength: undefined,
     corked: false,
     fragmentLength: channels * FLOAT32_BYTES,
-    noRemap: false,
-    noRemix: false,
-    fixFormat: false,
-    fixRate: false,
-    fixChannels: false,
     noMove: true,
-    variableRate: false,
     peakDetect: true,
     adjustLatency: true,
     props: { 'media.name': name },
     directOnInput: undefined,
-    earlyRequests: false,
     noInhibitAutoSuspend,
-    failOnSuspend: false,
-    formats: [],
     volume: channelMap.map(() => RAW_NORM),
-    muted: false,
-    volumeSet: false,
-    mutedSet: false,
-    relativeVolume: false,
-    passthrough: false,
   };
 }
 

@@ -14,7 +14,12 @@ import {
 import { kindOfServer } from '../../actors/audio/view.js';
 import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../clock.js';
-import type { Reply, RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
+import {
+  type Reply,
+  type RequestArgs,
+  type RequestName,
+  SIMPLE_STREAM,
+} from '../../protocol/pulse/commands.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { homeDirectory } from '../../user-directories.js';
@@ -115,34 +120,20 @@ async function silentStream(link: Link): Promise<number> {
   const sink: SinkInfo | undefined = sinks.find(({ state }) => state !== SUSPENDED) ?? sinks[0];
   if (sink === undefined) throw new Error('the sound server has no output');
   const reply = await ask(link, 'CREATE_PLAYBACK_STREAM', {
+    ...SIMPLE_STREAM,
     sampleSpec: SAMPLE_SPEC,
     channelMap: STEREO,
     sink: sink.index,
-    maxLength: undefined,
     corked: true,
     targetLength: undefined,
     prebuffering: undefined,
     minimumRequest: undefined,
     syncId: 0,
     volume: FULL,
-    noRemap: false,
-    noRemix: false,
-    fixFormat: false,
-    fixRate: false,
-    fixChannels: false,
     noMove: true,
-    variableRate: false,
-    muted: false,
     adjustLatency: false,
     props: { 'media.name': 'tonearm bench' },
-    volumeSet: false,
-    earlyRequests: false,
-    mutedSet: false,
     noInhibitAutoSuspend: true,
-    failOnSuspend: false,
-    relativeVolume: false,
-    passthrough: false,
-    formats: [],
   });
   return reply.stream;
 }

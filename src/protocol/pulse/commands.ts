@@ -7,7 +7,6 @@ import {
   byIndex,
   bytes,
   channelMap,
-  choice,
   everyOf,
   formats,
   index,
@@ -56,24 +55,25 @@ export const HANDSHAKE = {
   SET_CLIENT_NAME: request(9, { props }, record({ clientIndex: index })),
 };
 
-/** A stream from a source, such as a sink's monitor, to us. Its data comes in frames of its own (frame.ts). */
-const RECORD_STREAM = {
-  sampleSpec,
-  channelMap,
-  source: byIndex,
-  /** Size of the server's buffer, in bytes. */
-  maxLength: choice,
-  corked: bool,
-  /** Size of one fragment, in bytes. */
-  fragmentLength: choice,
+const STREAM_FLAGS = {
   noRemap: bool,
   noRemix: bool,
   fixFormat: bool,
   fixRate: bool,
   fixChannels: bool,
-  /** If true, the stream ends with its source instead of moving to another one. */
+  /** If true, the stream ends with its sink or source instead of moving to another one. */
   noMove: bool,
   variableRate: bool,
+};
+
+/** What follows the source in CREATE_RECORD_STREAM. */
+export const RECORD_OPTIONS = {
+  /** Size of the server's buffer, in bytes; like the other sizes, undefined leaves it to the server. */
+  maxLength: index,
+  corked: bool,
+  /** Size of one fragment, in bytes. */
+  fragmentLength: index,
+  ...STREAM_FLAGS,
   /** If true, each sample is the peak of the samples that it replaces. */
   peakDetect: bool,
   adjustLatency: bool,
@@ -91,28 +91,17 @@ const RECORD_STREAM = {
   passthrough: bool,
 };
 
-/** A stream from us to a sink. Streams with the same `syncId` start together. */
-const PLAYBACK_STREAM = {
-  sampleSpec,
-  channelMap,
-  sink: byIndex,
-  /** Size of the server's buffer, in bytes. */
-  maxLength: choice,
+/** What follows the sink in CREATE_PLAYBACK_STREAM. Streams with the same `syncId` start together. */
+export const PLAYBACK_OPTIONS = {
+  maxLength: index,
   corked: bool,
   /** The server's wanted fill level, its level for starting, and its smallest request for data, in bytes. */
-  targetLength: choice,
-  prebuffering: choice,
-  minimumRequest: choice,
+  targetLength: index,
+  prebuffering: index,
+  minimumRequest: index,
   syncId: u32,
   volume: volumes,
-  noRemap: bool,
-  noRemix: bool,
-  fixFormat: bool,
-  fixRate: bool,
-  fixChannels: bool,
-  /** If true, the stream ends with its sink instead of moving to another one. */
-  noMove: bool,
-  variableRate: bool,
+  ...STREAM_FLAGS,
   muted: bool,
   adjustLatency: bool,
   props,
@@ -125,6 +114,29 @@ const PLAYBACK_STREAM = {
   passthrough: bool,
   formats,
 };
+
+/** The options of both that a simple stream leaves as they are. */
+export const SIMPLE_STREAM = {
+  maxLength: undefined,
+  noRemap: false,
+  noRemix: false,
+  fixFormat: false,
+  fixRate: false,
+  fixChannels: false,
+  variableRate: false,
+  earlyRequests: false,
+  failOnSuspend: false,
+  formats: [],
+  muted: false,
+  volumeSet: false,
+  mutedSet: false,
+  relativeVolume: false,
+  passthrough: false,
+};
+
+/** A stream from us to a sink, and one from a source to us, whose data comes in frames of its own (frame.ts). */
+const PLAYBACK_STREAM = { sampleSpec, channelMap, sink: byIndex, ...PLAYBACK_OPTIONS };
+const RECORD_STREAM = { sampleSpec, channelMap, source: byIndex, ...RECORD_OPTIONS };
 
 /** The requests that are allowed once the session is ready. */
 export const REQUESTS = {
@@ -157,21 +169,25 @@ export const FROM_SERVER = {
   /** The server has ended a record stream: its source has gone, or somebody wanted it to. */
   RECORD_STREAM_KILLED: 65,
   SUBSCRIBE_EVENT: 66,
-  /** How much data a playback stream may be sent. A stream that stays corked sends nothing. */
-  PLAYBACK_STREAM_REQUEST: 61,
-  /** Other stream messages do not matter to a client that only records, or stays corked. */
-  PLAYBACK_STREAM_KILLED: 64,
-  PLAYBACK_STREAM_SUSPENDED: 76,
-  RECORD_STREAM_SUSPENDED: 77,
-  PLAYBACK_STREAM_MOVED: 78,
-  RECORD_STREAM_MOVED: 79,
-  /** Sent unasked when a policy module addresses a client; of no use to a client without streams. */
-  CLIENT_EVENT: 91,
-  PLAYBACK_STREAM_EVENT: 92,
-  RECORD_STREAM_EVENT: 93,
-  PLAYBACK_BUFFER_CHANGED: 94,
-  RECORD_BUFFER_CHANGED: 95,
 } as const;
+
+/** Further messages of the server, which do not matter to a client that only records, or stays corked. */
+export const IGNORED: ReadonlySet<number> = new Set(
+  Object.values({
+    PLAYBACK_STREAM_REQUEST: 61,
+    PLAYBACK_STREAM_KILLED: 64,
+    PLAYBACK_STREAM_SUSPENDED: 76,
+    RECORD_STREAM_SUSPENDED: 77,
+    PLAYBACK_STREAM_MOVED: 78,
+    RECORD_STREAM_MOVED: 79,
+    /** Sent unasked when a policy module addresses a client. */
+    CLIENT_EVENT: 91,
+    PLAYBACK_STREAM_EVENT: 92,
+    RECORD_STREAM_EVENT: 93,
+    PLAYBACK_BUFFER_CHANGED: 94,
+    RECORD_BUFFER_CHANGED: 95,
+  }),
+);
 
 export type RequestName = keyof typeof REQUESTS;
 export type HandshakeName = keyof typeof HANDSHAKE;

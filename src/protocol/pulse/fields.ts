@@ -23,7 +23,7 @@ export const u32: Readable<number> & Writable<number> = {
   write: (writer, value) => writer.u32(value),
 };
 
-/** A reference to another object: the wire's "none" is undefined. */
+/** A reference to another object, or a number that may be left to the server: the wire's "none", all ones, is undefined. */
 export const index: Readable<number | undefined> & Writable<number | undefined> = {
   read: (reader) => reader.index(),
   write: (writer, value) => writer.index(value),
@@ -31,9 +31,6 @@ export const index: Readable<number | undefined> & Writable<number | undefined> 
 
 /** The index of the record's own object. */
 export const ownIndex: Readable<number> = { read: (reader) => reader.ownIndex() };
-
-/** A number that may be left to the server: undefined, on the wire all ones. */
-export const choice: Writable<number | undefined> = { write: (writer, value) => writer.index(value) };
 
 /**
  * Selects the object of a request. The wire has an index and a name; both, or neither, is refused (INVALID), and names are not unique. So

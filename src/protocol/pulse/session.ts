@@ -6,6 +6,7 @@ import {
   type CommandName,
   FROM_SERVER,
   type HandshakeName,
+  IGNORED,
   type Reply,
   type RequestArgs,
   type RequestName,
@@ -234,20 +235,8 @@ export class Session {
         this.#events.onStreamKilled?.(stream);
         break;
       }
-      case FROM_SERVER.CLIENT_EVENT:
-      case FROM_SERVER.PLAYBACK_STREAM_REQUEST:
-      case FROM_SERVER.PLAYBACK_STREAM_KILLED:
-      case FROM_SERVER.PLAYBACK_STREAM_SUSPENDED:
-      case FROM_SERVER.RECORD_STREAM_SUSPENDED:
-      case FROM_SERVER.PLAYBACK_STREAM_MOVED:
-      case FROM_SERVER.RECORD_STREAM_MOVED:
-      case FROM_SERVER.PLAYBACK_STREAM_EVENT:
-      case FROM_SERVER.RECORD_STREAM_EVENT:
-      case FROM_SERVER.PLAYBACK_BUFFER_CHANGED:
-      case FROM_SERVER.RECORD_BUFFER_CHANGED:
-        break;
       default:
-        throw new WireError(`unknown command ${command}`);
+        if (!IGNORED.has(command)) throw new WireError(`unknown command ${command}`);
     }
   }
 

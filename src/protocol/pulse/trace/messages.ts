@@ -1,6 +1,7 @@
 // Table of all commands of the protocol, versions 32 to 35: number, name, fields of request and reply in wire order (PulseAudio 17:
 // PROTOCOL, native-common.h, protocol-native.c). Records that the daemon reads too come from ../records.ts. Only a trace needs all this.
 
+import { PLAYBACK_OPTIONS, RECORD_OPTIONS } from '../commands.js';
 import {
   bool,
   counted,
@@ -160,63 +161,18 @@ const PLAYBACK_BUFFER: Fields = {
 };
 const RECORD_BUFFER: Fields = { maxLength: index, fragmentLength: index };
 
-const STREAM_FLAGS: Fields = {
-  noRemap: bool,
-  noRemix: bool,
-  fixFormat: bool,
-  fixRate: bool,
-  fixChannels: bool,
-  noMove: bool,
-  variableRate: bool,
-};
-
+/** The wire has both index and name of a sink or source. An override keeps the place of what it replaces. */
 const CREATE_PLAYBACK: Fields = {
   ...SHAPE,
-  sink: index,
-  sinkName: excerpt,
-  maxLength: index,
-  corked: bool,
-  targetLength: index,
-  prebuffering: index,
-  minimumRequest: index,
-  syncId: u32,
-  volume: volumes,
-  ...STREAM_FLAGS,
-  muted: bool,
-  adjustLatency: bool,
-  props,
-  volumeSet: bool,
-  earlyRequests: bool,
-  mutedSet: bool,
-  noInhibitAutoSuspend: bool,
-  failOnSuspend: bool,
-  relativeVolume: bool,
-  passthrough: bool,
+  ...{ sink: index, sinkName: excerpt },
+  ...PLAYBACK_OPTIONS,
   formats: FORMATS,
 };
-
 const CREATE_RECORD: Fields = {
   ...SHAPE,
-  source: index,
-  sourceName: excerpt,
-  maxLength: index,
-  corked: bool,
-  fragmentLength: index,
-  ...STREAM_FLAGS,
-  peakDetect: bool,
-  adjustLatency: bool,
-  props,
-  directOnInput: index,
-  earlyRequests: bool,
-  noInhibitAutoSuspend: bool,
-  failOnSuspend: bool,
+  ...{ source: index, sourceName: excerpt },
+  ...RECORD_OPTIONS,
   formats: FORMATS,
-  volume: volumes,
-  muted: bool,
-  volumeSet: bool,
-  mutedSet: bool,
-  relativeVolume: bool,
-  passthrough: bool,
 };
 
 const PLAYBACK_CREATED: Fields = { ...PLAYBACK_STREAM, ...SHAPE, format: encoding };
