@@ -1,10 +1,10 @@
 // Bluetooth: power, pairing mode with the time that is left, known devices, and a scan for speakers.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { BluetoothRecord, DeviceRecord, NodeState, Tonearm } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
-import { say } from './language.js';
-import { Cards, Empty, Line, memoized, Unfold } from './parts.js';
+import { isolated, say } from './language.js';
+import { Cards, Empty, Line, memoized, Unfold, useTicks } from './parts.js';
 
 interface BluetoothProps {
   readonly node: Tonearm;
@@ -83,15 +83,11 @@ interface CountdownProps extends Pick<BluetoothProps, 'now'> {
 }
 
 function Countdown({ name, until, now }: CountdownProps) {
-  const [, draw] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => draw((times) => times + 1), SECOND_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useTicks(SECOND_MS);
   const seconds = Math.max(0, Math.ceil((until - now()) / SECOND_MS)) || 0;
   return (
     <p class="wrap" role="timer">
-      {say('pairingNow', { name: `\u2068${name}\u2069`, seconds })}
+      {say('pairingNow', { name: isolated(name), seconds })}
     </p>
   );
 }

@@ -1,11 +1,11 @@
 // The page's header: the node's name with the way to others, and the state of the connection; while that is lost, the reason and a button to try now.
 
-import { useEffect, useState } from 'preact/hooks';
 import type { NodeRecord, NodeState } from '../client/client.js';
 import { type Errand, errandOf, type Farewell } from './absence.js';
 import type { TextKey } from './english.js';
 import { House } from './house.js';
-import { say } from './language.js';
+import { isolated, say } from './language.js';
+import { useTicks } from './parts.js';
 
 /** How often it is checked whether an absence lasts too long. */
 const LOOK_MS = 1000;
@@ -44,7 +44,7 @@ interface HeaderProps {
 export function Header(props: HeaderProps) {
   const { node, nodes, status, since, upgrade, farewell, isOld, isSmall, retry } = props;
   const isLost = status === 'lost';
-  useTicks(isLost || farewell !== undefined);
+  useTicks(LOOK_MS, isLost || farewell !== undefined);
   const now = Date.now();
   const isLeaving = farewell !== undefined && now - farewell.at < LEAVING_MS;
   // While the node is connected, the upgrade's card shows its progress.
@@ -65,7 +65,7 @@ export function Header(props: HeaderProps) {
       )}
       {isLost || errand !== undefined ? (
         <div class={`banner ${errand === undefined ? 'bad' : ''}`}>
-          <p class="wrap">{say(long, { node: `\u2068${node}\u2069` })}</p>
+          <p class="wrap">{say(long, { node: isolated(node) })}</p>
           {isLost ? (
             <button type="button" class="button small" onClick={retry}>
               {say('tryNow')}
@@ -83,14 +83,4 @@ export function Header(props: HeaderProps) {
       ) : null}
     </header>
   );
-}
-
-/** Redraws each second while `runs`. */
-function useTicks(runs: boolean): void {
-  const [, draw] = useState(0);
-  useEffect(() => {
-    if (!runs) return undefined;
-    const timer = setInterval(() => draw((times) => times + 1), LOOK_MS);
-    return () => clearInterval(timer);
-  }, [runs]);
 }

@@ -4,7 +4,7 @@
 import type { ComponentChildren } from 'preact';
 import { useCallback, useContext, useRef, useState } from 'preact/hooks';
 import { advance, type Control, type ControlInput, controlOf, SETTLE_MS, shownBy } from './control.js';
-import { Icon, type IconName } from './icons.js';
+import { Icon, IconButton, type IconName } from './icons.js';
 import { say } from './language.js';
 import { Reporting } from './notices.js';
 
@@ -94,22 +94,10 @@ interface ToggleProps {
   readonly disabled?: boolean;
 }
 
-/** A button with a pressed state. */
 export function Toggle({ label, icon, iconOn = icon, isOn, send, disabled = false }: ToggleProps) {
   const { shown, set } = useControl(isOn, send, label);
-  return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={label}
-      title={label}
-      aria-pressed={shown}
-      disabled={disabled}
-      onClick={() => set(!shown)}
-    >
-      <Icon name={shown ? iconOn : icon} />
-    </button>
-  );
+  const look = { label, icon: shown ? iconOn : icon, isPressed: shown, disabled };
+  return <IconButton {...look} onClick={() => set(!shown)} />;
 }
 
 interface SwitchProps {

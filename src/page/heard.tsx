@@ -1,9 +1,9 @@
-// The main volume: that of the output that is heard, shown beside the current track and at the foot of a phone's page.
+// The volume of an output; and the main one, that of the output that is heard, beside the current track and at the foot of a phone's page.
 
 import { useContext, useRef } from 'preact/hooks';
 import type { ClientRecord, NodeState, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { Toggle } from './controls.js';
-import { Icon } from './icons.js';
+import { IconButton } from './icons.js';
 import { say, sayPercent } from './language.js';
 import { Reporting } from './notices.js';
 import { mostOf, outputName } from './output-choice.js';
@@ -25,49 +25,48 @@ export function heardOutput(
   return outputs.find(({ name }) => name === stream?.output) ?? outputs.find((each) => each.default);
 }
 
-interface HeardProps {
+interface VolumeProps {
   readonly node: Tonearm;
   readonly output: OutputRecord;
 }
 
-export function HeardVolume({ node, output }: HeardProps) {
+export function OutputVolume({ node, output, isMain }: VolumeProps & { readonly isMain?: boolean }) {
   const { id, muted, volume } = output;
   const name = outputName(output);
   return (
-    <div class="row heard">
+    <div class={`row ${isMain ? 'heard' : ''}`}>
       <Toggle
-        label={say('muteHere', { name })}
+        label={say(isMain ? 'muteHere' : 'muteOf', { name })}
         icon="volume"
         iconOn="muted"
         isOn={muted}
         send={(wanted) => node.muteOutput(id, { muted: wanted })}
       />
-      <StepButton node={node} output={output} by={-STEP} />
+      {isMain ? <StepButton node={node} output={output} by={-STEP} /> : null}
       <Slider
         class="grow"
-        label={say('volumeHere', { name })}
+        label={say(isMain ? 'volumeHere' : 'volumeOf', { name })}
         value={volume}
         max={mostOf(output)}
         text={sayPercent}
         dim={muted}
-        wheel={STEP}
+        wheel={isMain ? STEP : undefined}
         send={(wanted) => node.setOutputVolume(id, { volume: wanted })}
       />
-      <StepButton node={node} output={output} by={STEP} />
+      {isMain ? <StepButton node={node} output={output} by={STEP} /> : null}
     </div>
   );
 }
 
 /** Each press counts, also while another is in progress: the node adds them up. */
-function StepButton({ node, output: { id }, by }: HeardProps & { readonly by: number }) {
+function StepButton({ node, output: { id }, by }: VolumeProps & { readonly by: number }) {
   const reporter = useContext(Reporting);
   const label = say(by > 0 ? 'louder' : 'quieter');
   return (
-    <button
-      type="button"
-      class="icon-button step"
-      aria-label={label}
-      title={label}
+    <IconButton
+      class="step"
+      icon={by > 0 ? 'plus' : 'minus'}
+      label={label}
       onClick={() => {
         const title = say('didNotWork', { what: label });
         node.setOutputVolume(id, { delta: by }).then(
@@ -75,9 +74,7 @@ function StepButton({ node, output: { id }, by }: HeardProps & { readonly by: nu
           (error: unknown) => reporter.failed(title, error),
         );
       }}
-    >
-      <Icon name={by > 0 ? 'plus' : 'minus'} />
-    </button>
+    />
   );
 }
 
@@ -104,7 +101,7 @@ export function Foot({ node, state: { clients, outputs }, player, output, isGone
           </Line>
           <MuteAll node={node} outputs={[...outputs.values()]} />
         </div>
-        <HeardVolume node={node} output={output} />
+        <OutputVolume node={node} output={output} isMain />
       </fieldset>
     </footer>
   );
@@ -169,7 +166,7 @@ export function CurrentStreams({ node, streams, outputs }: CurrentStreamsProps) 
         {sounding.length > 1 ? ` · ${say('andMore', { count: sounding.length - 1 })}` : ''}
       </p>
       {output?.muted || first.muted ? <p class="warn">{say('muted')}</p> : null}
-      {output === undefined ? null : <HeardVolume node={node} output={output} />}
+      {output === undefined ? null : <OutputVolume node={node} output={output} isMain />}
     </div>
   );
 }

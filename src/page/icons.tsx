@@ -1,4 +1,4 @@
-// The page's icons, each one path on a grid of 24.
+// The page's icons, each one path on a grid of 24, and the button that shows one.
 
 const PATHS = {
   volume:
@@ -32,5 +32,33 @@ export function Icon({ name }: { readonly name: IconName }) {
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />
     </svg>
+  );
+}
+
+interface IconButtonProps {
+  readonly label: string;
+  readonly icon: IconName;
+  readonly onClick: () => void;
+  readonly class?: string;
+  readonly isPressed?: boolean;
+  /** It has opened something. */
+  readonly isOpen?: boolean;
+  readonly disabled?: boolean;
+}
+
+/** A button without visible words. */
+export function IconButton({ label, icon, isPressed, isOpen, class: of = '', ...rest }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      class={`icon-button ${of}`}
+      aria-label={label}
+      title={label}
+      aria-pressed={isPressed}
+      aria-expanded={isOpen}
+      {...rest}
+    >
+      <Icon name={icon} />
+    </button>
   );
 }

@@ -4,7 +4,7 @@
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ProblemError } from '../client/client.js';
-import { Icon } from './icons.js';
+import { IconButton } from './icons.js';
 import { say } from './language.js';
 import { reasonFor } from './reasons.js';
 
@@ -109,15 +109,7 @@ function Notice({ id, reason, detail, dismiss }: ShownNotice & Pick<NoticesProps
           </details>
         )}
       </div>
-      <button
-        type="button"
-        class="icon-button"
-        aria-label={say('dismiss')}
-        title={say('dismiss')}
-        onClick={() => dismiss(id)}
-      >
-        <Icon name="close" />
-      </button>
+      <IconButton icon="close" label={say('dismiss')} onClick={() => dismiss(id)} />
     </div>
   );
 }

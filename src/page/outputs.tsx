@@ -2,11 +2,12 @@
 
 import { useState } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord, Tonearm } from '../client/client.js';
-import { Choice, Toggle, useControl } from './controls.js';
+import { Choice, useControl } from './controls.js';
 import type { TextKey } from './english.js';
-import { say, sayPercent } from './language.js';
+import { OutputVolume } from './heard.js';
+import { say } from './language.js';
 import { Meter } from './meter.js';
-import { isWithoutCard, mostOf, outputName } from './output-choice.js';
+import { isWithoutCard, outputName } from './output-choice.js';
 import { Cards, Empty, Line, memoized, Unfold } from './parts.js';
 import { Slider } from './slider.js';
 
@@ -96,10 +97,9 @@ interface OutputCardProps {
 }
 
 const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
-  const { id, muted, volume } = output;
   const name = outputName(output);
   const [isOpen, open] = useState(false);
-  const words = muted ? say('muted') : say(STATES[output.state]);
+  const words = say(output.muted ? 'muted' : STATES[output.state]);
   return (
     <li class="card output" data-output={output.name} data-default={output.default}>
       <div class="row">
@@ -110,25 +110,8 @@ const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
         <DefaultButton node={node} output={output} name={name} />
         <Unfold name={name} isOpen={isOpen} open={open} />
       </div>
-      <div class="row">
-        <Toggle
-          label={say('muteOf', { name })}
-          icon="volume"
-          iconOn="muted"
-          isOn={muted}
-          send={(wanted) => node.muteOutput(id, { muted: wanted })}
-        />
-        <Slider
-          class="grow"
-          label={say('volumeOf', { name })}
-          value={volume}
-          max={mostOf(output)}
-          text={sayPercent}
-          dim={muted}
-          send={(wanted) => node.setOutputVolume(id, { volume: wanted })}
-        />
-      </div>
-      <Meter output={id} name={name} />
+      <OutputVolume node={node} output={output} />
+      <Meter output={output.id} name={name} />
       {isOpen ? <OutputMore node={node} output={output} card={card} name={name} /> : null}
     </li>
   );

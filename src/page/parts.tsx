@@ -2,10 +2,9 @@
 // long task, and components that are redrawn only if their props have changed.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useLayoutEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
-import type { TextKey } from './english.js';
-import { Icon } from './icons.js';
+import { IconButton } from './icons.js';
 import { say } from './language.js';
 import { Turns } from './turns.js';
 
@@ -55,14 +54,8 @@ export function Section({ title, id, place, away, children }: SectionProps) {
   );
 }
 
-const AWAY: Readonly<Record<Exclude<BackendInfo['state'], 'up'>, TextKey>> = {
-  connecting: 'down_connecting',
-  restarting: 'down_restarting',
-  failed: 'down_failed',
-};
-
 export function sayState(state: BackendInfo['state']): string {
-  return state === 'up' ? say('up') : say(AWAY[state]);
+  return state === 'up' ? say('up') : say(`down_${state}`);
 }
 
 interface AwayProps extends BackendInfo {
@@ -98,20 +91,26 @@ interface UnfoldProps {
 /** Stands at the end of a card's first line, and opens what is rarely needed below. */
 export function Unfold({ name, isOpen, open }: UnfoldProps) {
   return (
-    <button
-      type="button"
-      class="icon-button unfold"
-      aria-label={say('moreOf', { name })}
-      aria-expanded={isOpen}
+    <IconButton
+      {...{ class: 'unfold', icon: 'more', isOpen }}
+      label={say('moreOf', { name })}
       onClick={() => open(!isOpen)}
-    >
-      <Icon name="more" />
-    </button>
+    />
   );
 }
 
 export function Empty({ children }: { readonly children: string }) {
   return <p class="card quiet">{children}</p>;
+}
+
+/** Redraws now and then while `runs`, unless nobody sees the page. */
+export function useTicks(everyMs: number, runs = true): void {
+  const [, draw] = useState(0);
+  useEffect(() => {
+    if (!runs) return undefined;
+    const timer = setInterval(() => document.hidden || draw((times) => times + 1), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs, runs]);
 }
 
 /** Redraws `View` only if a prop has changed; unchanged records are the same objects. */

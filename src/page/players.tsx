@@ -10,8 +10,8 @@ import type {
 } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { Cover } from './cover.js';
-import { HeardVolume, heardOutput } from './heard.js';
-import { say, sayPercent } from './language.js';
+import { heardOutput, OutputVolume } from './heard.js';
+import { isolated, say, sayPercent } from './language.js';
 import { Cards, Line, memoized } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
@@ -50,7 +50,7 @@ export function Players({ node, players, tracklists, streams, outputs, now }: Pl
 
 /** One text, so that it compares equal while the names are the same. */
 function namesOf(streams: readonly ClientRecord[]): string {
-  return streams.map(({ name }) => `\u2068${name}\u2069`).join(', ');
+  return streams.map(({ name }) => isolated(name)).join(', ');
 }
 
 interface PlayerProps {
@@ -102,7 +102,7 @@ const PlayerCard = memoized(({ node, player, tracklist, own, output, now, isAlon
           />
         )}
       </div>
-      {output === undefined ? null : <HeardVolume node={node} output={output} />}
+      {output === undefined ? null : <OutputVolume node={node} output={output} isMain />}
       {tracklist === undefined ? null : <Tracklist node={node} player={player} tracklist={tracklist} />}
       <PlayerMore node={node} player={player} own={own} />
     </li>

@@ -1,8 +1,8 @@
 // The position in the track, as a slider that moves by itself.
 
-import { useEffect, useState } from 'preact/hooks';
 import { type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
 import { say } from './language.js';
+import { useTicks } from './parts.js';
 import { Slider } from './slider.js';
 import { isPlaying } from './transport.js';
 
@@ -18,13 +18,8 @@ interface PositionProps {
 }
 
 export function PositionBar({ node, player, title, now }: PositionProps) {
-  const [, draw] = useState(0);
   const runs = isPlaying(player);
-  useEffect(() => {
-    if (!runs) return undefined;
-    const timer = setInterval(() => document.hidden || draw((times) => times + 1), TICK_MS);
-    return () => clearInterval(timer);
-  }, [runs]);
+  useTicks(TICK_MS, runs);
   const position = positionOf(player, now());
   const length = lengthOf(player);
   if (position === undefined) return null;

@@ -1,19 +1,23 @@
 // A confirmation dialog for actions that cannot be undone: it names the effect, and its first button cancels.
 
-import type { RefObject } from 'preact';
-
+import { useRef } from 'preact/hooks';
+import { useAction } from './controls.js';
 import { say } from './language.js';
 
-interface QuestionProps {
-  readonly dialog: RefObject<HTMLDialogElement | null>;
+/** `send` is called for "yes"; then the dialog closes. `failed` is the title of a failure. */
+export function useQuestion(send: () => Promise<unknown>, failed: string) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [isUnderWay, begin] = useAction(() => send().finally(() => dialog.current?.close()), failed);
+  return { dialog, isUnderWay, begin, open: () => dialog.current?.showModal() };
+}
+
+interface QuestionProps extends Omit<ReturnType<typeof useQuestion>, 'open'> {
   /** Prefix of the ids of its texts. */
   readonly id: string;
   readonly ask: string;
   readonly explanation: string;
   readonly yes: string;
   readonly isDangerous?: boolean;
-  readonly isUnderWay: boolean;
-  readonly begin: () => void;
 }
 
 export function Question({

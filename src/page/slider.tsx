@@ -22,7 +22,7 @@ interface SliderProps {
   /** It moves by itself; a screen reader must not announce that each second, but only on request. */
   readonly runs?: boolean;
   /** The change per notch of a mouse wheel; if undefined, the wheel scrolls the page. */
-  readonly wheel?: number;
+  readonly wheel?: number | undefined;
   /** Sent only on release, and a tap sets its value at once: values in between would be heard as jumps. */
   readonly late?: boolean;
 }

@@ -1,13 +1,12 @@
 // The node itself: system facts, the health of its parts, and power actions behind a confirmation that names the node.
 
-import { useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
-import { useAction } from './controls.js';
 import type { TextKey } from './english.js';
 import { Icon } from './icons.js';
-import { say } from './language.js';
+import { isolated, say } from './language.js';
 import { memoized, sayState } from './parts.js';
-import { Question } from './question.js';
+import { Question, useQuestion } from './question.js';
 
 interface SystemProps extends Pick<NodeState, 'server' | 'backends' | 'power'> {
   readonly node: Tonearm;
@@ -105,23 +104,16 @@ interface PowerProps {
 }
 
 function Power({ node, power, name }: PowerProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
   const [action, setAction] = useState<PowerAction>('reboot');
   const { ask, explanation, yes } = ACTIONS[action];
-  const names = { node: `\u2068${name}\u2069` };
-  const [isUnderWay, begin] = useAction(
-    async () => {
-      try {
-        await (action === 'reboot' ? node.reboot() : node.powerOff());
-      } finally {
-        dialog.current?.close();
-      }
-    },
+  const names = { node: isolated(name) };
+  const { open, ...question } = useQuestion(
+    () => (action === 'reboot' ? node.reboot() : node.powerOff()),
     say('didNotWork', { what: say(yes, names) }),
   );
-  const open = (wanted: PowerAction): void => {
+  const begin = (wanted: PowerAction): void => {
     setAction(wanted);
-    dialog.current?.showModal();
+    open();
   };
   return (
     <div class="card">
@@ -134,7 +126,7 @@ function Power({ node, power, name }: PowerProps) {
             type="button"
             class="button small"
             disabled={!power[each]}
-            onClick={() => open(each)}
+            onClick={() => begin(each)}
           >
             <Icon name={ACTIONS[each].icon} />
             {say(ACTIONS[each].label)}
@@ -142,7 +134,7 @@ function Power({ node, power, name }: PowerProps) {
         ))}
       </div>
       <Question
-        {...{ dialog, isUnderWay, begin }}
+        {...question}
         id="power"
         ask={say(ask, names)}
         explanation={say(explanation, names)}

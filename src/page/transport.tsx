@@ -2,7 +2,7 @@
 
 import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { ActionButton, useControl } from './controls.js';
-import { Icon } from './icons.js';
+import { IconButton } from './icons.js';
 import { say } from './language.js';
 
 export function isPlaying({ playback_status }: PlayerRecord): boolean {
@@ -48,19 +48,7 @@ export function LoopButton({ status, label: of, disabled, send }: LoopProps) {
   const { shown, set } = useControl(status, send, of(say('loop')));
   const { text, icon, next } = LOOPS[shown];
   const label = of(say('loopOf', { what: say(text) }));
-  return (
-    <button
-      type="button"
-      class="icon-button"
-      aria-label={label}
-      title={label}
-      aria-pressed={shown !== 'None'}
-      disabled={disabled}
-      onClick={() => set(next)}
-    >
-      <Icon name={icon} />
-    </button>
-  );
+  return <IconButton {...{ label, icon, disabled }} isPressed={shown !== 'None'} onClick={() => set(next)} />;
 }
 
 interface TransportProps {
@@ -81,16 +69,13 @@ export function PlayButton({ node, player, label }: TransportProps) {
   const canPlay = can.can_play && (hasTrack(player) || tracklist_supported);
   const name = playing.shown ? 'pause' : 'play';
   return (
-    <button
-      type="button"
-      class="icon-button main"
-      aria-label={label(say(name))}
-      title={label(say(name))}
+    <IconButton
+      class="main"
+      icon={name}
+      label={label(say(name))}
       disabled={playing.shown ? !can.can_pause : !canPlay}
       onClick={() => playing.set(!playing.shown)}
-    >
-      <Icon name={name} />
-    </button>
+    />
   );
 }
 

@@ -3,9 +3,9 @@
 import { useRef } from 'preact/hooks';
 import type { NodeState, Tonearm, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
-import { say, sayTime } from './language.js';
+import { isolated, say, sayTime } from './language.js';
 import { memoized } from './parts.js';
-import { Question } from './question.js';
+import { Question, useQuestion } from './question.js';
 
 type Upgrade = NonNullable<NodeState['upgrade']>;
 
@@ -25,10 +25,10 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
         {isRunning
           ? say('upgrading')
           : upgrade_available
-            ? say('available', { version: bidi(latest) })
+            ? say('available', { version: isolated(latest) })
             : say(current === '' ? 'unknownVersion' : 'upToDate')}
       </p>
-      {current === '' ? null : <p class="quiet wrap">{say('installed', { version: bidi(current) })}</p>}
+      {current === '' ? null : <p class="quiet wrap">{say('installed', { version: isolated(current) })}</p>}
       {isRunning ? <Progress {...run} /> : <LastRun run={run} />}
       {isRunning ? null : <LastCheckLine check={check} at={checkedAt} />}
       {isRunning ? null : (
@@ -41,30 +41,18 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
   );
 });
 
-/** Isolates the text's direction within a sentence, like `bdi`. */
-function bidi(text: string): string {
-  return `\u2068${text}\u2069`;
-}
-
 function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly latest: string }) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const text = latest === '' ? say('upgradeAny') : say('upgradeNow', { version: bidi(latest) });
-  const [isUnderWay, begin] = useAction(async () => {
-    try {
-      await node.startUpgrade();
-    } finally {
-      dialog.current?.close();
-    }
-  }, say('couldNotUpgrade'));
+  const text = latest === '' ? say('upgradeAny') : say('upgradeNow', { version: isolated(latest) });
+  const { open, ...question } = useQuestion(() => node.startUpgrade(), say('couldNotUpgrade'));
   return (
     <>
-      <button type="button" class="button small main" onClick={() => dialog.current?.showModal()}>
+      <button type="button" class="button small main" onClick={open}>
         <span class="clip">{text}</span>
       </button>
       <Question
-        {...{ dialog, isUnderWay, begin }}
+        {...question}
         id="upgrade"
-        ask={latest === '' ? say('upgradeAnyAsk') : say('upgradeAsk', { version: bidi(latest) })}
+        ask={latest === '' ? say('upgradeAnyAsk') : say('upgradeAsk', { version: isolated(latest) })}
         explanation={say('upgradeTell')}
         yes={text}
       />
@@ -93,7 +81,7 @@ function LastCheckLine({ check, at }: LastCheckProps) {
       <p class="bad-text wrap" role="status">
         {check.detail === undefined
           ? say('couldNotCheck')
-          : say('because', { what: say('couldNotCheck'), reason: bidi(check.detail) })}
+          : say('because', { what: say('couldNotCheck'), reason: isolated(check.detail) })}
       </p>
     );
   return at === undefined ? null : <p class="quiet">{say('checkedAt', { time: sayTime(at) })}</p>;
@@ -111,7 +99,7 @@ function Progress({ percent, step }: UpgradeRun) {
         />
         {percent === undefined ? null : <span class="slider-text">{say('percent', { value: percent })}</span>}
       </div>
-      {step === undefined ? null : <p class="quiet wrap">{say('upgradeStep', { step: bidi(step) })}</p>}
+      {step === undefined ? null : <p class="quiet wrap">{say('upgradeStep', { step: isolated(step) })}</p>}
     </div>
   );
 }
@@ -124,7 +112,7 @@ function LastRun({ run: { state, step, finished_at } }: { readonly run: UpgradeR
     <p class="bad-text wrap">
       {step === undefined
         ? say('upgradeFailed', { time })
-        : say('upgradeFailedAt', { time, step: bidi(step) })}
+        : say('upgradeFailedAt', { time, step: isolated(step) })}
     </p>
   );
 }

@@ -3,7 +3,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { Cover } from './cover.js';
-import { HeardVolume } from './heard.js';
+import { OutputVolume } from './heard.js';
 import { say } from './language.js';
 import { Line } from './parts.js';
 import { PositionBar } from './position-bar.js';
@@ -39,7 +39,7 @@ export function Wall({ node, player, output, now }: WallProps) {
             </div>
           </>
         )}
-        {output === undefined ? null : <HeardVolume node={node} output={output} />}
+        {output === undefined ? null : <OutputVolume node={node} output={output} isMain />}
       </div>
     </div>
   );
