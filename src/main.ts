@@ -38,7 +38,6 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** The children's entries are relative to this. */
 const ROOT = new URL('./', import.meta.url);
 
-/** An empty configuration. */
 const DEFAULTS = '/dev/null';
 
 /** The files of the page, beside this file in the bundle. */

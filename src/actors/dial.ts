@@ -23,7 +23,6 @@ export interface LinkEvents extends SessionEvents {
   onRead?(): void;
 }
 
-/** A connection, from dialling until its end. */
 export class Link {
   readonly #socket: Socket;
   readonly #session: Session;

@@ -66,7 +66,6 @@ export interface BridgeActor {
   stop(): Promise<void>;
 }
 
-/** Collects items until the turn ends. */
 class BatchPublisher implements Publisher {
   readonly #port: Port<FromActor, unknown>;
   #items: Item[] = [];

@@ -50,7 +50,6 @@ const OPTIONS = {
   help: { type: 'boolean' },
 } as const;
 
-/** `argv` are the arguments after the program's name. */
 export function parseArguments(argv: readonly string[]): CommandLine {
   const [word, ...args] = argv;
   if (word === 'progress' || word === 'bench' || word === 'trace') return { do: word, args };

@@ -48,7 +48,6 @@ export function servedSentences(
   return [...absent, `open ${here} on this machine; ${others(served, waiting)}`];
 }
 
-/** The reason why only this machine can reach the service. */
 function others(served: readonly string[], waiting: readonly string[]): string {
   if (EVERY_ADDRESS.some((address) => served.includes(address)))
     return 'other machines can reach it once this one is on a network';

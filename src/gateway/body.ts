@@ -16,10 +16,8 @@ export type ReceivedBody =
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-/** `json` is undefined if the body is empty. */
 export type ParsedBody = { readonly ok: true; readonly json: unknown } | Problem;
 
-/** The checked body for the command; undefined if there is none. */
 export type CheckedBody = { readonly ok: true; readonly given: GivenBody | undefined } | Problem;
 
 /** An empty body counts as no body, whatever its content type. */

@@ -33,7 +33,6 @@ export class BridgeFeeds {
     for (const [subscriber, feed] of this.#feeds) this.#send(subscriber, feed);
   }
 
-  /** Ignores children that hear nothing. */
   pulled(child: ChildName, isFirst: boolean): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);
     if (subscriber === undefined) return;

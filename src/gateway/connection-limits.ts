@@ -14,11 +14,8 @@ const PER_ADDRESS_MIN = 32;
 
 export interface ConnectionLimits {
   readonly connections: number;
-  /** How many more may be open for a moment. */
   readonly spare: number;
-  /** How many of `connections` are reserved for loopback. */
   readonly loopback: number;
-  /** The limit for each address except loopback. */
   readonly perAddress: number;
   readonly streams: number;
 }
@@ -86,7 +83,6 @@ export class Connections<C extends Connection> {
     this.#limits = limits;
   }
 
-  /** True above even the spare connections. */
   get isOverfull(): boolean {
     return this.#open.length > this.#limits.connections + this.#limits.spare;
   }

@@ -15,7 +15,6 @@ type Found = Exclude<CoverAnswer, 'held'> | Problem;
 
 export class Covers {
   readonly #backends: Backends;
-  /** By bus name, in order of arrival. */
   readonly #kept = new Map<string, KeptCover>();
   /** Concurrent requests for the same cover share one answer. */
   readonly #asked = new Map<string, Promise<Found>>();

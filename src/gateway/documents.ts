@@ -86,7 +86,6 @@ export class Documents {
     });
   }
 
-  /** The joined text of a resource, or a problem if its backend is not up. */
   read(resource: Resource): CachedResponse | Problem {
     const spec: ResourceSpec = RESOURCES[resource];
     const health = this.#health.get(spec.backend);
@@ -96,7 +95,6 @@ export class Documents {
     return problem('unavailable', `Backend ${spec.backend} is ${health?.state ?? 'not enabled'}${reason}`);
   }
 
-  /** The tracklist of a player by its bus name, or a problem. */
   tracklist(player: string): CachedResponse | Problem {
     const players = this.read('players');
     if ('fault' in players) return players;

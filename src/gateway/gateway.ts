@@ -30,7 +30,6 @@ export interface GatewayOptions {
   readonly node: NodeInfo;
   readonly backends: Backends;
   readonly bridges: Bridges;
-  /** `os.networkInterfaces`. */
   readonly interfaces: () => InterfaceAddresses;
   readonly version: string;
   /** Empty if `api.ui.enabled` is false. */
@@ -41,7 +40,6 @@ export interface GatewayOptions {
 
 export interface ListenResult {
   readonly port: number;
-  /** The addresses that are listened on now. */
   readonly addresses: readonly string[];
   /** Addresses that exist but cannot be listened on. */
   readonly refused: readonly string[];
@@ -147,7 +145,6 @@ function hostIdentity({ settings, node }: GatewayOptions): HostIdentity {
   return new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
 }
 
-/** Logs a warning if the process's limit is below the configuration's. */
 function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
   const { enabled, maxClients } = settings.api.sse;
   const limits = connectionLimits(maxClients, node.descriptorsMax ?? Number.POSITIVE_INFINITY);

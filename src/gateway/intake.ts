@@ -42,7 +42,6 @@ export class Intake implements BackendListener {
     if (child === 'players' && health.state !== 'up') covers.clear();
   }
 
-  /** Publishes the addresses and the port that HTTP is served on. */
   served(served: ServedRecord): void {
     this.#publish([{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(served) }]);
   }

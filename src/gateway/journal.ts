@@ -68,7 +68,6 @@ export class Journal {
   readonly #forgotten = new Map<Collection, number>();
   #newest = 0;
 
-  /** The sequence number of the newest entry; 0 before the first. */
   get newest(): number {
     return this.#newest;
   }

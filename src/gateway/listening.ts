@@ -29,11 +29,9 @@ export interface ListeningOptions {
   readonly open: (address: string, port: number) => ListeningSocket | undefined;
   readonly clock: Clock;
   readonly log: (level: LogLevel, message: string, fields?: LogFields) => void;
-  /** Called when the set of listening addresses has changed. */
   readonly changed: () => void;
 }
 
-/** The part of `/health` about listening. */
 export interface ListeningState {
   readonly listening: readonly string[];
   /** Entries of `bind` that are missing, or cannot be listened on now. */
@@ -133,7 +131,6 @@ export class ListeningSockets {
     });
   }
 
-  /** Returns the addresses that could not be opened. */
   #openAll(wanted: readonly WantedAddress[]): readonly WantedAddress[] {
     const refused: WantedAddress[] = [];
     const opened: string[] = [];

@@ -94,7 +94,6 @@ export interface HealthFacts {
   /** `closedSlow` counts streams that were closed because their consumer read too slowly. */
   readonly streams: { readonly open: number; readonly closedSlow: number };
   readonly listening: ListeningState;
-  /** Only the enabled ones. */
   readonly backends: ReadonlyMap<ChildName, BackendHealth>;
 }
 

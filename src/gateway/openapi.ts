@@ -78,7 +78,6 @@ const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> =
   log: LOG_QUERY,
 };
 
-/** `routes` are those that the configuration enables. */
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
   const paths: Record<string, Record<string, JsonObject>> = {};
   for (const route of routes) {

@@ -35,10 +35,8 @@ export interface ReplyParts {
   readonly clock: Clock;
 }
 
-/** The arguments of an operation. */
 export interface Given {
   readonly params: Params;
-  /** The text of `If-None-Match`. */
   readonly held?: string;
   /** The raw text behind the question mark. */
   readonly query?: string;
@@ -175,7 +173,6 @@ function found(document: CachedResponse | Problem, held: string): HttpReply {
   return 'fault' in document ? problemReply(document) : replyOf(document, held);
 }
 
-/** For a parameter whose value is not in its list. */
 function strangeParameter(path: string, params: Params): Problem {
   const found = parametersOf(path).find(
     (name) => allowedValues(name)?.includes(params[name] ?? '') === false,

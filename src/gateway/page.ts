@@ -25,7 +25,6 @@ export type PagePart = 'document' | 'file' | 'way';
 const DOCUMENT = 'index.html';
 const ETAG_CHARS = 22;
 
-/** Best first. */
 const ENCODINGS = [
   ['br', '.br'],
   ['gzip', '.gz'],
@@ -83,7 +82,6 @@ export class Page {
     this.#etag = hash.digest('base64url').slice(0, ETAG_CHARS);
   }
 
-  /** `name` is the requested file, for the part `file`. */
   reply(
     request: Pick<Exchange, 'header' | 'path'>,
     rules: TrustRules,

@@ -7,7 +7,6 @@ export interface HttpReply {
   readonly headers: readonly HeaderPair[];
   /** Absent: no content at all (204, 304). An empty string is a body of length 0. */
   readonly body?: string | Uint8Array;
-  /** Close the connection after the reply. */
   readonly close?: boolean;
 }
 
@@ -36,7 +35,6 @@ export function statusLine(status: number): string {
   return STATUS_LINES[status] ?? `${status} Unknown`;
 }
 
-/** A mutation that the backend accepted. */
 export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 
 /** A JSON text that is ready to send. It is made once per change, so that polling costs only the sending (measured). */

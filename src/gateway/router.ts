@@ -5,12 +5,10 @@ import type { Params } from '../protocol/actor/parameters.js';
 import { type Problem, problem } from './problem.js';
 import type { Route } from './routes.js';
 
-/** One path with all its methods. */
 export interface Endpoint {
   readonly path: string;
   readonly get: Route | undefined;
   readonly post: Route | undefined;
-  /** The value of `Allow`. */
   readonly allow: string;
 }
 
@@ -20,7 +18,6 @@ export interface RouteMatch {
   readonly params: Params;
 }
 
-/** A path as segments. */
 type Template<T> = readonly [segments: readonly string[], of: T];
 
 const NO_PARAMS: Params = {};

@@ -11,7 +11,6 @@ const ANSWERS_SHARE = 0.5;
 export interface ShutdownParts {
   /** From then on new requests are refused. */
   readonly handler: { shutDown(): void };
-  /** Pending answers of backends. */
   readonly answers: PendingCount;
   /** Both resolve when nothing is pending, at the latest after the given time, and cut what is left. */
   readonly streams: { bye(withinMs: number): Promise<void> };
@@ -33,7 +32,6 @@ export async function shutDown(parts: ShutdownParts, withinMs: number): Promise<
   await Promise.all([streams.bye(leftMs), server.close(leftMs)]);
 }
 
-/** Counts pending operations, and waits until there are none. */
 export class PendingCount {
   #count = 0;
   readonly #waiting = new Set<() => void>();
@@ -42,7 +40,6 @@ export class PendingCount {
     this.#count += 1;
   }
 
-  /** Call once for each `up`. */
   down(): void {
     this.#count -= 1;
     if (this.#count > 0) return;

@@ -8,9 +8,7 @@ import { type Problem, problem } from './problem.js';
 import type { HeaderPair, HttpReply } from './reply.js';
 
 export interface TrustSettings {
-  /** `api.hosts`. */
   readonly hosts: readonly string[];
-  /** `api.cors.origins`. */
   readonly origins: readonly string[];
 }
 
@@ -105,7 +103,6 @@ export class HostIdentity {
   #hostname: string;
   #rules: TrustRules;
 
-  /** `read` returns the current hostname. */
   constructor(read: () => string, settings: TrustSettings) {
     this.#read = read;
     this.#settings = settings;
@@ -113,7 +110,6 @@ export class HostIdentity {
     this.#rules = trustRules(this.#hostname, settings);
   }
 
-  /** The rules for the hostname that was read last. */
   get rules(): TrustRules {
     return this.#rules;
   }
@@ -128,7 +124,6 @@ export class HostIdentity {
     return hostname;
   }
 
-  /** Undefined if the request with this Host is accepted. */
   distrust(header: string): Problem | undefined {
     if (this.#passed.has(header)) return undefined;
     if (!isTrustedHost(header, this.#rules)) this.hostname();

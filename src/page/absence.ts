@@ -5,7 +5,6 @@ import type { NodeState } from '../client/client.js';
 /** `reboot` and `poweroff` as in `power.action`; `restart` is a restart of the service. */
 export type Errand = 'reboot' | 'poweroff' | 'upgrade' | 'restart';
 
-/** The reason that the node sent before it went away. */
 export interface Farewell {
   readonly errand: Errand;
   /** Milliseconds since the epoch. */

@@ -23,7 +23,6 @@ interface AppProps {
   /** The node answers, even if the stream is silent. */
   readonly isBeating: boolean;
   readonly farewell: Farewell | undefined;
-  /** The node serves a newer page. */
   readonly isOld: boolean;
   readonly view: View;
   readonly levels: Levels;
@@ -33,7 +32,6 @@ interface AppProps {
 /** Shorter interruptions do not disable the controls. */
 const HICCUP_MS = 1500;
 
-/** True if `is` has been true for `ms`. */
 function useLasting(is: boolean, ms: number): boolean {
   const [lasts, setLasts] = useState(false);
   useEffect(() => {
@@ -93,7 +91,6 @@ export function App(props: AppProps) {
   );
 }
 
-/** The current player, and the output that it plays to. */
 function useHeard({ players, outputs, clients }: NodeState) {
   const player = useCurrent([...players.values()]);
   return { player, output: heardOutput([...outputs.values()], [...clients.values()], player) };

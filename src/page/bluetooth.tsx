@@ -96,7 +96,6 @@ interface DeviceProps {
   readonly node: Tonearm;
   readonly device: DeviceRecord;
   readonly isKnown: boolean;
-  /** The adapter is on. */
   readonly isOn: boolean;
 }
 

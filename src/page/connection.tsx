@@ -33,7 +33,6 @@ interface HeaderProps {
   readonly status: NodeState['connection']['status'];
   readonly since: number;
   readonly upgrade: NodeState['upgrade'];
-  /** The last reason that the node sent before going away. */
   readonly farewell: Farewell | undefined;
   readonly isOld: boolean;
   /** Only a part of the page is shown, so the header is minimal. */

@@ -11,9 +11,7 @@ export interface Control<T> {
   readonly known: T;
   /** The value that the user has set, until the node has it, refuses it, or has not sent it in time. */
   readonly wanted: Boxed<T> | undefined;
-  /** The value of the open request. */
   readonly sent: Boxed<T> | undefined;
-  /** The user is holding it. */
   readonly held: boolean;
   /** Counts the settings, so that a timer of one setting does not end a later one. */
   readonly turn: number;

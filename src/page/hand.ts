@@ -11,10 +11,8 @@ interface HandOptions {
   readonly onDown: () => void;
   /** Upwards is positive. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((notches: number) => void) | undefined;
-  /** The gesture has become sure. */
   readonly onHold: () => void;
   readonly onMove: (part: number) => void;
-  /** A finger has tapped. */
   readonly onTap: (part: number) => void;
   /** Gets the last position, if there was movement; if the browser has cancelled the gesture, the first one. */
   readonly onEnd: (part: number | undefined) => void;
@@ -74,7 +72,6 @@ export function useHand(field: RefObject<HTMLInputElement | null>, options: Hand
   return () => isDown.current;
 }
 
-/** Follows one pointer from down to up. */
 function take(field: HTMLElement, down: PointerEvent, latest: { readonly current: HandOptions }): void {
   if (!down.isPrimary || down.button !== 0) return;
   const way = wayOf(field);

@@ -13,7 +13,6 @@ import { HAND_MS, watchHands, watchPulse } from './pulse.js';
 import { Turns } from './turns.js';
 import { viewOf } from './view.js';
 
-/** The reason in an event why the node will be away. */
 function farewellOf({ type, data }: NodeEvent): Farewell | undefined {
   if (type === 'power.action') return { errand: data.action, at: Date.now() };
   return type === 'server.info' && data === 'bye' ? { errand: 'restart', at: Date.now() } : undefined;

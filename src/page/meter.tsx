@@ -10,7 +10,6 @@ type Peaks = readonly number[];
 export class Levels {
   readonly #meters = new Map<number, Set<(peaks: Peaks) => void>>();
 
-  /** Returns a function that ends it. */
   watch(output: number, meter: (peaks: Peaks) => void): () => void {
     const meters = this.#meters.get(output) ?? new Set();
     this.#meters.set(output, meters.add(meter));

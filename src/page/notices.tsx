@@ -16,7 +16,6 @@ const SHOWN_MS = 10_000;
 export interface Reporter {
   /** `title` names what failed, for instance "MPD could not start"; the same failure has the same title. */
   failed(title: string, error: unknown): void;
-  /** It works again. */
   mended(title: string): void;
 }
 

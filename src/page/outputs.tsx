@@ -140,7 +140,6 @@ function DefaultButton({ node, output, name }: OutputPartProps) {
   );
 }
 
-/** Settings that are rarely changed. */
 function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardProps) {
   const { id, ports = [], active_port, balance } = output;
   return (

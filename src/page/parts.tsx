@@ -75,7 +75,6 @@ export function Away({ what, state, detail }: AwayProps) {
   );
 }
 
-/** Draws the cards one after another. */
 export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
   const drawn = useGrowing({ wanted: children.length, step: 1, isNext: true });
   return <ul class="cards">{children.slice(0, drawn)}</ul>;

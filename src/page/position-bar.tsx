@@ -7,7 +7,6 @@ import { Slider } from './slider.js';
 import { isPlaying } from './transport.js';
 
 const US_PER_S = 1_000_000;
-/** Twice per second shown. */
 const TICK_MS = 500;
 
 interface PositionProps {

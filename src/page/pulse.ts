@@ -8,7 +8,6 @@ export interface PulseOptions {
   /** One request; rejects, or does not settle, if there is no answer. */
   readonly ask: (signal: AbortSignal) => Promise<unknown>;
   readonly attention: () => Attention;
-  /** Called at each change. */
   readonly onChange: (isBeating: boolean) => void;
   /** Called when the node answers again while the connection is lost. */
   readonly onReturn: () => void;

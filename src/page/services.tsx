@@ -15,7 +15,6 @@ interface ServicesProps {
   readonly services: readonly ServiceRecord[];
 }
 
-/** Units that can be controlled come first. */
 export function Services({ node, services }: ServicesProps) {
   if (services.length === 0) return <Empty>{say('noServices')}</Empty>;
   const sorted = [...services].sort((a, b) => Number(isMine(b)) - Number(isMine(a)));

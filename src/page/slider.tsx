@@ -103,7 +103,6 @@ interface KeyedProps extends Pick<SliderProps, 'label' | 'disabled'> {
   readonly at: number;
   readonly end: number;
   readonly text: (at: number) => string;
-  /** It moves by itself now. */
   readonly runs: boolean;
   readonly hasHand: () => boolean;
   readonly onStep: (at: number) => void;

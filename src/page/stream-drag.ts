@@ -6,7 +6,6 @@ export interface StreamDrag {
   readonly name: string;
   readonly x: number;
   readonly y: number;
-  /** Name of the output under the pointer. */
   readonly over: string | undefined;
 }
 
@@ -25,7 +24,6 @@ function outputAt(x: number, y: number): string | undefined {
   return target instanceof HTMLElement ? target.dataset['output'] : undefined;
 }
 
-/** Returns the handle's `onPointerDown`. */
 export function useStreamDrag({ name, onDrag, onDrop }: DragOptions): (event: PointerEvent) => void {
   const drop = useRef(onDrop);
   drop.current = onDrop;

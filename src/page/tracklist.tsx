@@ -6,7 +6,6 @@ import { ActionButton, useAction } from './controls.js';
 import { say } from './language.js';
 import { memoized, useGrowing } from './parts.js';
 
-/** Tracks that are drawn at a time. */
 const STEP = 10;
 
 type Track = TracklistRecord['tracks'][number];

@@ -72,7 +72,6 @@ export const TIMING: Timing = {
 /** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
 const PENDING_MAX_REQUESTS = 64;
 
-/** How a connection, or the attempt at one, ended. */
 interface Ended {
   readonly detail: string;
   /** How long it was up; undefined if it never was. */
@@ -162,7 +161,6 @@ export class AudioBackend implements Actor<AudioCommand> {
     return ended;
   }
 
-  /** One connection, from dialling to its end. */
   #connect(path: string, cookie: Uint8Array | undefined): Promise<Ended> {
     const { connectMs, authMs, requestMs } = this.#timing;
     const session = {

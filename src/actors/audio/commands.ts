@@ -20,7 +20,6 @@ export type SettingName =
   | 'SET_DEFAULT_SINK'
   | 'MOVE_SINK_INPUT';
 
-/** A request that changes something, with its arguments. */
 export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
 }[SettingName];
@@ -63,7 +62,6 @@ function noCard(ref: string): SettingPlan {
   return faultPlan('no-such-card', `There is no card ${JSON.stringify(ref)}`);
 }
 
-/** The target, or the fault if there is none. */
 function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const held = state.findInput(target.ref);
@@ -188,7 +186,6 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   return { kind: 'set', setting, after: { of: 'input', index } };
 }
 
-/** The plan for a command in the current state. */
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'default') return planDefault(state, command.output);
   if (command.do === 'move') return planMove(state, command.client, command.output);

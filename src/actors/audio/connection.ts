@@ -33,7 +33,6 @@ export interface ConnectionTiming extends CommandTiming {
   readonly switchMs: number;
 }
 
-/** A connection's surroundings. */
 interface ConnectionContext {
   readonly link: Link;
   readonly openLink: OpenLink;

@@ -16,7 +16,6 @@ export interface CommandTiming {
   readonly commandMs: number;
   /** With less time left than this a command is not sent, because there would be no time to wait for its answer. */
   readonly commandLeastMs: number;
-  /** Until an output has woken. */
   readonly wakeMs: number;
 }
 

@@ -103,7 +103,6 @@ export function levelsNow(
   return levels;
 }
 
-/** The data of `audio.level`. */
 export function levelText(levels: LevelsBySink): string {
   return JSON.stringify({ outputs: [...levels].map(([id, peak]) => ({ id, peak })) });
 }

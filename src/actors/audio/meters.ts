@@ -47,7 +47,6 @@ export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
   readonly #publish: (level: string) => void;
-  /** By sink index. */
   readonly #meters = new Map<number, Meter>();
   #isWatched = false;
   #link: Link | undefined;

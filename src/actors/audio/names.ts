@@ -27,7 +27,6 @@ export class ClientNames {
   readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();
   readonly #owners = new Map<string, number>();
 
-  /** Gives or updates the name of a live stream. */
   assign(id: number, wanted: string): string {
     const held = this.#byId.get(id);
     if (held !== undefined && (held.numbered || held.name === wanted)) return held.name;

@@ -20,7 +20,6 @@ export function isWithoutCard({ cards, sinks }: SoundState): boolean {
   return cards.size === 0 && [...sinks.values()].every(({ info }) => info.name === PLACEHOLDER);
 }
 
-/** The reason why this user's programs see no card. */
 export async function whyNoCard(folder = DEVICES): Promise<string> {
   const names = await readdir(folder).catch((): string[] => []);
   const [first, ...others] = names.filter((name) => CONTROL.test(name)).map((name) => join(folder, name));
@@ -67,7 +66,6 @@ export class NoCardWatch {
     }
   }
 
-  /** The connection has ended. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#isWithout = false;

@@ -3,9 +3,7 @@
 
 import type { SoundState } from './state.js';
 
-/** Where a card is switched to. */
 export interface Wanted {
-  /** Its index. */
   readonly card: number;
   readonly profile: string;
   /** The streams that had a sink before; the others wait for something else. */
@@ -15,7 +13,6 @@ export interface Wanted {
 /** PipeWire before 1.5.82 may not announce that a card has a new profile. */
 const READ_AGAIN_MS = 100;
 
-/** Tells how much of `ms` is left. */
 export function countdown(ms: number): () => number {
   const end = performance.now() + ms;
   return () => Math.max(0, end - performance.now());

@@ -44,7 +44,6 @@ export class Refetch {
     this.#dirty.clear();
   }
 
-  /** Handles an event that says the record has changed. */
   changed(index: number): void {
     const isBeingRead = this.#underWay.has(index) && !this.#removed.has(index);
     if (!isBeingRead) this.mark(index);

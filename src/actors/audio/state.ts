@@ -241,7 +241,6 @@ export class SoundState {
     if (this.#sinkMap.has(index)) this.#awake.add(index);
   }
 
-  /** The changes since the last call. */
   takeChanged(): Changed {
     const taken = this.#changed;
     this.#changed = noChange();

@@ -27,7 +27,6 @@ const SINK_NETWORK = 0x8;
 
 const SINK_STATES = ['running', 'idle', 'suspended'] as const;
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
-/** In `CARD_PORT.available`. */
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
 /** How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version is in this text. */
@@ -91,7 +90,6 @@ export function audioServerRecord(
 /** The parts of an output's record that do not come from its sink. */
 export interface OutputSurroundings {
   readonly isDefault: boolean;
-  /** The name of its card. */
   readonly card: string | undefined;
   readonly wish: OutputWish;
 }

@@ -33,7 +33,6 @@ export class Waker {
   readonly #state: SoundState;
   readonly #limitMs: number;
   readonly #ended: () => void;
-  /** By the index of the captured sink. */
   readonly #captures = new Map<number, Link>();
 
   /** `ended` is called each time a sink has woken or will not wake; after `limitMs` at the latest. */

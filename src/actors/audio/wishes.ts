@@ -14,7 +14,6 @@ export interface OutputWish {
 
 export const NO_WISHES: OutputWishes = { outputs: {} };
 
-/** `name`: the sink's name. */
 export function wishFor({ volumeLimit, outputs }: OutputWishes, name: string): OutputWish {
   const { label, hidden } = given(outputs, name) ?? {};
   return {

@@ -38,7 +38,6 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #objects = new BluezObjects();
   /** Undefined while there is none that is ours. */
   #adapter: Adapter | undefined;
-  /** The paired devices of the adapter, by path. */
   #paired: ReadonlySet<string> = new Set();
   /** Signals since the request for all objects, which are newer than its reply; undefined while nothing is read. */
   #held: Signal[] | undefined;

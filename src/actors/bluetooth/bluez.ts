@@ -24,7 +24,6 @@ export function isError({ error }: Outcome<never> & { readonly ok: false }, name
   return error.kind === 'dbus' && error.name === name;
 }
 
-/** The answer to a command whose call failed. */
 export function refusedBy(error: BusError, what: string, isDevice = false): Answer {
   const { fault, detail } = faultOf(error, what, isDevice ? { byName: VANISHED } : {});
   return failure(fault, detail);

@@ -26,7 +26,6 @@ interface Parts {
 
 export class Connecting {
   readonly #parts: Parts;
-  /** Paths of the devices. */
   readonly #underWay = new Set<string>();
 
   constructor(parts: Parts) {

@@ -31,7 +31,6 @@ export interface Adapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
 
 export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly path: string;
-  /** Percent. */
   readonly battery: number | undefined;
 }
 

@@ -17,7 +17,6 @@ const SEEN_MAX_MS = 1_000;
 /** The present state, as clients are to see it. */
 export interface Shown {
   readonly bluetooth: BluetoothRecord;
-  /** By address. */
   readonly devices: ReadonlyMap<string, DeviceRecord>;
 }
 
@@ -28,7 +27,6 @@ export class BluetoothPublisher {
   readonly #timers: Timers<'tell' | 'discover'>;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #published = '';
-  /** Texts by address. */
   readonly #devices = new Map<string, string>();
   /** Addresses that a scan has found, or seen changed, without an event yet. */
   readonly #found = new Set<string>();
@@ -70,7 +68,6 @@ export class BluetoothPublisher {
     this.changed();
   }
 
-  /** Publishes what differs. */
   tell(): void {
     this.#timers.cancel('tell');
     const shown = this.#shown();

@@ -4,7 +4,6 @@
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { percentDecoded } from '../text.js';
 
-/** The paths to try, in order; or why there is none. */
 export type BusPaths =
   | { readonly ok: true; readonly paths: readonly string[] }
   | { readonly ok: false; readonly detail: string };
@@ -13,7 +12,6 @@ const SYSTEM_BUS_PATH = '/var/run/dbus/system_bus_socket';
 /** dbus-next splits addresses at these without decoding them, so it cannot take a path that contains one. */
 const UNUSABLE_IN_PATH = /[,:;=]/;
 
-/** The path of one address, or why it cannot be used. */
 function pathOf(address: string, runtime: string): { path: string } | { why: string } {
   const [, transport = '', rest = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
   if (transport !== 'unix') return { why: `${address}: only unix sockets are supported` };

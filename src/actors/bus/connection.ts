@@ -28,7 +28,6 @@ export interface ConnectionHooks {
   lost(reason: string): void;
 }
 
-/** A method call as it goes on the wire. */
 export interface Call {
   readonly destination: string;
   readonly path: string;
@@ -71,17 +70,14 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A connection that the bus has greeted, or why there is none. */
 export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
 export interface BusConnectionOptions {
   readonly deadlineMs: number;
-  /** A larger message is skipped. */
   readonly messageMaxBytes?: number | undefined;
   readonly messageDeadlineMs?: number | undefined;
 }
 
-/** Connects to the bus at a socket path. */
 export function connectBus(
   path: string,
   {
@@ -123,7 +119,6 @@ export class BusConnection {
   readonly #hooks: Hooks;
   readonly #pending = new Set<(outcome: Outcome<BusReply>) => void>();
   #open = true;
-  /** The bus has answered Hello. */
   #greeted = false;
 
   constructor(bus: MessageBus, parts: PrivateParts, hooks: Hooks) {

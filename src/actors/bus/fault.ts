@@ -3,7 +3,6 @@
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import { clipped } from '../text.js';
 
-/** All errors of calls, as values. */
 export type BusError =
   /** The peer, or the bus for it, answered with an error. `name` is the D-Bus error name; `text` is for people and may be empty. */
   | { readonly kind: 'dbus'; readonly name: string; readonly text: string }

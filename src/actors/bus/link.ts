@@ -37,7 +37,6 @@ export interface BusOwner {
   ownerChanged?(name: string, owned: boolean): void;
 }
 
-/** An actor's options. */
 export interface BusOptions {
   /** Called before each attempt, because a session bus may appear later. By default read from the process's environment. */
   readonly paths?: () => BusPaths;

@@ -32,7 +32,6 @@ export class Announcement {
     this.#bus = bus;
   }
 
-  /** True if the path is that of our group's object. */
   isAt(path: string): boolean {
     return path === this.#path;
   }
@@ -42,7 +41,6 @@ export class Announcement {
     return this.#isEstablished;
   }
 
-  /** Takes the state of our group. */
   is(state: number): void {
     this.#isEstablished = state === GROUP_STATES.established;
   }

@@ -54,13 +54,11 @@ export class Announcer implements BridgeActor, BusOwner {
   /** Undefined while the bus is away, or has not answered. */
   #isAvahiThere: boolean | undefined;
   #name: string;
-  /** True if another service has the name. */
   #isNameTaken = false;
   /** Counted per connection. */
   #namesTaken = 0;
   #isUnderWay = false;
   #isDue = false;
-  /** True if the last read of the interfaces succeeded. */
   #areInterfacesKnown = true;
 
   constructor(settings: DiscoverySettings, node: AnnouncerNode, world: AnnouncerWorld) {

@@ -46,7 +46,6 @@ interface Item {
 export interface BrowserParts {
   readonly clock: Clock;
   readonly log: Publisher['log'];
-  /** Called when they have changed. */
   readonly found: (sightings: readonly Sighting[]) => void;
 }
 

@@ -10,7 +10,6 @@ export class Nodes {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   /** This node's name on the network, as far as it has one. */
   readonly #own: () => string | undefined;
-  /** The last published texts, by name. */
   #published: ReadonlyMap<string, string> = new Map();
   #sightings: readonly Sighting[] = [];
   #isUp = false;

@@ -37,7 +37,6 @@ export interface Sighting {
   readonly path: string;
   readonly api: NodeRecord['api'];
   readonly version?: string;
-  /** It is of this host. */
   readonly isLocal: boolean;
 }
 

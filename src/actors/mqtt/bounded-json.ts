@@ -4,7 +4,6 @@
 const BYTES_MAX = 65_536;
 const LEVELS_MAX = 32;
 
-/** Undefined if the text is not JSON, or is beyond the bounds. */
 export function boundedJson(text: string): unknown {
   if (Buffer.byteLength(text) > BYTES_MAX || isTooDeep(text)) return undefined;
   try {

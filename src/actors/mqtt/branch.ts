@@ -71,7 +71,6 @@ interface BranchListener {
   touched(topic: string): void;
   /** The set of things, or their names, may have changed, as opposed to their state. */
   membersTouched(): void;
-  /** A backend's state has changed. */
   stateChanged(child: ChildName, state: BackendState): void;
 }
 
@@ -107,12 +106,10 @@ export class Branch {
     this.#listener.membersTouched();
   }
 
-  /** The last reply. */
   asked(topic: AskedTopic): string | undefined {
     return this.#asked.get(topic);
   }
 
-  /** The enabled children. */
   get children(): readonly ChildName[] {
     return CHILD_NAMES.filter((child) => this.#health.has(child));
   }
@@ -122,7 +119,6 @@ export class Branch {
     return this.#health.get(child)?.state;
   }
 
-  /** The texts of a collection's records. */
   texts(collection: Collection): readonly string[] {
     return [...this.#textsOf(collection).values()];
   }
@@ -206,7 +202,6 @@ export class Branch {
     this.#listener.stateChanged(child, health.state);
   }
 
-  /** In the format of `/health`. */
   #backends(): string {
     const rows = CHILD_NAMES.flatMap((child) => {
       const health = this.#health.get(child);

@@ -36,7 +36,6 @@ export interface BridgeParts {
   /** Undefined while the machine has no id. */
   readonly identifier: () => string | undefined;
   readonly dial: (options: BrokerOptions) => BrokerConnection;
-  /** The machine's present addresses. */
   readonly interfaces: () => InterfaceAddresses;
 }
 
@@ -56,7 +55,6 @@ export class MqttBridge implements BridgeActor {
   /** Set once the machine has an id. */
   #topics: OwnTopics | undefined;
   #serving: Serving | undefined;
-  /** The connection that was dialled last. */
   #connection: BrokerConnection | undefined;
   #life: Promise<void> | undefined;
   #endWait: () => void = () => undefined;

@@ -18,7 +18,6 @@ export class CommandQueues {
   readonly #carryOut: (ask: WaitingAsk) => Promise<void>;
   /** The waiting asks by queue name, in order; a queue exists while one of its asks waits or runs. */
   readonly #queues = new Map<string, WaitingAsk[]>();
-  /** Names of the queues that run an ask. */
   readonly #underWay = new Set<string>();
   #waiting = 0;
 

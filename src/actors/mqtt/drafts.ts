@@ -14,13 +14,11 @@ import { capped } from '../text.js';
 
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
 
-/** By key. */
 export type Entities = ReadonlyMap<string, Component>;
 
 /** The things that become entities, from backends that are up. */
 export interface Things {
   readonly identifier: string;
-  /** The node's branch. */
   readonly topic: string;
   /** False: entities that only send commands are left out, and the others are read-only. */
   readonly control: boolean;

@@ -22,7 +22,6 @@ import { playerName, topicLevel } from './topics.js';
 /** The backend whose records an entity shows; undefined for the service's own. */
 export type EntityOwner = Backend | undefined;
 
-/** The owner of each key, by the key's prefix. */
 const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
   ['backend_', undefined],
   ['output_', 'audio'],
@@ -56,7 +55,6 @@ export function entitiesOf(things: Things): Entities {
   return new Map(drafts.map((draft) => [draft.key, componentOf(things, draft)]));
 }
 
-/** True if one of the entities reads the topic. */
 export function isRead(topic: string, entities: Entities): boolean {
   return [...entities.values()].some((component) => component['state_topic'] === topic);
 }

@@ -10,20 +10,16 @@ export interface DeviceFacts {
   readonly identifier: string;
   readonly hostname: string;
   readonly platform: string;
-  /** The page's address. */
   readonly url: string;
-  /** By key. */
   readonly entities: Entities;
   /** True if `entities` is complete for this owner; else the owner's entities in the held message are kept. */
   readonly isKnown: (owner: EntityOwner) => boolean;
 }
 
-/** The topic of the message. */
 export function deviceTopic(prefix: string, identifier: string): string {
   return `${prefix}/device/tonearm_${identifier}/config`;
 }
 
-/** A message, and the entities in it. */
 export interface DeviceMessage {
   readonly text: string;
   readonly entities: Entities;

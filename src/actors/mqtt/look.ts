@@ -27,7 +27,6 @@ export interface LookParts {
   readonly topics: OwnTopics;
   /** The question's text, for people who watch the topic. */
   readonly identifier: string;
-  /** Opens the connection. */
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /** A text for people that names another claimant of the branch; undefined if there is none. */
   readonly claimedBy: (claim: BranchClaim) => string | undefined;

@@ -11,9 +11,7 @@ const MACHINE_ID = '/etc/machine-id';
 const APPLICATION = 'tonearm: node identifier';
 
 const IDENTIFIER_CHARS = 16;
-/** Length of a topic's hash. */
 const TOPIC_CHARS = 6;
-/** Length of another node's identifier in a message. */
 const NAME_CHARS_MAX = 64;
 
 /** Letters and digits. Two users of one machine are two nodes: each has its own sound server, units and configuration. */

@@ -29,7 +29,6 @@ export class OwnTopics {
   /** Other nodes that want the branch ask here whether its owner is alive. */
   readonly who: string;
   readonly audioServer: string;
-  /** Home Assistant's device topic. */
   readonly device: string;
   readonly #settings: TopicSettings;
   readonly #identifier: string;
@@ -72,7 +71,6 @@ export class OwnTopics {
     return topic.slice(this.#settings.topic.length + 1);
   }
 
-  /** Filters that match all topics of the node. */
   get filters(): readonly string[] {
     return [this.full('#'), this.device];
   }

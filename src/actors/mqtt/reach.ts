@@ -3,7 +3,6 @@
 import { isIP } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 
-/** The type of `os.networkInterfaces()`. */
 export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
 export interface Reach {

@@ -51,7 +51,6 @@ export class Serving {
     this.#connection = parts.dial((message) => this.#take(message));
   }
 
-  /** Settles with the reason when the connection has ended. */
   async run(): Promise<string> {
     const { topics, control } = this.#parts;
     const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
@@ -122,7 +121,6 @@ export class Serving {
     this.pump();
   }
 
-  /** Publishes the last status, then ends the connection. */
   async close(): Promise<void> {
     const { topics, clock } = this.#parts;
     if (this.#state === 'open') {

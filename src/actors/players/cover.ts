@@ -22,7 +22,6 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK |
 
 export type ImageAnswer = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
 
-/** File signatures, in hexadecimal. */
 const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
   ['image/jpeg', /^ffd8ff/],
   ['image/png', /^89504e470d0a1a0a/],

@@ -66,7 +66,6 @@ export function motionOf(facts: PlayerFacts): Motion {
   return { rate, lengthUs: facts.metadata.lengthUs };
 }
 
-/** CanControl is true by default, the other capabilities false. */
 export function capabilitiesOf({ player }: PlayerFacts): PlayerRecord['capabilities'] {
   const canControl = player.CanControl ?? true;
   return {

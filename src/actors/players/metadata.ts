@@ -23,7 +23,6 @@ export interface Metadata {
   /** Microseconds; absent for an endless stream, or an unknown length. */
   readonly lengthUs?: number;
   readonly artUrl?: string;
-  /** True if there is a URL that is too long to be kept. */
   readonly hasLongArtUrl: boolean;
 }
 

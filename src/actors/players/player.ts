@@ -31,7 +31,6 @@ import { Tracklist } from './tracklist.js';
 const READ_DEADLINE_MS = 5_000;
 /** The wait for the tracklist, so that the first record usually has whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
-/** Pause between the end of one reading and the next. */
 const READ_PAUSE_MS = 100;
 /**
  * Delay after which the position is read once more after playing began: an idle output may take 2 s of sound at once while players stand
@@ -48,7 +47,6 @@ export interface PlayerParts {
 
 export class Player {
   readonly busName: string;
-  /** The unique name of its connection. */
   readonly owner: string;
   /** Resolves when the bus has answered, or refused, the question for the process id. */
   readonly identified: Promise<void>;

@@ -6,18 +6,15 @@ export interface Moment {
   readonly monotonic: number;
 }
 
-/** A known position and its time. */
 export interface Anchor {
   /** Undefined if the player gives no position. */
   readonly positionUs: number | undefined;
   readonly at: Moment;
 }
 
-/** How the position moves from there. */
 export interface Motion {
   /** Seconds of the track per second; 0 while it does not play. */
   readonly rate: number;
-  /** Undefined if unknown. */
   readonly lengthUs: number | undefined;
 }
 

@@ -10,11 +10,9 @@ const GATHER_MS = 50;
 /** While something plays: how often to check whether the clock was set, by which clients extrapolate. */
 const CLOCK_LOOK_MS = 30_000;
 
-/** A player as it was last published. */
 interface Published {
   readonly text: string;
   readonly jumps: number;
-  /** The tracklist's JSON. */
   readonly tracks: string | undefined;
 }
 
@@ -22,7 +20,6 @@ export class PlayersPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #timers: Timers<'gather' | 'look'>;
   readonly #published = new Map<Player, Published>();
-  /** Players with unpublished changes. */
   readonly #waiting = new Set<Player>();
 
   constructor(publish: Pick<Publisher, 'put' | 'drop'>, clock: Clock) {
@@ -35,7 +32,6 @@ export class PlayersPublisher {
     if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.tell());
   }
 
-  /** Publishes the gathered changes. */
   tell(): void {
     this.#timers.cancel('gather');
     const waiting = [...this.#waiting];

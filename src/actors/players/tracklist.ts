@@ -34,11 +34,9 @@ type Track = TracklistRecord['tracks'][number];
 export interface TracklistParts {
   readonly bus: Pick<PlayersBus, 'call'>;
   readonly clock: Clock;
-  /** Called when the list has changed, has come or has gone. */
   readonly changed: () => void;
 }
 
-/** A list as it was read. */
 interface Reading {
   readonly json: string;
   readonly canEdit: boolean;
@@ -152,7 +150,6 @@ function isUnanswered(error: BusError): boolean {
   return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }
 
-/** `described`: the metadata of these tracks, in any order. */
 function tracksOf(ids: readonly string[], described: readonly Properties[]): Track[] {
   const byId = new Map(described.slice(0, ids.length).map((each) => [each['mpris:trackid'], each]));
   const tracks: Track[] = [];

@@ -24,7 +24,6 @@ interface Known {
 export class WebCovers {
   readonly #fetch: FetchCover;
   readonly #clock: Clock;
-  /** By address, in order of arrival. */
   readonly #known = new Map<string, Known>();
   #underWay = 0;
 

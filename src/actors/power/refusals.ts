@@ -40,7 +40,6 @@ export const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
   },
 };
 
-/** A row of logind's ListInhibitors. */
 export type Inhibitor = readonly [
   what: string,
   who: string,
@@ -99,7 +98,6 @@ const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
 };
 
-/** Possible errors of both question and order. */
 const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.operationInProgress]: 'in-progress',
   'org.freedesktop.systemd1.ShuttingDown': 'in-progress',
@@ -123,7 +121,6 @@ export function isUnanswered(error: BusError): boolean {
   return error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
 }
 
-/** The fault if logind did not accept the order. */
 export function orderFailed({ noun }: ActionRow, error: BusError): Fault {
   const byName = { ...COMMON_ERRORS, ...ORDER_ERRORS };
   return faultOf(error, `The ${noun} was not accepted by logind`, { byName });

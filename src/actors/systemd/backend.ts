@@ -143,7 +143,6 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
     else this.changed(units);
   }
 
-  /** Reads the units; those in a passing state are read again and again. */
   async #reread(units: readonly FollowedUnit[]): Promise<void> {
     await this.follower.refresh(units.map(({ name }) => name));
     if (this.follower.hasSignals || this.#absence !== undefined || this.#timers.has('passing')) return;

@@ -24,7 +24,6 @@ const START_GRACE_MS = 100;
 type Aim = 'started' | 'stopped';
 
 interface CommandPlan {
-  /** The command's name in messages to people. */
   readonly noun: string;
   readonly files?: 'enable' | 'disable';
   readonly job: 'startUnit' | 'stopUnit' | 'restartUnit';
@@ -42,7 +41,6 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
 
 const OK: Answer = { ok: true };
 
-/** One command to one unit. */
 export class UnitCommand {
   readonly #follower: UnitFollower<UserBus>;
   readonly #clock: Clock;
@@ -118,7 +116,6 @@ export class UnitCommand {
     return Math.max(1, this.#deadline - this.#clock.monotonic());
   }
 
-  /** The awaited result; undefined if it has not come within `ms`. */
   async #within<T>(ms: number, { end, forget }: AwaitedChange<T>): Promise<T | undefined> {
     const first = await within(this.#clock, ms, end);
     forget();

@@ -87,7 +87,6 @@ interface ScopeState {
 class Throttle {
   #windowMs = 0;
   #toldAt = Number.NEGATIVE_INFINITY;
-  /** Events since the unit was last calm. */
   #events = 0;
 
   /** How long to gather changes from now on, the first change of this window. */
@@ -110,7 +109,6 @@ class Throttle {
 
 /** One unit's record: the present one, and the last published one. */
 interface PublishedService {
-  /** In the whitelist. */
   readonly rank: number;
   readonly throttle: Throttle;
   /** Undefined for a unit that is unknown or hidden. */
@@ -123,7 +121,6 @@ export class ServicePublisher {
   readonly #clock: Clock;
   /** By unit key; present while changes are gathered. */
   readonly #windows: Timers<string>;
-  /** In whitelist order. */
   readonly #entries: ReadonlyMap<string, PublishedService>;
   readonly #scopes = new Map<UnitScope, ScopeState>();
   /** The last line logged for each scope and for each unit's files, so that it is not repeated. */
@@ -152,7 +149,6 @@ export class ServicePublisher {
     this.#scopeIs(scope, { up: false, detail });
   }
 
-  /** The unit's record may have changed. */
   changed({ key }: WatchedUnit, record: ServiceRecord | undefined): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;

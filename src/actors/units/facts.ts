@@ -48,7 +48,6 @@ export interface UnitFacts extends RunFacts {
   readonly loadState: string;
 }
 
-/** A unit that has not been read yet. */
 export function unknownUnit(name: string): UnitFacts {
   return { ...NOTHING_RAN, id: name, names: [name], description: '', loadState: '' };
 }
@@ -92,7 +91,6 @@ export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolea
   return AT_REST.includes(activeState);
 }
 
-/** One followed unit. */
 export interface FollowedUnit {
   /** The name that it is followed by: any of its names. */
   readonly name: string;
@@ -109,14 +107,12 @@ export interface FollowedUnit {
 /** `asked` increases with each question: a reply may arrive after that to a later question. */
 export interface FileReading {
   readonly state: string | undefined;
-  /** The manager's error about the unit's files. */
   readonly trouble?: string;
   readonly asked: number;
 }
 
 interface Entry {
   unit: FollowedUnit;
-  /** The path of the unit's object. */
   path: string;
   /** Counts signals about the unit's run: a reading that began before one of them is older than it. */
   heard: number;
@@ -158,7 +154,6 @@ export class UnitTable {
     return this.#entries.get(name)?.heard ?? 0;
   }
 
-  /** Applies a reading. */
   read(name: string, mark: number, properties: PropertyRecord, file: FileReading): void {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
@@ -174,7 +169,6 @@ export class UnitTable {
     entry.path = unitPath(id);
   }
 
-  /** Applies PropertiesChanged of a unit's object. */
   changed(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
     return this.#hear(
       (entry) => entry.path === path,

@@ -17,7 +17,6 @@ import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watch
 const FILES_QUIET_MS = 50;
 
 export interface FollowerPlan {
-  /** Any names of the units. */
   readonly names: readonly string[];
   readonly interest: Interest;
   readonly clock: Clock;
@@ -26,7 +25,6 @@ export interface FollowerPlan {
 export interface FollowerOwner {
   /** All units have been read. `noSignals` says why the manager sends none: then somebody has to ask for readings. */
   up(noSignals: string | undefined): void;
-  /** The manager cannot be asked now. */
   down(reason: string): void;
   /** These units may have changed. Not called while a reload makes them seem to go, unless the interest is verdicts. */
   changed(units: readonly FollowedUnit[]): void;

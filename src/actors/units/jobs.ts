@@ -12,7 +12,6 @@ export interface AwaitedChange<T> {
   readonly forget: () => void;
 }
 
-/** `job` is the job's path; `unit` its unit's name. */
 export interface AwaitedJob {
   readonly job: string;
   readonly unit: string;
@@ -39,7 +38,6 @@ export class Jobs {
     this.#settle((each) => each.job === job, { kind: 'ended', result });
   }
 
-  /** The result of a recent job. */
   resultOf(job: string): string | undefined {
     return this.#ends.get(job);
   }

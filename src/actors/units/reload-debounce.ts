@@ -35,7 +35,6 @@ export class ReloadDebounce {
     return this.#since !== undefined;
   }
 
-  /** Handles the manager's signal that a reload begins or ends. */
   heard(begins: boolean): void {
     const now = this.#clock.monotonic();
     this.#timers.cancelAll();
@@ -69,7 +68,6 @@ export class ReloadDebounce {
     if (!this.#reloading) this.#since = undefined;
   }
 
-  /** The manager is away. */
   cancel(): void {
     this.#timers.cancelAll();
     this.forget();

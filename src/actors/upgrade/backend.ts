@@ -20,7 +20,6 @@ import { UpgradeUnits } from './upgrade-units.js';
 /** The machine's facts and services, passed in so that nothing here asks the machine itself. */
 export interface UpgradeContext {
   readonly bus: BusOptions;
-  /** The kernel's boot id. */
   readonly bootId: string;
   readonly clock: Clock;
 }
@@ -75,7 +74,6 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #socket: ProgressSocket;
   /** Resolves after the first attempts to read the result file and to open the socket; from then on the state is complete. */
   readonly #ready: Promise<unknown>;
-  /** Undefined if no units are configured. */
   readonly #units: UpgradeUnits | undefined;
   #starting: Promise<Answer> | undefined;
 

@@ -54,7 +54,6 @@ function isJsonInteger(value: unknown): value is number {
 /** Splits chunks into lines. Holds at most the chunk in which an unfinished line began, or such a line of the greatest length. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  /** The beginning of a line whose end has not come. */
   #begun: Uint8Array = NOTHING;
   /** True if that line is too long already: its rest is dropped up to the next LF. */
   #overlong = false;

@@ -19,7 +19,6 @@ export interface LineSource {
 
 export interface ReaderOwner {
   line(line: ProgressLine, source: LineSource): void;
-  /** A client connected or left. */
   connections(count: number): void;
 }
 

@@ -48,7 +48,6 @@ export class ProgressSocket {
     this.#listening = this.#listen();
   }
 
-  /** Closes the server and removes the socket from its path. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timers.cancelAll();
@@ -117,7 +116,6 @@ export class ProgressSocket {
   }
 }
 
-/** Identifies the socket at the path; '' if there is none. */
 function socketIdentity(path: string): string {
   try {
     const stat = lstatSync(path, { throwIfNoEntry: false });

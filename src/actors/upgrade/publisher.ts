@@ -24,11 +24,9 @@ export class UpgradePublisher {
   readonly #clock: Clock;
   #body = NO_STATUS;
   #run = initialRun();
-  /** Undefined until the check unit was read. */
   #check: LastCheck | undefined;
   /** `unknown` until systemd was reached for the first time. */
   #systemd: 'unknown' | 'there' | 'away' = 'unknown';
-  /** The last published text of the check. */
   #saidCheck = '';
   /** True while the throttle holds back newer progress. */
   #isStale = false;
@@ -49,12 +47,10 @@ export class UpgradePublisher {
     this.#timers.cancelAll();
   }
 
-  /** Publishes a line of the progress socket unchanged. */
   progress(text: string): void {
     this.#publish.put('upgrade.progress', '', text);
   }
 
-  /** Publishes a reading of the result file. */
   result(result: ResultReading): void {
     if (result.ok) this.#body = result.body;
     this.trouble('result file', result.ok ? undefined : result.problem);
@@ -63,7 +59,6 @@ export class UpgradePublisher {
     this.#putWhole();
   }
 
-  /** Publishes the run, which differs from `before` in some field. */
   run(run: Run, before: Run): void {
     this.#run = run;
     if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
@@ -76,7 +71,6 @@ export class UpgradePublisher {
     }
   }
 
-  /** Publishes the check unit's new facts. */
   check(facts: RunFacts): void {
     const before = this.#check;
     this.#check = nextCheck(before, facts, this.#clock.date());
@@ -180,7 +174,6 @@ export interface LastCheck {
   readonly invocation: string;
   /** Milliseconds since the epoch; undefined if the end was not seen. */
   readonly finishedMs?: number;
-  /** Why it failed. */
   readonly detail?: string;
 }
 
@@ -205,7 +198,6 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
     : { ...ended, state: 'idle' };
 }
 
-/** The record that clients get. */
 export function shownCheck({ state, finishedMs, detail }: LastCheck): object {
   return { state, finished_at: utcSeconds(finishedMs), detail };
 }

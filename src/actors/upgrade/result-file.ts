@@ -30,7 +30,6 @@ export class ResultFile {
   readonly #watch: PathWatch;
   #reading: Promise<void> | undefined;
   #again = false;
-  /** The last published result as one text. */
   #reported = '';
   #stopped = false;
 
@@ -101,7 +100,6 @@ function unmarked(value: unknown): string {
   );
 }
 
-/** The required keys and their types. */
 const REQUIRED = {
   $current: { fits: isText, type: 'a string' },
   $latest: { fits: isText, type: 'a string' },
@@ -151,7 +149,6 @@ function isText(value: unknown): value is string {
 const DATE_TIME =
   /^(\d{4}-\d{2}-\d{2})T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
-/** True for a date-time of a day that exists. */
 export function isRfc3339(text: string): boolean {
   const day = DATE_TIME.exec(text)?.[1] ?? '';
   const midnight = Date.parse(`${day}T00:00:00Z`);

@@ -70,7 +70,6 @@ export class RunKeeper {
     this.#undecided = [];
   }
 
-  /** The unit was read anew. */
   read(facts: RunFacts, now: Circumstances): void {
     const { boot, manager, unit } = this.#circumstances;
     const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;

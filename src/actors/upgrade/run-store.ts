@@ -14,7 +14,6 @@ const STATE_MAX_BYTES = 64 * 1024;
 
 /** The surroundings in which a run began. If one of these has changed, the run cannot still be going on. */
 export interface Circumstances {
-  /** The kernel's boot id. */
   readonly boot: string;
   /** Identifies one life of the user's systemd; '' if unknown. */
   readonly manager: string;

@@ -35,7 +35,6 @@ export interface Run extends RunRecord {
   readonly job: string;
   /** For a systemd run: it has failed, unless the unit is about to be restarted. Only a reading of the unit shows that. */
   readonly doubtful: boolean;
-  /** The unit as last seen. */
   readonly facts: RunFacts;
 }
 
@@ -60,14 +59,12 @@ export type RunInput =
   | { readonly kind: 'read'; readonly facts: RunFacts; readonly sameManager: boolean }
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }
-  /** Any job of the unit was removed. */
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /** A valid line. `leftover`: from a connection that belongs to a systemd run that is over. */
   | { readonly kind: 'line'; readonly says: ProgressEvent; readonly leftover: boolean }
   /** No connection open and no line for QUIET_MS; or the node was restarted since a socket run began. */
   | { readonly kind: 'abandoned' };
 
-/** The initial state, from a record of the state file or without one. */
 export function initialRun(record: RunRecord = { state: 'idle' }): Run {
   return { ...record, count: 0, job: '', doubtful: false, facts: NOTHING_RAN };
 }
@@ -148,7 +145,6 @@ function begunByUnit(run: Run, nowMs: number): Run {
   return { ...started, ...beginningOf(facts) };
 }
 
-/** The first facts of a run, or of another try. */
 function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
   return { invocation, job, ...(job !== '' && { startJob: job }) };
 }

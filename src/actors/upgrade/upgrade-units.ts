@@ -32,7 +32,6 @@ export interface UnitsOwner {
   up(facts: RunFacts, managerLife: string): void;
   down(reason: string): void;
   unit(facts: RunFacts): void;
-  /** Any job of the upgrade unit has ended; `job` is its path. */
   jobEnded(job: string, result: string): void;
   /** The check unit now; called before the first `up`, too. */
   check(facts: RunFacts): void;

@@ -66,7 +66,6 @@ const SUSPENDED = 2;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Calls `one` repeatedly for `ms`, at least once. */
 async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readonly T[]> {
   const end = performance.now() + ms;
   const all: T[] = [];
@@ -138,7 +137,6 @@ async function silentStream(link: Link): Promise<number> {
   return reply.stream;
 }
 
-/** A client of the event stream. */
 class Listener {
   readonly #socket: Socket;
   #tail = '';

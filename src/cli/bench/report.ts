@@ -13,7 +13,6 @@ export interface Rest {
 }
 
 export interface Measured {
-  /** The requested time. */
   readonly seconds: number;
   readonly rest: Rest;
   readonly figures: ProbeFigures;
@@ -104,7 +103,6 @@ const ROWS: readonly Row[] = [
 const HALF_CORE_MS = 500;
 const CHANGES_PER_SECOND = 10;
 const LIST_WITHIN_US = 100_000;
-/** The largest `api.sse.maxClients`. */
 const LISTENERS_MAX = 10_000;
 /** The least cost of one more listener, in ms, used if the measured difference is lost in the noise. */
 const LISTENER_LEAST_MS = 0.001;
@@ -121,7 +119,6 @@ export interface Report {
   /** Units are in the names. */
   readonly figures: Readonly<Record<string, number | null>>;
   readonly estimate: {
-    /** With one listener. */
     readonly changes_per_second: number | null;
     /** At 10 changes a second. */
     readonly listeners: number | null;
@@ -176,7 +173,6 @@ function listenersCarried(changeMs: number, oneMoreMs: number): number {
   return Math.min(LISTENERS_MAX, about(carried));
 }
 
-/** The report as text for people. */
 export function table(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
   const rows = ROWS.map(({ key, what, unit }) => {

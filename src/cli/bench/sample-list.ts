@@ -16,7 +16,6 @@ export const STEREO = [1, 2];
 export const FULL = [RAW_NORM, RAW_NORM];
 /** PA_ENCODING_PCM. */
 const PCM = 1;
-/** The properties of a player's stream. */
 const PROPS = {
   'media.name': 'Some song by somebody',
   'application.name': 'Music Player Daemon',

@@ -45,7 +45,6 @@ export class Capture {
   }
 }
 
-/** One direction of one connection. */
 export class CapturedSide {
   readonly name: string;
   readonly #file: number;

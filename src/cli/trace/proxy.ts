@@ -22,7 +22,6 @@ export interface TraceProxyParts {
   /** Paths of the server's socket, in the order of attempts; called for each client. */
   servers(): readonly string[];
   say(line: Line): void;
-  /** Calls back when more may be written. */
   whenRoom(callback: () => void): void;
   readonly capture: Capture | undefined;
   /** Runs `write`, which may fail if the disk is full; the result is undefined then. */
@@ -66,7 +65,6 @@ export class TraceProxy {
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
-  /** Resolves when no client is connected. */
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#whenIdle = resolve;
@@ -114,7 +112,6 @@ interface ConnectionParts extends TraceProxyParts {
   closed(): void;
 }
 
-/** A client and its connection to the server. */
 class TracedConnection {
   readonly #client: Socket;
   readonly #number: number;
@@ -151,7 +148,6 @@ class TracedConnection {
     this.#parts.closed();
   }
 
-  /** Resolves when both directions have ended. */
   async #join(server: Socket): Promise<void> {
     const { attempt, capture } = this.#parts;
     const ends = { client: [this.#client, server], server: [server, this.#client] } as const;

@@ -83,7 +83,6 @@ function wrong(message: string): TraceRequest {
   return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm trace --help` };
 }
 
-/** The result of a trace. `message` is one line. */
 export type TraceEnd =
   | { readonly end: 'done' }
   | { readonly end: 'command'; readonly status: number; readonly message?: string }
@@ -95,7 +94,6 @@ export interface TraceSurroundings {
   readonly pid: number;
   readonly clock: Clock;
   readonly stdout: NodeJS.WritableStream;
-  /** Prints a text for people. */
   tell(text: string): void;
   /** Calls back for each signal that should end the program. */
   onSignal(callback: (signal: NodeJS.Signals) => void): void;
@@ -239,7 +237,6 @@ class TraceOutput {
     }
   }
 
-  /** Resolves when everything was written. */
   written(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isOver) resolve();
@@ -262,5 +259,4 @@ class TraceOutput {
   }
 }
 
-/** The system's error message. */
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

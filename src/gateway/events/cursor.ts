@@ -28,7 +28,6 @@ export interface CursorContext {
   readonly journal: Journal;
   /** Identifies this run of the daemon in event ids: letters, digits, `_`, `-`. */
   readonly boot: string;
-  /** Milliseconds since the epoch. */
   readonly date: () => number;
 }
 
@@ -39,7 +38,6 @@ export class Cursor {
   #reached: number | undefined;
   /** The journal's newest sequence number at the start of the current snapshot; undefined if there is none. */
   #snapshotOf: number | undefined;
-  /** The items of each event. */
   #groups: Generator<StreamItem[], undefined>;
 
   /** `known`: the sequence number that the client has read up to, in this run of the daemon. */

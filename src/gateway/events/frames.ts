@@ -21,13 +21,11 @@ const SEQUENCE = /^[1-9]\d{0,14}$/;
 
 export interface EventKind {
   readonly type: EventType;
-  /** The event's bit in filters. */
   readonly bits: Filter;
   /** True if the data is an array of all records; otherwise it is exactly one record. */
   readonly listed: boolean;
 }
 
-/** One record of an event. */
 export interface StreamItem {
   readonly kind: EventKind;
   readonly json: string;
@@ -133,7 +131,6 @@ export function* grouped(items: Iterable<StreamItem>, maxLength: number): Genera
   return undefined;
 }
 
-/** Joins items of one kind into one event. */
 export function framed(boot: string, items: readonly StreamItem[]): string {
   const last = items.at(-1);
   if (last === undefined) return '';

@@ -89,7 +89,6 @@ class KeepAlive {
   }
 }
 
-/** One for the lifetime of the daemon. */
 export class EventHub {
   readonly #options: HubOptions;
   readonly #context: CursorContext;
@@ -106,7 +105,6 @@ export class EventHub {
     this.#keepAlive = new KeepAlive(this.#streams, clock);
   }
 
-  /** Sends the new entries of the journal. */
   publish(entries: readonly JournalEntry[]): void {
     if (this.#streams.size === 0) return;
     let events: Framed[] = [];

@@ -129,7 +129,6 @@ const KINDS: readonly TypeAndOwner[] = (Object.keys(EVENTS) as EventType[]).flat
   backendsOf(type).map((backend): TypeAndOwner => [type, backend]),
 );
 
-/** The bit of a kind of event. */
 export function bitsOf(type: EventType, backend: ChildName): Filter {
   return 1 << KINDS.findIndex((kind) => kind[0] === type && kind[1] === backend);
 }

@@ -16,7 +16,6 @@ export interface ByteSink {
   cork(writes: () => void): void;
   /** Ends the response after what was written. */
   end(): void;
-  /** Cuts the connection at once. */
   cut(): void;
 }
 
@@ -46,7 +45,6 @@ export interface StreamOptions {
   /** A cursor for a client that has everything up to `reached`; by default up to the newest entry. */
   readonly behind: (reached?: number) => Cursor;
   readonly clock: Clock;
-  /** Called once. */
   readonly onEnd: (stream: EventStream, ending: Ending) => void;
 }
 
@@ -112,7 +110,6 @@ export class EventStream implements OpenStream {
     }
   }
 
-  /** Ends the stream now, without the unread events. */
   cut(): void {
     this.#cut('cut');
   }
