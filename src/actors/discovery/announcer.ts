@@ -9,13 +9,11 @@ import {
   AVAHI_ENTRY_GROUP,
   AVAHI_ERRORS,
   AVAHI_METHODS,
-  AVAHI_NAME,
   AVAHI_SERVER,
   AVAHI_SIGNALS,
   GROUP_STATES,
   SERVER_RUNNING,
 } from '../../protocol/dbus/avahi.js';
-import { BUS_METHODS } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { AvahiBus } from '../bus/avahi.js';
 import type { BusOwner } from '../bus/bus.js';
@@ -91,19 +89,9 @@ export class Announcer implements BridgeActor, BusOwner {
   }
 
   async up(): Promise<void> {
-    const watched = await Promise.all(
-      [AVAHI_SERVER, AVAHI_ENTRY_GROUP].map((iface) =>
-        this.#bus.watch({ sender: AVAHI_NAME, interface: iface, member: 'StateChanged' }),
-      ),
-    );
-    if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
-    // Not by a call to avahi-daemon, which would start one that was stopped on purpose.
-    const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
-    // If this connection is lost by now, the next one asks again.
-    if (!owner.ok && owner.error.kind !== 'dbus')
-      throw new Error('the bus did not answer whether avahi-daemon runs');
+    const isThere = await this.#bus.follow([AVAHI_SERVER, AVAHI_ENTRY_GROUP], 'StateChanged');
     // A signal that came meanwhile is newer.
-    this.#isAvahiThere ??= owner.ok;
+    this.#isAvahiThere ??= isThere;
     this.#look();
   }
 

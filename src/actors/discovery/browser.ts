@@ -6,14 +6,12 @@ import { type Clock, Timers } from '../../clock.js';
 import {
   AVAHI_BROWSER,
   AVAHI_METHODS,
-  AVAHI_NAME,
   AVAHI_RESOLVER,
   AVAHI_SIGNALS,
   EVERY_INTERFACE,
   IS_LOCAL,
   PROTOCOLS,
 } from '../../protocol/dbus/avahi.js';
-import { BUS_METHODS } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
 import { AvahiBus } from '../bus/avahi.js';
 import type { BusOwner } from '../bus/bus.js';
@@ -78,18 +76,7 @@ export class Browser implements BusOwner {
   async up(): Promise<void> {
     // A connection that was lost before it was up, for the same reason as the one before, was not reported.
     this.#beginAnew();
-    const watched = await Promise.all(
-      [AVAHI_BROWSER, AVAHI_RESOLVER].map((iface) =>
-        this.#bus.watch({ sender: AVAHI_NAME, interface: iface }),
-      ),
-    );
-    if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
-    // Not by a call to avahi-daemon, which would start one that was stopped on purpose.
-    const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
-    // If this connection is lost by now, the next one asks again.
-    if (!owner.ok && owner.error.kind !== 'dbus')
-      throw new Error('the bus did not answer whether avahi-daemon runs');
-    if (owner.ok) this.#browse();
+    if (await this.#bus.follow([AVAHI_BROWSER, AVAHI_RESOLVER])) this.#browse();
     this.#saidDown = false;
   }
 
