@@ -2,16 +2,17 @@
 // after the other; devices do not wait for each other.
 
 import { type Clock, Timers, within } from '../../clock.js';
-import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
+import type { AdapterVerb, Answer, DeviceVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
-import { BLUEZ_ERRORS, BLUEZ_METHODS, isInputService, isSoundService } from '../../protocol/dbus/bluez.js';
+import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Publisher } from '../runtime.js';
+import { Admission } from './admission.js';
 import { Agent } from './agent.js';
 import { type Bluez, isError, refusedBy, setAdapter } from './bluez.js';
 import { Connecting } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
-import { PairingMode, trust } from './pairing.js';
+import { PairingMode } from './pairing.js';
 import { blockerOf } from './rfkill.js';
 
 interface Parts {
@@ -26,9 +27,6 @@ interface Parts {
   readonly ended: () => void;
 }
 
-type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
-type AdapterVerb = Exclude<BluetoothCommand['do'], DeviceVerb>;
-
 const DONE: Answer = { ok: true };
 
 /** A client gets a timeout after 10 s (docs/http-api.md, "Limits"). */
@@ -36,7 +34,6 @@ const TURN_MAX_MS = 9_000;
 
 /** BlueZ asks a device for its services two seconds after it has paired. */
 const SERVICES_MAX_MS = 5_000;
-const ADMITTED_MAX = 16;
 
 /** By classic Bluetooth alone: there every device that plays is found, and no hundreds of beacons. */
 const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
@@ -47,8 +44,7 @@ export class AdapterCommands {
   readonly #pairing: PairingMode;
   readonly #connecting: Connecting;
   readonly #timers: Timers<'pairing' | 'scan'>;
-  /** Devices that were accepted, by path: they become trusted when they have paired and turn out to be for sound. */
-  readonly #admitted = new Map<string, 'may pair' | 'has paired'>();
+  readonly #admission: Admission;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
@@ -58,6 +54,7 @@ export class AdapterCommands {
     this.#pairing = new PairingMode(bluez, this.#agent, clock);
     this.#connecting = new Connecting({ ...parts, agent: this.#agent });
     this.#timers = new Timers(clock);
+    this.#admission = new Admission(bluez, parts.publish);
   }
 
   /** When pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
@@ -71,7 +68,7 @@ export class AdapterCommands {
 
   /** True if the device may pair and connect now. */
   admits(device: string): boolean {
-    if (this.#pairing.isActive && !this.#admitted.has(device)) this.#admit(device, 'may pair');
+    if (this.#pairing.isActive) this.#admission.admit(device);
     return this.#pairing.isActive || this.#connecting.includes(device);
   }
 
@@ -135,37 +132,23 @@ export class AdapterCommands {
    * The device is paired, `isNew` since now. The first one that pairs ends pairing mode: after it is trusted, as its sound may come at
    * once, or a little later if BlueZ does not know its services yet.
    */
-  isPaired(adapter: Adapter, { path, UUIDs = [] }: Device, isNew: boolean): void {
-    if (isNew) this.#hasPaired(adapter, path);
-    if (this.#admitted.get(path) !== 'has paired') return;
-    const isInput = UUIDs.some(isInputService);
-    if (!isInput && !UUIDs.some(isSoundService)) return;
-    this.#admitted.delete(path);
-    void this.#decide(adapter, path, !isInput);
+  isPaired(adapter: Adapter, device: Device, isNew: boolean): void {
+    if (isNew) this.#hasPaired(adapter, device.path);
+    const decided = this.#admission.decide(device);
+    const isOver = async (): Promise<void> => {
+      if (this.#pairing.isActive) await this.#stopPairing(adapter);
+      this.#parts.changed();
+    };
+    void decided?.then(() => this.#inTurn(isOver));
   }
 
   #hasPaired(adapter: Adapter, device: string): void {
     const { isActive, until = 0 } = this.#pairing;
-    if (!isActive && !this.#admitted.has(device) && !this.#connecting.includes(device)) return;
-    this.#admit(device, 'has paired');
+    if (!isActive && !this.#admission.includes(device) && !this.#connecting.includes(device)) return;
+    this.#admission.hasPaired(device);
     if (!isActive) return;
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#timers.set('pairing', leftMs, () => void this.#pairingIsOver(adapter));
-  }
-
-  async #decide(adapter: Adapter, device: string, isForSound: boolean): Promise<void> {
-    const { bluez, publish } = this.#parts;
-    const isTrusted = isForSound && (await trust(bluez, device)).ok;
-    publish.log('info', 'a device has paired', { device, isTrusted });
-    await this.#inTurn(async () => {
-      if (this.#pairing.isActive) await this.#stopPairing(adapter);
-      this.#parts.changed();
-    });
-  }
-
-  #admit(device: string, state: 'may pair' | 'has paired'): void {
-    if (this.#admitted.size >= ADMITTED_MAX && !this.#admitted.has(device)) return;
-    this.#admitted.set(device, state);
   }
 
   /** By us or by others. BlueZ ends scans itself. */
@@ -177,7 +160,7 @@ export class AdapterCommands {
   /** BlueZ or the adapter is gone. */
   lost(): void {
     this.wasSwitchedOff();
-    this.#admitted.clear();
+    this.#admission.clear();
     this.#agent.lost();
   }
 
@@ -209,7 +192,7 @@ export class AdapterCommands {
     const { path } = adapter;
     const powered = await this.#power(path, true);
     if (!powered.ok) return powered;
-    if (!this.#pairing.isActive) this.#admitted.clear();
+    if (!this.#pairing.isActive) this.#admission.clear();
     const begun = await this.#pairing.begin(path, settings.pairingTimeout);
     if (!begun.ok) return refusedBy(begun.error, 'Pairing mode could not be started');
     if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');

@@ -65,6 +65,8 @@ export type BluetoothCommand =
   | { readonly do: 'power_up' | 'power_down' | 'pairing_mode' | 'pairing_mode/stop' | 'scan' | 'scan/stop' }
   /** Six bytes in hexadecimal, with colons. */
   | { readonly do: 'connect' | 'disconnect' | 'forget'; readonly address: string };
+export type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
+export type AdapterVerb = Exclude<BluetoothCommand['do'], DeviceVerb>;
 
 export interface Commands {
   readonly audio: AudioCommand;

@@ -3,7 +3,7 @@
 // build commands. It names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
-import type { AudioTarget, BluetoothCommand, Command, PlayersCommand, UnitVerb } from './commands.js';
+import type { AdapterVerb, AudioTarget, Command, DeviceVerb, PlayersCommand, UnitVerb } from './commands.js';
 import { areOf, type Params, type ParamsOf } from './parameters.js';
 import { RESOURCES, type Resource } from './resources.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
@@ -245,10 +245,7 @@ function ofPlayer<V extends string, K extends BodyName>(
   });
 }
 
-type SwitchVerb = Exclude<BluetoothCommand, { readonly address: string }>['do'];
-type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
-
-function adapter<V extends SwitchVerb>(verb: V, summary: string, mqtt: readonly MqttName[] = []) {
+function adapter<V extends AdapterVerb>(verb: V, summary: string, mqtt: readonly MqttName[] = []) {
   return post({
     ...{ at: '/bluetooth', verb, summary, backend: 'bluetooth', mqtt },
     command: () => ({ do: verb }),
