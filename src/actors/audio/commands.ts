@@ -50,28 +50,22 @@ function faultPlan(code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
-function noOutput(ref: string): SettingPlan {
-  return faultPlan('no-such-output', `There is no output ${JSON.stringify(ref)}`);
-}
-
-function noClient(ref: string): SettingPlan {
-  return faultPlan('no-such-client', `There is no client ${JSON.stringify(ref)}`);
-}
-
-function noCard(ref: string): SettingPlan {
-  return faultPlan('no-such-card', `There is no card ${JSON.stringify(ref)}`);
+function none(what: 'output' | 'client' | 'card', ref: string): SettingPlan {
+  return faultPlan(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
 }
 
 function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const held = state.findInput(target.ref);
-    return held === undefined ? noClient(target.ref) : { kind: 'input', held };
+    return held === undefined ? none('client', target.ref) : { kind: 'input', held };
   }
-  const held = target.kind === 'server' ? state.defaultSink() : state.findSink(target.ref);
-  if (held !== undefined) return { kind: 'sink', held };
-  return target.kind === 'server'
-    ? faultPlan('no-such-output', 'There is no default output')
-    : noOutput(target.ref);
+  if (target.kind === 'output') {
+    const held = state.findSink(target.ref);
+    return held === undefined ? none('output', target.ref) : { kind: 'sink', held };
+  }
+  const held = state.defaultSink();
+  const missing = faultPlan('no-such-output', 'There is no default output');
+  return held === undefined ? missing : { kind: 'sink', held };
 }
 
 function readOf(target: CommandTarget): Read {
@@ -125,7 +119,7 @@ function planVolume(
 
 function planBalance(state: SoundState, ref: string, wanted: number): SettingPlan {
   const sink = state.findSink(ref);
-  if (sink === undefined) return noOutput(ref);
+  if (sink === undefined) return none('output', ref);
   const { index, volume, channelMap } = sink.info;
   const balance = partsOf(wanted, channelMap);
   if (balance === undefined)
@@ -143,7 +137,7 @@ function planBalance(state: SoundState, ref: string, wanted: number): SettingPla
 
 function planPort(state: SoundState, ref: string, port: string): SettingPlan {
   const sink = state.findSink(ref);
-  if (sink === undefined) return noOutput(ref);
+  if (sink === undefined) return none('output', ref);
   const { index, ports } = sink.info;
   if (ports.length === 0) return faultPlan('no-ports', 'The output has no ports to switch between');
   if (!ports.some(({ name }) => name === port)) {
@@ -155,7 +149,7 @@ function planPort(state: SoundState, ref: string, port: string): SettingPlan {
 
 function planProfile(state: SoundState, ref: string, wanted: string): SettingPlan {
   const card = state.findCard(ref);
-  if (card === undefined) return noCard(ref);
+  if (card === undefined) return none('card', ref);
   const { index, profiles } = card;
   const profile = profiles.find(({ name }) => name === wanted);
   const named = JSON.stringify(wanted);
@@ -171,16 +165,16 @@ function planProfile(state: SoundState, ref: string, wanted: string): SettingPla
 
 function planDefault(state: SoundState, ref: string): SettingPlan {
   const sink = state.findSink(ref);
-  if (sink === undefined) return noOutput(ref);
+  if (sink === undefined) return none('output', ref);
   const setting: Setting = { command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } };
   return { kind: 'set', setting, after: { of: 'server' } };
 }
 
 function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
   const client = state.findInput(clientRef);
-  if (client === undefined) return noClient(clientRef);
+  if (client === undefined) return none('client', clientRef);
   const sink = state.findSink(outputRef);
-  if (sink === undefined) return noOutput(outputRef);
+  if (sink === undefined) return none('output', outputRef);
   const { index } = client.info;
   const setting: Setting = { command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } };
   return { kind: 'set', setting, after: { of: 'input', index } };

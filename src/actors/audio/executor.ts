@@ -1,6 +1,7 @@
 // Runs commands one after another, but lets others overtake those for a sleeping output, and turns the sound server's replies into
 // answers. It does not plan commands (commands.ts does) and reads nothing itself (the connection does).
 
+import { systemClock, within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
@@ -114,24 +115,15 @@ export class Executor {
     const result = await this.#performer.send(plan.setting, plan.after, latest - this.#now());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
-    if (result.ok || missing) await this.#readAgain(plan.after, latest);
+    // No longer than the command's deadline: the server's reply is the answer even if the read hangs.
+    if (result.ok || missing)
+      await within(systemClock, Math.max(0, latest - this.#now()), this.#performer.readAgain(plan.after));
     const { setting } = plan;
     if (result.ok && setting.command === 'SET_SINK_VOLUME')
       state.putRequested(setting.args.index, loudestOf(setting.args.volume));
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);
-  }
-
-  /** Waits no longer than the command's deadline: the server's reply is the answer even if the read hangs. */
-  #readAgain(read: Read, latest: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, Math.max(0, latest - this.#now()));
-      void this.#performer.readAgain(read).then(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
   }
 
   #failure(command: RequestName, error: RequestError): Answer {

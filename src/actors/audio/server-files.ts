@@ -4,6 +4,7 @@
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { systemClock, within } from '../../clock.js';
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { readSmallFile } from '../small-file.js';
@@ -149,13 +150,6 @@ export class CookieReader {
     this.#reading ??= this.#readAnew().finally(() => {
       this.#reading = undefined;
     });
-    const reading = this.#reading;
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(undefined), this.#waitMs);
-      void reading.then((cookie) => {
-        clearTimeout(timer);
-        resolve(cookie);
-      });
-    });
+    return within(systemClock, this.#waitMs, this.#reading);
   }
 }

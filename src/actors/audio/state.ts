@@ -47,15 +47,15 @@ function hold<R extends Leveled>(records: Map<number, HeldRecord<R>>, info: R): 
 }
 
 /** An id as clients write it: decimal, without leading zeros. */
-function asId(ref: string): number | undefined {
-  return /^(?:0|[1-9]\d{0,9})$/.test(ref) ? Number(ref) : undefined;
+function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
+  return /^(?:0|[1-9]\d{0,9})$/.test(ref) ? records.get(Number(ref)) : undefined;
 }
 
 export class SoundState {
   #serverInfo: ServerInfo | undefined;
-  readonly #sinkMap = new Map<number, HeldRecord<SinkInfo>>();
-  readonly #inputMap = new Map<number, HeldRecord<SinkInputInfo>>();
-  readonly #cardMap = new Map<number, CardInfo>();
+  readonly #sinks = new Map<number, HeldRecord<SinkInfo>>();
+  readonly #inputs = new Map<number, HeldRecord<SinkInputInfo>>();
+  readonly #cards = new Map<number, CardInfo>();
   /** By sink, where the server made another volume of it: the steps of its mixer are coarser. */
   readonly #requested = new Map<number, RequestedVolume>();
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
@@ -79,15 +79,15 @@ export class SoundState {
   }
 
   get sinks(): ReadonlyMap<number, HeldRecord<SinkInfo>> {
-    return this.#sinkMap;
+    return this.#sinks;
   }
 
   get inputs(): ReadonlyMap<number, HeldRecord<SinkInputInfo>> {
-    return this.#inputMap;
+    return this.#inputs;
   }
 
   get cards(): ReadonlyMap<number, CardInfo> {
-    return this.#cardMap;
+    return this.#cards;
   }
 
   /**
@@ -98,9 +98,9 @@ export class SoundState {
   enterLife(cookie: number): void {
     if (this.#serverInfo?.cookie === cookie) return;
     this.#serverInfo = undefined;
-    this.#sinkMap.clear();
-    this.#inputMap.clear();
-    this.#cardMap.clear();
+    this.#sinks.clear();
+    this.#inputs.clear();
+    this.#cards.clear();
     this.#requested.clear();
     this.#awake.clear();
     this.#names = new ClientNames();
@@ -110,15 +110,15 @@ export class SoundState {
     this.#serverInfo = info;
     this.#changed.server = true;
     // The default may have moved, which changes both the old and the new one. Sinks are few, so all are marked.
-    for (const index of this.#sinkMap.keys()) this.#changed.sinks.add(index);
+    for (const index of this.#sinks.keys()) this.#changed.sinks.add(index);
   }
 
   putSink(info: SinkInfo): void {
-    const known = this.#sinkMap.get(info.index);
-    if (known === undefined && this.#sinkMap.size >= RECORDS_MAX) return;
+    const known = this.#sinks.get(info.index);
+    if (known === undefined && this.#sinks.size >= RECORDS_MAX) return;
     // Another sink under the index of one that has gone unnoticed: it inherits nothing.
     if (known !== undefined && known.info.name !== info.name) this.remove('sink', info.index);
-    hold(this.#sinkMap, info);
+    hold(this.#sinks, info);
     if (AWAKE.includes(info.state)) this.#awake.add(info.index);
     this.#changed.sinks.add(info.index);
     this.#changed.server = true;
@@ -126,25 +126,25 @@ export class SoundState {
   }
 
   putInput(info: SinkInputInfo): void {
-    if (!this.#inputMap.has(info.index) && this.#inputMap.size >= RECORDS_MAX) return;
-    hold(this.#inputMap, info);
+    if (!this.#inputs.has(info.index) && this.#inputs.size >= RECORDS_MAX) return;
+    hold(this.#inputs, info);
     this.#names.assign(info.index, wantedName(info.name, info.props));
     this.#changed.inputs.add(info.index);
   }
 
   /** Stores a sink's balance as it was set, because silent channels do not show it. */
   putBalance(sink: number, balance: Balance): void {
-    const held = this.#sinkMap.get(sink);
-    if (held !== undefined) this.#sinkMap.set(sink, { ...held, balance });
+    const held = this.#sinks.get(sink);
+    if (held !== undefined) this.#sinks.set(sink, { ...held, balance });
   }
 
   remove(of: RecordKind, index: number): void {
     if (of === 'input') {
       this.#names.release(index);
-      if (this.#inputMap.delete(index)) this.#changed.inputs.add(index);
+      if (this.#inputs.delete(index)) this.#changed.inputs.add(index);
     } else if (of === 'card') {
-      if (this.#cardMap.delete(index)) this.#cardChanged(index);
-    } else if (this.#sinkMap.delete(index)) {
+      if (this.#cards.delete(index)) this.#cardChanged(index);
+    } else if (this.#sinks.delete(index)) {
       this.#awake.delete(index);
       this.#requested.delete(index);
       this.#changed.sinks.add(index);
@@ -155,46 +155,41 @@ export class SoundState {
 
   /** Replaces all sinks by a list, except the records in `past`, which were removed after the list was made. */
   replaceSinks(list: readonly SinkInfo[], past: ReadonlySet<number>): void {
-    const live = list.filter((info) => !past.has(info.index));
-    this.#removeOthers('sink', this.#sinkMap, live);
-    for (const info of live) this.putSink(info);
+    for (const info of this.#keepOnly('sink', this.#sinks, list, past)) this.putSink(info);
   }
 
   /** Like `replaceSinks`. In the order of ids, so that the older of two streams of one name gets it unnumbered. */
   replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
-    const live = list.filter((info) => !past.has(info.index)).sort((a, b) => a.index - b.index);
-    this.#removeOthers('input', this.#inputMap, live);
+    const live = this.#keepOnly('input', this.#inputs, list, past).sort((a, b) => a.index - b.index);
     // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants it.
     for (const { index, name, props } of live) this.#names.vacate(index, wantedName(name, props));
     for (const info of live) this.putInput(info);
   }
 
   putCard(info: CardInfo): void {
-    if (!this.#cardMap.has(info.index) && this.#cardMap.size >= RECORDS_MAX) return;
-    this.#cardMap.set(info.index, info);
+    if (!this.#cards.has(info.index) && this.#cards.size >= RECORDS_MAX) return;
+    this.#cards.set(info.index, info);
     this.#cardChanged(info.index);
   }
 
   replaceCards(list: readonly CardInfo[], past: ReadonlySet<number>): void {
-    const live = list.filter((info) => !past.has(info.index));
-    this.#removeOthers('card', this.#cardMap, live);
-    for (const info of live) this.putCard(info);
+    for (const info of this.#keepOnly('card', this.#cards, list, past)) this.putCard(info);
   }
 
   nameOfCard(index: number | undefined): string | undefined {
-    const card = index === undefined ? undefined : this.#cardMap.get(index);
+    const card = index === undefined ? undefined : this.#cards.get(index);
     return card && (card.name ?? `card_${card.index}`);
   }
 
   /** By id, else by exact name. */
   findCard(ref: string): CardInfo | undefined {
-    const byId = this.#cardMap.get(asId(ref) ?? -1);
-    return byId ?? [...this.#cardMap.values()].find(({ index }) => this.nameOfCard(index) === ref);
+    const named = ({ index }: CardInfo): boolean => this.nameOfCard(index) === ref;
+    return byId(this.#cards, ref) ?? [...this.#cards.values()].find(named);
   }
 
   /** To be called when the sink has been read after its volume was set. */
   putRequested(sink: number, raw: number): void {
-    const held = this.#sinkMap.get(sink);
+    const held = this.#sinks.get(sink);
     if (held !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(held.info.volume) });
   }
 
@@ -218,27 +213,23 @@ export class SoundState {
 
   /** By id, else by exact name: a name made of digits is found unless it is also an id. */
   findSink(ref: string): HeldRecord<SinkInfo> | undefined {
-    const id = asId(ref);
-    return (id === undefined ? undefined : this.#sinkMap.get(id)) ?? this.#sinkNamed(ref);
+    return byId(this.#sinks, ref) ?? this.#sinkNamed(ref);
   }
 
   /** By id, else by unique name. */
   findInput(ref: string): HeldRecord<SinkInputInfo> | undefined {
-    const id = asId(ref);
-    const byId = id === undefined ? undefined : this.#inputMap.get(id);
-    if (byId !== undefined) return byId;
     const named = this.#names.idOf(ref);
-    return named === undefined ? undefined : this.#inputMap.get(named);
+    return byId(this.#inputs, ref) ?? (named === undefined ? undefined : this.#inputs.get(named));
   }
 
   /** True if the sink has not been seen awake in this life of the server and no attempt to wake it has failed. */
   mayWake(index: number): boolean {
-    return this.#sinkMap.has(index) && !this.#awake.has(index);
+    return this.#sinks.has(index) && !this.#awake.has(index);
   }
 
   /** Records that the sink could not be woken: each further attempt would take as long. */
   letSleep(index: number): void {
-    if (this.#sinkMap.has(index)) this.#awake.add(index);
+    if (this.#sinks.has(index)) this.#awake.add(index);
   }
 
   takeChanged(): Changed {
@@ -248,28 +239,29 @@ export class SoundState {
   }
 
   #sinkNamed(name: string | undefined): HeldRecord<SinkInfo> | undefined {
-    if (name === undefined) return undefined;
-    for (const sink of this.#sinkMap.values()) if (sink.info.name === name) return sink;
-    return undefined;
+    return [...this.#sinks.values()].find(({ info }) => info.name === name);
   }
 
   #cardChanged(card: number): void {
     this.#changed.cards.add(card);
-    for (const { info } of this.#sinkMap.values())
-      if (info.card === card) this.#changed.sinks.add(info.index);
+    for (const { info } of this.#sinks.values()) if (info.card === card) this.#changed.sinks.add(info.index);
   }
 
   #inputsChangeOf(sink: number): void {
-    for (const { info } of this.#inputMap.values())
+    for (const { info } of this.#inputs.values())
       if (info.sink === sink) this.#changed.inputs.add(info.index);
   }
 
-  #removeOthers(
+  /** Removes what is known and not in the list; returns the list without the records in `past`. */
+  #keepOnly<R extends { readonly index: number }>(
     of: RecordKind,
     known: ReadonlyMap<number, unknown>,
-    live: readonly { readonly index: number }[],
-  ): void {
+    list: readonly R[],
+    past: ReadonlySet<number>,
+  ): R[] {
+    const live = list.filter((info) => !past.has(info.index));
     const indices = new Set(live.map((info) => info.index));
     for (const index of [...known.keys()]) if (!indices.has(index)) this.remove(of, index);
+    return live;
   }
 }
