@@ -8,8 +8,6 @@ import { memoized, useGrowing } from './parts.js';
 
 const STEP = 10;
 
-type Track = TracklistRecord['tracks'][number];
-
 interface TracklistProps {
   readonly node: Tonearm;
   readonly player: PlayerRecord;
@@ -54,7 +52,7 @@ function Tracks({ node, player, tracklist: { tracks, can_edit_tracks } }: Trackl
 interface TrackProps {
   readonly node: Tonearm;
   readonly busName: string;
-  readonly track: Track;
+  readonly track: TracklistRecord['tracks'][number];
   readonly isCurrent: boolean;
   readonly canControl: boolean;
   readonly canEdit: boolean;

@@ -28,7 +28,6 @@ const READ_PAUSE_MS = 500;
 const INTERFACE_END = 'MediaPlayer2.TrackList';
 
 type Properties = Readonly<Record<string, unknown>>;
-
 type Track = TracklistRecord['tracks'][number];
 
 export interface TracklistParts {

@@ -66,7 +66,7 @@ const STREAM_FLAGS = {
   variableRate: bool,
 };
 
-/** What follows the source in CREATE_RECORD_STREAM. */
+/** Fields after the source in CREATE_RECORD_STREAM. */
 export const RECORD_OPTIONS = {
   /** Size of the server's buffer, in bytes; like the other sizes, undefined leaves it to the server. */
   maxLength: index,
@@ -91,7 +91,7 @@ export const RECORD_OPTIONS = {
   passthrough: bool,
 };
 
-/** What follows the sink in CREATE_PLAYBACK_STREAM. Streams with the same `syncId` start together. */
+/** Fields after the sink in CREATE_PLAYBACK_STREAM. Streams with the same `syncId` start together. */
 export const PLAYBACK_OPTIONS = {
   maxLength: index,
   corked: bool,
