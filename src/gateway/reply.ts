@@ -91,8 +91,6 @@ export class ResponseMaker {
 export function replyOf(cached: CachedResponse, ifNoneMatch: string): HttpReply {
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
 }
-
-/** The sound server's cookie, as a file download. */
 export function cookieReply(bytes: Uint8Array): HttpReply {
   const type: HeaderPair = ['Content-Type', 'application/octet-stream'];
   const name: HeaderPair = ['Content-Disposition', 'attachment; filename="cookie"'];

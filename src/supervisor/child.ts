@@ -31,8 +31,6 @@ import {
 import type { Logger } from './log.js';
 import type { Threads } from './threads.js';
 import { type Death, RETURNED } from './threads.js';
-
-/** The dependencies of a child. */
 export interface ChildContext {
   readonly root: URL;
   readonly threads: Threads;

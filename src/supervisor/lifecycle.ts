@@ -21,7 +21,6 @@ export type LifeSignal =
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   /** The thread has ended; `at` is on the monotonic clock. */
   | { readonly kind: 'ended'; readonly how: string; readonly at: number }
-  /** The child's only timer has fired. */
   | { readonly kind: 'due' }
   | { readonly kind: 'stop' };
 

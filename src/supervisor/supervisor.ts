@@ -127,8 +127,6 @@ export class Supervisor implements Backends, Bridges {
     }
     this.#starting.start();
   }
-
-  /** A child has sent a message or has ended. */
   #onSign(child: Child): void {
     this.#disarmPongDue();
     if (this.#starting === child) this.#startNext();

@@ -45,7 +45,6 @@ export interface Thread {
   readonly ended: Promise<Death>;
   /** Ends the thread wherever it is; `reason` becomes the reason of its death. */
   kill(reason: string): void;
-  /** Starts a measurement of the event loop. */
   measure(): void;
   /** Utilization of the event loop since `measure`, 0..1; undefined if the task has no thread yet. */
   utilization(): number | undefined;
@@ -229,8 +228,6 @@ export class Threads {
     else this.#lingering.delete(entry);
   }
 }
-
-/** A task that could not start. */
 function noThread(reason: string): Thread {
   const nothing = () => undefined;
   return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };

@@ -42,7 +42,6 @@ export interface Fault {
   readonly detail: string;
 }
 
-/** A fault as the answer to a command. */
 export function failure(fault: FaultCode, detail: string): { readonly ok: false } & Fault {
   return { ok: false, fault, detail };
 }

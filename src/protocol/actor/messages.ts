@@ -54,8 +54,6 @@ export type ToActor<B extends Backend = Backend> =
   /** Only to subscribers. */
   | ({ readonly kind: 'tell' } & ChangeBatch)
   | ToChild;
-
-/** From the main thread to a bridge. */
 export type ToBridge =
   | ({ readonly kind: 'tell' } & ChangeBatch)
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
@@ -93,8 +91,6 @@ export interface ChangeBatch {
   readonly isWhole: boolean;
   readonly changes: readonly Change[];
 }
-
-/** An operation that a bridge asks for. */
 export interface BridgeRequest {
   /** Undefined if no operation has the wanted name. */
   readonly operation: OperationName | undefined;

@@ -139,8 +139,6 @@ function change<A extends string, V extends string, B extends Backend, K extends
   const row = { method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend } as const;
   return { ...row, body, isRequired, command, lacks: needing(backend, lacks), topic: at.slice(1), mqtt };
 }
-
-/** An operation without a body. */
 function post<A extends string, V extends string, B extends Backend>(
   row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
 ): ChangeRow<`${A}/${V}`, undefined> {

@@ -29,7 +29,6 @@ export const LOG_LINES = { minimum: 1, maximum: 200, byDefault: 20 } as const;
 /** Decoded values, by their names in the path. */
 export type Params = Readonly<Record<string, string>>;
 
-/** The names of a path's parameters. */
 export function parametersOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
 }

@@ -18,7 +18,6 @@ function jsonArray(collection: Collection): (texts: RecordTexts) => string {
   return (texts) => `[${texts(collection).join(',')}]`;
 }
 
-/** For collections that hold one record. */
 function single(collection: Collection): (texts: RecordTexts) => string | undefined {
   return (texts) => texts(collection)[0];
 }

@@ -14,7 +14,6 @@ function mapOf<M>(values: TSchema) {
   return Type.Unsafe<M>({ type: 'object', additionalProperties: values });
 }
 
-/** An object without further members. */
 function closed<T extends TProperties>(properties: T): TObject<T> {
   return Type.Object(properties, { additionalProperties: false });
 }

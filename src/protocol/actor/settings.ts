@@ -27,7 +27,6 @@ export interface SystemdSettings {
   readonly internal: readonly string[];
 }
 
-/** The administrator's choices for one output. */
 export interface OutputChoice {
   /** 1 to 64 characters. */
   readonly label?: string | undefined;
@@ -40,7 +39,6 @@ export interface AudioSettings {
   readonly serveCookie: boolean;
   /** 0..1: for every output, or by an output's name. */
   readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
-  /** By an output's name. */
   readonly outputs: Readonly<Record<string, OutputChoice>>;
 }
 

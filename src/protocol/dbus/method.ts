@@ -8,7 +8,6 @@
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
-  /** The called bus name. */
   readonly destination: string;
   /** The object; without it, the path is given with each call. */
   readonly path?: string;
@@ -108,7 +107,6 @@ function ruleValue(value: string): string {
   return `'${value.replaceAll("'", "'\\''")}'`;
 }
 
-/** The match as the text for AddMatch. */
 export function matchRule(match: Match): string {
   const parts = ["type='signal'"];
   for (const [key, name] of Object.entries(RULE_KEYS)) {

@@ -7,7 +7,6 @@ import type { PropertyTable } from './properties.js';
 
 const ROOT = 'org.mpris.MediaPlayer2';
 
-/** The prefix of every player's bus name. */
 export const PLAYER_NAMES = `${ROOT}.`;
 export const PLAYER_PATH = '/org/mpris/MediaPlayer2';
 export const ROOT_INTERFACE = ROOT;
@@ -24,7 +23,6 @@ export const PLAYER_OWNERS: Match = {
   arg0Namespace: ROOT,
 };
 
-/** All signals of a connection as a player. */
 export function playerSignals(owner: string): Match {
   return { sender: owner, path: PLAYER_PATH };
 }
@@ -32,7 +30,6 @@ export function playerSignals(owner: string): Match {
 /** The position, in microseconds, to which the player has jumped. */
 export const SEEKED = signalRow(PLAYER_INTERFACE, 'Seeked', 'x');
 
-/** The methods of the player at a connection. */
 export function playerMethods(owner: string) {
   const player = methodsOf(owner, PLAYER_PATH, PLAYER_INTERFACE);
   const tracklist = methodsOf(owner, PLAYER_PATH, TRACKLIST_INTERFACE);

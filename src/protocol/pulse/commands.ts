@@ -162,7 +162,6 @@ export const REQUESTS = {
   SET_SINK_PORT: request(96, { index: byIndex, port: text }, acknowledgement),
 };
 
-/** Codes of the server's messages. */
 export const FROM_SERVER = {
   ERROR: 0,
   REPLY: 2,

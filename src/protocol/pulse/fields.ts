@@ -6,14 +6,12 @@ import type { Format, Reader, SampleSpec } from './reader.js';
 import { NEWEST_VERSION, OLDEST_VERSION, TAG } from './wire.js';
 import type { Writer } from './writer.js';
 
-/** A kind of value that can be read from a frame, with its type. */
 export interface Readable<T> {
   /** The protocol version that introduced it; absent if all that we read have it. */
   readonly since?: number;
   read(reader: Reader): T;
 }
 
-/** A kind of value that can be written into a request. */
 export interface Writable<T> {
   write(writer: Writer, value: T): void;
 }
@@ -29,7 +27,6 @@ export const index: Readable<number | undefined> & Writable<number | undefined> 
   write: (writer, value) => writer.index(value),
 };
 
-/** The index of the record's own object. */
 export const ownIndex: Readable<number> = { read: (reader) => reader.ownIndex() };
 
 /**
@@ -188,5 +185,4 @@ function countedBy<T>(readCount: (reader: Reader) => number, kind: Readable<T>):
 export const counted = <T>(kind: Readable<T>): Readable<T[]> => countedBy((reader) => reader.u32(), kind);
 export const countedByte = <T>(kind: Readable<T>): Readable<T[]> => countedBy((reader) => reader.u8(), kind);
 
-/** A reply that only confirms. */
 export const acknowledgement: Readable<undefined> = { read: () => undefined };

@@ -50,11 +50,9 @@ export function serverFault(code: number): ServerFault {
 
 /** Why a session ended. The last three are for the dialler, which knows the socket. */
 export type ClosedReason =
-  /** The server broke the protocol. */
   | { readonly kind: 'protocol-violation'; readonly detail: string }
   /** The server answered the handshake with an error. */
   | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
-  /** The server speaks only versions older than ours. */
   | { readonly kind: 'version-unsupported'; readonly version: number }
   /** A command was not answered by its deadline; the session itself closes only for those of the handshake. */
   | { readonly kind: 'timeout'; readonly command: CommandName }

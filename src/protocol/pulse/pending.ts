@@ -29,7 +29,6 @@ export class PendingRequests {
     return this.#byTag.size >= this.#max;
   }
 
-  /** The next unused tag. */
   freeTag(): number {
     let tag = this.#lastTag;
     do {

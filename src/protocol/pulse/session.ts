@@ -141,8 +141,6 @@ export class Session {
     if (this.#state.kind !== 'ready') return { kind: 'not-ready' };
     return this.#pending.full ? { kind: 'overflow' } : undefined;
   }
-
-  /** One step of the handshake. */
   #shake<C extends HandshakeName>(
     command: C,
     args: RequestArgs<C>,
@@ -209,8 +207,6 @@ export class Session {
     if (channel === CONTROL_CHANNEL) this.#command(payload);
     else this.#events.onData?.(channel, payload);
   }
-
-  /** Handles one command of the server. */
   #command(payload: Uint8Array): void {
     const reader = new Reader(payload, this.#version, this.#texts);
     const command = reader.u32();

@@ -35,7 +35,6 @@ export function loudestOf(volume: readonly number[]): number {
   return volume.reduce((loudest, raw) => Math.max(loudest, raw), 0);
 }
 
-/** The volume of all channels as one fraction. */
 export function levelOf(volume: readonly number[]): number {
   return fractionOf(loudestOf(volume));
 }

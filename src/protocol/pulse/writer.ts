@@ -23,7 +23,6 @@ export class Writer {
     this.u32(tag);
   }
 
-  /** The whole frame with its header. */
   frame(): Uint8Array {
     this.#bytes.writeUInt32BE(this.#length - HEADER_BYTES, 0);
     this.#bytes.writeUInt32BE(CONTROL_CHANNEL, 4);

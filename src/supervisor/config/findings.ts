@@ -77,8 +77,6 @@ export class Findings {
   problems(files: readonly string[]): string[] {
     return linesOf(this.#problems, files);
   }
-
-  /** Like `problems`. */
   warnings(files: readonly string[]): string[] {
     return linesOf(this.#warnings, files);
   }

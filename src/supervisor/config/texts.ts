@@ -69,8 +69,6 @@ function hostFault(host: string): string {
   if (/[^\0-\x7f]/.test(host)) return 'write an international host name in its xn-- form';
   return 'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 }
-
-/** BlueZ's name of an adapter. */
 export function adapterName(text: string): Checked {
   return /^hci\d{1,3}$/.test(text) ? { value: text } : { wrong: 'it must be hci and a number, such as hci0' };
 }
@@ -88,8 +86,6 @@ export function serviceName(text: string): Checked {
 }
 
 const LABEL_CHARS_MAX = 64;
-
-/** The label of an output. */
 export function outputLabel(text: string): Checked {
   const count = [...text].length;
   if (text.trim() === '' || count > LABEL_CHARS_MAX) {

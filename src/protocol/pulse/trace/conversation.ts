@@ -20,7 +20,6 @@ export interface Decoded {
   readonly fields: Readonly<Record<string, Value>>;
   /** Values without a name in the tables, in wire order. */
   readonly unnamed: readonly Unnamed[];
-  /** Why the message could not be read completely. */
   readonly problem: string | undefined;
 }
 
@@ -32,7 +31,6 @@ const [ERROR, REPLY, AUTH] = ['ERROR', 'REPLY', 'AUTH'].map(numberOf);
 
 interface Asked {
   readonly command: string | number;
-  /** Undefined if the request is in no table. */
   readonly reply: Fields | undefined;
   readonly isAuth: boolean;
 }

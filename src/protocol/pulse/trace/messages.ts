@@ -49,7 +49,6 @@ import {
 export interface Message {
   readonly name: string;
   readonly fields: Fields;
-  /** The reply's fields. */
   readonly reply: Fields;
 }
 
