@@ -20,6 +20,7 @@ export class StateModel {
   readonly players: Collection = new Map();
   readonly tracklists: Collection = new Map();
   readonly nodes: Collection = new Map();
+  bluetooth: Json | undefined;
   readonly backends = new Map<string, string>();
   /** The status without `run` and `can_*`. */
   upgradeStatus: Json | undefined;
@@ -57,6 +58,9 @@ export class StateModel {
     },
     'node.updated': (data) => put(this.nodes, [object(data)], ({ name }) => String(name)),
     'node.removed': (data) => assert.ok(this.nodes.delete(String(object(data)['name']))),
+    'bluetooth.updated': (data) => {
+      this.bluetooth = object(data);
+    },
     'player.position': (data) =>
       assert.ok(list(data).every((each) => this.players.has(String(object(each)['bus_name'])))),
     'backend.updated': (data) => this.#backend(object(data)),
@@ -125,6 +129,7 @@ export class StateModel {
     }
     if (backend === 'systemd') this.services.clear();
     if (backend === 'discovery') this.nodes.clear();
+    if (backend === 'bluetooth') this.bluetooth = undefined;
     if (backend === 'players') {
       this.players.clear();
       this.tracklists.clear();

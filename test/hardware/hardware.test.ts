@@ -3,6 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
+import { BLUETOOTH, bluetoothScenarios } from './bluetooth.js';
+import { cardScenarios } from './cards.js';
 import { hotPlugScenarios } from './hot-plug.js';
 import { whyNoMachine } from './machine.js';
 import { EmulatedNode } from './node.js';
@@ -11,9 +13,11 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
   let booted: EmulatedNode | undefined;
   const node = (): EmulatedNode => booted ?? assert.fail('it has not booted');
   before(async () => {
-    booted = await EmulatedNode.boot();
+    booted = await EmulatedNode.boot(BLUETOOTH, '--bluetooth');
   });
   after(() => booted?.close());
 
   describe('cards that come and go', () => hotPlugScenarios(node));
+  describe('profiles and volumes of cards', () => cardScenarios(node));
+  describe('Bluetooth', () => bluetoothScenarios(node));
 });

@@ -5,11 +5,11 @@ import { after, before, test } from 'node:test';
 import type { Audio, Output } from '../contract/audio-node.js';
 import type { EmulatedNode } from './node.js';
 
-const DUMMY = 'alsa_output.platform-snd_dummy.0.stereo-fallback';
-const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
+export const DUMMY = 'alsa_output.platform-snd_dummy.0.stereo-fallback';
+export const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
 const NO_CARD = 'auto_null';
 
-const ROUNDS = 4;
+const ROUNDS = 12;
 /** Rounds after which what is made once has been made. */
 const WARM_UP = 2;
 /** V8 takes and gives back more than this by chance; two records that stay behind in each round are less than a tenth of it. */
@@ -18,9 +18,9 @@ const GROWTH_MAX_KB = 24 * 1024;
 /** Lines such as `unbind snd_dummy`. */
 const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
 
-/** Streams of silence that last until the unit ends. */
-const playing = (name: string): string =>
-  `systemd-run --user --quiet --unit=${name} pacat --client-name=${name} --stream-name=${name} /dev/zero`;
+/** Starts a stream of that name, of silence unless given, that lasts until the unit of its name ends. */
+export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
+  `systemd-run --user --quiet --unit=${name} pacat --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
 
 /** The process and its memory in kB, descriptors and warnings. */
 const HELD = `pid=$(systemctl --user show --property=MainPID --value tonearm)
@@ -44,7 +44,7 @@ async function held(node: EmulatedNode): Promise<Held> {
 }
 
 /** The events of the output since `from`, without repetitions: `updated ID` and `removed ID`. */
-function eventsOf(node: EmulatedNode, name: string, from: number): readonly string[] {
+export function eventsOf(node: EmulatedNode, name: string, from: number): readonly string[] {
   return node.stream.events
     .slice(from)
     .filter(({ type }) => type.startsWith('audio.output.'))

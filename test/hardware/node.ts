@@ -11,7 +11,7 @@ import { until } from '../until.js';
 import { bootMachine, type Machine } from './machine.js';
 
 /** An emulated machine that shares its cores takes half a minute for what takes a second elsewhere. */
-const SLOW_MS = 240_000;
+export const SLOW_MS = 240_000;
 
 export class EmulatedNode {
   readonly machine: Machine;
@@ -25,14 +25,14 @@ export class EmulatedNode {
     this.#conformance = new Conformance(openApi);
   }
 
-  /** Boots a machine and sets tonearm up on it. */
-  static async boot(...setUp: readonly string[]): Promise<EmulatedNode> {
+  /** Boots a machine and sets tonearm up on it, with these settings beside what tonearm-setup makes. */
+  static async boot(settings: string, ...setUp: readonly string[]): Promise<EmulatedNode> {
     const folder = tempFolder();
     try {
       await buildPackage('--compress', 'gzip', '--out', folder.path);
       const file = readFileSync(packageIn(folder.path, 'tonearm', 'amd64'));
       const machine = await bootMachine();
-      return await setUpOn(machine, file, setUp).catch(async (error: unknown) => {
+      return await setUpOn(machine, file, settings, setUp).catch(async (error: unknown) => {
         await machine.close();
         throw error;
       });
@@ -54,7 +54,7 @@ export class EmulatedNode {
   }
 
   async get<T>(path: string): Promise<T> {
-    const answer = await send(this.machine.port, { path });
+    const answer = await send(this.machine.port, { path, deadlineMs: SLOW_MS });
     this.#conformance.check('GET', path, answer);
     assert.equal(answer.status, 200, `GET ${path}: ${answer.text}`);
     return JSON.parse(answer.text) as T;
@@ -63,7 +63,13 @@ export class EmulatedNode {
   async post(path: string, body?: unknown): Promise<HttpAnswer> {
     const json = body !== undefined && { body: JSON.stringify(body) };
     const headers = json === false ? {} : { 'Content-Type': 'application/json' };
-    const answer = await send(this.machine.port, { method: 'POST', path, headers, ...json });
+    const answer = await send(this.machine.port, {
+      method: 'POST',
+      path,
+      headers,
+      ...json,
+      deadlineMs: SLOW_MS,
+    });
     this.#conformance.check('POST', path, answer);
     return answer;
   }
@@ -74,20 +80,25 @@ export class EmulatedNode {
     assert.equal(status, 202, `POST ${path}: ${text}`);
   }
 
+  /** Resolves when the condition holds for what the event stream has brought. */
+  until(what: string, condition: () => boolean): Promise<void> {
+    return this.stream.until(condition, what, SLOW_MS);
+  }
+
   /** The output of that name, once the event stream has brought it with these values. */
   async output(name: string, values: Partial<Output> = {}): Promise<Output> {
     const held = this.stream.model.outputs;
     const found = (): object | undefined =>
       [...held.values()].find((output) => hasValues(output, { name, ...values }));
     const what = `output ${name} with ${JSON.stringify(values)}`;
-    await this.stream.until(() => found() !== undefined, what, SLOW_MS);
+    await this.until(what, () => found() !== undefined);
     return found() as Output;
   }
 
   outputGoes(name: string): Promise<void> {
     const held = this.stream.model.outputs;
     const isGone = (): boolean => ![...held.values()].some((output) => output['name'] === name);
-    return this.stream.until(isGone, `the end of output ${name}`, SLOW_MS);
+    return this.until(`the end of output ${name}`, isGone);
   }
 
   /** The stream of that name, once it plays to that output. */
@@ -95,17 +106,18 @@ export class EmulatedNode {
     const held = this.stream.model.clients;
     const found = (): object | undefined =>
       [...held.values()].find((client) => hasValues(client, { name, output }));
-    await this.stream.until(() => found() !== undefined, `${name} on ${output}`, SLOW_MS);
+    await this.until(`${name} on ${output}`, () => found() !== undefined);
     return found() as Client;
   }
 
-  /** Waits until the event stream, the routes and the sound server itself name the same outputs, default and streams. */
+  /** Waits until the event stream, the routes and the sound server itself name the same cards, outputs, default and streams. */
   async agrees(): Promise<void> {
     const { model } = this.stream;
     await until(
       'stream, routes and sound server agree',
       async () => {
         const { server, outputs, clients } = await this.get<Audio>('/audio');
+        assert.deepEqual(byId([...model.cards.values()]), byId(await this.get('/audio/cards')));
         assert.deepEqual(byId([...model.outputs.values()]), byId(outputs));
         assert.deepEqual(byId([...model.clients.values()]), byId(clients));
         const said = await this.machine.user(
@@ -124,9 +136,16 @@ export class EmulatedNode {
   }
 }
 
-async function setUpOn(machine: Machine, file: Buffer, setUp: readonly string[]): Promise<EmulatedNode> {
+async function setUpOn(
+  machine: Machine,
+  file: Buffer,
+  settings: string,
+  setUp: readonly string[],
+): Promise<EmulatedNode> {
   const apt = 'DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends';
   await machine.root(`cat > /root/tonearm.deb && ${apt} /root/tonearm.deb`, file);
+  const folder = '~/.config/tonearm/conf.d';
+  await machine.user(`mkdir -p ${folder}; cat > ${folder}/70-test.yaml`, settings);
   await machine.root(`tonearm-setup --user pi --bind all ${setUp.join(' ')}`);
   return EmulatedNode.watch(machine);
 }

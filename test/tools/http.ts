@@ -10,6 +10,8 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
+  /** 20 s unless given. */
+  readonly deadlineMs?: number;
 }
 
 export interface HttpAnswer {
@@ -20,11 +22,11 @@ export interface HttpAnswer {
 
 /**
  * `at` is a port of this machine, or the path of a unix socket.
- * @throws {Error} when there is no answer within 20 s.
+ * @throws {Error} when there is no answer in time.
  */
 export function send(
   at: number | string,
-  { method = 'GET', path, headers = {}, body }: HttpRequest,
+  { method = 'GET', path, headers = {}, body, deadlineMs = DEADLINE_MS }: HttpRequest,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const place = typeof at === 'number' ? { host: '127.0.0.1', port: at } : { socketPath: at };
@@ -37,7 +39,7 @@ export function send(
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
       });
     });
-    outgoing.setTimeout(DEADLINE_MS, () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
+    outgoing.setTimeout(deadlineMs, () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
     outgoing.on('error', reject);
     outgoing.end(body);
   });

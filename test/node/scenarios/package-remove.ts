@@ -48,6 +48,37 @@ export function removeScenarios(node: () => Node): void {
     assert.match((await setUp(node(), '--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
   });
 
+  test('--bluetooth prepares BlueZ and WirePlumber for a user, says what is missing, and is taken back', async () => {
+    const bluez = '/etc/bluetooth/main.conf';
+    const made = 'find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora';
+    const forDora = async (...args: readonly string[]): Promise<string> => {
+      const { status, stdout, stderr } = await setUp(node(), '--user', 'dora', ...args);
+      assert.equal(status, 0, `${stdout}${stderr}`);
+      return stdout;
+    };
+    await shell(
+      node(),
+      `useradd --create-home dora; getent group bluetooth || groupadd --system bluetooth
+      install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
+      chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}`,
+    );
+    const before = await shell(node(), `${made}; cat ${bluez}`);
+    assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
+    assert.equal(await shell(node(), `${made}; cat ${bluez}`), before);
+    assert.match(
+      await forDora('--bluetooth'),
+      /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m,
+    );
+    assert.match(await shell(node(), made), /seat-monitoring = disabled|\["with-logind"\] = false/);
+    assert.match(await shell(node(), 'id -nG dora'), /\bbluetooth\b/);
+    const [, , line] = (await shell(node(), `cat ${bluez}`)).split('\n');
+    assert.equal(line, 'Class = 0x000414');
+    assert.doesNotMatch(await forDora(), /: (?:write|make|put|have|enable|start|restart) /);
+    await forDora('--uninstall');
+    assert.equal(await shell(node(), `${made}; cat ${bluez}`), before);
+    await shell(node(), `userdel --force --remove dora 2> /dev/null; rm ${bluez}`);
+  });
+
   test('nothing stays of a user who is gone, not even lingering', async () => {
     const config = '/home/carl/.config/tonearm/config.yaml';
     await shell(node(), 'useradd --create-home carl');

@@ -1,0 +1,71 @@
+// The profiles of a card decide its outputs, and the steps of its mixer the volume.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { DUMMY, eventsOf, LOOPBACK, playing } from './hot-plug.js';
+import type { EmulatedNode } from './node.js';
+
+const CARD = 'alsa_card.platform-snd_aloop.0';
+const PROFILE = `/audio/cards/${CARD}/profile`;
+const STEREO = 'output:analog-stereo+input:analog-stereo';
+const SURROUND = 'output:analog-surround-51+input:analog-stereo';
+const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
+
+export function cardScenarios(node: () => EmulatedNode): void {
+  const isActive = (profile: string): Promise<void> =>
+    node().until(`${profile} of ${CARD}`, () =>
+      [...node().stream.model.cards.values()].some(
+        (card) => card['name'] === CARD && card['active_profile'] === profile,
+      ),
+    );
+
+  test('a profile takes its outputs away and brings others, and an output of another card is never removed', async () => {
+    await node().machine.user(playing('tone'));
+    await node().change(`/audio/outputs/${LOOPBACK}/default`);
+    await node().client('tone', LOOPBACK);
+    const from = node().stream.events.length;
+
+    await node().change(PROFILE, { profile: SURROUND });
+    await node().output(SURROUND_OUTPUT);
+    await node().outputGoes(LOOPBACK);
+    await isActive(SURROUND);
+    await node().agrees();
+
+    await node().change(PROFILE, { profile: 'off' });
+    await node().outputGoes(SURROUND_OUTPUT);
+    await node().client('tone', DUMMY);
+    await isActive('off');
+    await node().agrees();
+
+    await node().change(PROFILE, { profile: STEREO });
+    await node().output(LOOPBACK);
+    await isActive(STEREO);
+    await node().agrees();
+    await node().machine.user('systemctl --user stop tone');
+    const removed = eventsOf(node(), DUMMY, from).filter((line) => line.startsWith('removed'));
+    assert.deepEqual(removed, []);
+  });
+
+  test('a profile that the card has not, and a card that is not there, are 404 and change nothing', async () => {
+    for (const path of [PROFILE, PROFILE.replace('aloop', 'none')])
+      assert.equal((await node().post(path, { profile: 'surround' })).status, 404, path);
+    await isActive(STEREO);
+    await node().agrees();
+  });
+
+  test('a volume is not stuck where a delta is smaller than a step of the mixer', async () => {
+    const { volume } = await node().output(DUMMY);
+    for (const delta of [0.001, -0.001]) {
+      for (let count = 0; count < 30; count += 1)
+        await node().change(`/audio/outputs/${DUMMY}/volume`, { delta });
+      // The mixer's steps, and what is rounded.
+      const wanted = delta > 0 ? volume + 0.03 : volume;
+      await node().until(`a volume near ${wanted}`, () =>
+        [...node().stream.model.outputs.values()].some(
+          (output) => output['name'] === DUMMY && Math.abs(Number(output['volume']) - wanted) <= 0.011,
+        ),
+      );
+    }
+    await node().agrees();
+  });
+}
