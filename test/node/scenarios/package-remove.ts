@@ -73,7 +73,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match(await shell(node(), 'id -nG dora'), /\bbluetooth\b/);
     const [, , line] = (await shell(node(), `cat ${bluez}`)).split('\n');
     assert.equal(line, 'Class = 0x000414');
-    assert.doesNotMatch(await forDora(), /: (?:write|make|put|have|enable|start|restart) /);
+    assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
     await forDora('--uninstall');
     assert.equal(await shell(node(), `${made}; cat ${bluez}`), before);
     await shell(node(), `userdel --force --remove dora 2> /dev/null; rm ${bluez}`);
