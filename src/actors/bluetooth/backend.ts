@@ -72,7 +72,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       this.#bus.watch({ sender: BLUEZ_NAME, path: '/' }),
     ]);
     if (!watched.every(({ ok }) => ok)) throw new Error('BlueZ cannot be watched');
-    await this.#read();
+    this.ownerChanged(BLUEZ_NAME, this.#bus.isRunning(BLUEZ_NAME));
   }
 
   down(reason: string): void {
@@ -167,7 +167,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   /** Brings everything in line with the objects of BlueZ. */
   #changed(): void {
     const before = this.#adapter;
-    const adapter = this.#objects.adapter(this.#settings.adapter, before?.path);
+    const { adapter: name } = this.#settings;
+    const present = this.#objects.adapter(name, before?.path);
+    const adapter =
+      present !== undefined && this.#isInUse(present) ? present : this.#objects.adapter(name, undefined);
     if (adapter === undefined) {
       if (before !== undefined) this.#lose(this.#missing());
       return;
@@ -190,7 +193,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #arrived(adapter: Adapter): void {
-    if (this.#away === undefined) this.#lose('the adapter was removed');
+    if (this.#away === undefined) this.#lose('another adapter is used from now on');
     this.#adapter = adapter;
     this.#away = undefined;
     this.#publisher.tell();
@@ -256,9 +259,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #isIdle(): boolean {
-    const { Powered, Discovering } = this.#adapter ?? {};
-    const isUsed = Discovering === true || this.#commands.isBusy;
-    return Powered === true && !isUsed && !this.#devices().some(({ Connected }) => Connected === true);
+    return this.#adapter?.Powered === true && !this.#isInUse(this.#adapter);
+  }
+
+  #isInUse({ path, Discovering }: Adapter): boolean {
+    const isConnected = (): boolean =>
+      this.#objects.devicesOf(path).some(({ Connected }) => Connected === true);
+    return Discovering === true || this.#commands.isBusy || isConnected();
   }
 
   async #switchOff(): Promise<void> {

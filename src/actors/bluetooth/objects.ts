@@ -46,13 +46,13 @@ export class BluezObjects {
     for (const [path, interfaces] of Object.entries(all)) this.#add(path, interfaces);
   }
 
-  /** The one whose name is `name` (`hci0`); without a name the `present` one, or else that of the lowest number, BlueZ's default. */
-  adapter(name: string | undefined, present: string | undefined): Adapter | undefined {
+  /** The one whose name is `name` (`hci0`); without a name the one at the path `used`, or else that of the lowest number, BlueZ's default. */
+  adapter(name: string | undefined, used: string | undefined): Adapter | undefined {
     const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
       adapter === undefined ? [] : [{ path, ...adapter }],
     );
     if (name !== undefined) return found.find(({ path }) => path.endsWith(`/${name}`));
-    const kept = found.find(({ path }) => path === present);
+    const kept = found.find(({ path }) => path === used);
     return kept ?? found.sort((one, other) => numberOf(one.path) - numberOf(other.path))[0];
   }
 

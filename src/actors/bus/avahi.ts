@@ -2,7 +2,6 @@
 // show who can.
 
 import { AVAHI_NAME } from '../../protocol/dbus/avahi.js';
-import { BUS_METHODS } from '../../protocol/dbus/daemon.js';
 import { systemBusPaths } from './address.js';
 import { BusLink, type BusOptions, type BusOwner } from './link.js';
 
@@ -18,11 +17,6 @@ export class AvahiBus extends BusLink<'announcements'> {
       rules.map((rule) => this.watch(member === undefined ? rule : { ...rule, member })),
     );
     if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
-    // Not by a call to avahi-daemon, which would start one that was stopped on purpose.
-    const owner = await this.call(BUS_METHODS.getNameOwner, [AVAHI_NAME]);
-    // If this connection is lost by now, the next one asks again.
-    if (!owner.ok && owner.error.kind !== 'dbus')
-      throw new Error('the bus did not answer whether avahi-daemon runs');
-    return owner.ok;
+    return this.isRunning(AVAHI_NAME);
   }
 }

@@ -124,6 +124,11 @@ export class BusLink<E extends Effect> {
     return this.#addMatch(match);
   }
 
+  /** True if a watched name has an owner now. A call to the service itself might start one that was stopped on purpose. */
+  isRunning(name: string): boolean {
+    return (this.#owners.get(name) ?? '') !== '';
+  }
+
   /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
   async unwatch(match: Match): Promise<Outcome<undefined>> {
     const rule = matchRule(match);

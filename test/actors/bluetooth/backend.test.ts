@@ -454,9 +454,14 @@ test('the first of two adapters is taken, or the named one, and one in use is ke
   first.bluez.remove(ADAPTER);
   await until('the other adapter is taken', () => first.recorder.record?.name === 'other');
   assert.equal(first.recorder.state, 'up');
+  first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Discovering: true });
+  await until('the other adapter scans', () => first.recorder.record?.scanning === true);
   first.bluez.plugIn();
   first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Alias: 'still' });
   await until('the adapter in use is kept', () => first.recorder.record?.name === 'still');
+  first.bluez.change('/org/bluez/hci1', 'org.bluez.Adapter1', { Discovering: false });
+  await until('the first is taken again', () => first.recorder.record?.name === 'kitchen');
+  assert.equal(first.recorder.state, 'up');
   const named = await followed(t, { adapter: 'hci1' }, two);
   assert.equal(named.recorder.record?.name, 'other');
   const missing = await followed(t, { adapter: 'hci7' }, two);

@@ -51,15 +51,7 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
 }
 
 test('a bus that ends before it answers about avahi-daemon reports nothing about it', async (t) => {
-  let asked = 0;
-  // The bus connection follows the owner first; the second request is the announcer's own.
-  const dying = {
-    call: answers('GetNameOwner', (socket, { serial }) => {
-      asked += 1;
-      if (asked === 1) socket.write(reply(serial, 's', ':1.9'));
-      else socket.destroy();
-    }),
-  };
+  const dying = { call: answers('GetNameOwner', (socket) => void socket.destroy()) };
   const whole = { call: answers('nothing', () => undefined) };
   const bus = await scriptedBus((connection) => (connection === 1 ? dying : whole));
   t.after(() => bus.close());
