@@ -86,11 +86,11 @@ inOwnNetwork(import.meta.url, () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(scene.daemon.port, '10.8.0.2', resolve));
     ip('addr', 'add', '10.8.0.2/24', 'dev', 'lo');
-    await until('the log names the address', () => scene.daemon.log.includes('cannot listen now'), SOON_MS);
+    await until('the log names the address', () => scene.daemon.log.includes('cannot listen yet'), SOON_MS);
     await scene.doors(['127.0.0.1'], ['10.8.0.2']);
     await new Promise((resolve) => other.close(resolve));
     await scene.doors(['127.0.0.1', '10.8.0.2'], []);
     await scene.serves('10.8.0.2');
-    assert.equal(scene.daemon.log.split('cannot listen now').length - 1, 1, scene.daemon.log);
+    assert.equal(scene.daemon.log.split('cannot listen yet').length - 1, 1, scene.daemon.log);
   });
 });

@@ -18,7 +18,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
   [
     'src/protocol/actor/schemas.ts',
     'export const PowerRecord',
-    'export const BellRecord = Type.Object({ rings: Type.Integer() }, Closed);\n@',
+    'export const BellRecord = closed({ rings: Type.Integer() });\n@',
   ],
   ['src/supervisor/config/keys.ts', '\n  power: {', '\n bell: { enabled: key(false, flag) },@'],
   [

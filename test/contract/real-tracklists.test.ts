@@ -83,7 +83,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
       status: number,
       detail: RegExp,
     ])[] = [
-      ['vlc/tracklist/add', { uri: 'javascript:alert(1)' }, 400, /^uri: .* plays .*file.*http/],
+      ['vlc/tracklist/add', { uri: 'javascript:alert(1)' }, 400, /^uri: .* accepts only .*file.*http/],
       ['vlc/tracklist/add', { uri: '/etc/passwd' }, 400, /^uri: /],
       ['vlc/tracklist/add', { uri: 'http://a/', after_track: '/nowhere' }, 404, /no track "\/nowhere"/],
       ['vlc/tracklist/goto/nowhere', undefined, 404, /no track "nowhere"/],
