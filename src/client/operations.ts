@@ -8,7 +8,7 @@ import type { BodyName, BodyOf, ComponentName, ComponentOf } from '../protocol/a
 /** An id, or an exact name. */
 type Ref = string | number;
 
-/** The labels are the parameter names that an editor shows. */
+/** The labels in these tuples are the parameter names that an editor shows. */
 interface Arguments {
   readonly output: [output: Ref];
   readonly card: [card: Ref];

@@ -167,10 +167,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   /** Brings everything in line with the objects of BlueZ. */
   #changed(): void {
     const before = this.#adapter;
-    const { adapter: name } = this.#settings;
-    const present = this.#objects.adapter(name, before?.path);
-    const adapter =
-      present !== undefined && this.#isInUse(present) ? present : this.#objects.adapter(name, undefined);
+    const adapter = this.#objects.adapter(this.#settings.adapter, before?.path, this.#commands.isBusy);
     if (adapter === undefined) {
       if (before !== undefined) this.#lose(this.#missing());
       return;
@@ -259,13 +256,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #isIdle(): boolean {
-    return this.#adapter?.Powered === true && !this.#isInUse(this.#adapter);
-  }
-
-  #isInUse({ path, Discovering }: Adapter): boolean {
-    const isConnected = (): boolean =>
-      this.#objects.devicesOf(path).some(({ Connected }) => Connected === true);
-    return Discovering === true || this.#commands.isBusy || isConnected();
+    const adapter = this.#adapter;
+    return adapter?.Powered === true && !this.#commands.isBusy && !this.#objects.isInUse(adapter);
   }
 
   async #switchOff(): Promise<void> {

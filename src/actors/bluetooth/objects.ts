@@ -46,14 +46,22 @@ export class BluezObjects {
     for (const [path, interfaces] of Object.entries(all)) this.#add(path, interfaces);
   }
 
-  /** The one whose name is `name` (`hci0`); without a name the one at the path `used`, or else that of the lowest number, BlueZ's default. */
-  adapter(name: string | undefined, used: string | undefined): Adapter | undefined {
+  /**
+   * The one whose name is `name` (`hci0`); without a name that at the path `present` while it is in use, or else that of the lowest
+   * number, BlueZ's default. `isBusy`: the daemon itself uses the present one.
+   */
+  adapter(name: string | undefined, present: string | undefined, isBusy: boolean): Adapter | undefined {
     const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
       adapter === undefined ? [] : [{ path, ...adapter }],
     );
     if (name !== undefined) return found.find(({ path }) => path.endsWith(`/${name}`));
-    const kept = found.find(({ path }) => path === used);
+    const kept = found.find((each) => each.path === present && (isBusy || this.isInUse(each)));
     return kept ?? found.sort((one, other) => numberOf(one.path) - numberOf(other.path))[0];
+  }
+
+  /** True while it scans or has a connection. */
+  isInUse({ path, Discovering }: Adapter): boolean {
+    return Discovering === true || this.devicesOf(path).some(({ Connected }) => Connected === true);
   }
 
   devicesOf(adapter: string): readonly Device[] {

@@ -125,9 +125,7 @@ export class BusLink<E extends Effect> {
   }
 
   /** True if a watched name has an owner now. A call to the service itself might start one that was stopped on purpose. */
-  isRunning(name: string): boolean {
-    return (this.#owners.get(name) ?? '') !== '';
-  }
+  readonly isRunning = (name: string): boolean => (this.#owners.get(name) ?? '') !== '';
 
   /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
   async unwatch(match: Match): Promise<Outcome<undefined>> {
@@ -264,9 +262,7 @@ export class BusLink<E extends Effect> {
   }
 }
 
-function isUnique(name: string): boolean {
-  return name.startsWith(':');
-}
+const isUnique = (name: string): boolean => name.startsWith(':');
 
 /** Callers that want the same share one request; after a failure the next caller asks again. A lost connection empties the map. */
 async function shared(

@@ -3,12 +3,11 @@
 
 import type { CommandAsk } from './commands.js';
 
-/** In all queues together: more than people and homes need at a time. */
+/** In all queues together: more than people and homes send at a time. */
 const WAITING_MAX = 256;
-/** Queues that run at a time: a flood may name more queues than there are things, and the gateway has other clients. */
+/** Queues that run at a time: a flood may make up any number of names, and other clients must get their turn. */
 const UNDER_WAY_MAX = 16;
 
-/** `topic` is the command's topic. */
 export interface WaitingAsk extends CommandAsk {
   readonly topic: string;
 }
@@ -52,7 +51,7 @@ export class CommandQueues {
     this.#underWay.delete(name);
     this.#queues.delete(name);
     const next = [...this.#queues.keys()].find((other) => !this.#underWay.has(other));
-    // Not awaited: in an endless flood each call would wait for all later ones.
+    // Not awaited: in an endless flood this call would wait for all later queues.
     if (next !== undefined) void this.#run(next);
   }
 

@@ -1,5 +1,5 @@
 // The systemd backend: decides which units are watched and which of them a request may name; keeps one scope per list of units; and runs
-// the commands, which only the user's scope has. Data flows one way, from signals to records: nothing calls back.
+// the commands, which only the user's scope has. Records never flow back into the follower.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
@@ -29,7 +29,7 @@ export function watchedUnits(
 
 type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
 
-/** The unit of a command. An unlisted unit does not exist, whatever the scope; system units are read-only. */
+/** The unit of a command. An unlisted unit is answered as if it did not exist, whatever the scope; system units are read-only. */
 export function targetOf(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
   const unit = watched.find((each) => each.scope === scope && each.name === name);
@@ -212,7 +212,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     return answer;
   }
 
-  /** A listed unit that does not exist may have existed, so its log is read, too. */
+  /** A unit that is gone may still have a log. */
   async #log(unit: WatchedUnit, lines: number): Promise<Answer> {
     const scope = unit.scope === 'user' ? this.#user : this.#system;
     const refused = refusal(scope, unit);

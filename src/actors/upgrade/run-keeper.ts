@@ -4,7 +4,7 @@
 import { type Clock, Timers } from '../../clock.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
-import { initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput, wouldAdopt } from './run.js';
+import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput } from './run.js';
 import type { Circumstances, SavedRun } from './run-store.js';
 
 /**
@@ -111,7 +111,7 @@ export class RunKeeper {
     const line = { says, sinceMs, atMs: this.#clock.monotonic() };
     this.#lastLineMs = line.atMs;
     const undecided = this.#asking || this.#undecided.length > 0;
-    if (undecided || wouldAdopt(this.#run, says, this.#isLeftover(line))) {
+    if (undecided || beginsSocketRun(this.#run, says, this.#isLeftover(line))) {
       this.#hold(line);
       void this.#askUnit();
     } else {

@@ -1,6 +1,6 @@
 // The upgrade run as a state machine: the table of docs/upgrades.md, "Runs", and nothing else. Pure: times are arguments.
 // A verdict belongs to an invocation: the unit's `Result` counts only while the unit's InvocationID is the run's.
-// A unit that systemd restarts by itself (Restart=) is one run over all tries, and the last try's end is the run's.
+// A unit that systemd restarts by itself (Restart=) has one run for all tries, which ends as the last try ends.
 
 import { isAtRest, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
@@ -18,7 +18,7 @@ export interface RunRecord {
   readonly finishedMs?: number;
   /** The invocation of the last known systemd run; for a running one absent until systemd has sent it. */
   readonly invocation?: string;
-  /** While `invocation` is absent: the unit's invocation before this run, '' for none. It is not this run's. */
+  /** While `invocation` is absent: the unit's invocation before this run, '' for none, which must not be taken for this run's. */
   readonly before?: string;
   /** For a running systemd run: the path of the job that began it. Only this job's result counts, not that of a reload. */
   readonly startJob?: string;
@@ -33,7 +33,7 @@ export interface Run extends RunRecord {
   readonly badJob?: string;
   /** For a systemd run: the path of the unit's queued or running job; '' for none. */
   readonly job: string;
-  /** For a systemd run: it has failed, unless the unit is about to be restarted. Only a reading of the unit shows that. */
+  /** For a systemd run: it looks failed, but systemd may be about to restart the unit, which only a reading of the unit shows. */
   readonly doubtful: boolean;
   readonly facts: RunFacts;
 }
@@ -70,7 +70,7 @@ export function initialRun(record: RunRecord = { state: 'idle' }): Run {
 }
 
 /** True if a line would begin a run, provided that the unit is not at work. */
-export function wouldAdopt(run: Run, says: ProgressEvent, leftover: boolean): boolean {
+export function beginsSocketRun(run: Run, says: ProgressEvent, leftover: boolean): boolean {
   return run.state !== 'running' && !leftover && says.event !== 'end';
 }
 
@@ -132,8 +132,8 @@ function accepted(run: Run, input: RunInput & { readonly kind: 'accepted' }, now
 /** Applies the unit's facts; a run may begin or take another invocation. */
 function seen(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
-  if (isRunning(run, 'systemd')) return sameRun(next, nowMs);
-  // The end of an invocation (a stop, a reload) is no new run, and neither is an invocation that has its verdict.
+  if (isRunning(run, 'systemd')) return whileRunning(next, nowMs);
+  // A unit that stops or reloads begins no new run, and neither does an invocation that has its verdict.
   const fresh = isUnderWay(facts) && facts.invocation !== '' && facts.invocation !== run.invocation;
   return fresh ? begunByUnit(next, nowMs) : next;
 }
@@ -150,12 +150,12 @@ function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'j
 }
 
 /** Handles facts of the run's own invocation, the one before it, or a later one. */
-function sameRun(run: Run, nowMs: number): Run {
+function whileRunning(run: Run, nowMs: number): Run {
   const { facts, invocation } = run;
-  const bound = { ...run, job: facts.job };
-  if (facts.invocation === '' || facts.invocation === invocation) return bound;
-  if (invocation === undefined) return facts.invocation === run.before ? bound : withInvocation(bound);
-  if (facts.restarts > 0) return withInvocation(bound);
+  const withJob = { ...run, job: facts.job };
+  if (facts.invocation === '' || facts.invocation === invocation) return withJob;
+  if (invocation === undefined) return facts.invocation === run.before ? withJob : withInvocation(withJob);
+  if (facts.restarts > 0) return withInvocation(withJob);
   // Restarted by somebody else: the old invocation was killed, and `Result` belongs to the new one.
   const over = finished(run, false, nowMs);
   return isAtWork(facts) ? begunByUnit(over, nowMs) : over;
@@ -200,8 +200,8 @@ function reread(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: nu
   const { facts, sameManager } = input;
   if (!isRunning(run, 'systemd')) return seen(run, facts, nowMs);
   const now: Run = { ...run, facts, job: facts.job, doubtful: false };
-  const moves = sameManager && (run.invocation === undefined || facts.restarts > 0);
-  const next = moves ? sameRun(now, nowMs) : now;
+  const mayTakeInvocation = sameManager && (run.invocation === undefined || facts.restarts > 0);
+  const next = mayTakeInvocation ? whileRunning(now, nowMs) : now;
   if (isAtWork(facts)) return atWorkAgain(next, sameManager, nowMs);
   if (facts.job !== '' && sameManager) return next;
   // A run is failed unless its success is known, also if systemd has unloaded its unit.
@@ -216,7 +216,7 @@ function atWorkAgain(run: Run, sameManager: boolean, nowMs: number): Run {
 }
 
 function line(run: Run, says: ProgressEvent, leftover: boolean, nowMs: number): Run {
-  const adopts = wouldAdopt(run, says, leftover) && !isAtWork(run.facts);
+  const adopts = beginsSocketRun(run, says, leftover) && !isAtWork(run.facts);
   const now = adopts ? begun(run, 'socket', nowMs) : run;
   if (now.state !== 'running') return now;
   if (says.event === 'progress') return { ...now, percent: percentOf(says.percent), step: says.step };

@@ -12,7 +12,7 @@ import type { Settings } from './settings.js';
 /** The part of the configuration that decides which routes exist. */
 export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 
-/** The key of the configuration that is missing for something to exist; undefined if it exists. */
+/** The configuration key that would have to be set for something to exist; undefined if it exists. */
 export type Lacks = (settings: RouteSettings) => string | undefined;
 
 /** A received body, and the test that gives it its type. */
@@ -25,9 +25,9 @@ export interface GivenBody {
 export interface MqttName {
   readonly by: 'word' | 'member';
   readonly name: string;
-  /** The topic, if it does not follow from the path. A member named like a path parameter that the topic lacks gives that parameter. */
+  /** The topic, if it does not follow from the path. A path parameter that the topic lacks is the payload's member of that name. */
   readonly topic?: string;
-  /** The body's member, if it is called otherwise. */
+  /** The body's member, if its name differs from `name`. */
   readonly of?: string;
   /** A newer command that sets the same thing replaces a waiting one. Absent: every command counts. */
   readonly sets?: string;
@@ -165,7 +165,7 @@ function word(name: string, sets?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(sets !== undefined && { sets }) }];
 }
 
-/** A member sets the thing of its own name; `sets` is false for relative changes. */
+/** A member sets the thing of its own name. False as `sets` means a relative change, which replaces no other. */
 function member(name: string, sets: string | false = name): MqttName {
   return { by: 'member', name, ...(sets !== false && { sets }) };
 }
@@ -199,7 +199,7 @@ const ofServer = (): AudioTarget => ({ kind: 'server' });
 const ofOutput = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => ({ kind: 'output', ref });
 const ofClient = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
 
-/** `run` is a unit's job, which a newer job replaces; `enabled` is its unit file state. */
+/** RUN starts or stops something, which a newer command replaces; ENABLED is a unit file's state. */
 const [RUN, ENABLED] = ['run', 'enabled'];
 
 function unit<V extends UnitVerb>(verb: V, summary: string, sets: string) {
@@ -375,7 +375,7 @@ const TABLE = {
   setShuffle: ofPlayer('shuffle', 'Sets whether the order is random', 'shuffle', (to, body) => ({
     ...{ do: 'shuffle', ...to, ...body },
   })),
-  tracklist: read('/players/{player}/tracklist', 'The tracks that a player has before it', 'Tracklist', {
+  tracklist: read('/players/{player}/tracklist', 'The tracklist of a player', 'Tracklist', {
     ...{ kind: 'tracklist', backend: 'players' },
   }),
   gotoTrack: post({

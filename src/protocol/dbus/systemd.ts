@@ -16,7 +16,6 @@ const manager = methodsOf(SYSTEMD_NAME, SYSTEMD_PATH, MANAGER_INTERFACE);
 export const SYSTEMD_METHODS = {
   /** A second call on one connection gives the error `alreadySubscribed`, which is harmless. */
   subscribe: manager('Subscribe', ['', ''], 'none'),
-  /** Name -> path. Also for units that are not loaded or do not exist; such a call makes the manager send UnitNew and UnitRemoved. */
   /** Always current, while the property of a loaded unit stays stale until Reload. */
   getUnitFileState: manager('GetUnitFileState', ['s', 's'], 'none'),
   /** Name and mode -> path of the job. */
