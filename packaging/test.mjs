@@ -160,19 +160,16 @@ const ALL = [
   ['page', 'packages', tests(2, 'packages')],
   ['page', 'booted nodes', tests(2, 'nodes')],
 ];
-/** Behind all others: emulated processors that get no time are taken for threads that hang. */
-const ALONE = [['hardware', 'hardware', (place) => onMachine(place, testFiles('hardware'))]];
-
-/** The stages that were asked for, in groups that run one behind the other. */
+/** The stages that were asked for. */
 async function chosen() {
-  if (!isChosen) return asked.all ? [ALL, ALONE] : [QUICK];
+  if (!isChosen) return asked.all ? ALL : QUICK;
   const { files, titles } = asked.changed ? { files: await changed(), titles: [] } : await matching(names);
   const run = (place) => {
     if (asked.debian13) return onDebian13(place, files, titles);
     if (asked.changed && files.length === 0) return 'no unit test imports what differs from main';
     return onMachine(place, files, titles);
   };
-  return [[['tests', 'tests', run]]];
+  return [['tests', 'tests', run]];
 }
 
 /** Resolves with true when the stage went well. */
@@ -221,7 +218,7 @@ function printLeftOut() {
     printReasons([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
     say(
-      'left out: long tests, load, booted nodes, an emulated machine, brokers, packages, a second Node, a second Debian: npm test -- --all',
+      'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian: npm test -- --all; an emulated machine: npm test -- hardware',
     );
 }
 
@@ -242,8 +239,7 @@ async function main() {
   }
   const checked = inLanes(CHECKS);
   const built = await inLanes([['build', 'build', tool('packaging/build.mjs')]]);
-  const tested = [];
-  for (const stages of built.length === 0 ? await chosen() : []) tested.push(...(await inLanes(stages)));
+  const tested = built.length === 0 ? await inLanes(await chosen()) : [];
   const failed = [...(await checked), ...built, ...tested];
   if (asked.all) printSlowest();
   printLeftOut();
