@@ -56,9 +56,10 @@ export function removeScenarios(node: () => Node): void {
       assert.equal(status, 0, `${stdout}${stderr}`);
       return stdout;
     };
+    // The next user would get the same id while the manager of this one is about to end.
     await shell(
       node(),
-      `useradd --create-home dora; getent group bluetooth || groupadd --system bluetooth
+      `useradd --uid 1900 --create-home dora; getent group bluetooth || groupadd --system bluetooth
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
       chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}`,
     );
