@@ -177,6 +177,9 @@ function problems(route: Route): JsonObject {
   );
 }
 
+const LOG_PROBLEMS: readonly ProblemCode[] = ['bad-query', 'not-granted'];
+const UNIT_PROBLEMS: readonly ProblemCode[] = ['not-found', 'no-such-unit'];
+
 function problemsOf(route: Route): readonly ProblemCode[] {
   switch (route.kind) {
     case 'command':
@@ -188,7 +191,7 @@ function problemsOf(route: Route): readonly ProblemCode[] {
     case 'text':
       return BACKEND_FAULTS;
     case 'log':
-      return ['bad-query', 'not-found', 'no-such-unit', 'not-granted', ...BACKEND_FAULTS];
+      return [...LOG_PROBLEMS, ...(route.backend === 'systemd' ? UNIT_PROBLEMS : []), ...BACKEND_FAULTS];
     case 'tracklist':
       return ['no-such-player', 'no-tracklist', 'unavailable'];
     case 'document':

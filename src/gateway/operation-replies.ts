@@ -3,9 +3,14 @@
 
 import type { Clock } from '../clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
-import type { Command, UnitScope } from '../protocol/actor/commands.js';
+import type { Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import { type ChangeOperation, fullBusName, type Operation } from '../protocol/actor/operations.js';
+import {
+  type ChangeOperation,
+  fullBusName,
+  type LogOperation,
+  type Operation,
+} from '../protocol/actor/operations.js';
 import { allowedValues, LOG_LINES, type Params, parametersOf } from '../protocol/actor/parameters.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
@@ -86,7 +91,7 @@ export class OperationReplies {
       case 'cookie':
         return this.#asked(operation.backend, operation.command, held);
       case 'log':
-        return this.#log(operation.path, given, query, held);
+        return this.#log(operation, params, query, held);
       case 'cover':
         return this.#parts.covers.reply(fullBusName(params['player'] ?? ''), held);
       case 'server':
@@ -107,12 +112,12 @@ export class OperationReplies {
     return answer.ok ? ACCEPTED : problemReply(answer);
   }
 
-  #log(path: string, { params }: Given, query: string, held: string): Reply {
-    const { scope = '', unit = '' } = params;
-    if (!isScope(scope)) return problemReply(strangeParameter(path, params));
+  #log({ path, backend, command }: LogOperation, params: Params, query: string, held: string): Reply {
     const lines = logLines(query);
+    const asked = command(params, lines ?? LOG_LINES.byDefault);
+    if (asked === undefined) return problemReply(strangeParameter(path, params));
     if (lines === undefined) return problemReply(BAD_LINES);
-    return this.#asked('systemd', { do: 'log', scope, unit, lines }, held);
+    return this.#asked(backend, asked, held);
   }
 
   async #asked<B extends Backend>(backend: B, command: Command<B>, held: string): Promise<HttpReply> {
@@ -163,10 +168,6 @@ function logLines(query: string): number | undefined {
   const [value = ''] = values;
   const lines = values.length === 1 && /^\d{1,3}$/.test(value) ? Number(value) : 0;
   return lines >= LOG_LINES.minimum && lines <= LOG_LINES.maximum ? lines : undefined;
-}
-
-function isScope(scope: string): scope is UnitScope {
-  return allowedValues('scope')?.includes(scope) === true;
 }
 
 function found(document: CachedResponse | Problem, held: string): HttpReply {

@@ -108,7 +108,14 @@ const ServiceCard = memoized(
           />
         ) : null}
         {isOpen || isLogOpen || service.active_state === 'failed' ? (
-          <UnitLog node={node} service={service} title={title} isOpen={isLogOpen} open={openLog} />
+          <UnitLog
+            read={() => node.unitLog(scope, name)}
+            state={service.active_state}
+            hasFailed={service.active_state === 'failed'}
+            title={title}
+            isOpen={isLogOpen}
+            open={openLog}
+          />
         ) : null}
       </li>
     );

@@ -1,24 +1,25 @@
 // The newest lines of a unit's log, fetched only while they are open; of a failed unit also since when and how it failed.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { LogEntryRecord, ServiceRecord, Tonearm } from '../client/client.js';
+import type { LogEntryRecord } from '../client/client.js';
 import { say, sayTime } from './language.js';
 
 interface UnitLogProps {
-  readonly node: Tonearm;
-  readonly service: ServiceRecord;
+  readonly read: () => Promise<readonly LogEntryRecord[]>;
+  /** The log is read again when this changes. */
+  readonly state: string | undefined;
+  readonly hasFailed: boolean;
   readonly title: string;
   readonly isOpen: boolean;
   readonly open: (isOpen: boolean) => void;
 }
 
-export function UnitLog({ node, service, title, isOpen, open }: UnitLogProps) {
-  const { scope, name, active_state } = service;
+export function UnitLog({ read, state, hasFailed, title, isOpen, open }: UnitLogProps) {
   const [log, setLog] = useState<readonly LogEntryRecord[] | string>('');
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
-    node.unitLog(scope, name).then(
+    read().then(
       (entries) => isCurrent && setLog(entries),
       (error: unknown) =>
         isCurrent &&
@@ -29,10 +30,10 @@ export function UnitLog({ node, service, title, isOpen, open }: UnitLogProps) {
     return () => {
       isCurrent = false;
     };
-    // A new state has new lines.
-  }, [node, scope, name, active_state, isOpen]);
+    // `read` is made anew at each rendering.
+  }, [state, isOpen]);
   const entries = typeof log === 'string' ? [] : log;
-  const end = active_state === 'failed' ? endIn(entries) : undefined;
+  const end = hasFailed ? endIn(entries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => open(currentTarget.open)}>
       <summary aria-label={say('ofPlayer', { what: say('log'), name: title })}>{say('log')}</summary>

@@ -1,11 +1,12 @@
 // The node's upgrade: installed and available version, progress while it runs, and the result of the last run.
 
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { NodeState, Tonearm, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
 import { isolated, say, sayTime } from './language.js';
 import { memoized } from './parts.js';
 import { Question, useQuestion } from './question.js';
+import { UnitLog } from './unit-log.js';
 
 type Upgrade = NonNullable<NodeState['upgrade']>;
 
@@ -18,6 +19,7 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
+  const [isLogOpen, openLog] = useState(false);
   const checkedAt = check?.finished_at ?? checked_at;
   return (
     <div class="card">
@@ -31,6 +33,16 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
       {current === '' ? null : <p class="quiet wrap">{say('installed', { version: isolated(current) })}</p>}
       {isRunning ? <Progress {...run} /> : <LastRun run={run} />}
       {isRunning ? null : <LastCheckLine check={check} at={checkedAt} />}
+      {run.state === 'failed' && can_upgrade ? (
+        <UnitLog
+          read={() => node.upgradeLog()}
+          state={run.finished_at}
+          hasFailed
+          title={say('upgrade')}
+          isOpen={isLogOpen}
+          open={openLog}
+        />
+      ) : null}
       {isRunning ? null : (
         <div class="row wrap-row">
           {can_upgrade && upgrade_available ? <UpgradeButton node={node} latest={latest} /> : null}

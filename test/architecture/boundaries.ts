@@ -29,16 +29,16 @@ export const BOUNDARIES: readonly Boundary[] = [
     ],
     builtins: 'net',
   },
-  {
-    of: 'src/actors/units/',
-    may: ['src/protocol/dbus/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
-    builtins: '',
-  },
   // journalctl is the only stable interface to the journal, and starting it needs this.
   {
-    of: 'src/actors/systemd/unit-logs.ts',
-    may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/text.ts', 'src/actors/systemd/'],
+    of: 'src/actors/units/unit-logs.ts',
+    may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
     builtins: 'child_process fs fs/promises',
+  },
+  {
+    of: 'src/actors/units/',
+    may: ['src/protocol/dbus/', 'src/protocol/actor/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
+    builtins: '',
   },
   // Covers on the web: the one actor that speaks HTTP to strangers, and only through these.
   {

@@ -123,6 +123,11 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const failed = { ...running, state: 'failed', finished_at: '2026-01-01T10:05:00Z' };
     node.change('upgrade', ...upgrade({}, failed));
     await page.getByText(/The last upgrade failed, .*, at the step: .*Restarting the service/).waitFor();
+    const entry = { time: '2026-01-01T10:05:00.000Z', priority: 3, message: 'No space left on device' };
+    node.backends.answer = { ok: true, text: JSON.stringify([entry]) };
+    await page.getByLabel('Log: Upgrade').click();
+    await page.getByText('No space left on device').waitFor();
+    assert.deepEqual(await asked(), { do: 'log', lines: 20 });
   });
 
   test('sends a change of the port', async () => {

@@ -86,6 +86,7 @@ const CALLS: { readonly [N in RouteName]: (node: Tonearm) => Promise<unknown> } 
   powerOff: (node) => node.powerOff(),
   reboot: (node) => node.reboot(),
   upgrade: (node) => node.upgrade(),
+  upgradeLog: (node) => node.upgradeLog(),
   checkUpgrade: (node) => node.checkUpgrade(),
   startUpgrade: (node) => node.startUpgrade(),
   players: (node) => node.players(),

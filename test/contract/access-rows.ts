@@ -78,6 +78,7 @@ export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
     act(`/services/user/mpd.service/${verb}`, 'systemd'),
   ]),
   [`GET ${UNIT}/log`, read('/services/user/mpd.service/log', 'systemd', 'logs')],
+  ['GET /upgrade/log', read('/upgrade/log', 'upgrade', 'logs', 'start')],
   ['GET /audio', read('/audio', 'audio')],
   ['GET /audio/server', read('/audio/server', 'audio')],
   ['GET /audio/outputs', read('/audio/outputs', 'audio')],

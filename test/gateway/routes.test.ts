@@ -228,6 +228,8 @@ describe('every route with every backend', () => {
     const other = await under.fetch({ path: LOG.replace('b.service', 'c.service') });
     assert.notEqual(other.headers.etag, headers.etag, 'the log of another unit is another answer');
     assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
+    assert.deepEqual(await under.json('/upgrade/log?lines=7'), []);
+    assert.deepEqual(under.backends.asked.at(-1), { backend: 'upgrade', command: { do: 'log', lines: 7 } });
     under.backends.answer = { ok: true };
   });
 

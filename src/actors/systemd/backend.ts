@@ -10,10 +10,10 @@ import { type BusOwner, SystemBus, UserBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
+import { UnitLogs } from '../units/unit-logs.js';
 import type { ReadingBus } from '../units/unit-reader.js';
 import { UnitCommand } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
-import { UnitLogs } from './unit-logs.js';
 import { UnitsDirectory } from './units-directory.js';
 
 /** The watched units in whitelist order: system, then user, without internal units (docs/configuration.md, "Upgrades"). */

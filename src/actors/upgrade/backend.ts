@@ -9,6 +9,7 @@ import type { BusOptions } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
+import { UnitLogs } from '../units/unit-logs.js';
 import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
 import { ResultFile } from './result-file.js';
@@ -75,6 +76,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   /** Resolves after the first attempts to read the result file and to open the socket; from then on the state is complete. */
   readonly #ready: Promise<unknown>;
   readonly #units: UpgradeUnits | undefined;
+  readonly #logs: UnitLogs;
   #starting: Promise<Answer> | undefined;
 
   constructor(
@@ -86,6 +88,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#bootId = bootId;
     this.#clock = clock;
     this.#store = store;
+    this.#logs = new UnitLogs(clock);
     this.#publisher = publisher;
     this.#keeper = this.#makeKeeper(saved, clock);
     const { resultFile, progressSocket } = settings;
@@ -110,6 +113,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async handle(command: UpgradeCommand): Promise<Answer> {
+    if (command.do === 'log') return this.#log(command.lines);
     return command.do === 'check' ? this.#check() : this.#start();
   }
 
@@ -117,7 +121,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#units?.stop();
     this.#keeper.stop();
     this.#publisher.stop();
-    const ends = [this.#socket.stop(), this.#resultFile?.stop(), this.#store.stop()];
+    const ends = [this.#logs.stop(), this.#socket.stop(), this.#resultFile?.stop(), this.#store.stop()];
     await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
   }
 
@@ -159,6 +163,11 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   async #askUnit(): Promise<RunFacts | undefined> {
     if (this.#settings.upgradeUnit === undefined) return NOTHING_RAN;
     return this.#units?.ask();
+  }
+
+  async #log(lines: number): Promise<Answer> {
+    const unit = this.#units?.upgradeUnitId;
+    return unit === undefined ? NOT_CONNECTED : this.#logs.read({ scope: 'user', unit, lines });
   }
 
   async #check(): Promise<Answer> {

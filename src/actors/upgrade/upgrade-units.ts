@@ -73,6 +73,11 @@ export class UpgradeUnits implements FollowerOwner {
     this.#follower = new UnitFollower(plan, this, (busOwner) => new UserBus(options, busOwner));
   }
 
+  /** The name under which the upgrade unit logs, which is no alias; undefined if none is configured. */
+  get upgradeUnitId(): string | undefined {
+    return this.#unit?.facts.id ?? this.#names.upgradeUnit;
+  }
+
   stop(): void {
     this.#epoch += 1;
     this.#follower.stop();

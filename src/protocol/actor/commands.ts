@@ -39,9 +39,10 @@ export type PowerCommand =
   /** Answers with `text`: the Power record. */
   { readonly do: 'status' } | { readonly do: 'reboot' } | { readonly do: 'poweroff' };
 
-export interface UpgradeCommand {
-  readonly do: 'check' | 'start';
-}
+export type UpgradeCommand =
+  | { readonly do: 'check' | 'start' }
+  /** Answers with `text`: the newest `lines` of the upgrade unit's log, oldest first. */
+  | { readonly do: 'log'; readonly lines: number };
 
 /** `player` is a whole bus name. Positions and offsets are microseconds, `volume` is 0..1. */
 export type PlayersCommand = { readonly player: string } & (

@@ -52,10 +52,12 @@ interface CommandSource<K> {
   readonly command: Command;
 }
 
-interface Log {
-  /** The log of the unit that the path names; it alone has a query (`LOG_LINES`). */
+interface LogSource {
+  /** The log of a unit; it alone has a query (`LOG_LINES`). */
   readonly kind: 'log';
-  readonly backend: 'systemd';
+  readonly backend: Backend;
+  /** Undefined if the parameters do not fit. */
+  readonly command: (params: Params, lines: number) => Command | undefined;
 }
 
 /** The source of a JSON document: the gateway itself, records of a backend, or a command to the backend. */
@@ -64,7 +66,7 @@ type Json =
   | { readonly kind: 'tracklist'; readonly backend: Backend }
   | PublishedSource
   | CommandSource<'text'>
-  | Log;
+  | LogSource;
 type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | CommandSource<'cookie'>;
 
 /** `schema` is the answer's; undefined for bytes. */
@@ -90,6 +92,8 @@ interface ChangeRow<P extends string, K extends BodyName | undefined> extends Op
 }
 
 export type ChangeOperation = ChangeRow<string, BodyName | undefined>;
+
+export type LogOperation = Read<string, ComponentName, LogSource>;
 
 export type Operation = Read<string, ComponentName, Json> | Read<string, undefined, Bytes> | ChangeOperation;
 
@@ -273,7 +277,13 @@ const TABLE = {
 
   unitLog: read(
     ...(['/services/{scope}/{unit}/log', "The newest lines of a unit's log", 'Log'] as const),
-    { kind: 'log', backend: 'systemd' },
+    {
+      ...{ kind: 'log', backend: 'systemd' },
+      command: (params, lines) =>
+        areOf({ at: '/services/{scope}/{unit}', verb: '' }, params)
+          ? { do: 'log', scope: params.scope, unit: params.unit, lines }
+          : undefined,
+    },
     ({ api }) => unless(api.logs, 'api.logs'),
   ),
 
@@ -423,6 +433,12 @@ const TABLE = {
   forgetDevice: device('forget', 'Forgets a device, and its keys'),
 
   upgrade: read('/upgrade', 'The state of upgrades', 'Upgrade', published('upgrade')),
+  upgradeLog: read(
+    ...(['/upgrade/log', "The newest lines of the upgrade unit's log", 'Log'] as const),
+    { kind: 'log', backend: 'upgrade', command: (_params, lines) => ({ do: 'log', lines }) },
+    ({ api, upgrade }) =>
+      unless(api.logs, 'api.logs') ?? unless(upgrade.upgradeUnit !== undefined, 'upgrade.upgradeUnit'),
+  ),
   checkUpgrade: post({
     ...{ at: '/upgrade', verb: 'check', summary: 'Looks for an upgrade', backend: 'upgrade' },
     lacks: ({ upgrade }) => unless(upgrade.checkUnit !== undefined, 'upgrade.checkUnit'),

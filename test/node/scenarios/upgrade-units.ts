@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import type { Heard } from './held-daemon.js';
 import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
@@ -37,11 +38,17 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   });
 
   test('a run fails although its script reported success, and stays failed over a restart', async () => {
-    await daemon.beginWith('tonearm progress end --success; exit 3');
+    await daemon.beginWith('tonearm progress end --success; echo "disk full"; exit 3');
     const heard = await daemon.listen();
     await daemon.start();
     const failed = await daemon.runs('failed', 'systemd');
     await until('the run has failed', () => states(heard).at(-1) === 'failed');
+    const logged = await until('the log has the end of the run', async () => {
+      const entries: readonly LogEntryRecord[] = JSON.parse((await daemon.ask('GET', '/upgrade/log')).text);
+      const messages = entries.map(({ message }) => message);
+      return messages.some((message) => message.includes("Failed with result 'exit-code'")) && messages;
+    });
+    assert.ok(logged.includes('disk full'));
     daemon.stopListening();
     await daemon.systemctl('restart', 'tonearm.service');
     assert.deepEqual((await daemon.answers()).run, failed.run);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { logText } from '../../../src/actors/systemd/log-entries.js';
+import { logText } from '../../../src/actors/units/log-entries.js';
 import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 
 const AT = { __REALTIME_TIMESTAMP: '1790000000123456' };

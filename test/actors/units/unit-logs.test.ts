@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { UnitLogs } from '../../../src/actors/systemd/unit-logs.js';
+import { UnitLogs } from '../../../src/actors/units/unit-logs.js';
 import { systemClock } from '../../../src/clock.js';
 import type { Answer, UnitScope } from '../../../src/protocol/actor/commands.js';
 import { ManualClock } from '../../manual-clock.js';
