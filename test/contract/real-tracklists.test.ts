@@ -31,7 +31,8 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
   const becomes = (wanted: string): Promise<TracklistRecord> =>
     until(`the tracks are ${wanted}`, async () => {
       const now = await list();
-      return titles(now) === wanted && now;
+      assert.equal(titles(now), wanted);
+      return now;
     });
   const plays = (title: string): Promise<PlayerRecord> =>
     node.player(VLC, `at ${title}`, ({ metadata }) => metadata?.['xesam:title'] === title);

@@ -158,9 +158,10 @@ export class Player {
     this.#facts = facts;
     if (was.rate !== is.rate) this.#anchor = movedTo(this.#anchor, was, this.#now());
     if (statusOf(before) !== statusOf(facts) || was.rate !== is.rate) this.#isAstray = true;
+    // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no signal of the list for that.
+    const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
+    if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readAgain();
     if (!isSameTrack(before.metadata, facts.metadata)) {
-      // VLC 3.0 completes its list when another track begins, and sends no signal for that.
-      if (this.tracklist.reading !== undefined) this.tracklist.readAgain();
       this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
       this.#isAstray = true;
     }
