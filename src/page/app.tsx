@@ -2,10 +2,10 @@
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { Live, NodeState } from '../client/client.js';
-import type { Farewell } from './absence.js';
+import type { AnnouncedAbsence } from './absence.js';
 import { Header } from './connection.js';
-import { Foot, heardOutput, useCurrent } from './heard.js';
-import { say } from './language.js';
+import { translate } from './language.js';
+import { Foot, mainOutput, useCurrentPlayer } from './main-volume.js';
 import { type Levels, Metering } from './meter.js';
 import { Notices, Reporting, useNotices } from './notices.js';
 import { useMediaKeys, useTabTitle } from './now-playing.js';
@@ -22,7 +22,7 @@ interface AppProps {
   readonly state: NodeState;
   /** The node answers, even if the stream is silent. */
   readonly isBeating: boolean;
-  readonly farewell: Farewell | undefined;
+  readonly announcement: AnnouncedAbsence | undefined;
   readonly isOld: boolean;
   readonly view: View;
   readonly levels: Levels;
@@ -42,7 +42,7 @@ function useLasting(is: boolean, ms: number): boolean {
 }
 
 export function App(props: AppProps) {
-  const { live, state: whole, isBeating, farewell, isOld, view, levels, turns } = props;
+  const { live, state: whole, isBeating, announcement, isOld, view, levels, turns } = props;
   const { notices, reporter, dismiss } = useNotices();
   const unfolding = useState(false);
   const state = withoutHidden(whole);
@@ -51,12 +51,12 @@ export function App(props: AppProps) {
   const status = connection.status === 'live' && !isBeating ? 'lost' : connection.status;
   const isGone = useLasting(status === 'lost', connection.status === 'lost' ? 0 : HICCUP_MS);
   const isPart = view.isWall || view.only !== undefined;
-  const heard = useHeard(state);
-  useTabTitle(node, heard.player);
-  useMediaKeys(live.node, heard.player);
+  const current = useMainOutput(state);
+  useTabTitle(node, current.player);
+  useMediaKeys(live.node, current.player);
   const now = useCallback(() => live.nodeTime(), [live]);
   const content = view.isWall ? (
-    <Wall node={live.node} now={now} {...heard} />
+    <Wall node={live.node} now={now} {...current} />
   ) : (
     <Sections live={live} state={state} view={view} />
   );
@@ -65,10 +65,10 @@ export function App(props: AppProps) {
     <Reporting.Provider value={reporter}>
       <Metering.Provider value={levels}>
         <a class="skip" href="#now">
-          {say('skip')}
+          {translate('skip')}
         </a>
         <Header
-          {...{ node, status, upgrade, farewell, isOld }}
+          {...{ node, status, upgrade, announcement, isOld }}
           nodes={[...whole.nodes.values()]}
           isSmall={isPart}
           since={connection.since}
@@ -84,14 +84,14 @@ export function App(props: AppProps) {
             </Pacing.Provider>
           </fieldset>
         </main>
-        {hasFoot ? <Foot {...heard} node={live.node} state={state} isGone={isGone} /> : null}
+        {hasFoot ? <Foot {...current} node={live.node} state={state} isGone={isGone} /> : null}
         <Notices notices={notices} dismiss={dismiss} />
       </Metering.Provider>
     </Reporting.Provider>
   );
 }
 
-function useHeard({ players, outputs, clients }: NodeState) {
-  const player = useCurrent([...players.values()]);
-  return { player, output: heardOutput([...outputs.values()], [...clients.values()], player) };
+function useMainOutput({ players, outputs, clients }: NodeState) {
+  const player = useCurrentPlayer([...players.values()]);
+  return { player, output: mainOutput([...outputs.values()], [...clients.values()], player) };
 }

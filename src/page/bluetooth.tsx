@@ -3,8 +3,8 @@
 import { useState } from 'preact/hooks';
 import type { BluetoothRecord, DeviceRecord, NodeState, Tonearm } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
-import { isolated, say } from './language.js';
-import { Cards, Empty, Line, memoized, Unfold, useTicks } from './parts.js';
+import { isolated, translate } from './language.js';
+import { Cards, Empty, ForeignLine, memoized, Unfold, useTicks } from './parts.js';
 
 interface BluetoothProps {
   readonly node: Tonearm;
@@ -20,7 +20,7 @@ export const Bluetooth = memoized(({ node, bluetooth, discovered, now }: Bluetoo
   return (
     <>
       <Adapter node={node} bluetooth={bluetooth} now={now} />
-      {known.length === 0 ? <Empty>{say('noDevices')}</Empty> : null}
+      {known.length === 0 ? <Empty>{translate('noDevices')}</Empty> : null}
       {known.length + found.length === 0 ? null : (
         <Cards>
           {[...known, ...found].map((device) => (
@@ -45,26 +45,26 @@ function isOf({ address }: DeviceRecord): (other: DeviceRecord) => boolean {
 function Adapter({ node, bluetooth, now }: Omit<BluetoothProps, 'discovered'>) {
   const { name, powered, pairing_active: isPairing, pairing_until, scanning } = bluetooth;
   const power = (isOn: boolean) => (isOn ? node.switchBluetoothOn() : node.switchBluetoothOff());
-  const pairing = say(isPairing ? 'pairingStop' : 'pairingStart');
-  const scan = say(scanning ? 'scanStop' : 'scanStart');
+  const pairing = translate(isPairing ? 'pairingStop' : 'pairingStart');
+  const scan = translate(scanning ? 'scanStop' : 'scanStart');
   return (
     <div class="card">
       <div class="row">
-        <Line class="strong grow">{name}</Line>
-        <Switch label={say('bluetooth')} isOn={powered} send={power} />
+        <ForeignLine class="strong grow">{name}</ForeignLine>
+        <Switch label={translate('bluetooth')} isOn={powered} send={power} />
       </div>
       {isPairing ? <Countdown name={name} until={Date.parse(pairing_until ?? '')} now={now} /> : null}
       <div class="row wrap-row">
         <ActionButton
           class="button small"
-          failed={say('didNotWork', { what: pairing })}
+          failed={translate('didNotWork', { what: pairing })}
           send={() => (isPairing ? node.stopPairing() : node.startPairing())}
         >
           {pairing}
         </ActionButton>
         <ActionButton
           class="button small"
-          failed={say('didNotWork', { what: scan })}
+          failed={translate('didNotWork', { what: scan })}
           disabled={!powered}
           send={() => (scanning ? node.stopScan() : node.startScan())}
         >
@@ -87,7 +87,7 @@ function Countdown({ name, until, now }: CountdownProps) {
   const seconds = Math.max(0, Math.ceil((until - now()) / SECOND_MS)) || 0;
   return (
     <p class="wrap" role="timer">
-      {say('pairingNow', { name: isolated(name), seconds })}
+      {translate('pairingNow', { name: isolated(name), seconds })}
     </p>
   );
 }
@@ -103,15 +103,15 @@ const Device = memoized(({ node, device, isKnown, isOn }: DeviceProps) => {
   const { address, name, connected, battery } = device;
   const [isOpen, open] = useState(false);
   const facts = [
-    say(connected ? 'live' : isKnown ? 'notConnected' : 'found'),
-    ...(battery === undefined ? [] : [say('battery', { value: battery })]),
+    translate(connected ? 'live' : isKnown ? 'notConnected' : 'found'),
+    ...(battery === undefined ? [] : [translate('battery', { value: battery })]),
   ];
-  const label = say(connected ? 'disconnectOf' : 'connectOf', { name });
+  const label = translate(connected ? 'disconnectOf' : 'connectOf', { name });
   return (
     <li class="card">
       <div class="row">
         <div class="grow">
-          <Line class="strong">{name}</Line>
+          <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet">{facts.join(' · ')}</p>
         </div>
         <ActionButton
@@ -120,7 +120,7 @@ const Device = memoized(({ node, device, isKnown, isOn }: DeviceProps) => {
           disabled={!isOn}
           send={() => (connected ? node.disconnectDevice({ address }) : node.connectDevice({ address }))}
         >
-          {say(connected ? 'disconnect' : 'connect')}
+          {translate(connected ? 'disconnect' : 'connect')}
         </ActionButton>
         {isKnown ? <Unfold name={name} isOpen={isOpen} open={open} /> : null}
       </div>
@@ -131,10 +131,10 @@ const Device = memoized(({ node, device, isKnown, isOn }: DeviceProps) => {
           </p>
           <ActionButton
             class="button small"
-            label={say('forgetOf', { name })}
+            label={translate('forgetOf', { name })}
             send={() => node.forgetDevice({ address })}
           >
-            {say('forget')}
+            {translate('forget')}
           </ActionButton>
         </div>
       ) : null}

@@ -1,10 +1,10 @@
 // The page's header: the node's name with the way to others, and the state of the connection; while that is lost, the reason and a button to try now.
 
 import type { NodeRecord, NodeState } from '../client/client.js';
-import { type Errand, errandOf, type Farewell } from './absence.js';
+import { type AbsenceReason, type AnnouncedAbsence, absenceReason } from './absence.js';
 import type { TextKey } from './english.js';
 import { House } from './house.js';
-import { isolated, say } from './language.js';
+import { isolated, translate } from './language.js';
 import { useTicks } from './parts.js';
 
 /** How often it is checked whether an absence lasts too long. */
@@ -20,7 +20,7 @@ const STATUS = {
 } as const;
 
 /** The texts for each reason, short and long. */
-const ERRANDS: Readonly<Record<Errand, readonly [text: TextKey, long: TextKey]>> = {
+const REASON_TEXTS: Readonly<Record<AbsenceReason, readonly [text: TextKey, long: TextKey]>> = {
   reboot: ['rebootingShort', 'rebooting'],
   poweroff: ['poweredOff', 'poweringOff'],
   upgrade: ['upgrading', 'upgradingAway'],
@@ -33,7 +33,7 @@ interface HeaderProps {
   readonly status: NodeState['connection']['status'];
   readonly since: number;
   readonly upgrade: NodeState['upgrade'];
-  readonly farewell: Farewell | undefined;
+  readonly announcement: AnnouncedAbsence | undefined;
   readonly isOld: boolean;
   /** Only a part of the page is shown, so the header is minimal. */
   readonly isSmall: boolean;
@@ -41,16 +41,16 @@ interface HeaderProps {
 }
 
 export function Header(props: HeaderProps) {
-  const { node, nodes, status, since, upgrade, farewell, isOld, isSmall, retry } = props;
+  const { node, nodes, status, since, upgrade, announcement, isOld, isSmall, retry } = props;
   const isLost = status === 'lost';
-  useTicks(LOOK_MS, isLost || farewell !== undefined);
+  useTicks(LOOK_MS, isLost || announcement !== undefined);
   const now = Date.now();
-  const isLeaving = farewell !== undefined && now - farewell.at < LEAVING_MS;
+  const isLeaving = announcement !== undefined && now - announcement.at < LEAVING_MS;
   // While the node is connected, the upgrade's card shows its progress.
-  const errand =
-    isLost || isLeaving ? errandOf(farewell, isLost ? upgrade : undefined, since, now) : undefined;
-  const [text, tone] = errand === undefined ? STATUS[status] : ([ERRANDS[errand][0], 'busy'] as const);
-  const long = errand === undefined ? 'lostLong' : ERRANDS[errand][1];
+  const reason =
+    isLost || isLeaving ? absenceReason(announcement, isLost ? upgrade : undefined, since, now) : undefined;
+  const [text, tone] = reason === undefined ? STATUS[status] : ([REASON_TEXTS[reason][0], 'busy'] as const);
+  const long = reason === undefined ? 'lostLong' : REASON_TEXTS[reason][1];
   return (
     <header>
       {isSmall ? null : (
@@ -58,25 +58,25 @@ export function Header(props: HeaderProps) {
           <House node={node} nodes={nodes} />
           <p class={`state ${tone}`} role="status">
             <span class="dot" aria-hidden="true" />
-            {say(text)}
+            {translate(text)}
           </p>
         </div>
       )}
-      {isLost || errand !== undefined ? (
-        <div class={`banner ${errand === undefined ? 'bad' : ''}`}>
-          <p class="wrap">{say(long, { node: isolated(node) })}</p>
+      {isLost || reason !== undefined ? (
+        <div class={`banner ${reason === undefined ? 'bad' : ''}`}>
+          <p class="wrap">{translate(long, { node: isolated(node) })}</p>
           {isLost ? (
             <button type="button" class="button small" onClick={retry}>
-              {say('tryNow')}
+              {translate('tryNow')}
             </button>
           ) : null}
         </div>
       ) : null}
       {isOld && !isLost ? (
         <div class="banner">
-          <p role="status">{say('newerPage')}</p>
+          <p role="status">{translate('newerPage')}</p>
           <button type="button" class="button small" onClick={() => location.reload()}>
-            {say('loadIt')}
+            {translate('loadIt')}
           </button>
         </div>
       ) : null}

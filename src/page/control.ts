@@ -42,7 +42,7 @@ export function controlOf<T>(known: T): Control<T> {
   return { known, wanted: undefined, sent: undefined, held: false, turn: 0 };
 }
 
-export function shownBy<T>({ wanted, known }: Control<T>): T {
+export function shownValue<T>({ wanted, known }: Control<T>): T {
   return wanted === undefined ? known : wanted.value;
 }
 
@@ -55,21 +55,23 @@ export function advance<T>(
   const { wanted, sent, held, turn } = control;
   switch (input.kind) {
     case 'known':
-      return { control: rested({ ...control, known: input.value }, same) };
+      return { control: dropReachedValue({ ...control, known: input.value }, same) };
     case 'hold':
       return { control: { ...control, held: true, wanted: wanted ?? { value: control.known } } };
     case 'set': {
       const next = { ...control, wanted: { value: input.value }, turn: turn + 1 };
-      return sent === undefined ? sending(next, input.value) : { control: next };
+      return sent === undefined ? sendValue(next, input.value) : { control: next };
     }
     case 'release':
-      return resting({ ...control, held: false }, same);
+      return settleOrRest({ ...control, held: false }, same);
     case 'accepted':
     case 'refused': {
       const next = { ...control, sent: undefined };
       if (wanted !== undefined && sent !== undefined && !same(wanted.value, sent.value))
-        return sending(next, wanted.value);
-      return input.kind === 'refused' ? { control: { ...next, wanted: undefined } } : resting(next, same);
+        return sendValue(next, wanted.value);
+      return input.kind === 'refused'
+        ? { control: { ...next, wanted: undefined } }
+        : settleOrRest(next, same);
     }
     case 'settled':
       if (input.turn !== turn || sent !== undefined || held) return { control };
@@ -77,19 +79,19 @@ export function advance<T>(
   }
 }
 
-function sending<T>(control: Control<T>, value: T): ControlAdvance<T> {
+function sendValue<T>(control: Control<T>, value: T): ControlAdvance<T> {
   return { control: { ...control, sent: { value } }, send: { value } };
 }
 
 /** Drops the wanted value when the node has it, no request is open and the user has let go. */
-function rested<T>(control: Control<T>, same: (a: T, b: T) => boolean): Control<T> {
+function dropReachedValue<T>(control: Control<T>, same: (a: T, b: T) => boolean): Control<T> {
   const { known, wanted, sent, held } = control;
   const isTrue = wanted !== undefined && same(known, wanted.value);
   return isTrue && sent === undefined && !held ? { ...control, wanted: undefined } : control;
 }
 
-function resting<T>(control: Control<T>, same: (a: T, b: T) => boolean): ControlAdvance<T> {
-  const next = rested(control, same);
+function settleOrRest<T>(control: Control<T>, same: (a: T, b: T) => boolean): ControlAdvance<T> {
+  const next = dropReachedValue(control, same);
   const isWaiting = next.wanted !== undefined && next.sent === undefined && !next.held;
   return isWaiting ? { control: next, settle: next.turn } : { control: next };
 }

@@ -3,9 +3,9 @@
 
 import type { ComponentChildren } from 'preact';
 import { useCallback, useContext, useRef, useState } from 'preact/hooks';
-import { advance, type Control, type ControlInput, controlOf, SETTLE_MS, shownBy } from './control.js';
+import { advance, type Control, type ControlInput, controlOf, SETTLE_MS, shownValue } from './control.js';
 import { Icon, IconButton, type IconName } from './icons.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 import { Reporting } from './notices.js';
 
 interface ControlHandle<T> {
@@ -29,7 +29,7 @@ export function useControl<T>(
 ): ControlHandle<T> {
   const reporter = useContext(Reporting);
   const title = useRef('');
-  title.current = say('couldNotSet', { name: label });
+  title.current = translate('couldNotSet', { name: label });
   const held = useRef<Control<T>>(controlOf(known));
   const sender = useRef(send);
   sender.current = send;
@@ -57,7 +57,7 @@ export function useControl<T>(
     held.current = advance(held.current, { kind: 'known', value: known }, same).control;
   }
   return {
-    shown: shownBy(held.current),
+    shown: shownValue(held.current),
     isOnItsWay: held.current.wanted !== undefined,
     set: (value) => take({ kind: 'set', value }),
     hold: () => take({ kind: 'hold' }),
@@ -194,7 +194,7 @@ export function ActionButton({
   disabled,
   children,
 }: ButtonProps) {
-  const [isUnderWay, begin] = useAction(send, failed ?? say('didNotWork', { what: label ?? '' }));
+  const [isUnderWay, begin] = useAction(send, failed ?? translate('didNotWork', { what: label ?? '' }));
   return (
     <button
       type="button"

@@ -8,29 +8,29 @@ const RISE_MAX = 0.1;
 /** Between two steps; ten of them take less than a second. */
 export const RISE_MS = 95;
 
-export interface Spot {
+export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
 export interface Grip {
-  readonly down: Spot;
+  readonly down: Point;
   /** The slider's position, 0..1, when the pointer went down. */
   readonly from: number;
   /** True for a mouse; a finger may be scrolling. */
   readonly isSure: boolean;
   /** The pointer's position when the gesture became sure; from there on, movement changes the value. */
-  readonly since: Spot | undefined;
+  readonly since: Point | undefined;
 }
 
 /** `scrolls`: the finger scrolls the page. */
-export type Moved = Grip | 'scrolls';
+export type Movement = Grip | 'scrolls';
 
-export function gripAt(down: Spot, from: number, isSure: boolean): Grip {
+export function gripAt(down: Point, from: number, isSure: boolean): Grip {
   return { down, from, isSure, since: isSure ? down : undefined };
 }
 
-export function move(grip: Grip, to: Spot): Moved {
+export function move(grip: Grip, to: Point): Movement {
   if (grip.since !== undefined) return grip;
   const [dx, dy] = [Math.abs(to.x - grip.down.x), Math.abs(to.y - grip.down.y)];
   if (dx > SIDEWAYS_PX && dx > dy) return { ...grip, since: to };
@@ -38,13 +38,17 @@ export function move(grip: Grip, to: Spot): Moved {
 }
 
 /** The track of a thumb: its left end and its length in pixels. */
-export interface Way {
+export interface SliderExtent {
   readonly left: number;
   readonly length: number;
 }
 
 /** The slider's position, 0..1, for the pointer at `x`; undefined while the gesture is not sure. */
-export function partOf({ from, isSure, since }: Grip, { left, length }: Way, x: number): number | undefined {
+export function partOf(
+  { from, isSure, since }: Grip,
+  { left, length }: SliderExtent,
+  x: number,
+): number | undefined {
   if (since === undefined) return undefined;
   const part = isSure ? (x - left) / length : from + (x - since.x) / length;
   return Math.min(1, Math.max(0, part));

@@ -2,7 +2,7 @@
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { type Grip, gripAt, move, partOf, type Spot, type Way } from './gesture.js';
+import { type Grip, gripAt, move, type Point, partOf, type SliderExtent } from './gesture.js';
 
 interface HandOptions {
   /** The slider's position, 0..1. */
@@ -21,7 +21,7 @@ interface HandOptions {
 /** The width of the thumb, as in page.css. */
 const THUMB_REM = 1.375;
 
-function wayOf(field: HTMLElement): Way {
+function extentOf(field: HTMLElement): SliderExtent {
   const { left, width } = field.getBoundingClientRect();
   const thumb = THUMB_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
   return { left: left + thumb / 2, length: width - thumb };
@@ -74,12 +74,14 @@ export function useHand(field: RefObject<HTMLInputElement | null>, options: Hand
 
 function take(field: HTMLElement, down: PointerEvent, latest: { readonly current: HandOptions }): void {
   if (!down.isPrimary || down.button !== 0) return;
-  const way = wayOf(field);
+  const way = extentOf(field);
   const { part: from, onHold } = latest.current;
-  const spotOf = ({ clientX: x, clientY: y }: PointerEvent): Spot => ({ x, y });
+  const spotOf = ({ clientX: x, clientY: y }: PointerEvent): Point => ({ x, y });
   const ended = new AbortController();
-  const listen = (type: 'pointermove' | 'pointerup' | 'pointercancel', hear: (event: PointerEvent) => void) =>
-    field.addEventListener(type, (event) => event.pointerId === down.pointerId && hear(event), ended);
+  const listen = (
+    type: 'pointermove' | 'pointerup' | 'pointercancel',
+    handle: (event: PointerEvent) => void,
+  ) => field.addEventListener(type, (event) => event.pointerId === down.pointerId && handle(event), ended);
   let grip: Grip = gripAt(spotOf(down), from, down.pointerType === 'mouse');
   let last: number | undefined;
   const follow = (event: PointerEvent): void => {

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import type { NodeRecord } from '../client/client.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 
 interface HouseProps {
   readonly node: string;
@@ -36,7 +36,7 @@ export function House({ node, nodes }: HouseProps) {
   const sorted = [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1));
   return (
     <details ref={menu} class="house">
-      <summary title={say('house')}>{title}</summary>
+      <summary title={translate('house')}>{title}</summary>
       <ul class="card lines">
         {sorted.map((each) => (
           <li key={each.name}>

@@ -2,7 +2,7 @@
 
 import { textsIn } from './texts.js';
 
-export const { language, say } = textsIn(navigator.languages);
+export const { language, translate } = textsIn(navigator.languages);
 
 /** A foreign text within a sentence: its direction is its own, as with `bdi`. */
 export function isolated(text: string): string {
@@ -10,15 +10,15 @@ export function isolated(text: string): string {
 }
 
 /** `time` is RFC 3339; shown in local time. Without `Intl`, whose first format takes a browser 20 ms, and a slow phone 100. */
-export function sayTime(time: string): string {
+export function formatTime(time: string): string {
   const at = new Date(time);
   const two = (part: number): string => String(part).padStart(2, '0');
-  const month = say('months').split(' ')[at.getMonth()] ?? '';
+  const month = translate('months').split(' ')[at.getMonth()] ?? '';
   const clock = `${two(at.getHours())}:${two(at.getMinutes())}`;
-  return say('time', { day: at.getDate(), month, year: at.getFullYear(), clock });
+  return translate('time', { day: at.getDate(), month, year: at.getFullYear(), clock });
 }
 
 /** 0.426 -> `43%`. */
-export function sayPercent(part: number): string {
-  return say('percent', { value: Math.round(part * 100) });
+export function formatPercent(part: number): string {
+  return translate('percent', { value: Math.round(part * 100) });
 }

@@ -2,7 +2,7 @@
 
 import { options, render } from 'preact';
 import { connect, type NodeEvent, tonearm } from '../client/client.js';
-import type { Farewell } from './absence.js';
+import type { AnnouncedAbsence } from './absence.js';
 import { App } from './app.js';
 import { isOutdated, whenStill } from './edition.js';
 import { keepFocus } from './focus.js';
@@ -13,9 +13,9 @@ import { HAND_MS, watchHands, watchPulse } from './pulse.js';
 import { Turns } from './turns.js';
 import { viewOf } from './view.js';
 
-function farewellOf({ type, data }: NodeEvent): Farewell | undefined {
-  if (type === 'power.action') return { errand: data.action, at: Date.now() };
-  return type === 'server.info' && data === 'bye' ? { errand: 'restart', at: Date.now() } : undefined;
+function announcedAbsence({ type, data }: NodeEvent): AnnouncedAbsence | undefined {
+  if (type === 'power.action') return { reason: data.action, at: Date.now() };
+  return type === 'server.info' && data === 'bye' ? { reason: 'restart', at: Date.now() } : undefined;
 }
 
 /** A reason that is older than this does not explain a `bye`. */
@@ -25,7 +25,7 @@ function open(place: Element, turns: Turns): void {
   const levels = new Levels();
   const view = viewOf(location.search);
   let isBeating = true;
-  let farewell: Farewell | undefined;
+  let announcement: AnnouncedAbsence | undefined;
   let wasLive = false;
   let wasLost = false;
   let isOld = false;
@@ -39,7 +39,7 @@ function open(place: Element, turns: Turns): void {
       const isLive = connection.status === 'live';
       // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
       if (isLive && !wasLive) {
-        farewell = undefined;
+        announcement = undefined;
         if (wasLost) void compare();
       }
       wasLive = isLive;
@@ -47,19 +47,19 @@ function open(place: Element, turns: Turns): void {
       if (changed.some((slice) => slice !== 'levels')) drawSoon();
     },
     onEvent: (event) => {
-      heard();
-      const said = farewellOf(event);
-      if (said === undefined) return;
+      noteAlive();
+      const next = announcedAbsence(event);
+      if (next === undefined) return;
       // The service's own `bye` follows after the reason.
-      const isKnown = farewell !== undefined && said.at - farewell.at < REASON_MS;
-      if (said.errand === 'restart' && isKnown) return;
-      farewell = said;
+      const isKnown = announcement !== undefined && next.at - announcement.at < REASON_MS;
+      if (next.reason === 'restart' && isKnown) return;
+      announcement = next;
       drawSoon();
     },
   });
   const draw = (): void => {
     const { state } = live;
-    render(<App {...{ live, state, isBeating, farewell, isOld, view, levels, turns }} />, place);
+    render(<App {...{ live, state, isBeating, announcement, isOld, view, levels, turns }} />, place);
   };
   /** A node may return with another version. */
   const compare = async (): Promise<void> => {
@@ -70,7 +70,7 @@ function open(place: Element, turns: Turns): void {
     whenStill(handMs, () => location.reload());
   };
   const drawSoon = (): void => turns.soon(draw);
-  const heard = watchPulse({
+  const noteAlive = watchPulse({
     ask: (signal) => fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
     attention: () => {
       const { status } = live.state.connection;
@@ -80,7 +80,7 @@ function open(place: Element, turns: Turns): void {
     },
     onChange: (now) => {
       isBeating = now;
-      if (now) farewell = undefined;
+      if (now) announcement = undefined;
       drawSoon();
     },
     onReturn: () => live.reconnect(),

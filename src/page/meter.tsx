@@ -2,7 +2,7 @@
 
 import { createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
-import { say } from './language.js';
+import { translate } from './language.js';
 
 type Peaks = readonly number[];
 
@@ -54,7 +54,7 @@ export function Meter({ output, name }: { readonly output: number; readonly name
   );
   return (
     <div class="levels">
-      <meter ref={meter} class="unseen" aria-label={say('levelOf', { name })} />
+      <meter ref={meter} class="unseen" aria-label={translate('levelOf', { name })} />
       <div ref={bars} class="bars" aria-hidden="true">
         <span />
         <span />

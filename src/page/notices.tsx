@@ -5,7 +5,7 @@ import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ProblemError } from '../client/client.js';
 import { IconButton } from './icons.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 import { reasonFor } from './reasons.js';
 
 /** More would hide the page; the newest are kept. */
@@ -45,9 +45,9 @@ export function useNotices(): {
       const reason = error instanceof ProblemError ? reasonFor(error) : undefined;
       setNotices((before) => {
         const id = 1 + Math.max(0, ...before.map((notice) => notice.id));
-        const said = reason === undefined ? title : say('because', { what: title, reason });
+        const text = reason === undefined ? title : translate('because', { what: title, reason });
         const detail = [problem.title, problem.detail].filter(Boolean).join(': ');
-        const notice = { id, title, reason: said, detail, isAbove: isBusyBelow() };
+        const notice = { id, title, reason: text, detail, isAbove: isBusyBelow() };
         // A repeated failure is shown once; a slider may be refused ten times.
         return [...without(before, title), notice].slice(-NOTICES_MAX);
       });
@@ -103,12 +103,12 @@ function Notice({ id, reason, detail, dismiss }: ShownNotice & Pick<NoticesProps
         <p class="strong wrap">{reason}</p>
         {detail === '' ? null : (
           <details class="more">
-            <summary>{say('details')}</summary>
+            <summary>{translate('details')}</summary>
             <p class="wrap">{detail}</p>
           </details>
         )}
       </div>
-      <IconButton icon="close" label={say('dismiss')} onClick={() => dismiss(id)} />
+      <IconButton icon="close" label={translate('dismiss')} onClick={() => dismiss(id)} />
     </div>
   );
 }

@@ -9,7 +9,7 @@ export function outputName({ nick, props, description, name }: OutputRecord): st
 }
 
 /** The most that a slider sets, in whole hundredths: the node refuses what is above the limit. */
-export function mostOf({ volume_limit: limit = 1 }: OutputRecord): number {
+export function volumeLimitOf({ volume_limit: limit = 1 }: OutputRecord): number {
   // 0.57 * 100 is a little less than 57.
   return Math.max(1, Math.floor(limit * 100 + 1e-6)) / 100;
 }
@@ -30,7 +30,7 @@ export function withoutHidden(state: NodeState): NodeState {
 const PLACEHOLDER = 'auto_null';
 
 /** True if nothing can be heard on any of the outputs. */
-export function isWithoutCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {
+export function hasNoSoundCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {
   return (
     cards.size === 0 && outputs.size > 0 && [...outputs.values()].every(({ name }) => name === PLACEHOLDER)
   );

@@ -4,11 +4,11 @@ import { useState } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord, Tonearm } from '../client/client.js';
 import { Choice, useControl } from './controls.js';
 import type { TextKey } from './english.js';
-import { OutputVolume } from './heard.js';
-import { say } from './language.js';
+import { translate } from './language.js';
+import { OutputVolume } from './main-volume.js';
 import { Meter } from './meter.js';
-import { isWithoutCard, outputName } from './output-choice.js';
-import { Cards, Empty, Line, memoized, Unfold } from './parts.js';
+import { hasNoSoundCard, outputName } from './output-choice.js';
+import { Cards, Empty, ForeignLine, memoized, Unfold } from './parts.js';
 import { Slider } from './slider.js';
 
 interface OutputsProps {
@@ -23,8 +23,8 @@ export function Outputs({ node, state }: OutputsProps) {
   const silent = cards.filter(
     (card) => hasChoice(card) && sorted.every((output) => output.card !== card.name),
   );
-  if (isWithoutCard(state)) return <NoCard detail={state.backends.get('audio')?.detail} />;
-  if (sorted.length + silent.length === 0) return <Empty>{say('noOutputs')}</Empty>;
+  if (hasNoSoundCard(state)) return <NoCard detail={state.backends.get('audio')?.detail} />;
+  if (sorted.length + silent.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
   return (
     <Cards>
       {sorted.map((output) => {
@@ -33,7 +33,7 @@ export function Outputs({ node, state }: OutputsProps) {
       })}
       {silent.map((card) => (
         <li key={card.name} class="card" data-card={card.name}>
-          <Line class="strong">{card.description}</Line>
+          <ForeignLine class="strong">{card.description}</ForeignLine>
           <ProfileChoice node={node} card={card} />
         </li>
       ))}
@@ -44,7 +44,7 @@ export function Outputs({ node, state }: OutputsProps) {
 function NoCard({ detail }: { readonly detail: string | undefined }) {
   return (
     <div class="card away" role="status">
-      <p class="strong">{say('noCard')}</p>
+      <p class="strong">{translate('noCard')}</p>
       {detail === undefined ? null : <p class="quiet wrap">{detail}</p>}
     </div>
   );
@@ -59,9 +59,9 @@ function ProfileChoice({ node, card }: { readonly node: Tonearm; readonly card: 
   const { id, description, active_profile = '', profiles } = card;
   return (
     <div class="field">
-      <span aria-hidden="true">{say('profile')}</span>
+      <span aria-hidden="true">{translate('profile')}</span>
       <Choice
-        label={say('profileOf', { name: description })}
+        label={translate('profileOf', { name: description })}
         value={active_profile}
         options={profiles.map((profile) => ({
           value: profile.name,
@@ -80,7 +80,7 @@ function optionText({
   readonly available: string;
   readonly description: string;
 }): string {
-  return available === 'no' ? say('portAway', { name: description }) : description;
+  return available === 'no' ? translate('portAway', { name: description }) : description;
 }
 
 const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
@@ -99,12 +99,12 @@ interface OutputCardProps {
 const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
   const name = outputName(output);
   const [isOpen, open] = useState(false);
-  const words = say(output.muted ? 'muted' : STATES[output.state]);
+  const words = translate(output.muted ? 'muted' : STATES[output.state]);
   return (
     <li class="card output" data-output={output.name} data-default={output.default}>
       <div class="row">
         <div class="grow">
-          <Line class="strong">{name}</Line>
+          <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet">{words}</p>
         </div>
         <DefaultButton node={node} output={output} name={name} />
@@ -124,7 +124,7 @@ interface OutputPartProps {
 }
 
 function DefaultButton({ node, output, name }: OutputPartProps) {
-  const label = say('makeDefaultOf', { name });
+  const label = translate('makeDefaultOf', { name });
   const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
   // One button for both states, so that it keeps the focus.
   return (
@@ -135,7 +135,7 @@ function DefaultButton({ node, output, name }: OutputPartProps) {
       aria-pressed={shown}
       onClick={() => shown || set(true)}
     >
-      {say(shown ? 'defaultOutput' : 'makeDefault')}
+      {translate(shown ? 'defaultOutput' : 'makeDefault')}
     </button>
   );
 }
@@ -146,9 +146,9 @@ function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardPr
     <>
       {ports.length === 0 || active_port === undefined ? null : (
         <div class="field">
-          <span aria-hidden="true">{say('port')}</span>
+          <span aria-hidden="true">{translate('port')}</span>
           <Choice
-            label={say('portOf', { name })}
+            label={translate('portOf', { name })}
             value={active_port}
             options={ports.map((port) => ({
               value: port.name,
@@ -160,14 +160,14 @@ function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardPr
       )}
       {card !== undefined && hasChoice(card) ? <ProfileChoice node={node} card={card} /> : null}
       <div class="field">
-        <span aria-hidden="true">{say('balance')}</span>
+        <span aria-hidden="true">{translate('balance')}</span>
         <Slider
           class="grow middle"
-          label={say('balanceOf', { name })}
+          label={translate('balanceOf', { name })}
           value={balance}
           min={-1}
           step={0.05}
-          text={sayBalance}
+          text={balanceText}
           send={(wanted) => node.setOutputBalance(id, { balance: wanted })}
         />
       </div>
@@ -184,8 +184,8 @@ function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardPr
   );
 }
 
-function sayBalance(balance: number): string {
+function balanceText(balance: number): string {
   const value = Math.round(Math.abs(balance) * 100);
-  if (value === 0) return say('balanceCentre');
-  return say(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
+  if (value === 0) return translate('balanceCentre');
+  return translate(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
 }

@@ -5,7 +5,7 @@ import { Component, type ComponentChildren, createContext, type JSX } from 'prea
 import { useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
 import { IconButton } from './icons.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 import { Turns } from './turns.js';
 
 /** The scheduler for pieces of a part. */
@@ -15,7 +15,13 @@ export const Pacing = createContext(new Turns((call) => requestAnimationFrame(ca
  * One line of foreign text. It is always shown as text, and in the direction of its own letters, so that its beginning is
  * visible.
  */
-export function Line({ children, class: of = '' }: { readonly children: string; readonly class?: string }) {
+export function ForeignLine({
+  children,
+  class: of = '',
+}: {
+  readonly children: string;
+  readonly class?: string;
+}) {
   return (
     <p class={`clip ${of}`} dir="auto" title={children}>
       {children}
@@ -54,8 +60,8 @@ export function Section({ title, id, place, away, children }: SectionProps) {
   );
 }
 
-export function sayState(state: BackendInfo['state']): string {
-  return state === 'up' ? say('up') : say(`down_${state}`);
+export function stateText(state: BackendInfo['state']): string {
+  return state === 'up' ? translate('up') : translate(`down_${state}`);
 }
 
 interface AwayProps extends BackendInfo {
@@ -68,7 +74,7 @@ export function Away({ what, state, detail }: AwayProps) {
   return (
     <div class="card away" role="status">
       <p class="strong">
-        {what === undefined ? sayState(state) : say('awayNow', { what, state: sayState(state) })}
+        {what === undefined ? stateText(state) : translate('awayNow', { what, state: stateText(state) })}
       </p>
       {detail === undefined ? null : <p class="quiet wrap">{detail}</p>}
     </div>
@@ -92,7 +98,7 @@ export function Unfold({ name, isOpen, open }: UnfoldProps) {
   return (
     <IconButton
       {...{ class: 'unfold', icon: 'more', isOpen }}
-      label={say('moreOf', { name })}
+      label={translate('moreOf', { name })}
       onClick={() => open(!isOpen)}
     />
   );
@@ -127,7 +133,7 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-interface Growing {
+interface GrowingOptions {
   readonly wanted: number;
   readonly step: number;
   /** Draw it before other pending pieces, so that it does not push down anything below it later. */
@@ -135,7 +141,7 @@ interface Growing {
 }
 
 /** The number of `wanted` things to draw now; it grows as time allows. Drawing all at once would be a task long enough to be noticed. */
-export function useGrowing({ wanted, step, isNext = false }: Growing): number {
+export function useGrowing({ wanted, step, isNext = false }: GrowingOptions): number {
   const turns = useContext(Pacing);
   const [drawn, setDrawn] = useState(0);
   useLayoutEffect(() => {

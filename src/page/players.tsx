@@ -10,9 +10,9 @@ import type {
 } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
 import { Cover } from './cover.js';
-import { heardOutput, OutputVolume } from './heard.js';
-import { isolated, say, sayPercent } from './language.js';
-import { Cards, Line, memoized } from './parts.js';
+import { formatPercent, isolated, translate } from './language.js';
+import { mainOutput, OutputVolume } from './main-volume.js';
+import { Cards, ForeignLine, memoized } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
 import { Tracklist } from './tracklist.js';
@@ -39,7 +39,7 @@ export function Players({ node, players, tracklists, streams, outputs, now }: Pl
           player={player}
           tracklist={tracklists.get(player.bus_name)}
           own={namesOf(streamsOf(player, streams))}
-          output={heardOutput(outputs, streams, player)}
+          output={mainOutput(outputs, streams, player)}
           now={now}
           isAlone={players.length === 1}
         />
@@ -68,16 +68,16 @@ interface PlayerProps {
 const PlayerCard = memoized(({ node, player, tracklist, own, output, now, isAlone }: PlayerProps) => {
   const { bus_name, identity, metadata = {}, shuffle, loop_status, capabilities } = player;
   const title = titleOf(player);
-  const label = (what: string): string => (isAlone ? what : say('ofPlayer', { what, name: identity }));
+  const label = (what: string): string => (isAlone ? what : translate('ofPlayer', { what, name: identity }));
   const maker = [metadata['xesam:artist'], metadata['xesam:album']].filter(Boolean).join(' – ');
   return (
     <li class="card player" data-playing={isPlaying(player)}>
       <div class="row">
         <Cover node={node} player={player} />
         <div class="grow">
-          <Line class="title">{title}</Line>
-          {maker === '' ? null : <Line>{maker}</Line>}
-          <Line class="quiet">{identity}</Line>
+          <ForeignLine class="title">{title}</ForeignLine>
+          {maker === '' ? null : <ForeignLine>{maker}</ForeignLine>}
+          <ForeignLine class="quiet">{identity}</ForeignLine>
         </div>
       </div>
       <PositionBar node={node} player={player} title={title} now={now} />
@@ -86,7 +86,7 @@ const PlayerCard = memoized(({ node, player, tracklist, own, output, now, isAlon
         <span class="grow" />
         {shuffle === undefined ? null : (
           <Toggle
-            label={label(say('shuffle'))}
+            label={label(translate('shuffle'))}
             icon="shuffle"
             isOn={shuffle}
             disabled={!capabilities.can_control}
@@ -115,15 +115,15 @@ function PlayerMore({ node, player, own }: Pick<PlayerProps, 'node' | 'player' |
   if (volume === undefined && !capabilities.can_pause && own === '') return null;
   return (
     <details class="more">
-      <summary aria-label={say('moreOf', { name: identity })}>{say('more')}</summary>
+      <summary aria-label={translate('moreOf', { name: identity })}>{translate('more')}</summary>
       {volume === undefined ? null : (
         <div class="field">
-          <span aria-hidden="true">{say('playerVolume')}</span>
+          <span aria-hidden="true">{translate('playerVolume')}</span>
           <Slider
             class="grow"
-            label={say('volumeOf', { name: identity })}
+            label={translate('volumeOf', { name: identity })}
             value={volume}
-            text={sayPercent}
+            text={formatPercent}
             disabled={!capabilities.can_control}
             send={(wanted) => node.setPlayerVolume(bus_name, { volume: wanted })}
           />
@@ -133,14 +133,14 @@ function PlayerMore({ node, player, own }: Pick<PlayerProps, 'node' | 'player' |
         <ActionButton
           class="button small"
           icon="stop"
-          label={say('ofPlayer', { what: say('stop'), name: identity })}
+          label={translate('ofPlayer', { what: translate('stop'), name: identity })}
           disabled={!capabilities.can_control || !hasTrack(player)}
           send={() => node.stop(bus_name)}
         >
-          {say('stop')}
+          {translate('stop')}
         </ActionButton>
       ) : null}
-      {own === '' ? null : <p class="quiet wrap">{say('streamsOf', { names: own })}</p>}
+      {own === '' ? null : <p class="quiet wrap">{translate('streamsOf', { names: own })}</p>}
     </details>
   );
 }

@@ -1,7 +1,7 @@
 // The position in the track, as a slider that moves by itself.
 
 import { type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 import { useTicks } from './parts.js';
 import { Slider } from './slider.js';
 import { isPlaying } from './transport.js';
@@ -27,13 +27,13 @@ export function PositionBar({ node, player, title, now }: PositionProps) {
   return (
     <Slider
       class="position"
-      label={say('positionOf', { name: title })}
+      label={translate('positionOf', { name: title })}
       value={position}
       max={length}
       step={US_PER_S}
       late
       runs={runs}
-      text={(at) => say('positionText', { position: clockOf(at), length: clockOf(length) })}
+      text={(at) => translate('positionText', { position: clockOf(at), length: clockOf(length) })}
       disabled={!player.capabilities.can_seek}
       send={(at) =>
         node.setPosition(player.bus_name, {

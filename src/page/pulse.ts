@@ -37,33 +37,33 @@ export function watchHands(page: EventTarget): () => number {
 /** Runs as long as the page lives. Call the returned function at each sign of life of the node. */
 export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions): () => void {
   let isBeating = true;
-  let heardAt = performance.now();
+  let aliveAt = performance.now();
   let askedAt = 0;
   /** First unanswered request since the last sign of life. Silence alone does not count: the page itself may have been suspended. */
   let openSince: number | undefined;
   /** While the connection is lost: true if the last request was answered. */
   let isBack = false;
-  const tell = (now: boolean): void => {
+  const report = (now: boolean): void => {
     if (now === isBeating) return;
     isBeating = now;
     onChange(now);
   };
-  const heard = (): void => {
-    heardAt = performance.now();
+  const noteAlive = (): void => {
+    aliveAt = performance.now();
     openSince = undefined;
-    tell(true);
+    report(true);
   };
   const watch = (now: number): void => {
     isBack = false;
-    if (openSince !== undefined && now - openSince >= ANSWER_MS) tell(false);
-    if (now - Math.max(heardAt, askedAt) < ASK_MS) return;
+    if (openSince !== undefined && now - openSince >= ANSWER_MS) report(false);
+    if (now - Math.max(aliveAt, askedAt) < ASK_MS) return;
     askedAt = now;
     openSince ??= now;
     // A missing answer is detected by the time that passes.
-    ask(AbortSignal.timeout(2 * ANSWER_MS)).then(heard, () => undefined);
+    ask(AbortSignal.timeout(2 * ANSWER_MS)).then(noteAlive, () => undefined);
   };
   const awaitReturn = (now: number): void => {
-    heardAt = now;
+    aliveAt = now;
     openSince = undefined;
     if (now - askedAt < RETURN_MS) return;
     askedAt = now;
@@ -78,10 +78,10 @@ export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions)
     );
   };
   const rest = (now: number): void => {
-    heardAt = now;
+    aliveAt = now;
     openSince = undefined;
   };
   const looks = { watched: watch, lost: awaitReturn, resting: rest } as const;
   setInterval(() => looks[attention()](performance.now()), LOOK_MS);
-  return heard;
+  return noteAlive;
 }

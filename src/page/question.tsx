@@ -2,7 +2,7 @@
 
 import { useRef } from 'preact/hooks';
 import { useAction } from './controls.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 
 /** `send` is called for "yes"; then the dialog closes. `failed` is the title of a failure. */
 export function useQuestion(send: () => Promise<unknown>, failed: string) {
@@ -40,7 +40,7 @@ export function Question({
       </p>
       <div class="row wrap-row end">
         <button type="button" class="button" onClick={() => dialog.current?.close()}>
-          {say('cancel')}
+          {translate('cancel')}
         </button>
         <button
           type="button"

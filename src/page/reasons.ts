@@ -4,7 +4,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { BackendInfo, ChildName, NodeState, ProblemError, Tonearm } from '../client/client.js';
 import type { TextKey } from './english.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 
 const REASONS: Readonly<Record<string, TextKey>> = {
   unavailable: 'becauseAway',
@@ -27,19 +27,19 @@ const EXIT_STATUS = /\bstatus=(\d+)/;
 /** Undefined if only the problem's own text says more. */
 export function reasonFor({ code, problem }: ProblemError): string | undefined {
   const status = EXIT_STATUS.exec(problem.detail)?.[1];
-  if (status !== undefined) return say('exitStatus', { status });
+  if (status !== undefined) return translate('exitStatus', { status });
   const reason = Object.hasOwn(REASONS, code) ? REASONS[code] : undefined;
-  return reason === undefined ? undefined : say(reason);
+  return reason === undefined ? undefined : translate(reason);
 }
 
 type BackendStates = NodeState['backends'];
 
-/** The same backends, with their reasons as soon as these are known; `isWithoutCard`: also why the sound server has no card. */
-export function useReasons(node: Tonearm, backends: BackendStates, isWithoutCard: boolean): BackendStates {
+/** The same backends, with their reasons as soon as these are known; `hasNoSoundCard`: also why the sound server has no card. */
+export function useReasons(node: Tonearm, backends: BackendStates, hasNoSoundCard: boolean): BackendStates {
   const [known, setKnown] = useState<{ readonly of: BackendStates; readonly with: BackendStates }>();
   useEffect(() => {
     const isUnexplained = (name: ChildName, { state, detail }: BackendInfo): boolean =>
-      detail === undefined && (state !== 'up' || (name === 'audio' && isWithoutCard));
+      detail === undefined && (state !== 'up' || (name === 'audio' && hasNoSoundCard));
     if (![...backends].some(([name, info]) => isUnexplained(name, info))) return;
     node.health().then(
       ({ backends: known }) => {
@@ -55,6 +55,6 @@ export function useReasons(node: Tonearm, backends: BackendStates, isWithoutCard
       // Its state is shown anyway, without a reason.
       () => undefined,
     );
-  }, [node, backends, isWithoutCard]);
+  }, [node, backends, hasNoSoundCard]);
   return known?.of === backends ? known.with : backends;
 }

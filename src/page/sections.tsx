@@ -4,9 +4,9 @@ import type { ComponentChildren } from 'preact';
 import { useCallback } from 'preact/hooks';
 import type { BackendInfo, Live, NodeState } from '../client/client.js';
 import { Bluetooth } from './bluetooth.js';
-import { CurrentStreams } from './heard.js';
-import { say } from './language.js';
-import { isWithoutCard } from './output-choice.js';
+import { translate } from './language.js';
+import { CurrentStreams } from './main-volume.js';
+import { hasNoSoundCard } from './output-choice.js';
 import { Outputs } from './outputs.js';
 import { Away, Section, useGrowing } from './parts.js';
 import { Players } from './players.js';
@@ -81,7 +81,7 @@ function drawNow(live: Live, state: NodeState, now: () => number): ComponentChil
       ) : (
         <CurrentStreams node={live.node} streams={streams} outputs={outputs} />
       )}
-      {away === undefined ? null : <Away what={say('backend_players')} {...away} />}
+      {away === undefined ? null : <Away what={translate('backend_players')} {...away} />}
     </>
   );
 }
@@ -94,7 +94,7 @@ export function awayIn({ backends }: NodeState, name: string): BackendInfo | und
 /** With the part's name where the section is called otherwise. */
 function awayOf(state: NodeState, id: SectionId, backend: string) {
   const away = awayIn(state, backend);
-  return away && id === 'outputs' ? { ...away, what: say('backend_audio') } : away;
+  return away && id === 'outputs' ? { ...away, what: translate('backend_audio') } : away;
 }
 
 function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): boolean {
@@ -114,7 +114,7 @@ interface SectionsProps {
 
 export function Sections({ live, state: known, view: { only } }: SectionsProps) {
   const upgrade = useSteps(known.upgrade);
-  const state = { ...known, upgrade, backends: useReasons(live.node, known.backends, isWithoutCard(known)) };
+  const state = { ...known, upgrade, backends: useReasons(live.node, known.backends, hasNoSoundCard(known)) };
   const now = useCallback(() => live.nodeTime(), [live]);
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
   const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));
@@ -135,7 +135,7 @@ export function Sections({ live, state: known, view: { only } }: SectionsProps) 
                 key={id}
                 id={id}
                 place={SECTIONS.findIndex((each) => each.id === id)}
-                title={say(id)}
+                title={translate(id)}
                 away={backend === undefined ? undefined : awayOf(state, id, backend)}
               >
                 {draw(live, state, now)}

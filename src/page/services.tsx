@@ -5,8 +5,8 @@ import { useState } from 'preact/hooks';
 import type { ServiceRecord, Tonearm } from '../client/client.js';
 import { Switch } from './controls.js';
 import type { TextKey } from './english.js';
-import { say } from './language.js';
-import { Cards, Empty, Line, memoized, Unfold } from './parts.js';
+import { translate } from './language.js';
+import { Cards, Empty, ForeignLine, memoized, Unfold } from './parts.js';
 import { useUnitCommands, type Verb } from './unit-commands.js';
 import { UnitLog } from './unit-log.js';
 
@@ -16,7 +16,7 @@ interface ServicesProps {
 }
 
 export function Services({ node, services }: ServicesProps) {
-  if (services.length === 0) return <Empty>{say('noServices')}</Empty>;
+  if (services.length === 0) return <Empty>{translate('noServices')}</Empty>;
   const sorted = [...services].sort((a, b) => Number(isMine(b)) - Number(isMine(a)));
   return (
     <Cards>
@@ -33,14 +33,14 @@ function isMine({ scope, exists }: ServiceRecord): boolean {
 
 type ActiveState = NonNullable<ServiceRecord['active_state']>;
 
-interface Shown {
+interface ShownState {
   readonly text: TextKey;
   readonly tone: 'good' | 'bad' | 'busy' | 'off';
   /** The action of the button; undefined if nothing can be done now. */
   readonly verb?: Exclude<Verb, 'restart'>;
 }
 
-const STATES: Readonly<Record<ActiveState, Shown>> = {
+const STATES: Readonly<Record<ActiveState, ShownState>> = {
   active: { text: 'active', tone: 'good', verb: 'stop' },
   reloading: { text: 'starting', tone: 'busy', verb: 'stop' },
   inactive: { text: 'stopped', tone: 'off', verb: 'start' },
@@ -53,16 +53,16 @@ const STATES: Readonly<Record<ActiveState, Shown>> = {
 };
 
 /** Shown after a command, until systemd reports the change. */
-const WAYS: Readonly<Record<Verb, Shown>> = {
+const DURING_COMMAND: Readonly<Record<Verb, ShownState>> = {
   start: STATES.activating,
   stop: STATES.deactivating,
   restart: { text: 'restarting', tone: 'busy', verb: 'stop' },
 };
 
-const MISSING: Shown = { text: 'missing', tone: 'bad' };
-const RESTARTED: Shown = { text: 'restarted', tone: 'good', verb: 'stop' };
+const MISSING: ShownState = { text: 'missing', tone: 'bad' };
+const RESTARTED: ShownState = { text: 'restarted', tone: 'good', verb: 'stop' };
 
-function shownOf({ active_state = 'inactive', exists, running }: ServiceRecord): Shown {
+function shownState({ active_state = 'inactive', exists, running }: ServiceRecord): ShownState {
   if (!exists) return MISSING;
   const shown = STATES[active_state];
   return active_state === 'active' && running ? { ...shown, text: 'running' } : shown;
@@ -75,25 +75,25 @@ const ServiceCard = memoized(
     const [isOpen, open] = useState(false);
     const [isLogOpen, openLog] = useState(false);
     const { verb, hasRestarted, run } = useUnitCommands(node, service, title);
-    const known = shownOf(service);
+    const known = shownState(service);
     const done = hasRestarted && known.verb === 'stop' ? RESTARTED : undefined;
-    const shown = done ?? (verb === undefined || hasRestarted ? known : WAYS[verb]);
+    const shown = done ?? (verb === undefined || hasRestarted ? known : DURING_COMMAND[verb]);
     return (
       <li class="card service" data-unit={name}>
         <div class="row">
           <div class="grow">
-            <Line class="strong">{title}</Line>
+            <ForeignLine class="strong">{title}</ForeignLine>
             <State {...shown} isWatched={scope === 'system'} />
           </div>
           {isMine(service) ? (
             <button
               type="button"
               class="button small"
-              aria-label={say(shown.verb === 'start' ? 'startOf' : 'stopOf', { name: title })}
+              aria-label={translate(shown.verb === 'start' ? 'startOf' : 'stopOf', { name: title })}
               disabled={shown.verb === undefined}
               onClick={() => shown.verb !== undefined && run(shown.verb)}
             >
-              {say(shown.verb === 'start' ? 'start' : 'stop')}
+              {translate(shown.verb === 'start' ? 'start' : 'stop')}
             </button>
           ) : null}
           <Unfold name={title} isOpen={isOpen} open={open} />
@@ -143,21 +143,21 @@ function ServiceMore({ node, service, title, restart, isStill }: MoreProps) {
           <button
             type="button"
             class="button small"
-            aria-label={say('restartOf', { name: title })}
+            aria-label={translate('restartOf', { name: title })}
             disabled={isStill}
             onClick={restart}
           >
-            {say('restart')}
+            {translate('restart')}
           </button>
         ) : null}
         <ServiceLink service={service} name={title} />
         {isMine(service) ? (
           <Switch
-            label={say('autostartOf', { name: title })}
+            label={translate('autostartOf', { name: title })}
             isOn={enabled}
             send={(wanted) => (wanted ? node.enableUnit(scope, name) : node.disableUnit(scope, name))}
           >
-            {say('autostart')}
+            {translate('autostart')}
           </Switch>
         ) : null}
       </div>
@@ -165,7 +165,7 @@ function ServiceMore({ node, service, title, restart, isStill }: MoreProps) {
   );
 }
 
-interface StateProps extends Shown {
+interface StateProps extends ShownState {
   /** It cannot be controlled from here. */
   readonly isWatched: boolean;
 }
@@ -175,9 +175,9 @@ function State({ tone, text, isWatched }: StateProps) {
     <p class="quiet">
       <span class={`state ${tone}`}>
         <span class="dot" aria-hidden="true" />
-        {say(text)}
+        {translate(text)}
       </span>
-      {isWatched ? ` · ${say('readOnly')}` : ''}
+      {isWatched ? ` · ${translate('readOnly')}` : ''}
     </p>
   );
 }
@@ -191,9 +191,9 @@ function ServiceLink({ service: { url }, name }: { readonly service: ServiceReco
       href={url}
       target="_blank"
       rel="noopener noreferrer"
-      aria-label={say('openOf', { name })}
+      aria-label={translate('openOf', { name })}
     >
-      {say('open')}
+      {translate('open')}
     </a>
   );
 }

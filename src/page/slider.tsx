@@ -112,20 +112,20 @@ interface KeyedProps extends Pick<SliderProps, 'label' | 'disabled'> {
 /** The native slider, for keys and screen readers. */
 function Keyed(props: KeyedProps) {
   const { input, label, disabled, at, end, text, runs, hasHand, onStep, onDone } = props;
-  const spoken = useSpoken(input, at, runs);
+  const announced = useAnnouncedValue(input, at, runs);
   return (
     <input
       ref={input}
       type="range"
       aria-label={label}
-      aria-valuetext={text(spoken)}
+      aria-valuetext={text(announced)}
       min={0}
       max={end}
-      value={spoken}
+      value={announced}
       disabled={disabled}
       onKeyDown={({ currentTarget }) => {
         // A key starts from the current value; the next one, which may come before a redraw, from the result.
-        if (runs && currentTarget.valueAsNumber === spoken) currentTarget.valueAsNumber = at;
+        if (runs && currentTarget.valueAsNumber === announced) currentTarget.valueAsNumber = at;
       }}
       onInput={({ currentTarget }) => {
         if (hasHand()) currentTarget.valueAsNumber = at;
@@ -141,10 +141,14 @@ function clamp(value: number, min: number, max: number): number {
 }
 
 /** The value that screen readers announce; while the slider `runs` and has the focus, the value at the time of focusing. */
-function useSpoken(input: { readonly current: Element | null }, value: number, runs: boolean): number {
+function useAnnouncedValue(
+  input: { readonly current: Element | null },
+  value: number,
+  runs: boolean,
+): number {
   const kept = useRef(value);
-  const isHeard = input.current !== null && input.current === document.activeElement;
-  if (!runs || !isHeard) kept.current = value;
+  const hasFocus = input.current !== null && input.current === document.activeElement;
+  if (!runs || !hasFocus) kept.current = value;
   return kept.current;
 }
 

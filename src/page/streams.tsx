@@ -6,9 +6,9 @@ import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
 import { ChoiceOf, type Option, Toggle, useControl } from './controls.js';
 import { Icon } from './icons.js';
-import { say, sayPercent } from './language.js';
+import { formatPercent, translate } from './language.js';
 import { outputName } from './output-choice.js';
-import { Empty, Line, memoized, Pacing, useGrowing } from './parts.js';
+import { Empty, ForeignLine, memoized, Pacing, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import { type StreamDrag, useStreamDrag } from './stream-drag.js';
 
@@ -30,11 +30,13 @@ interface StreamsProps {
 }
 
 export function Streams({ node, streams, outputs }: StreamsProps) {
-  const options = useAlike(outputs.map((output) => ({ value: output.name, text: outputName(output) })));
+  const options = useStableObject(
+    outputs.map((output) => ({ value: output.name, text: outputName(output) })),
+  );
   const [drag, setDrag] = useState<StreamDrag>();
   const [isUnfolded, unfold] = useContext(Unfolding);
   const shown = usePaced(streams);
-  if (streams.size === 0) return <Empty>{say('noStreams')}</Empty>;
+  if (streams.size === 0) return <Empty>{translate('noStreams')}</Empty>;
   const sorted = shown.sort((a, b) => a.id - b.id);
   return (
     <>
@@ -89,7 +91,7 @@ function StreamList({ streams, isUnfolded, unfold, ...others }: ListProps) {
           aria-expanded={isUnfolded}
           onClick={() => unfold(!isUnfolded)}
         >
-          {say('moreStreams', { count: length - first })}
+          {translate('moreStreams', { count: length - first })}
         </button>
       </li>,
     );
@@ -97,7 +99,7 @@ function StreamList({ streams, isUnfolded, unfold, ...others }: ListProps) {
 }
 
 /** Keeps the old object while the new one has equal content, which avoids redrawing. */
-function useAlike<T>(value: T): T {
+function useStableObject<T>(value: T): T {
   const kept = useRef(value);
   if (JSON.stringify(kept.current) !== JSON.stringify(value)) kept.current = value;
   return kept.current;
@@ -115,7 +117,7 @@ const StreamRow = memoized(({ node, stream, options, onDrag }: RowProps) => {
   const placed = useControl(
     output,
     (wanted) => node.moveClient(id, { output: wanted }),
-    say('moveOf', { name }),
+    translate('moveOf', { name }),
   );
   const take = useStreamDrag({ name, onDrag, onDrop: placed.set });
   return (
@@ -126,36 +128,36 @@ const StreamRow = memoized(({ node, stream, options, onDrag }: RowProps) => {
           class="icon-button drag-handle"
           tabIndex={-1}
           aria-hidden="true"
-          title={say('dragOf', { name })}
+          title={translate('dragOf', { name })}
           onPointerDown={take}
         >
           <Icon name="drag" />
         </button>
         <div class="grow">
-          <Line class="strong">{name}</Line>
+          <ForeignLine class="strong">{name}</ForeignLine>
           <p class="quiet clip">
             <bdi>{app}</bdi>
-            {corked ? ` · ${say('paused')}` : ''}
+            {corked ? ` · ${translate('paused')}` : ''}
           </p>
         </div>
-        <ChoiceOf label={say('moveOf', { name })} options={options} control={placed} />
+        <ChoiceOf label={translate('moveOf', { name })} options={options} control={placed} />
       </div>
       <div class="row">
         <Toggle
-          label={say('muteOf', { name })}
+          label={translate('muteOf', { name })}
           icon="volume"
           iconOn="muted"
           isOn={muted}
           send={(wanted) => node.muteClient(id, { muted: wanted })}
         />
         {volume === undefined ? (
-          <p class="quiet grow">{say('fixedVolume')}</p>
+          <p class="quiet grow">{translate('fixedVolume')}</p>
         ) : (
           <Slider
             class="grow"
-            label={say('volumeOf', { name })}
+            label={translate('volumeOf', { name })}
             value={volume}
-            text={sayPercent}
+            text={formatPercent}
             dim={muted}
             send={(wanted) => node.setClientVolume(id, { volume: wanted })}
           />
@@ -170,7 +172,7 @@ function DropTray({ drag, options }: { readonly drag: StreamDrag; readonly optio
   const { name, x, y, over } = drag;
   return (
     <div class="tray" aria-hidden="true">
-      <p class="quiet">{say('dropHere')}</p>
+      <p class="quiet">{translate('dropHere')}</p>
       <div class="tray-outputs">
         {options.map(({ value, text }) => (
           <div key={value} class="tray-output" data-output={value} data-over={value === over}>

@@ -4,8 +4,8 @@ import { useState } from 'preact/hooks';
 import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
 import type { TextKey } from './english.js';
 import { Icon } from './icons.js';
-import { isolated, say } from './language.js';
-import { memoized, sayState } from './parts.js';
+import { isolated, translate } from './language.js';
+import { memoized, stateText } from './parts.js';
 import { Question, useQuestion } from './question.js';
 
 interface SystemProps extends Pick<NodeState, 'server' | 'backends' | 'power'> {
@@ -19,15 +19,15 @@ export const System = memoized(({ node, server, backends, power }: SystemProps) 
       <Health backends={backends} />
       {server === undefined ? null : (
         <dl class="card facts">
-          <dt>{say('version')}</dt>
+          <dt>{translate('version')}</dt>
           <dd>
             <bdi>{`${server.api_sw} ${server.api_version}`}</bdi>
           </dd>
-          <dt>{say('system_os')}</dt>
+          <dt>{translate('system_os')}</dt>
           <dd>
             <bdi>{server.os_version}</bdi>
           </dd>
-          <dt>{say('platform')}</dt>
+          <dt>{translate('platform')}</dt>
           <dd>
             <bdi>{server.os_platform}</bdi>
           </dd>
@@ -45,7 +45,7 @@ function Health({ backends }: Pick<SystemProps, 'backends'>) {
       <summary>
         <span class={`state ${isWell ? 'good' : 'bad'}`}>
           <span class="dot" aria-hidden="true" />
-          {say(isWell ? 'allWell' : 'notWell')}
+          {translate(isWell ? 'allWell' : 'notWell')}
         </span>
       </summary>
       <ul class="lines">
@@ -73,10 +73,10 @@ function BackendLine({ name, state }: { readonly name: string; readonly state: B
   return (
     <li>
       <div class="row wrap-row">
-        <span class="part">{text === undefined ? name : say(text)}</span>
+        <span class="part">{text === undefined ? name : translate(text)}</span>
         <span class={`state ${state.state === 'up' ? 'good' : 'bad'}`}>
           <span class="dot" aria-hidden="true" />
-          {sayState(state.state)}
+          {stateText(state.state)}
         </span>
       </div>
       {state.detail === undefined || state.state === 'up' ? null : <p class="quiet wrap">{state.detail}</p>}
@@ -109,7 +109,7 @@ function Power({ node, power, name }: PowerProps) {
   const names = { node: isolated(name) };
   const { open, ...question } = useQuestion(
     () => (action === 'reboot' ? node.reboot() : node.powerOff()),
-    say('didNotWork', { what: say(yes, names) }),
+    translate('didNotWork', { what: translate(yes, names) }),
   );
   const begin = (wanted: PowerAction): void => {
     setAction(wanted);
@@ -117,8 +117,8 @@ function Power({ node, power, name }: PowerProps) {
   };
   return (
     <div class="card">
-      <h3>{say('power')}</h3>
-      {power.reboot || power.power_off ? null : <p class="quiet">{say('noPower')}</p>}
+      <h3>{translate('power')}</h3>
+      {power.reboot || power.power_off ? null : <p class="quiet">{translate('noPower')}</p>}
       <div class="row wrap-row">
         {(Object.keys(ACTIONS) as PowerAction[]).map((each) => (
           <button
@@ -129,16 +129,16 @@ function Power({ node, power, name }: PowerProps) {
             onClick={() => begin(each)}
           >
             <Icon name={ACTIONS[each].icon} />
-            {say(ACTIONS[each].label)}
+            {translate(ACTIONS[each].label)}
           </button>
         ))}
       </div>
       <Question
         {...question}
         id="power"
-        ask={say(ask, names)}
-        explanation={say(explanation, names)}
-        yes={say(yes, names)}
+        ask={translate(ask, names)}
+        explanation={translate(explanation, names)}
+        yes={translate(yes, names)}
         isDangerous
       />
     </div>

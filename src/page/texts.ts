@@ -9,7 +9,7 @@ type Language = keyof typeof LANGUAGES;
 
 export interface Texts {
   readonly language: Language;
-  say(key: TextKey, values?: Readonly<Record<string, string | number>>): string;
+  translate(key: TextKey, values?: Readonly<Record<string, string | number>>): string;
 }
 
 /** `wanted` are language tags, most wanted first; English if none of them is available. */
@@ -22,6 +22,7 @@ export function textsIn(wanted: readonly string[]): Texts {
   return {
     language,
     // One pass, so that placeholders in inserted values are not replaced.
-    say: (key, values = {}) => table[key].replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? '')),
+    translate: (key, values = {}) =>
+      table[key].replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? '')),
   };
 }

@@ -3,7 +3,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { PlayerRecord, Tonearm, TracklistRecord } from '../client/client.js';
 import { ActionButton, useAction } from './controls.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 import { memoized, useGrowing } from './parts.js';
 
 const STEP = 10;
@@ -17,10 +17,10 @@ interface TracklistProps {
 export function Tracklist({ node, player, tracklist }: TracklistProps) {
   const [isOpen, setOpen] = useState(false);
   const { identity } = player;
-  const name = say('tracks', { count: tracklist.tracks.length });
+  const name = translate('tracks', { count: tracklist.tracks.length });
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={say('ofPlayer', { what: name, name: identity })}>{name}</summary>
+      <summary aria-label={translate('ofPlayer', { what: name, name: identity })}>{name}</summary>
       {isOpen ? <Tracks {...{ node, player, tracklist }} /> : null}
     </details>
   );
@@ -61,12 +61,12 @@ interface TrackProps {
 const TrackLine = memoized(({ node, busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
   const { track_id: id, metadata } = track;
   const { 'xesam:artist': artist } = metadata;
-  const name = metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
+  const name = metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
   return (
     <li class="row" aria-current={isCurrent}>
       <ActionButton
         class="track grow"
-        label={say('playTrack', { name: [name, artist].filter(Boolean).join(' ') })}
+        label={translate('playTrack', { name: [name, artist].filter(Boolean).join(' ') })}
         disabled={!canControl}
         send={() => node.gotoTrack(busName, id)}
       >
@@ -76,7 +76,7 @@ const TrackLine = memoized(({ node, busName, track, isCurrent, canControl, canEd
         <ActionButton
           class="icon-button"
           icon="close"
-          label={say('removeTrack', { name })}
+          label={translate('removeTrack', { name })}
           disabled={!canControl}
           send={() => node.removeTrack(busName, id)}
         />
@@ -91,7 +91,7 @@ function AddTrack({ node, busName }: Pick<TrackProps, 'node' | 'busName'>) {
     await node.addTrack(busName, { uri: field.current?.value ?? '' });
     if (field.current) field.current.value = '';
   };
-  const [isUnderWay, begin] = useAction(add, say('didNotWork', { what: say('addTrack') }));
+  const [isUnderWay, begin] = useAction(add, translate('didNotWork', { what: translate('addTrack') }));
   return (
     <form
       class="row"
@@ -105,11 +105,11 @@ function AddTrack({ node, busName }: Pick<TrackProps, 'node' | 'busName'>) {
         class="text grow"
         type="url"
         required
-        aria-label={say('trackAddress')}
-        placeholder={say('trackAddress')}
+        aria-label={translate('trackAddress')}
+        placeholder={translate('trackAddress')}
       />
       <button type="submit" class="button small" aria-busy={isUnderWay}>
-        {say('addTrack')}
+        {translate('addTrack')}
       </button>
     </form>
   );

@@ -3,7 +3,7 @@
 import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { ActionButton, useControl } from './controls.js';
 import { IconButton } from './icons.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 
 export function isPlaying({ playback_status }: PlayerRecord): boolean {
   return playback_status === 'Playing';
@@ -16,8 +16,8 @@ export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): bool
 
 export function titleOf(player: PlayerRecord): string {
   const { metadata = {} } = player;
-  if (!hasTrack(player)) return say('nothingPlays');
-  return metadata['xesam:title'] || metadata['xesam:url'] || say('untitled');
+  if (!hasTrack(player)) return translate('nothingPlays');
+  return metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
 }
 
 export function streamsOf({ pid }: PlayerRecord, streams: readonly ClientRecord[]): readonly ClientRecord[] {
@@ -45,9 +45,9 @@ interface LoopProps {
 }
 
 export function LoopButton({ status, label: of, disabled, send }: LoopProps) {
-  const { shown, set } = useControl(status, send, of(say('loop')));
+  const { shown, set } = useControl(status, send, of(translate('loop')));
   const { text, icon, next } = LOOPS[shown];
-  const label = of(say('loopOf', { what: say(text) }));
+  const label = of(translate('loopOf', { what: translate(text) }));
   return <IconButton {...{ label, icon, disabled }} isPressed={shown !== 'None'} onClick={() => set(next)} />;
 }
 
@@ -72,7 +72,7 @@ export function PlayButton({ node, player, label }: TransportProps) {
     <IconButton
       class="main"
       icon={name}
-      label={label(say(name))}
+      label={label(translate(name))}
       disabled={playing.shown ? !can.can_pause : !canPlay}
       onClick={() => playing.set(!playing.shown)}
     />
@@ -87,7 +87,7 @@ export function TransportButtons({ node, player, label }: TransportProps) {
       <ActionButton
         class="icon-button"
         icon="previous"
-        label={label(say('previous'))}
+        label={label(translate('previous'))}
         disabled={!can.can_go_previous || !isAble}
         send={() => node.previous(bus_name)}
       />
@@ -95,7 +95,7 @@ export function TransportButtons({ node, player, label }: TransportProps) {
       <ActionButton
         class="icon-button"
         icon="next"
-        label={label(say('next'))}
+        label={label(translate('next'))}
         disabled={!can.can_go_next || !isAble}
         send={() => node.next(bus_name)}
       />
@@ -103,7 +103,7 @@ export function TransportButtons({ node, player, label }: TransportProps) {
         <ActionButton
           class="icon-button"
           icon="stop"
-          label={label(say('stop'))}
+          label={label(translate('stop'))}
           disabled={!can.can_control || !isAble}
           send={() => node.stop(bus_name)}
         />

@@ -4,7 +4,7 @@ import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { ServiceRecord, Tonearm } from '../client/client.js';
 import { SETTLE_MS } from './control.js';
 import type { TextKey } from './english.js';
-import { say } from './language.js';
+import { translate } from './language.js';
 import { Reporting, useMended } from './notices.js';
 
 export type Verb = 'start' | 'stop' | 'restart';
@@ -34,9 +34,9 @@ export function useUnitCommands(node: Tonearm, unit: ServiceRecord, title: strin
   const turn = useRef(0);
   const isAccepted = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useMended(say('couldNotStart', { name: title }), active_state === 'active');
-  useMended(say('couldNotRestart', { name: title }), active_state === 'active');
-  useMended(say('couldNotStop', { name: title }), active_state === 'inactive');
+  useMended(translate('couldNotStart', { name: title }), active_state === 'active');
+  useMended(translate('couldNotRestart', { name: title }), active_state === 'active');
+  useMended(translate('couldNotStop', { name: title }), active_state === 'inactive');
   useEffect(() => () => clearTimeout(timer.current), []);
   useEffect(() => {
     // The unit has reached the wanted state, or another one.
@@ -61,7 +61,7 @@ export function useUnitCommands(node: Tonearm, unit: ServiceRecord, title: strin
       );
     };
     const refused = (error: unknown): void => {
-      reporter.failed(say(FAILED[wanted], { name: title }), error);
+      reporter.failed(translate(FAILED[wanted], { name: title }), error);
       setVerb(undefined);
     };
     const { startUnit, stopUnit, restartUnit } = node;

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';
-import { say, sayTime } from './language.js';
+import { formatTime, translate } from './language.js';
 
 interface UnitLogProps {
   readonly read: () => Promise<readonly LogEntryRecord[]>;
@@ -24,7 +24,10 @@ export function UnitLog({ read, state, hasFailed, title, isOpen, open }: UnitLog
       (error: unknown) =>
         isCurrent &&
         setLog(
-          say('because', { what: say('couldNotRead'), reason: error instanceof Error ? error.message : '' }),
+          translate('because', {
+            what: translate('couldNotRead'),
+            reason: error instanceof Error ? error.message : '',
+          }),
         ),
     );
     return () => {
@@ -36,13 +39,17 @@ export function UnitLog({ read, state, hasFailed, title, isOpen, open }: UnitLog
   const end = hasFailed ? endIn(entries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => open(currentTarget.open)}>
-      <summary aria-label={say('ofPlayer', { what: say('log'), name: title })}>{say('log')}</summary>
+      <summary aria-label={translate('ofPlayer', { what: translate('log'), name: title })}>
+        {translate('log')}
+      </summary>
       <div role="status">
         {end === undefined ? null : (
-          <p class="bad-text">{say('failedSince', { time: sayTime(end.time), result: end.result })}</p>
+          <p class="bad-text">
+            {translate('failedSince', { time: formatTime(end.time), result: end.result })}
+          </p>
         )}
         {typeof log === 'string' ? <p class="quiet wrap">{log}</p> : null}
-        {log.length === 0 && typeof log !== 'string' ? <p class="quiet">{say('noLog')}</p> : null}
+        {log.length === 0 && typeof log !== 'string' ? <p class="quiet">{translate('noLog')}</p> : null}
       </div>
       {entries.length === 0 ? null : <pre class="log">{entries.map(lineOf).join('\n')}</pre>}
     </details>

@@ -3,7 +3,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { NodeState, Tonearm, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
-import { isolated, say, sayTime } from './language.js';
+import { formatTime, isolated, translate } from './language.js';
 import { memoized } from './parts.js';
 import { Question, useQuestion } from './question.js';
 import { UnitLog } from './unit-log.js';
@@ -25,12 +25,14 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
     <div class="card">
       <p class="strong wrap">
         {isRunning
-          ? say('upgrading')
+          ? translate('upgrading')
           : upgrade_available
-            ? say('available', { version: isolated(latest) })
-            : say(current === '' ? 'unknownVersion' : 'upToDate')}
+            ? translate('available', { version: isolated(latest) })
+            : translate(current === '' ? 'unknownVersion' : 'upToDate')}
       </p>
-      {current === '' ? null : <p class="quiet wrap">{say('installed', { version: isolated(current) })}</p>}
+      {current === '' ? null : (
+        <p class="quiet wrap">{translate('installed', { version: isolated(current) })}</p>
+      )}
       {isRunning ? <Progress {...run} /> : <LastRun run={run} />}
       {isRunning ? null : <LastCheckLine check={check} at={checkedAt} />}
       {run.state === 'failed' && can_upgrade ? (
@@ -38,7 +40,7 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
           read={() => node.upgradeLog()}
           state={run.finished_at}
           hasFailed
-          title={say('upgrade')}
+          title={translate('upgrade')}
           isOpen={isLogOpen}
           open={openLog}
         />
@@ -54,8 +56,9 @@ export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
 });
 
 function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly latest: string }) {
-  const text = latest === '' ? say('upgradeAny') : say('upgradeNow', { version: isolated(latest) });
-  const { open, ...question } = useQuestion(() => node.startUpgrade(), say('couldNotUpgrade'));
+  const text =
+    latest === '' ? translate('upgradeAny') : translate('upgradeNow', { version: isolated(latest) });
+  const { open, ...question } = useQuestion(() => node.startUpgrade(), translate('couldNotUpgrade'));
   return (
     <>
       <button type="button" class="button small main" onClick={open}>
@@ -64,8 +67,10 @@ function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly late
       <Question
         {...question}
         id="upgrade"
-        ask={latest === '' ? say('upgradeAnyAsk') : say('upgradeAsk', { version: isolated(latest) })}
-        explanation={say('upgradeTell')}
+        ask={
+          latest === '' ? translate('upgradeAnyAsk') : translate('upgradeAsk', { version: isolated(latest) })
+        }
+        explanation={translate('upgradeTell')}
         yes={text}
       />
     </>
@@ -73,11 +78,11 @@ function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly late
 }
 
 function CheckButton({ node, isRunning }: { readonly node: Tonearm; readonly isRunning: boolean }) {
-  const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), say('couldNotCheck'));
+  const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
   const isLooking = isUnderWay || isRunning;
   return (
     <button type="button" class="button small" aria-busy={isLooking} onClick={() => isLooking || begin()}>
-      {say(isLooking ? 'checking' : 'check')}
+      {translate(isLooking ? 'checking' : 'check')}
     </button>
   );
 }
@@ -92,11 +97,11 @@ function LastCheckLine({ check, at }: LastCheckProps) {
     return (
       <p class="bad-text wrap" role="status">
         {check.detail === undefined
-          ? say('couldNotCheck')
-          : say('because', { what: say('couldNotCheck'), reason: isolated(check.detail) })}
+          ? translate('couldNotCheck')
+          : translate('because', { what: translate('couldNotCheck'), reason: isolated(check.detail) })}
       </p>
     );
-  return at === undefined ? null : <p class="quiet">{say('checkedAt', { time: sayTime(at) })}</p>;
+  return at === undefined ? null : <p class="quiet">{translate('checkedAt', { time: formatTime(at) })}</p>;
 }
 
 function Progress({ percent, step }: UpgradeRun) {
@@ -106,25 +111,29 @@ function Progress({ percent, step }: UpgradeRun) {
         <progress
           class="grow"
           max={100}
-          aria-label={say('upgrading')}
+          aria-label={translate('upgrading')}
           {...(percent === undefined ? {} : { value: percent })}
         />
-        {percent === undefined ? null : <span class="slider-text">{say('percent', { value: percent })}</span>}
+        {percent === undefined ? null : (
+          <span class="slider-text">{translate('percent', { value: percent })}</span>
+        )}
       </div>
-      {step === undefined ? null : <p class="quiet wrap">{say('upgradeStep', { step: isolated(step) })}</p>}
+      {step === undefined ? null : (
+        <p class="quiet wrap">{translate('upgradeStep', { step: isolated(step) })}</p>
+      )}
     </div>
   );
 }
 
 function LastRun({ run: { state, step, finished_at } }: { readonly run: UpgradeRun }) {
   if (finished_at === undefined) return null;
-  const time = sayTime(finished_at);
-  if (state !== 'failed') return <p class="quiet">{say('upgradeDone', { time })}</p>;
+  const time = formatTime(finished_at);
+  if (state !== 'failed') return <p class="quiet">{translate('upgradeDone', { time })}</p>;
   return (
     <p class="bad-text wrap">
       {step === undefined
-        ? say('upgradeFailed', { time })
-        : say('upgradeFailedAt', { time, step: isolated(step) })}
+        ? translate('upgradeFailed', { time })
+        : translate('upgradeFailedAt', { time, step: isolated(step) })}
     </p>
   );
 }

@@ -3,9 +3,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { Cover } from './cover.js';
-import { OutputVolume } from './heard.js';
-import { say } from './language.js';
-import { Line } from './parts.js';
+import { translate } from './language.js';
+import { OutputVolume } from './main-volume.js';
+import { ForeignLine } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { watchHands } from './pulse.js';
 import { TransportButtons, titleOf } from './transport.js';
@@ -29,8 +29,10 @@ export function Wall({ node, player, output, now }: WallProps) {
     <div class={`wall ${rests ? 'rests' : ''}`} id="now">
       {player === undefined ? null : <Cover node={node} player={player} />}
       <div class="wall-side">
-        <Line class="wall-title">{player === undefined ? say('nothingPlays') : titleOf(player)}</Line>
-        {maker === '' ? null : <Line>{maker}</Line>}
+        <ForeignLine class="wall-title">
+          {player === undefined ? translate('nothingPlays') : titleOf(player)}
+        </ForeignLine>
+        {maker === '' ? null : <ForeignLine>{maker}</ForeignLine>}
         {player === undefined ? null : (
           <>
             <PositionBar node={node} player={player} title={titleOf(player)} now={now} />

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Errand, errandOf, type Farewell } from '../../src/page/absence.js';
+import { type AbsenceReason, type AnnouncedAbsence, absenceReason } from '../../src/page/absence.js';
 
 const LOST_AT = 1_000_000;
 const MINUTE_MS = 60_000;
@@ -10,10 +10,10 @@ const RUNNING = { run: { state: 'running' } } as const;
 
 const ROWS: readonly (readonly [
   what: string,
-  farewell: Farewell['errand'] | undefined,
+  announced: AnnouncedAbsence['reason'] | undefined,
   isUpgrading: boolean,
   minutes: number,
-  errand: Errand | undefined,
+  reason: AbsenceReason | undefined,
 ])[] = [
   ['nobody has asked for anything', undefined, false, 0, undefined],
   ['the service ended', 'restart', false, 0.5, 'restart'],
@@ -27,10 +27,10 @@ const ROWS: readonly (readonly [
   ['an upgrade that takes too long', undefined, true, 40, undefined],
 ];
 
-for (const [what, farewell, isUpgrading, minutes, errand] of ROWS) {
-  test(`${what}, after ${minutes} minutes: ${errand ?? 'lost'}`, () => {
-    const said = farewell === undefined ? undefined : { errand: farewell, at: LOST_AT };
+for (const [what, announced, isUpgrading, minutes, reason] of ROWS) {
+  test(`${what}, after ${minutes} minutes: ${reason ?? 'lost'}`, () => {
+    const announcement = announced === undefined ? undefined : { reason: announced, at: LOST_AT };
     const upgrade = isUpgrading ? RUNNING : undefined;
-    assert.equal(errandOf(said, upgrade, LOST_AT, LOST_AT + minutes * MINUTE_MS), errand);
+    assert.equal(absenceReason(announcement, upgrade, LOST_AT, LOST_AT + minutes * MINUTE_MS), reason);
   });
 }

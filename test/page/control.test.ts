@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { advance, type Control, type ControlInput, controlOf, shownBy } from '../../src/page/control.js';
+import { advance, type Control, type ControlInput, controlOf, shownValue } from '../../src/page/control.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 
 const same = (a: number, b: number): boolean => Math.abs(a - b) < 0.006;
@@ -25,7 +25,7 @@ function run(inputs: readonly Input[], from = 0.5) {
   for (const input of inputs) {
     const next = advance(control, input, same);
     control = next.control;
-    shown.push(shownBy(control));
+    shown.push(shownValue(control));
     if (next.send !== undefined) sent.push(next.send.value);
     if (next.settle !== undefined) settles.push(next.settle);
   }
@@ -122,7 +122,7 @@ describe('a control', () => {
       hand.take(release);
       while (hand.control.sent !== undefined) hand.answer();
       hand.take(settled(hand.control.turn));
-      assert.equal(shownBy(hand.control), hand.truth);
+      assert.equal(shownValue(hand.control), hand.truth);
       if (hand.lastSet !== undefined) assert.ok(same(hand.lastSent ?? -1, hand.lastSet));
     }
   });

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Grip, gripAt, move, partOf, type Spot, stepsTo } from '../../src/page/gesture.js';
+import { type Grip, gripAt, move, type Point, partOf, stepsTo } from '../../src/page/gesture.js';
 
 const WAY = { left: 100, length: 200 };
 
 /** The meaning after each move. */
-function meant(isSure: boolean, ...spots: readonly Spot[]): readonly unknown[] {
+function meant(isSure: boolean, ...spots: readonly Point[]): readonly unknown[] {
   let grip: Grip = gripAt({ x: 200, y: 50 }, 0.2, isSure);
   return spots.map((spot) => {
     const next = move(grip, spot);

@@ -18,6 +18,6 @@ for (const [wanted, language] of LANGUAGES) {
 }
 
 test('a value is filled in unchanged, without placeholders of its own', () => {
-  const { say } = textsIn(['en']);
-  assert.equal(say('muteOf', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
+  const { translate } = textsIn(['en']);
+  assert.equal(translate('muteOf', { name: '{name} $& $1 <b>' }), 'Mute {name} $& $1 <b>');
 });

@@ -1,13 +1,13 @@
-// The volume of an output; and the main one, that of the output that is heard, beside the current track and at the foot of a phone's page.
+// The volume control of an output, and the main one, for the output that plays now: beside the current track, and at the foot of a phone's page.
 
 import { useContext, useRef } from 'preact/hooks';
 import type { ClientRecord, NodeState, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
 import { Toggle } from './controls.js';
 import { IconButton } from './icons.js';
-import { say, sayPercent } from './language.js';
+import { formatPercent, translate } from './language.js';
 import { Reporting } from './notices.js';
-import { mostOf, outputName } from './output-choice.js';
-import { Empty, Line } from './parts.js';
+import { outputName, volumeLimitOf } from './output-choice.js';
+import { Empty, ForeignLine } from './parts.js';
 import { Slider } from './slider.js';
 import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
 
@@ -15,7 +15,7 @@ import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
 const STEP = 0.05;
 
 /** The output of the player's stream, else of any stream that plays, else the default. */
-export function heardOutput(
+export function mainOutput(
   outputs: readonly OutputRecord[],
   streams: readonly ClientRecord[],
   player?: PlayerRecord,
@@ -36,7 +36,7 @@ export function OutputVolume({ node, output, isMain }: VolumeProps & { readonly 
   return (
     <div class={`row ${isMain ? 'heard' : ''}`}>
       <Toggle
-        label={say(isMain ? 'muteHere' : 'muteOf', { name })}
+        label={translate(isMain ? 'muteHere' : 'muteOf', { name })}
         icon="volume"
         iconOn="muted"
         isOn={muted}
@@ -45,10 +45,10 @@ export function OutputVolume({ node, output, isMain }: VolumeProps & { readonly 
       {isMain ? <StepButton node={node} output={output} by={-STEP} /> : null}
       <Slider
         class="grow"
-        label={say(isMain ? 'volumeHere' : 'volumeOf', { name })}
+        label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
         value={volume}
-        max={mostOf(output)}
-        text={sayPercent}
+        max={volumeLimitOf(output)}
+        text={formatPercent}
         dim={muted}
         wheel={isMain ? STEP : undefined}
         send={(wanted) => node.setOutputVolume(id, { volume: wanted })}
@@ -61,14 +61,14 @@ export function OutputVolume({ node, output, isMain }: VolumeProps & { readonly 
 /** Each press counts, also while another is in progress: the node adds them up. */
 function StepButton({ node, output: { id }, by }: VolumeProps & { readonly by: number }) {
   const reporter = useContext(Reporting);
-  const label = say(by > 0 ? 'louder' : 'quieter');
+  const label = translate(by > 0 ? 'louder' : 'quieter');
   return (
     <IconButton
       class="step"
       icon={by > 0 ? 'plus' : 'minus'}
       label={label}
       onClick={() => {
-        const title = say('didNotWork', { what: label });
+        const title = translate('didNotWork', { what: label });
         node.setOutputVolume(id, { delta: by }).then(
           () => reporter.mended(title),
           (error: unknown) => reporter.failed(title, error),
@@ -95,10 +95,10 @@ export function Foot({ node, state: { clients, outputs }, player, output, isGone
     <footer class="foot">
       <fieldset disabled={isGone}>
         <div class="row">
-          {player === undefined ? null : <PlayButton node={node} player={player} label={ofTitle(player)} />}
-          <Line class="strong grow">
-            {player === undefined ? (sounding ?? say('nothingPlays')) : titleOf(player)}
-          </Line>
+          {player === undefined ? null : <PlayButton node={node} player={player} label={labelFor(player)} />}
+          <ForeignLine class="strong grow">
+            {player === undefined ? (sounding ?? translate('nothingPlays')) : titleOf(player)}
+          </ForeignLine>
           <MuteAll node={node} outputs={[...outputs.values()]} />
         </div>
         <OutputVolume node={node} output={output} isMain />
@@ -107,12 +107,12 @@ export function Foot({ node, state: { clients, outputs }, player, output, isGone
   );
 }
 
-function ofTitle(player: PlayerRecord): (what: string) => string {
-  return (what) => say('ofPlayer', { what, name: titleOf(player) });
+function labelFor(player: PlayerRecord): (what: string) => string {
+  return (what) => translate('ofPlayer', { what, name: titleOf(player) });
 }
 
 /** The player that plays, else the last one that did, else the first. */
-export function useCurrent(players: readonly PlayerRecord[]): PlayerRecord | undefined {
+export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const last = useRef<string | undefined>(undefined);
   const kept = players.find(({ bus_name }) => bus_name === last.current);
   const current =
@@ -136,7 +136,7 @@ function MuteAll({ node, outputs }: MuteAllProps) {
     if (wanted) taken.current = meant.map(({ id }) => id);
     return Promise.all(meant.map(({ id }) => node.muteOutput(id, { muted: wanted })));
   };
-  return <Toggle label={say('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
+  return <Toggle label={translate('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
 }
 
 interface CurrentStreamsProps {
@@ -149,12 +149,12 @@ interface CurrentStreamsProps {
 export function CurrentStreams({ node, streams, outputs }: CurrentStreamsProps) {
   const sounding = streams.filter(({ corked }) => !corked);
   const [first] = sounding;
-  if (first === undefined) return <Empty>{say('nothingPlays')}</Empty>;
-  const output = heardOutput(outputs, streams);
+  if (first === undefined) return <Empty>{translate('nothingPlays')}</Empty>;
+  const output = mainOutput(outputs, streams);
   const where = output === undefined ? first.output : outputName(output);
   return (
     <div class="card sounding">
-      <Line class="title">{first.name}</Line>
+      <ForeignLine class="title">{first.name}</ForeignLine>
       <p class="quiet clip">
         <bdi>{first.app}</bdi>
         {where === undefined ? null : (
@@ -163,9 +163,9 @@ export function CurrentStreams({ node, streams, outputs }: CurrentStreamsProps) 
             <bdi>{where}</bdi>
           </>
         )}
-        {sounding.length > 1 ? ` · ${say('andMore', { count: sounding.length - 1 })}` : ''}
+        {sounding.length > 1 ? ` · ${translate('andMore', { count: sounding.length - 1 })}` : ''}
       </p>
-      {output?.muted || first.muted ? <p class="warn">{say('muted')}</p> : null}
+      {output?.muted || first.muted ? <p class="warn">{translate('muted')}</p> : null}
       {output === undefined ? null : <OutputVolume node={node} output={output} isMain />}
     </div>
   );
