@@ -16,7 +16,7 @@ import { readPageFiles } from './gateway/page.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { readyWith } from './readiness.js';
 import { FIRST_CHILD } from './supervisor/children.js';
-import { type Loaded, loadSettings } from './supervisor/config/load.js';
+import { type LoadResult, loadSettings } from './supervisor/config/load.js';
 import { createLogger, type Logger } from './supervisor/log.js';
 import { Supervisor } from './supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
@@ -63,9 +63,9 @@ const GATEWAY_CLOSE_MS = 1800;
 async function main(request: CommandLine): Promise<Exit | undefined> {
   switch (request.do) {
     case 'help':
-      return say(HELP);
+      return printOut(HELP);
     case 'version':
-      return say(`${VERSION}\n`);
+      return printOut(`${VERSION}\n`);
     case 'usage':
       return fail(EXIT.usage, [`tonearm: ${request.message}`]);
     case 'progress':
@@ -102,7 +102,7 @@ async function progress(args: readonly string[]): Promise<Exit> {
 async function bench(args: readonly string[]): Promise<Exit> {
   const { parseBench, runBench } = await import('./cli/bench/bench.js');
   const request = parseBench(args);
-  if (request.do === 'help') return say(request.text);
+  if (request.do === 'help') return printOut(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: bench: ${request.message}`]);
   const loaded = await load(DEFAULTS);
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
@@ -116,44 +116,44 @@ async function bench(args: readonly string[]): Promise<Exit> {
     assemble: (settings) => assemble(settings, threads, logger),
   });
   await threads.endAll();
-  return say(report);
+  return printOut(report);
 }
 
 /** Ends by a signal, with the command that it runs, or when nobody reads its output any more. */
 async function trace(args: readonly string[]): Promise<Exit> {
   const { parseTrace, runTrace } = await import('./cli/trace/trace.js');
   const request = parseTrace(args);
-  if (request.do === 'help') return say(request.text);
+  if (request.do === 'help') return printOut(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: trace: ${request.message}`]);
-  const tell = (text: string): void => writeOut(process.stderr, text, EXIT.cannotWrite);
+  const printError = (text: string): void => writeOut(process.stderr, text, EXIT.cannotWrite);
   const ended = await runTrace(request, {
     env: process.env,
     uid: process.getuid?.() ?? 0,
     pid: process.pid,
     clock: systemClock,
     stdout: process.stdout,
-    tell,
+    printError,
     onSignal: (callback) => {
       for (const signal of SIGNALS) process.on(signal, callback);
     },
   });
-  if ('message' in ended) tell(`tonearm: trace: ${ended.message}\n`);
+  if ('message' in ended) printError(`tonearm: trace: ${ended.message}\n`);
   // Unread output would keep the process alive.
   return process.exit('status' in ended ? ended.status : TRACE_EXITS[ended.end]);
 }
 
-function load(configPath: string | undefined): Promise<Loaded> {
+function load(configPath: string | undefined): Promise<LoadResult> {
   const uid = process.getuid?.() ?? 0;
   return loadSettings({ configPath, env: process.env, home: homeDirectory(), hostname: hostname(), uid });
 }
 
-async function checkConfig(loaded: Loaded): Promise<Exit> {
+async function checkConfig(loaded: LoadResult): Promise<Exit> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   if (loaded.warnings.length > 0) writeOut(process.stderr, lines(loaded.warnings), EXIT.cannotWrite);
   const { effectiveYaml } = await import('./supervisor/config/yaml.js');
   const { servedSentences, thisMachine } = await import('./cli/served.js');
   const served = servedSentences(loaded.settings, thisMachine());
-  return say(`${effectiveYaml(loaded.values)}\n${lines(served.map((sentence) => `# ${sentence}`))}`);
+  return printOut(`${effectiveYaml(loaded.values)}\n${lines(served.map((sentence) => `# ${sentence}`))}`);
 }
 
 function firstThread(): Threads {
@@ -170,7 +170,7 @@ async function start(configPath: string | undefined): Promise<Exit | undefined> 
   return status;
 }
 
-async function runDaemon(threads: Threads, loaded: Loaded): Promise<Exit | undefined> {
+async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | undefined> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
@@ -249,7 +249,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
   for (const signal of SIGNALS) process.on(signal, end);
 }
 
-function say(text: string): Exit {
+function printOut(text: string): Exit {
   writeOut(process.stdout, text, EXIT.cannotWrite);
   return EXIT.ok;
 }

@@ -6,12 +6,12 @@ import type { Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import {
+  type ActorItem,
   type ActorTask,
   type BridgeReply,
   type BridgeRequest,
   type ChangeBatch,
   type FromActor,
-  type Item,
   type LogFields,
   type Port,
   type ToActor,
@@ -25,13 +25,13 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /** The sending side of an actor. Everything published in one turn of its event loop is sent as one batch, in order. */
-interface Speaker {
+interface StatusReporter {
   /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
 }
 
-export interface Publisher extends Speaker {
+export interface Publisher extends StatusReporter {
   /** Adds or replaces the record `key`; `json` is its whole text. `rank` lists it in another order than that of arrival. */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
@@ -40,7 +40,7 @@ export interface Publisher extends Speaker {
 }
 
 /** A bridge's access to the rest of the node. */
-export interface NodeLink extends Speaker {
+export interface NodeLink extends StatusReporter {
   /** Has the same effects and refusals as over HTTP. Settles when the HTTP reply would be sent, and never rejects. */
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
@@ -54,21 +54,21 @@ export interface Actor<C> {
   /** For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every reading. */
   watchLevels?(isWatched: boolean): void;
   /** For backends that are subscribers: applies a batch of others' records. The next one is sent only after this has returned. */
-  hear?(batch: ChangeBatch): void;
+  applyChanges?(batch: ChangeBatch): void;
   /** Called once. When it settles, the actor holds nothing open any more. */
   stop(): Promise<void>;
 }
 
 export interface BridgeActor {
   /** Applies a batch. The next one is sent only after this has returned; a throw ends the thread. */
-  hear(batch: ChangeBatch): void;
+  applyChanges(batch: ChangeBatch): void;
   /** Called once. When it settles, the bridge holds nothing open any more. It may still ask meanwhile. */
   stop(): Promise<void>;
 }
 
 class BatchPublisher implements Publisher {
   readonly #port: Port<FromActor, unknown>;
-  #items: Item[] = [];
+  #items: ActorItem[] = [];
   #leaves: NodeJS.Immediate | undefined;
 
   constructor(port: Port<FromActor, unknown>) {
@@ -76,26 +76,26 @@ class BatchPublisher implements Publisher {
   }
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
-    this.say({ kind: 'put', collection, key, json, ...(rank !== undefined && { rank }) });
+    this.add({ kind: 'put', collection, key, json, ...(rank !== undefined && { rank }) });
   }
 
   drop(collection: Collection, key: string): void {
-    this.say({ kind: 'drop', collection, key });
+    this.add({ kind: 'drop', collection, key });
   }
 
   level(json: string): void {
-    this.say({ kind: 'level', json });
+    this.add({ kind: 'level', json });
   }
 
   status(state: 'connecting' | 'up', detail?: string): void {
-    this.say({ kind: 'status', state, ...(detail === undefined ? {} : { detail }) });
+    this.add({ kind: 'status', state, ...(detail === undefined ? {} : { detail }) });
   }
 
   log(level: LogLevel, message: string, fields?: LogFields): void {
-    this.say({ kind: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
+    this.add({ kind: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
   }
 
-  say(item: Item): void {
+  add(item: ActorItem): void {
     this.#items.push(item);
     if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
     else this.#leaves ??= setImmediate(() => this.flush());
@@ -121,11 +121,11 @@ function handleCommand<C>(actor: Actor<C>, publisher: BatchPublisher, id: number
       publisher.log('error', 'a command ended in an unexpected error', { stack });
       return failure('internal', 'The command ended in an unexpected error');
     })
-    .then((answer) => publisher.say({ kind: 'answer', id, answer }));
+    .then((answer) => publisher.add({ kind: 'answer', id, answer }));
 }
 
 /** A bridge's questions without a reply. The gateway bounds their number by refusing more. */
-class Questions {
+class OpenRequests {
   readonly #publisher: BatchPublisher;
   readonly #open = new Map<number, (reply: BridgeReply) => void>();
   #lastId = 0;
@@ -137,7 +137,7 @@ class Questions {
   ask(request: BridgeRequest): Promise<BridgeReply> {
     this.#lastId += 1;
     const id = this.#lastId;
-    this.#publisher.say({ kind: 'ask', id, ...request });
+    this.#publisher.add({ kind: 'ask', id, ...request });
     return new Promise((resolve) => this.#open.set(id, resolve));
   }
 
@@ -148,7 +148,7 @@ class Questions {
 }
 
 /** Serves the port until a `stop` message, or until the other end is closed. */
-function served<In extends { readonly kind: string }>(
+function serveUntilStop<In extends { readonly kind: string }>(
   port: Port<FromActor, In | ToChild>,
   publisher: BatchPublisher,
   take: (message: In) => void,
@@ -156,7 +156,7 @@ function served<In extends { readonly kind: string }>(
   return new Promise((resolve) => {
     port.listen((message) => {
       if (isForAll(message)) {
-        if (message.kind === 'ping') publisher.say({ kind: 'pong', id: message.id });
+        if (message.kind === 'ping') publisher.add({ kind: 'pong', id: message.id });
         else resolve();
       } else take(message);
     }, resolve);
@@ -179,13 +179,13 @@ export async function runActor<B extends Backend>(
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
-    if (actor.hear !== undefined) publisher.say({ kind: 'pull', isFirst: true });
-    await served<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
+    if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
+    await serveUntilStop<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
       if (message.kind === 'command') handleCommand(actor, publisher, message.id, message.command);
       else if (message.kind === 'watch levels') actor.watchLevels?.(message.isWatched);
       else {
-        actor.hear?.(message);
-        publisher.say({ kind: 'pull', isFirst: false });
+        actor.applyChanges?.(message);
+        publisher.add({ kind: 'pull', isFirst: false });
       }
     });
     await actor.stop();
@@ -203,20 +203,20 @@ export async function runBridge<B extends Bridge>(
 ): Promise<void> {
   const port = typedPort<FromActor, ToBridge>(task.port);
   const publisher = new BatchPublisher(port);
-  const questions = new Questions(publisher);
+  const openRequests = new OpenRequests(publisher);
   try {
     const bridge = start(task.settings, {
       status: (state, detail) => publisher.status(state, detail),
       log: (level, message, fields) => publisher.log(level, message, fields),
       put: (collection, key, json) => publisher.put(collection, key, json),
       drop: (collection, key) => publisher.drop(collection, key),
-      ask: (request) => questions.ask(request),
+      ask: (request) => openRequests.ask(request),
     });
-    publisher.say({ kind: 'pull', isFirst: true });
-    await served<Exclude<ToBridge, ToChild>>(port, publisher, (message) => {
-      if (message.kind === 'reply') return questions.settle(message.id, message);
-      bridge.hear(message);
-      publisher.say({ kind: 'pull', isFirst: false });
+    publisher.add({ kind: 'pull', isFirst: true });
+    await serveUntilStop<Exclude<ToBridge, ToChild>>(port, publisher, (message) => {
+      if (message.kind === 'reply') return openRequests.settle(message.id, message);
+      bridge.applyChanges(message);
+      publisher.add({ kind: 'pull', isFirst: false });
     });
     await bridge.stop();
   } finally {

@@ -58,17 +58,17 @@ export function parseArguments(argv: readonly string[]): CommandLine {
     if (values.help) return { do: 'help' };
     if (values.version) return { do: 'version' };
     const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
-    if (configs.length > 1) return usage('--config is given twice');
-    if (values.config === '') return usage('--config needs a value');
+    if (configs.length > 1) return usageError('--config is given twice');
+    if (values.config === '') return usageError('--config needs a value');
     const configPath = values.config === undefined ? {} : { configPath: values.config };
     if (values['check-config']) return { do: 'check-config', ...configPath };
     return { do: 'run', allowRoot: values['allow-root'] === true, ...configPath };
   } catch (error) {
-    if (error instanceof TypeError) return usage(error.message);
+    if (error instanceof TypeError) return usageError(error.message);
     throw error;
   }
 }
 
-function usage(message: string): CommandLine {
+function usageError(message: string): CommandLine {
   return { do: 'usage', message: `${message.replace(/\s+/g, ' ')}; see tonearm --help` };
 }

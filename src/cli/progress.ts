@@ -83,13 +83,15 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
   const [word = '', ...rest] = args;
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
-    return misuse(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
+    return usageError(
+      word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`,
+    );
   const given = optionsOf(rest, { ...verb.options, socket: VALUE });
-  if (typeof given === 'string') return misuse(given);
+  if (typeof given === 'string') return usageError(given);
   const line = verb.line(given);
-  if (typeof line === 'string') return misuse(line);
+  if (typeof line === 'string') return usageError(line);
   const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = given;
-  if (socket === '') return misuse('--socket needs a value');
+  if (socket === '') return usageError('--socket needs a value');
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
 
@@ -114,7 +116,7 @@ function integerOption(given: ProgressOptions, name: string): number | string {
   return value;
 }
 
-function misuse(message: string): ProgressRequest {
+function usageError(message: string): ProgressRequest {
   return { do: 'wrong', message: `${message}; see tonearm progress --help` };
 }
 

@@ -149,7 +149,7 @@ class LiveNode implements Live {
     this.#hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
     this.#connection('live');
-    void this.#ask('server', () => this.node.server());
+    void this.#fetchSlice('server', () => this.node.server());
   }
 
   #lost(problem: ProblemError): void {
@@ -196,10 +196,10 @@ class LiveNode implements Live {
       const info = this.state.backends.get(name);
       return info?.state === 'up' && info !== backends.get(name) && this.#wants(name);
     };
-    if (hasCome('power')) void this.#ask('power', () => this.node.power());
+    if (hasCome('power')) void this.#fetchSlice('power', () => this.node.power());
     if (hasCome('upgrade')) {
       const { upgrade } = this.#store.state;
-      void this.#ask('upgrade', async () => this.#completed(upgrade, await this.node.upgrade()));
+      void this.#fetchSlice('upgrade', async () => this.#completed(upgrade, await this.node.upgrade()));
     }
   }
 
@@ -216,7 +216,7 @@ class LiveNode implements Live {
   }
 
   /** If the request fails, the slice keeps its value. */
-  async #ask<S extends 'server' | 'power' | 'upgrade'>(
+  async #fetchSlice<S extends 'server' | 'power' | 'upgrade'>(
     slice: S,
     question: () => Promise<NodeState[S]>,
   ): Promise<void> {

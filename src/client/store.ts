@@ -77,9 +77,9 @@ export interface NodeState {
 export type Slice = keyof NodeState;
 
 /** The slices that a snapshot replaces. */
-type Known = Omit<NodeState, 'connection' | 'server'>;
+type RecordSlices = Omit<NodeState, 'connection' | 'server'>;
 
-function nothing(): Known {
+function emptySlices(): RecordSlices {
   return {
     backends: new Map(),
     outputs: new Map(),
@@ -100,9 +100,9 @@ function nothing(): Known {
 /** The `detail` of the event that begins a backend's part of a snapshot. */
 const MARK = 'snapshot';
 
-type Patch = Partial<Known>;
+type Patch = Partial<RecordSlices>;
 type Rules = {
-  readonly [T in Exclude<EventName, 'server.info'>]: (state: Known, data: EventData[T]) => Patch;
+  readonly [T in Exclude<EventName, 'server.info'>]: (state: RecordSlices, data: EventData[T]) => Patch;
 };
 
 const RULES: Rules = {
@@ -122,15 +122,15 @@ const RULES: Rules = {
   'power.action': () => ({}),
   'upgrade.info': ({ upgrade }, info) => {
     if ('check' in info) return { upgrade: { ...upgrade, check: info.check } };
-    return { upgrade: 'state' in info ? { ...upgrade, run: info } : withStatus(upgrade, info) };
+    return { upgrade: 'state' in info ? { ...upgrade, run: info } : upgradeWithStatus(upgrade, info) };
   },
   'upgrade.progress': ({ upgrade }, line) => {
     if (line.event !== 'progress' || upgrade?.run?.state !== 'running') return {};
     const { percent, step } = line;
     return { upgrade: { ...upgrade, run: { ...upgrade.run, percent, step } } };
   },
-  'player.added': withPlayer,
-  'player.updated': withPlayer,
+  'player.added': playerPatch,
+  'player.updated': playerPatch,
   'player.removed': ({ players, tracklists }, { bus_name }) => ({
     players: drop(players, [bus_name]),
     tracklists: drop(tracklists, [bus_name]),
@@ -141,7 +141,7 @@ const RULES: Rules = {
   'node.updated': ({ nodes }, node) => ({ nodes: put(nodes, [node], ({ name }) => name) }),
   'node.removed': ({ nodes }, { name }) => ({ nodes: drop(nodes, [name]) }),
   'player.position': ({ players }, moved) => ({
-    players: put(players, moved.flatMap(movedIn(players)), busNameOf),
+    players: put(players, moved.flatMap(playersMovedTo(players)), busNameOf),
   }),
   'bluetooth.updated': ({ bluetooth }, record) => ({
     bluetooth: record,
@@ -168,7 +168,7 @@ export class Store {
   #begins = false;
 
   constructor(since: number) {
-    this.#state = { ...nothing(), connection: { status: 'connecting', since }, server: undefined };
+    this.#state = { ...emptySlices(), connection: { status: 'connecting', since }, server: undefined };
   }
 
   get state(): NodeState {
@@ -188,11 +188,11 @@ export class Store {
     }
     // A snapshot covers every enabled backend, so everything known is dropped at its first mark.
     if (type === 'backend.updated' && data.detail === MARK && this.#begins) {
-      this.set(nothing());
+      this.set(emptySlices());
       this.#begins = false;
     }
     if (Object.hasOwn(RULES, type))
-      this.set((RULES[type] as (state: Known, data: unknown) => Patch)(this.#state, data));
+      this.set((RULES[type] as (state: RecordSlices, data: unknown) => Patch)(this.#state, data));
   }
 }
 
@@ -223,7 +223,10 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
 }
 
 /** No event tells of a tracklist that ends: the player's record does. */
-function withPlayer({ players, tracklists }: Known, { data }: { readonly data: PlayerRecord }): Patch {
+function playerPatch(
+  { players, tracklists }: RecordSlices,
+  { data }: { readonly data: PlayerRecord },
+): Patch {
   const hasNoMore = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
     players: put(players, [data], busNameOf),
@@ -231,14 +234,14 @@ function withPlayer({ players, tracklists }: Known, { data }: { readonly data: P
   };
 }
 
-function movedIn(players: ReadonlyMap<string, PlayerRecord>) {
+function playersMovedTo(players: ReadonlyMap<string, PlayerRecord>) {
   return ({ bus_name, position, emitted_at }: PlayerPosition): PlayerRecord[] => {
     const player = players.get(bus_name);
     return player ? [{ ...player, position, position_updated_at: new Date(emitted_at).toISOString() }] : [];
   };
 }
 
-function withStatus(upgrade: NodeState['upgrade'], status: UpgradeStatus): NodeState['upgrade'] {
+function upgradeWithStatus(upgrade: NodeState['upgrade'], status: UpgradeStatus): NodeState['upgrade'] {
   const { run, check, can_check, can_upgrade } = upgrade ?? {};
   return {
     ...status,

@@ -113,14 +113,14 @@ export class ReconnectingStream {
     this.#attempt = attempt;
     this.#renewing = false;
     let watchdog: ReturnType<typeof setTimeout> | undefined;
-    const heard = (): void => {
+    const markAlive = (): void => {
       clearTimeout(watchdog);
       this.#heardAt = Date.now();
       watchdog = setTimeout(() => attempt.abort(ownProblem('silent')), SILENCE_MS_MAX);
     };
     try {
-      heard();
-      await this.#read(attempt.signal, heard);
+      markAlive();
+      await this.#read(attempt.signal, markAlive);
       return ownProblem('unreachable', 'The stream has ended');
     } catch (error) {
       return asProblem(attempt.signal.reason ?? error);
@@ -131,7 +131,7 @@ export class ReconnectingStream {
     }
   }
 
-  async #read(signal: AbortSignal, heard: () => void): Promise<void> {
+  async #read(signal: AbortSignal, markAlive: () => void): Promise<void> {
     const { fetch, url, onRead } = this.#options;
     const id = SENDABLE.test(this.#lastEventId) ? this.#lastEventId : '';
     const query = this.#options.query();
@@ -148,7 +148,7 @@ export class ReconnectingStream {
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-      heard();
+      markAlive();
       this.#isOpen = true;
       this.#failures = 0;
       this.#take(parser, decoder.decode(piece.value, { stream: true }));

@@ -34,7 +34,7 @@ const ADDRESS_MARKS = /[.:]/;
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
   if (bind.includes('all')) {
-    return { wanted: [{ address: everywhere(interfaces), name: 'all' }], waiting: [], notes: [] };
+    return { wanted: [{ address: wildcardAddress(interfaces), name: 'all' }], waiting: [], notes: [] };
   }
   const wanted = new Map<string, WantedAddress>();
   const waiting = new Set<string>();
@@ -42,7 +42,9 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   for (const name of bind) {
     // The first `isIP` makes Node compile its IPv6 expression: 4 ms of CPU at start (measured), not needed for a name.
     const written = ADDRESS_MARKS.test(name) && isIP(name) !== 0;
-    const found = written ? present(plain(name), interfaces) : addressesOf(name, interfaces);
+    const found = written
+      ? presentAddresses(canonicalAddress(name), interfaces)
+      : addressesOf(name, interfaces);
     const usable = found.filter((address) => written || !isLinkLocal(address));
     for (const address of found) {
       // Link-local addresses need a zone, which clients cannot write into a URL; the interface has other addresses.
@@ -57,13 +59,14 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
 
 /** True if the addresses of `bind` can come and go: all except loopback and the sockets for every address. */
 export function canChange(bind: readonly string[]): boolean {
-  const isSteady = (name: string): boolean => name === 'lo' || name === '::1' || isAlwaysThere(plain(name));
+  const isSteady = (name: string): boolean =>
+    name === 'lo' || name === '::1' || isAlwaysThere(canonicalAddress(name));
   return !bind.includes('all') && !bind.every(isSteady);
 }
 
 /** True if no entry of `bind` can ever exist: all are IPv6 addresses, and the kernel has no IPv6. */
 export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
-  return !hasIpv6 && bind.every((name) => isIP(plain(name)) === 6);
+  return !hasIpv6 && bind.every((name) => isIP(canonicalAddress(name)) === 6);
 }
 
 /**
@@ -107,7 +110,7 @@ function addressesOf(name: string, interfaces: InterfaceAddresses): readonly str
 }
 
 /** One dual-stack socket if the machine has IPv6, else IPv4. */
-function everywhere(interfaces: InterfaceAddresses): string {
+function wildcardAddress(interfaces: InterfaceAddresses): string {
   const infos = Object.values(interfaces).flatMap((list) => list ?? []);
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
 }
@@ -130,7 +133,7 @@ function isAlwaysThere(address: string): boolean {
  * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address becomes the IPv4 address: two
  * sockets for both would listen on the same address twice.
  */
-function plain(address: string): string {
+function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const [bare = '', zone] = address.split('%');
   const usual = new SocketAddress({ address: bare, family: 'ipv6' }).address;
@@ -140,7 +143,7 @@ function plain(address: string): string {
 }
 
 /** The address in a form that can be listened on now; empty if no interface has it. A link-local address gets the zones that have it. */
-function present(address: string, interfaces: InterfaceAddresses): readonly string[] {
+function presentAddresses(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];
   const [bare = '', zone] = address.split('%');
   const names = Object.keys(interfaces).filter((name) => addressesOf(name, interfaces).includes(bare));

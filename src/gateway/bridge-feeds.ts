@@ -48,7 +48,7 @@ export class BridgeFeeds {
     feed.reached = this.#journal.newest;
     if (batch.changes.length === 0 && !batch.isWhole) return;
     feed.isReady = false;
-    this.#bridges.tell(subscriber, batch);
+    this.#bridges.sendChanges(subscriber, batch);
   }
 
   #batch(subscriber: Subscriber, reached: number | undefined): ChangeBatch {

@@ -34,14 +34,14 @@ export class BridgeRequests {
   async carryOut(child: ChildName, request: BridgeRequest): Promise<BridgeReply> {
     const others = this.#underWay.get(child) ?? 0;
     if (others >= UNDER_WAY_MAX) {
-      return replied(
+      return bridgeReply(
         problemReply(problem('unavailable', `${UNDER_WAY_MAX} requests of ${child} wait already`)),
       );
     }
     this.#underWay.set(child, others + 1);
     const reply = await this.#reply(request).catch((error: unknown) => this.#failed(request, error));
     this.#underWay.set(child, (this.#underWay.get(child) ?? 1) - 1);
-    return replied(reply);
+    return bridgeReply(reply);
   }
 
   async #reply({ operation: name, params = {}, body: sent, unread }: BridgeRequest): Promise<HttpReply> {
@@ -53,7 +53,7 @@ export class BridgeRequests {
     const lacking = operation?.lacks(settings);
     const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
     if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
-    const body = unread === undefined ? ({ ok: true, json: sent } as const) : parsed(unread);
+    const body = unread === undefined ? ({ ok: true, json: sent } as const) : parseText(unread);
     return body.ok ? replies.reply(operation, { params, json: body.json }) : problemReply(body);
   }
 
@@ -69,11 +69,11 @@ function areTexts(params: Readonly<Record<string, string | undefined>>): params 
 }
 
 /** Refused with the same texts as over HTTP. */
-function parsed(text: string): ParsedBody {
+function parseText(text: string): ParsedBody {
   const bytes = Buffer.from(text);
   return bytes.byteLength > BODY_LIMIT_BYTES ? BODY_TOO_LARGE : parseBody('application/json', bytes);
 }
 
-function replied({ status, body = '' }: HttpReply): BridgeReply {
+function bridgeReply({ status, body = '' }: HttpReply): BridgeReply {
   return { status, body: typeof body === 'string' ? body : Buffer.from(body).toString() };
 }

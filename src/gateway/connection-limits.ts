@@ -47,7 +47,7 @@ const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
 const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 
 /** `address` has 4 or 16 bytes. An IPv4 address has the same name in its IPv6 form. */
-export function nameOf(address: ArrayBuffer): string {
+export function addressKey(address: ArrayBuffer): string {
   const whole = Buffer.from(address);
   const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
   const bytes = isMapped ? whole.subarray(12) : whole;

@@ -11,13 +11,13 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 const KEPT_MAX_BYTES = 16 << 20;
 
 type KeptCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
-type Found = Exclude<CoverAnswer, 'held'> | Problem;
+type CoverResult = Exclude<CoverAnswer, 'held'> | Problem;
 
 export class Covers {
   readonly #backends: Backends;
   readonly #kept = new Map<string, KeptCover>();
   /** Concurrent requests for the same cover share one answer. */
-  readonly #asked = new Map<string, Promise<Found>>();
+  readonly #asked = new Map<string, Promise<CoverResult>>();
 
   constructor(backends: Backends) {
     this.#backends = backends;
@@ -25,7 +25,7 @@ export class Covers {
 
   /** `ifNoneMatch` is the header's text, '' when absent. */
   async reply(player: string, ifNoneMatch: string): Promise<HttpReply> {
-    const asked = this.#asked.get(player) ?? this.#ask(player).finally(() => this.#asked.delete(player));
+    const asked = this.#asked.get(player) ?? this.#fetch(player).finally(() => this.#asked.delete(player));
     this.#asked.set(player, asked);
     const found = await asked;
     if ('fault' in found) return problemReply(found);
@@ -56,13 +56,13 @@ export class Covers {
     this.#kept.clear();
   }
 
-  async #ask(player: string): Promise<Found> {
+  async #fetch(player: string): Promise<CoverResult> {
     const held = this.#kept.get(player);
     const command = { do: 'cover', player, ...(held && { held: held.tag }) } as const;
     return this.#take(player, held, await this.#backends.ask('players', command));
   }
 
-  #take(player: string, held: KeptCover | undefined, answer: Answer): Found {
+  #take(player: string, held: KeptCover | undefined, answer: Answer): CoverResult {
     this.#kept.delete(player);
     if (!answer.ok) return answer;
     const cover = answer.cover === 'held' ? held : answer.cover;

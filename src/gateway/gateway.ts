@@ -22,7 +22,7 @@ import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
 import { ROUTES } from './routes.js';
 import { createServer } from './server.js';
-import { counting, PendingCount, shutDown } from './shutdown.js';
+import { countingBackends, PendingCount, shutDown } from './shutdown.js';
 import { HostIdentity } from './trust.js';
 
 export interface GatewayOptions {
@@ -77,7 +77,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     watchLevels: (isWatched) => options.backends.watchLevels(isWatched),
   });
   const answers = new PendingCount();
-  const backends = counting(options.backends, answers);
+  const backends = countingBackends(options.backends, answers);
   const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
   const feeds = new BridgeFeeds(options.bridges, journal);

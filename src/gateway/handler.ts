@@ -17,11 +17,11 @@ import { type Endpoint, type RouteMatch, type Router, routeFor } from './router.
 import type { OperationRoute, Route } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
-  ambiguityOf,
+  ambiguityProblem,
   corsHeaders,
-  distrustOrigin,
   type HostIdentity,
   optionsReply,
+  originProblem,
   originStanding,
 } from './trust.js';
 
@@ -80,9 +80,9 @@ export class RequestHandler implements ExchangeHandler {
     exchange.setHeaders(corsHeaders(origin, standing, rules));
     const foreign = identity.distrust(host);
     if (foreign !== undefined) return exchange.answer(refusedNameReply(foreign, exchange, placeFor));
-    const ambiguity = ambiguityOf(exchange);
+    const ambiguity = ambiguityProblem(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
-    const distrust = distrustOrigin(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
+    const distrust = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
     if (distrust !== undefined) return refuse(exchange, distrust);
     if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange);
     const match = router.match(exchange.path);

@@ -34,7 +34,7 @@ export interface JournalEntry {
 }
 
 /** Removals or actions, oldest first, within a bound. */
-class Kept {
+class BoundedEntries {
   readonly #entries = new Map<string, JournalEntry>();
   #bytes = 0;
 
@@ -63,7 +63,7 @@ export class Journal {
   /** By sequence number. */
   readonly #entries = new Set<JournalEntry>();
   readonly #live = new Map(COLLECTION_NAMES.map((name) => [name, new Map<string, JournalEntry>()] as const));
-  readonly #kept = { removal: new Kept(), action: new Kept() };
+  readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
   /** The highest sequence number that was dropped, by collection. */
   readonly #forgotten = new Map<Collection, number>();
   #newest = 0;

@@ -40,7 +40,7 @@ export interface ReplyParts {
   readonly clock: Clock;
 }
 
-export interface Given {
+export interface OperationInput {
   readonly params: Params;
   readonly held?: string;
   /** The raw text behind the question mark. */
@@ -69,7 +69,7 @@ export class OperationReplies {
     this.#startedAt = parts.clock.monotonic();
   }
 
-  reply(operation: Operation, given: Given): Reply {
+  reply(operation: Operation, given: OperationInput): Reply {
     const verdict =
       operation.method === 'GET' && 'backend' in operation
         ? this.#parts.documents.firstVerdict(operation.backend)
@@ -78,18 +78,18 @@ export class OperationReplies {
     return verdict.then(() => this.#replyNow(operation, given));
   }
 
-  #replyNow(operation: Operation, given: Given): Reply {
+  #replyNow(operation: Operation, given: OperationInput): Reply {
     const { params, held = '', query = '' } = given;
     switch (operation.kind) {
       case 'command':
         return this.#change(operation, given);
       case 'document':
-        return found(this.#parts.documents.read(operation.resource), held);
+        return documentReply(this.#parts.documents.read(operation.resource), held);
       case 'tracklist':
-        return found(this.#parts.documents.tracklist(fullBusName(params['player'] ?? '')), held);
+        return documentReply(this.#parts.documents.tracklist(fullBusName(params['player'] ?? '')), held);
       case 'text':
       case 'cookie':
-        return this.#asked(operation.backend, operation.command, held);
+        return this.#backendReply(operation.backend, operation.command, held);
       case 'log':
         return this.#log(operation, params, query, held);
       case 'cover':
@@ -103,11 +103,11 @@ export class OperationReplies {
     }
   }
 
-  async #change(operation: ChangeOperation, { params, json }: Given): Promise<HttpReply> {
+  async #change(operation: ChangeOperation, { params, json }: OperationInput): Promise<HttpReply> {
     const body = await checkBody(operation, json);
     if (!body.ok) return problemReply(body);
     const command = operation.command(params, body.given);
-    if (command === undefined) return problemReply(strangeParameter(operation.path, params));
+    if (command === undefined) return problemReply(unknownParameter(operation.path, params));
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer);
   }
@@ -115,12 +115,12 @@ export class OperationReplies {
   #log({ path, backend, command }: LogOperation, params: Params, query: string, held: string): Reply {
     const lines = logLines(query);
     const asked = command(params, lines ?? LOG_LINES.byDefault);
-    if (asked === undefined) return problemReply(strangeParameter(path, params));
+    if (asked === undefined) return problemReply(unknownParameter(path, params));
     if (lines === undefined) return problemReply(BAD_LINES);
-    return this.#asked(backend, asked, held);
+    return this.#backendReply(backend, asked, held);
   }
 
-  async #asked<B extends Backend>(backend: B, command: Command<B>, held: string): Promise<HttpReply> {
+  async #backendReply<B extends Backend>(backend: B, command: Command<B>, held: string): Promise<HttpReply> {
     const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer);
     if (answer.bytes !== undefined) return cookieReply(answer.bytes);
@@ -170,11 +170,11 @@ function logLines(query: string): number | undefined {
   return lines >= LOG_LINES.minimum && lines <= LOG_LINES.maximum ? lines : undefined;
 }
 
-function found(document: CachedResponse | Problem, held: string): HttpReply {
+function documentReply(document: CachedResponse | Problem, held: string): HttpReply {
   return 'fault' in document ? problemReply(document) : replyOf(document, held);
 }
 
-function strangeParameter(path: string, params: Params): Problem {
+function unknownParameter(path: string, params: Params): Problem {
   const found = parametersOf(path).find(
     (name) => allowedValues(name)?.includes(params[name] ?? '') === false,
   );

@@ -51,9 +51,9 @@ const ALWAYS: readonly HeaderPair[] = [
 const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
 
 /** Redirect from `/`. Permanent, as the page will not move; relative, as a proxy may serve it below a path of its own. */
-const TO_THE_PAGE = movedTo('ui');
+const REDIRECT_TO_PAGE = redirectTo('ui');
 /** Redirect from `/ui/`, where the relative addresses in the document would be wrong. */
-const WITHOUT_SLASH = movedTo('../ui');
+const REDIRECT_WITHOUT_SLASH = redirectTo('../ui');
 
 /** @throws if the folder cannot be read; the build always makes it. */
 export function readPageFiles(folder: string): PageFiles {
@@ -77,7 +77,7 @@ export class Page {
   /** `origins` is `api.cors.origins`, already checked; `*` allows every origin. */
   constructor(files: PageFiles, origins: readonly string[]) {
     this.#files = files;
-    this.#policy = ['Content-Security-Policy', policy(origins)];
+    this.#policy = ['Content-Security-Policy', securityPolicy(origins)];
     const hash = createHash('sha256').update(files.get(DOCUMENT)?.identity ?? '');
     this.#etag = hash.digest('base64url').slice(0, ETAG_CHARS);
   }
@@ -92,8 +92,8 @@ export class Page {
     // Browsers load a page without an Origin header. An origin that may not use the interface does not get the page either.
     if (originStanding(origin, request.header('host'), rules) === 'foreign')
       return problemReply(foreignOrigin(origin));
-    if (part === 'way') return TO_THE_PAGE;
-    if (part === 'document' && request.path.endsWith('/')) return WITHOUT_SLASH;
+    if (part === 'way') return REDIRECT_TO_PAGE;
+    if (part === 'document' && request.path.endsWith('/')) return REDIRECT_WITHOUT_SLASH;
     const file = part === 'file' && name === DOCUMENT ? undefined : this.#files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
@@ -107,7 +107,7 @@ export class Page {
   }
 }
 
-function movedTo(location: string): HttpReply {
+function redirectTo(location: string): HttpReply {
   return { status: 308, headers: [['Location', location]], body: '' };
 }
 
@@ -115,7 +115,7 @@ function movedTo(location: string): HttpReply {
  * The page runs only its own script and style, connects only to its own node, and never runs text as script. Only `frame-ancestors`
  * decides who may frame it: browsers that know it ignore X-Frame-Options, which cannot name an origin.
  */
-function policy(origins: readonly string[]): string {
+function securityPolicy(origins: readonly string[]): string {
   const ancestors = origins.includes('*') ? '*' : ["'self'", ...origins].join(' ');
   return [
     "default-src 'none'",

@@ -26,8 +26,8 @@ export function refusedNameReply(
   if (!prefersHtml(request.header('accept'))) return problemReply(found);
   const { status, title } = PROBLEMS[found.fault];
   const host = request.header('host');
-  const name = escaped(parseHost(host)?.host ?? host);
-  const address = escaped(`http://${placeFor(request.peer)}${request.path}`);
+  const name = escapeHtml(parseHost(host)?.host ?? host);
+  const address = escapeHtml(`http://${placeFor(request.peer)}${request.path}`);
   return {
     status,
     headers: [
@@ -60,6 +60,6 @@ function weightOf(range: string): readonly [type: string, weight: number] {
   return [type, weight === undefined ? 1 : Number(weight)];
 }
 
-function escaped(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }

@@ -11,7 +11,7 @@ import {
   us_socket_local_port,
 } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
-import { type Connection, type ConnectionLimits, Connections, nameOf } from './connection-limits.js';
+import { addressKey, type Connection, type ConnectionLimits, Connections } from './connection-limits.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 import { PendingCount } from './shutdown.js';
@@ -146,7 +146,7 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
   };
   const opened = (response: HttpResponse): void => {
     const bytes = response.getRemoteAddress();
-    const text = textOf(bytes);
+    const text = addressText(bytes);
     let hasAsked = false;
     // Called after the handler of the first request, unless that handler reads the body itself (measured).
     response.onData(() => {
@@ -154,8 +154,8 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
     });
     connections.arrived({
       response,
-      address: nameOf(bytes),
-      isOpen: () => textOf(response.getRemoteAddress()) === text,
+      address: addressKey(bytes),
+      isOpen: () => addressText(response.getRemoteAddress()) === text,
       // With a body: the answer was written in full, and no request has come since. Without a body that cannot be known, and a later
       // stream looks the same, so then a connection is silent only if it has never sent a request.
       isSilent: () => !hasAsked || response.getWriteOffset() > 0,
@@ -172,7 +172,7 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
 }
 
 /** One character per byte; '' for a closed connection. */
-function textOf(address: ArrayBuffer): string {
+function addressText(address: ArrayBuffer): string {
   return Buffer.from(address).toString('latin1');
 }
 

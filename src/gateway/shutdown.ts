@@ -62,7 +62,7 @@ export class PendingCount {
 }
 
 /** `backends`, with its pending answers counted in `pending`. */
-export function counting(backends: Backends, pending: PendingCount): Backends {
+export function countingBackends(backends: Backends, pending: PendingCount): Backends {
   return {
     ask: async <B extends Backend>(backend: B, command: Command<B>): Promise<Answer> => {
       pending.up();

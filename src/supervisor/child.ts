@@ -8,15 +8,14 @@ import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import type {
+  ActorItem,
   Change,
   ChangeBatch,
   ChildListener,
   FromActor,
-  Item,
   LogFields,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
-import { Asks } from './asks.js';
 import type { ChildSpec } from './children.js';
 import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
 import {
@@ -29,6 +28,7 @@ import {
   UNBORN,
 } from './lifecycle.js';
 import type { Logger } from './log.js';
+import { PendingCommands } from './pending-commands.js';
 import type { Threads } from './threads.js';
 import { type Death, RETURNED } from './threads.js';
 export interface ChildContext {
@@ -46,7 +46,7 @@ export interface ChildContext {
 }
 
 /** A thread's messages other than changes. */
-type Utterance = Exclude<Item, Change>;
+type OtherItem = Exclude<ActorItem, Change>;
 type Handlers<U extends { readonly kind: string }> = {
   readonly [K in U['kind']]: (message: Extract<U, { readonly kind: K }>) => void;
 };
@@ -70,7 +70,7 @@ export class Child {
   readonly #spec: ChildSpec;
   readonly #settings: ChildSettings[ChildName];
   readonly #context: ChildContext;
-  readonly #asks: Asks;
+  readonly #asks: PendingCommands;
   #life: Lifecycle = UNBORN;
   #health: BackendHealth | undefined;
   #incarnation: Incarnation | undefined;
@@ -84,7 +84,9 @@ export class Child {
     this.#spec = spec;
     this.#settings = settings;
     this.#context = context;
-    this.#asks = new Asks((id) => context.clock.after(context.askWithinMs, () => this.#askDue(id)));
+    this.#asks = new PendingCommands((id) =>
+      context.clock.after(context.askWithinMs, () => this.#askDue(id)),
+    );
   }
 
   start(): void {
@@ -117,8 +119,8 @@ export class Child {
     });
   }
 
-  tell(batch: ChangeBatch): void {
-    this.#incarnation?.send({ kind: 'tell', ...batch });
+  sendChanges(batch: ChangeBatch): void {
+    this.#incarnation?.send({ kind: 'changes', ...batch });
   }
 
   /** Call when `areLevelsWatched` may have changed; later threads get the value when they are spawned. */
@@ -178,18 +180,18 @@ export class Child {
         continue;
       }
       flush();
-      this.#hear(item);
+      this.#take(item);
     }
     flush();
   }
 
-  #hear<K extends Utterance['kind']>(
-    item: Extract<Utterance, { readonly kind: K }> & { readonly kind: K },
+  #take<K extends OtherItem['kind']>(
+    item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },
   ): void {
     this.#utterances[item.kind](item);
   }
 
-  readonly #utterances: Handlers<Utterance> = {
+  readonly #utterances: Handlers<OtherItem> = {
     level: ({ json }) => this.#context.listener.level(json),
     answer: ({ id, answer }) => this.#asks.settle(id, answer),
     status: (status) => this.#signal(status),
@@ -200,7 +202,7 @@ export class Child {
   };
 
   /** The reply goes only to the thread that asked, not to a later one. */
-  #askFor({ id, ...request }: Extract<Utterance, { readonly kind: 'ask' }>): void {
+  #askFor({ id, ...request }: Extract<OtherItem, { readonly kind: 'ask' }>): void {
     const asking = this.#incarnation;
     this.#context.listener
       .asked(this.name, request)

@@ -4,8 +4,8 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, RateLimit } from '../clock.js';
 import {
+  type ActorItem,
   type FromActor,
-  type Item,
   type Port,
   type ToActor,
   type ToBridge,
@@ -67,9 +67,9 @@ export class Incarnation {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onBatch: (items: FromActor) => void;
   /** Items of a storm that were not delivered yet. */
-  #held: Item[] = [];
+  #held: ActorItem[] = [];
   #deliveredAt = Number.NEGATIVE_INFINITY;
-  readonly #said = new RateLimit(ITEMS_PER_SECOND_MAX);
+  readonly #itemRate = new RateLimit(ITEMS_PER_SECOND_MAX);
   #awaited: AwaitedPong | undefined;
   #lastPing = 0;
   /** Since the last ping. */
@@ -138,7 +138,7 @@ export class Incarnation {
 
   /** Counts `count` items; false if the thread exceeds its limit. */
   admits(count: number, now: number): boolean {
-    return this.#said.admits(now, count);
+    return this.#itemRate.admits(now, count);
   }
 
   /** Pings unless the thread is too young, idle, or has a ping open; true if it was pinged. */

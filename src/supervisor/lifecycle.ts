@@ -50,17 +50,17 @@ type Handler<K extends LifeSignal['kind']> = (
 ) => LifeStep;
 type PhaseRow = { readonly [K in LifeSignal['kind']]?: Handler<K> };
 
-const spawn = (life: Lifecycle): LifeStep => ({
+const startThread = (life: Lifecycle): LifeStep => ({
   next: { ...life, phase: 'starting' },
   effects: [{ kind: 'spawn' }],
 });
 
-const heard: Handler<'status'> = ({ restarts, deaths }, { state, detail }) => ({
+const statusReported: Handler<'status'> = ({ restarts, deaths }, { state, detail }) => ({
   next: { phase: state, restarts, deaths, ...(detail === undefined ? {} : { detail }) },
   effects: [],
 });
 
-const died: Handler<'ended'> = (life, { how, at }, policy) => {
+const threadEnded: Handler<'ended'> = (life, { how, at }, policy) => {
   const { verdict, waitMs, deaths } = afterDeath(life.deaths, at, policy.restarts);
   const rest =
     verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.restarts.windowMs / 1000} s` : '';
@@ -75,21 +75,21 @@ const askToStop: Handler<'stop'> = (life, _signal, policy) => ({
   effects: [{ kind: 'ask to stop' }, { kind: 'set timer', ms: policy.stopWithinMs }],
 });
 
-const gone = (life: Lifecycle): LifeStep => ({ next: { ...life, phase: 'stopped' }, effects: [] });
-const late = (life: Lifecycle): LifeStep => ({ next: life, effects: [{ kind: 'kill' }] });
+const stopped = (life: Lifecycle): LifeStep => ({ next: { ...life, phase: 'stopped' }, effects: [] });
+const tooLate = (life: Lifecycle): LifeStep => ({ next: life, effects: [{ kind: 'kill' }] });
 
-const RUNNING: PhaseRow = { status: heard, ended: died, stop: askToStop };
-const WAITING: PhaseRow = { due: spawn, stop: gone };
+const RUNNING: PhaseRow = { status: statusReported, ended: threadEnded, stop: askToStop };
+const WAITING: PhaseRow = { due: startThread, stop: stopped };
 
 /** Signals without an entry change nothing: a status in `stopping`, a second `start`, a second `stop`. */
 const TABLE: { readonly [P in Phase]: PhaseRow } = {
-  stopped: { start: spawn },
+  stopped: { start: startThread },
   starting: RUNNING,
   connecting: RUNNING,
   up: RUNNING,
   restarting: WAITING,
   failed: WAITING,
-  stopping: { ended: gone, due: late },
+  stopping: { ended: stopped, due: tooLate },
 };
 
 export function nextLife<K extends LifeSignal['kind']>(

@@ -8,12 +8,12 @@ import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import type { Backends, Bridges, ChangeBatch, ChildListener } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
-import { ASK_DEADLINE_MS } from './asks.js';
 import { Child } from './child.js';
 import { CHILDREN, type ChildSpec } from './children.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
 import { RESTARTS, type RestartPolicy } from './lifecycle.js';
 import type { Logger } from './log.js';
+import { COMMAND_DEADLINE_MS } from './pending-commands.js';
 import type { Threads } from './threads.js';
 
 /**
@@ -64,7 +64,7 @@ export class Supervisor implements Backends, Bridges {
   /** Starts the enabled children in order and reports to `listener`. Call it once. */
   start(listener: ChildListener): void {
     const { settings, root, threads, logger, restarts = RESTARTS } = this.#options;
-    const { children = CHILDREN, askWithinMs = ASK_DEADLINE_MS } = this.#options;
+    const { children = CHILDREN, askWithinMs = COMMAND_DEADLINE_MS } = this.#options;
     for (const spec of children.filter(({ enabled }) => enabled(settings))) {
       const child = new Child(spec, settings[spec.name], {
         ...{ root, threads, clock: this.#clock, logger, listener, restarts, askWithinMs },
@@ -86,8 +86,8 @@ export class Supervisor implements Backends, Bridges {
     return Promise.resolve(failure('unavailable', `The ${backend} backend is not running`));
   }
 
-  tell(subscriber: Subscriber, batch: ChangeBatch): void {
-    this.#children.get(subscriber)?.tell(batch);
+  sendChanges(subscriber: Subscriber, batch: ChangeBatch): void {
+    this.#children.get(subscriber)?.sendChanges(batch);
   }
 
   watchLevels(isWatched: boolean): void {

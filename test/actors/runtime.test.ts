@@ -6,8 +6,8 @@ import { MessageChannel } from 'node:worker_threads';
 import { type Actor, type Publisher, runActor } from '../../src/actors/runtime.js';
 import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js';
 import {
+  type ActorItem,
   type FromActor,
-  type Item,
   type Port,
   type ToActor,
   typedPort,
@@ -22,7 +22,7 @@ interface Bench {
   readonly publish: Publisher;
   readonly ended: Promise<void>;
   /** Resolves with all items so far as soon as there is one of that kind. */
-  readonly until: (kind: Item['kind'], count?: number) => Promise<Item[]>;
+  readonly until: (kind: ActorItem['kind'], count?: number) => Promise<ActorItem[]>;
 }
 
 function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {

@@ -33,13 +33,13 @@ export class AnnouncedNode {
   ) {
     const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
     this.topics = new OwnTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
-    this.branch.hear({ isWhole: true, changes: told });
+    this.branch.applyChanges({ isWhole: true, changes: told });
     this.branch.answered('server', JSON.stringify(SERVER));
     this.branch.answered('power', '{"reboot":true,"power_off":false}');
   }
 
   tell(...changes: readonly Change[]): this {
-    this.branch.hear({ isWhole: false, changes });
+    this.branch.applyChanges({ isWhole: false, changes });
     return this;
   }
 

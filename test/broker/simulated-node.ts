@@ -116,7 +116,7 @@ export class SimulatedNode {
 
   /** The first time it is all that there is. */
   tell(...changes: readonly Change[]): void {
-    this.bridge.hear({ isWhole: this.#isWhole, changes });
+    this.bridge.applyChanges({ isWhole: this.#isWhole, changes });
     this.#isWhole = false;
   }
 

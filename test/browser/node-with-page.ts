@@ -179,7 +179,7 @@ export class NodeWithPage {
       settings,
       node: { hostname: 'living-room', platform: 'linux/arm64', osVersion: 'Debian GNU/Linux 13 (trixie)' },
       backends: this.backends,
-      bridges: { tell: () => undefined },
+      bridges: { sendChanges: () => undefined },
       interfaces: networkInterfaces,
       version: '1.0.0',
       page,

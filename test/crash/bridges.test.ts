@@ -9,7 +9,7 @@ const NEXT = 'discovery pulls';
 
 /** Tells the bridge a word of the fixture's, or an operation to ask for. */
 function tell({ supervisor }: Stage, ...words: readonly string[]): void {
-  supervisor.tell('discovery', {
+  supervisor.sendChanges('discovery', {
     isWhole: false,
     changes: [{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(words) }],
   });

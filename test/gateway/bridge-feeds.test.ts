@@ -19,7 +19,7 @@ const line = (percent: number): Change => put('upgrade.progress', '', { percent 
 class Node {
   readonly told: ChangeBatch[] = [];
   readonly journal = new Journal();
-  readonly feeds = new BridgeFeeds({ tell: (_bridge, batch) => this.told.push(batch) }, this.journal);
+  readonly feeds = new BridgeFeeds({ sendChanges: (_bridge, batch) => this.told.push(batch) }, this.journal);
   readonly #bridge: Bridge;
 
   constructor(bridge: Bridge = 'mqtt') {

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import {
+  addressKey,
   type Connection,
   Connections,
   connectionLimits,
   LOOPBACK,
-  nameOf,
 } from '../../src/gateway/connection-limits.js';
 
 /** build/test/gateway/connection-limits.test.js -> the project's root. */
@@ -59,7 +59,7 @@ const ADDRESSES: readonly (readonly [bytes: number[], name: string, why: string]
 ];
 for (const [bytes, name, why] of ADDRESSES) {
   test(`${bytes.join('.')} is ${name}: ${why}`, () =>
-    assert.equal(nameOf(new Uint8Array(bytes).buffer), name));
+    assert.equal(addressKey(new Uint8Array(bytes).buffer), name));
 }
 
 /** Connections by name, such as `a1`: the letter is the address; `l` is loopback. A capital letter means a request under way. */

@@ -67,7 +67,7 @@ export class GatewayUnderTest {
       settings,
       node: this.#node(descriptorsMax),
       backends: this.backends,
-      bridges: { tell: (bridge, batch) => this.told.push({ bridge, ...batch }) },
+      bridges: { sendChanges: (bridge, batch) => this.told.push({ bridge, ...batch }) },
       interfaces: networkInterfaces,
       version: '1.2.3',
       page: PAGE,

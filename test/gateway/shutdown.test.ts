@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { EventHub } from '../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../src/gateway/events/query.js';
 import { Journal } from '../../src/gateway/journal.js';
-import { counting, PendingCount, shutDown } from '../../src/gateway/shutdown.js';
+import { countingBackends, PendingCount, shutDown } from '../../src/gateway/shutdown.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { ManualClock } from '../manual-clock.js';
 import { SimulatedConnection } from './events/simulated-connection.js';
@@ -17,7 +17,7 @@ class Scene {
   readonly clock = new ManualClock();
   readonly scripted = new ScriptedBackends();
   readonly answers = new PendingCount();
-  readonly backends = counting(this.scripted, this.answers);
+  readonly backends = countingBackends(this.scripted, this.answers);
   readonly hub = new EventHub({
     boot: 'b',
     clock: this.clock,

@@ -4,12 +4,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  ambiguityOf,
+  ambiguityProblem,
   corsHeaders,
-  distrustOrigin,
   HostIdentity,
   isTrustedHost,
   optionsReply,
+  originProblem,
   originStanding,
   parseHost,
   trustRules,
@@ -164,7 +164,7 @@ describe('Origin', () => {
   });
 });
 
-type Standing = Parameters<typeof distrustOrigin>[2];
+type Standing = Parameters<typeof originProblem>[2];
 
 describe('who may have an effect', () => {
   const rows: [method: string, standing: Standing, site: string, allowed: boolean][] = [
@@ -190,7 +190,7 @@ describe('who may have an effect', () => {
   ];
   for (const [method, standing, site, allowed] of rows) {
     test(`${method}, origin ${standing}, ${site || 'no'} fetch site: ${allowed ? 'allowed' : 'refused'}`, () => {
-      const fault = distrustOrigin(method, 'http://x', standing, site);
+      const fault = originProblem(method, 'http://x', standing, site);
       assert.equal(fault?.fault, allowed ? undefined : 'foreign-origin');
       const why = standing === 'foreign' ? /^Origin "http:\/\/x" is not/ : /another site/;
       if (!allowed) assert.match(fault?.detail ?? '', why);
@@ -247,7 +247,7 @@ describe('CORS headers', () => {
 });
 
 describe('a head that could be read in two ways', () => {
-  const head = (method: string, coding: string, twice?: string): Parameters<typeof ambiguityOf>[0] => ({
+  const head = (method: string, coding: string, twice?: string): Parameters<typeof ambiguityProblem>[0] => ({
     method,
     header: (name) => (name === 'transfer-encoding' ? coding : ''),
     repeated: (names) => (twice !== undefined && names.includes(twice) ? twice : undefined),
@@ -268,7 +268,7 @@ describe('a head that could be read in two ways', () => {
   ];
   for (const [method, coding, twice, fault] of heads) {
     test(`${method}, coding ${JSON.stringify(coding)}, ${twice ?? 'nothing'} twice`, () => {
-      const found = ambiguityOf(head(method, coding, twice));
+      const found = ambiguityProblem(head(method, coding, twice));
       assert.equal(found?.fault, fault === undefined ? undefined : 'bad-request');
       if (fault !== undefined) assert.match(found?.detail ?? '', fault);
     });

@@ -11,7 +11,7 @@ import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { type ConnectionTiming, SoundConnection } from './connection.js';
-import { isWithoutCard, NoCardWatch } from './no-card.js';
+import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
   type AwaitedSocket,
@@ -72,7 +72,7 @@ export const TIMING: Timing = {
 /** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
 const PENDING_MAX_REQUESTS = 64;
 
-interface Ended {
+interface ConnectionEnd {
   readonly detail: string;
   /** How long it was up; undefined if it never was. */
   readonly upMs?: number;
@@ -152,8 +152,11 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /** Tries the sockets in order until one gives a complete connection; resolves when that connection has ended. */
-  async #connectFirst(sockets: readonly AwaitedSocket[], cookie: Uint8Array | undefined): Promise<Ended> {
-    let ended: Ended = { detail: 'there is no address to connect to' };
+  async #connectFirst(
+    sockets: readonly AwaitedSocket[],
+    cookie: Uint8Array | undefined,
+  ): Promise<ConnectionEnd> {
+    let ended: ConnectionEnd = { detail: 'there is no address to connect to' };
     for (const { path } of sockets) {
       if (this.#stop.signal.aborted || ended.upMs !== undefined) break;
       ended = await this.#connect(path, cookie);
@@ -161,7 +164,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     return ended;
   }
 
-  #connect(path: string, cookie: Uint8Array | undefined): Promise<Ended> {
+  #connect(path: string, cookie: Uint8Array | undefined): Promise<ConnectionEnd> {
     const { connectMs, authMs, requestMs } = this.#timing;
     const session = {
       cookie,
@@ -171,7 +174,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
-      let leaveUp: (detail: string) => Ended = (detail) => ({ detail });
+      let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
       const noCard = new NoCardWatch(this.#publish, this.#timing.noCardMs);
       const stopWatching = onReplaced(path, () =>
         link.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
@@ -202,7 +205,7 @@ export class AudioBackend implements Actor<AudioCommand> {
             stopWatching();
             leaveUp = this.#up(connection, path);
           }
-          noCard.look(isWithoutCard(this.#state));
+          noCard.look(hasNoSoundCard(this.#state));
         },
       });
       const abort = () => link.close({ kind: 'stopped' });
@@ -211,7 +214,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /** Called when everything has been published once. Returns the function to call when the connection ends. */
-  #up(connection: SoundConnection, path: string): (detail: string) => Ended {
+  #up(connection: SoundConnection, path: string): (detail: string) => ConnectionEnd {
     const since = performance.now();
     const reconcile = setInterval(() => connection.readAll(), this.#timing.reconcileMs);
     const { server } = connection.state;

@@ -6,7 +6,7 @@ import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { fractionOf, loudestOf, partsOf, RAW_NORM, rawOf } from '../../protocol/pulse/volume.js';
 import { type Balance, channelsOf, rememberBalance } from './balance.js';
-import type { Read } from './refetch.js';
+import type { ReadRequest } from './refetch.js';
 import type { HeldRecord, SoundState } from './state.js';
 import { hasVolume } from './view.js';
 
@@ -29,7 +29,12 @@ export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
 
 export type SettingPlan =
   /** `after` is the record that the request changes. It is read again, so that the next command is planned from the truth. */
-  | { readonly kind: 'set'; readonly setting: Setting; readonly after: Read; readonly remember?: SinkBalance }
+  | {
+      readonly kind: 'set';
+      readonly setting: Setting;
+      readonly after: ReadRequest;
+      readonly remember?: SinkBalance;
+    }
   /** The server already is in the wanted state. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
@@ -50,25 +55,25 @@ function faultPlan(code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
-function none(what: 'output' | 'client' | 'card', ref: string): SettingPlan {
+function notFound(what: 'output' | 'client' | 'card', ref: string): SettingPlan {
   return faultPlan(`no-such-${what}`, `There is no ${what} ${JSON.stringify(ref)}`);
 }
 
 function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const held = state.findInput(target.ref);
-    return held === undefined ? none('client', target.ref) : { kind: 'input', held };
+    return held === undefined ? notFound('client', target.ref) : { kind: 'input', held };
   }
   if (target.kind === 'output') {
     const held = state.findSink(target.ref);
-    return held === undefined ? none('output', target.ref) : { kind: 'sink', held };
+    return held === undefined ? notFound('output', target.ref) : { kind: 'sink', held };
   }
   const held = state.defaultSink();
   const missing = faultPlan('no-such-output', 'There is no default output');
   return held === undefined ? missing : { kind: 'sink', held };
 }
 
-function readOf(target: CommandTarget): Read {
+function readRequestFor(target: CommandTarget): ReadRequest {
   return { of: target.kind, index: target.held.info.index };
 }
 
@@ -76,7 +81,7 @@ function planMute(target: CommandTarget, wanted: boolean | undefined): SettingPl
   const { index, muted: before } = target.held.info;
   const args = { index, muted: wanted ?? !before };
   const command = target.kind === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
-  return { kind: 'set', setting: { command, args }, after: readOf(target) };
+  return { kind: 'set', setting: { command, args }, after: readRequestFor(target) };
 }
 
 /** Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels` sets their number. */
@@ -114,12 +119,12 @@ function planVolume(
   if (wanted === undefined) return NOTHING;
   const args = { index: info.index, volume: channelsAt(wanted, info.volume, balance) };
   const command = target.kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
-  return { kind: 'set', setting: { command, args }, after: readOf(target) };
+  return { kind: 'set', setting: { command, args }, after: readRequestFor(target) };
 }
 
 function planBalance(state: SoundState, ref: string, wanted: number): SettingPlan {
   const sink = state.findSink(ref);
-  if (sink === undefined) return none('output', ref);
+  if (sink === undefined) return notFound('output', ref);
   const { index, volume, channelMap } = sink.info;
   const balance = partsOf(wanted, channelMap);
   if (balance === undefined)
@@ -137,7 +142,7 @@ function planBalance(state: SoundState, ref: string, wanted: number): SettingPla
 
 function planPort(state: SoundState, ref: string, port: string): SettingPlan {
   const sink = state.findSink(ref);
-  if (sink === undefined) return none('output', ref);
+  if (sink === undefined) return notFound('output', ref);
   const { index, ports } = sink.info;
   if (ports.length === 0) return faultPlan('no-ports', 'The output has no ports to switch between');
   if (!ports.some(({ name }) => name === port)) {
@@ -149,7 +154,7 @@ function planPort(state: SoundState, ref: string, port: string): SettingPlan {
 
 function planProfile(state: SoundState, ref: string, wanted: string): SettingPlan {
   const card = state.findCard(ref);
-  if (card === undefined) return none('card', ref);
+  if (card === undefined) return notFound('card', ref);
   const { index, profiles } = card;
   const profile = profiles.find(({ name }) => name === wanted);
   const named = JSON.stringify(wanted);
@@ -165,16 +170,16 @@ function planProfile(state: SoundState, ref: string, wanted: string): SettingPla
 
 function planDefault(state: SoundState, ref: string): SettingPlan {
   const sink = state.findSink(ref);
-  if (sink === undefined) return none('output', ref);
+  if (sink === undefined) return notFound('output', ref);
   const setting: Setting = { command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } };
   return { kind: 'set', setting, after: { of: 'server' } };
 }
 
 function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
   const client = state.findInput(clientRef);
-  if (client === undefined) return none('client', clientRef);
+  if (client === undefined) return notFound('client', clientRef);
   const sink = state.findSink(outputRef);
-  if (sink === undefined) return none('output', outputRef);
+  if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
   const setting: Setting = { command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } };
   return { kind: 'set', setting, after: { of: 'input', index } };

@@ -8,23 +8,23 @@ import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { Meters } from './meters.js';
-import { countdown, ProfileSwitch, streamsWithSink, type Wanted } from './profile-switch.js';
+import { countdown, ProfileSwitch, streamsWithSink, type WantedProfile } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
 import { ALL, KINDS, ONE, type OneRequest, RECORDS, type ReadRequests, type ReadSpec } from './readings.js';
-import { type Read, type ReadKind, type RecordKind, Refetch } from './refetch.js';
+import { type ReadKind, type ReadRequest, type RecordKind, Refetch } from './refetch.js';
 import type { SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
 
 /** Waits until a record has been read again: the running command, or an earlier one whose time ran out meanwhile. */
 interface ReadWaiter {
-  readonly read: Read;
+  readonly read: ReadRequest;
   readonly done: () => void;
 }
 
 const NOBODY: readonly ReadWaiter[] = [];
 
 /** True if the read includes the record that a waiter wants. */
-function covers(read: Read, wanted: Read): boolean {
+function covers(read: ReadRequest, wanted: ReadRequest): boolean {
   return read.of === wanted.of && (read.index === undefined || read.index === wanted.index);
 }
 
@@ -130,7 +130,7 @@ export class SoundConnection implements Performer {
     for (const waiter of this.#takeWaiters(() => true)) waiter.done();
   }
 
-  send({ command, args }: Setting, changes: Read, deadlineMs: number): Promise<Result<unknown>> {
+  send({ command, args }: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
     const refetch = this.#refetch[changes.of];
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for both.
     refetch.hold(changes.index);
@@ -153,7 +153,7 @@ export class SoundConnection implements Performer {
   }
 
   /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
-  #switched(wanted: Wanted, leftMs: number): Promise<void> {
+  #switched(wanted: WantedProfile, leftMs: number): Promise<void> {
     if (this.#ended) return Promise.resolve();
     const limitMs = Math.min(this.#timing.switchMs, leftMs);
     const change = new ProfileSwitch(this.state, wanted, limitMs, {
@@ -170,7 +170,7 @@ export class SoundConnection implements Performer {
     return change.over;
   }
 
-  readAgain(read: Read): Promise<void> {
+  readAgain(read: ReadRequest): Promise<void> {
     if (this.#ended) return Promise.resolve();
     const again = new Promise<void>((done) => this.#waiters.push({ read, done }));
     this.#refetch[read.of].hold(undefined);
@@ -204,7 +204,7 @@ export class SoundConnection implements Performer {
     for (const refetch of this.#refetches) for (const read of refetch.take()) this.#read(read);
   }
 
-  #read(read: Read): void {
+  #read(read: ReadRequest): void {
     const waiters = this.#takeWaiters((waiter) => covers(read, waiter.read));
     const settled = (whole?: ReadKind) => {
       this.#settled(whole);

@@ -7,7 +7,7 @@ import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
 import { missingFault, onSink, planCommand, type Setting, type SoundCommand, sinkOf } from './commands.js';
-import type { Read } from './refetch.js';
+import type { ReadRequest } from './refetch.js';
 import type { SoundState } from './state.js';
 import type { Waker } from './wake.js';
 
@@ -32,16 +32,16 @@ const ENDED: Answer = {
 export interface Performer {
   readonly state: SoundState;
   /** `changes` is not read meanwhile; after a success the caller calls `readAgain`. */
-  send(setting: Setting, changes: Read, deadlineMs: number): Promise<Result<unknown>>;
+  send(setting: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>>;
   /** Resolves when a read that began after this call has ended, or when none will happen any more. */
-  readAgain(read: Read): Promise<void>;
+  readAgain(read: ReadRequest): Promise<void>;
   /** See `Waker.isWaking`; `Executor.proceed` is called when waking ends. */
   isWaking: Waker['isWaking'];
   /** Closes the connection after a missing answer, because more may have been lost. */
   giveUp(command: RequestName, error: RequestError): void;
 }
 
-interface Waiting {
+interface QueuedCommand {
   readonly command: SoundCommand;
   readonly latest: number;
   readonly settle: (answer: Promise<Answer>) => void;
@@ -52,7 +52,7 @@ export class Executor {
   readonly #timing: CommandTiming;
   readonly #now: () => number;
   /** In order of arrival. The supervisor bounds their number. */
-  readonly #queue: Waiting[] = [];
+  readonly #queue: QueuedCommand[] = [];
   #isBusy = false;
 
   /** `now`: milliseconds of any monotonic clock. */
@@ -91,7 +91,7 @@ export class Executor {
     answer.then(over, over);
   }
 
-  #mustWait({ command, ...waiting }: Waiting, index: number): boolean {
+  #mustWait({ command, ...waiting }: QueuedCommand, index: number): boolean {
     const sink = sinkOf(this.#performer.state, command);
     if (sink === undefined || !this.#isInTime(waiting.latest) || !this.#performer.isWaking(sink))
       return false;

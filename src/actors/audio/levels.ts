@@ -24,7 +24,7 @@ const STEPS_PER_UNIT = 1000;
 export type Peaks = readonly number[];
 
 /** Awake outputs with a client for which `counts` is true, by index. Muted ones count by default: they may sound at any moment. */
-export function sounding(
+export function playingSinks(
   { sinks, inputs }: Pick<SoundState, 'sinks' | 'inputs'>,
   counts = ({ corked }: SinkInputInfo): boolean => !corked,
 ): readonly SinkInfo[] {
@@ -94,10 +94,10 @@ export function levelsNow(
   state: Pick<SoundState, 'sinks' | 'inputs'>,
   measured: LevelsBySink,
 ): Map<number, Peaks> {
-  const heard = new Set(sounding(state, ({ corked, muted }) => !corked && !muted));
+  const audible = new Set(playingSinks(state, ({ corked, muted }) => !corked && !muted));
   const levels = new Map<number, Peaks>();
   for (const { info } of [...state.sinks.values()].sort((a, b) => a.info.index - b.info.index)) {
-    const peaks = heard.has(info) ? measured.get(info.index) : info.channelMap.map(() => 0);
+    const peaks = audible.has(info) ? measured.get(info.index) : info.channelMap.map(() => 0);
     if (peaks !== undefined) levels.set(info.index, peaks);
   }
   return levels;

@@ -11,7 +11,7 @@ import {
   type Peaks,
   peakStream,
   peaksOf,
-  sounding,
+  playingSinks,
 } from './levels.js';
 import type { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
@@ -103,7 +103,7 @@ export class Meters {
 
   /** Opens meters that are wanted, closes the others, and sends the resulting level. */
   #follow(): void {
-    const playing = sounding(this.#state);
+    const playing = playingSinks(this.#state);
     const wanted = playing.slice(0, METERS_MAX_OUTPUTS);
     this.#loseLevels(playing.slice(METERS_MAX_OUTPUTS));
     if (wanted.length === 0) this.#closeLink();
@@ -114,7 +114,7 @@ export class Meters {
 
   #fit(link: Link, wanted: readonly SinkInfo[]): void {
     for (const meter of this.#meters.values()) {
-      if (wanted.some((sink) => measures(meter, sink))) continue;
+      if (wanted.some((sink) => isMeterOf(meter, sink))) continue;
       this.#meters.delete(meter.sink);
       this.#end(link, meter);
     }
@@ -137,7 +137,7 @@ export class Meters {
         if (this.#link !== link) return;
         this.#forgetLink();
         this.#retryLater();
-        this.#loseLevels(sounding(this.#state));
+        this.#loseLevels(playingSinks(this.#state));
         this.#send();
       },
     });
@@ -262,7 +262,7 @@ export class Meters {
   }
 }
 
-function measures(
+function isMeterOf(
   { sink, source, channels }: Meter,
   { index, monitorSource, channelMap }: SinkInfo,
 ): boolean {

@@ -16,7 +16,7 @@ const PLACEHOLDER = 'auto_null';
 const NO_CARD = 'The sound server sees no sound card';
 
 /** True if there is no card, and no output but the one that stands for none. */
-export function isWithoutCard({ cards, sinks }: SoundState): boolean {
+export function hasNoSoundCard({ cards, sinks }: SoundState): boolean {
   return cards.size === 0 && [...sinks.values()].every(({ info }) => info.name === PLACEHOLDER);
 }
 

@@ -3,7 +3,7 @@
 
 import type { SoundState } from './state.js';
 
-export interface Wanted {
+export interface WantedProfile {
   readonly card: number;
   readonly profile: string;
   /** The streams that had a sink before; the others wait for something else. */
@@ -24,7 +24,7 @@ export function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<numb
 }
 
 /** True if the card has the profile and its outputs, and every stream has one to play to. */
-function isReached(state: SoundState, { card, profile, streams }: Wanted): boolean {
+function isReached(state: SoundState, { card, profile, streams }: WantedProfile): boolean {
   const info = state.cards.get(card);
   if (info === undefined) return true;
   const wanted = info.profiles.find(({ name }) => name === profile)?.sinks;
@@ -42,14 +42,14 @@ export class ProfileSwitch {
   /** Resolves when it is over, in one way or the other. */
   readonly over: Promise<void>;
   readonly #state: SoundState;
-  readonly #wanted: Wanted;
+  readonly #wanted: WantedProfile;
   #end = (): void => undefined;
   #isOver = false;
 
   /** `late` is called if it is not over within `limitMs`: then it counts as over. Until then `readAgain` is called now and then. */
   constructor(
     state: SoundState,
-    wanted: Wanted,
+    wanted: WantedProfile,
     limitMs: number,
     { late, readAgain }: { readonly late: () => void; readonly readAgain: () => void },
   ) {

@@ -13,7 +13,7 @@ export type RecordKind = 'sink' | 'input' | 'card';
 export type ReadKind = RecordKind | 'server';
 
 /** One read request; without an index it reads the whole list. */
-export interface Read {
+export interface ReadRequest {
   readonly of: ReadKind;
   readonly index?: number;
 }
@@ -69,14 +69,14 @@ export class Refetch {
   }
 
   /** Returns the reads to request now. Each of them must be settled, however it ends. */
-  take(): readonly Read[] {
+  take(): readonly ReadRequest[] {
     if (this.#list === 'under way') return [];
     if (this.#list === 'wanted') {
       if (this.#underWay.size > 0) return [];
       this.#list = 'under way';
       return [{ of: this.#of }];
     }
-    const reads: Read[] = [];
+    const reads: ReadRequest[] = [];
     for (const index of this.#dirty) {
       if (this.#underWay.has(index) || index === this.#held) continue;
       this.#dirty.delete(index);

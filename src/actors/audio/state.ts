@@ -36,12 +36,12 @@ interface RequestedVolume {
 /** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
 
-interface Leveled {
+interface HasVolume {
   readonly index: number;
   readonly volume: readonly number[];
 }
 
-function hold<R extends Leveled>(records: Map<number, HeldRecord<R>>, info: R): void {
+function hold<R extends HasVolume>(records: Map<number, HeldRecord<R>>, info: R): void {
   const before = records.get(info.index)?.balance;
   records.set(info.index, { info, balance: rememberBalance(before, info.volume) });
 }

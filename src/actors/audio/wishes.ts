@@ -15,14 +15,14 @@ export interface OutputWish {
 export const NO_WISHES: OutputWishes = { outputs: {} };
 
 export function wishFor({ volumeLimit, outputs }: OutputWishes, name: string): OutputWish {
-  const { label, hidden } = given(outputs, name) ?? {};
+  const { label, hidden } = ownValue(outputs, name) ?? {};
   return {
     label,
-    volumeLimit: typeof volumeLimit === 'object' ? given(volumeLimit, name) : volumeLimit,
+    volumeLimit: typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit,
     hidden: hidden || undefined,
   };
 }
 
-function given<T>(byName: Readonly<Record<string, T>>, name: string): T | undefined {
+function ownValue<T>(byName: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(byName, name) ? byName[name] : undefined;
 }

@@ -15,7 +15,7 @@ import type { Adapter, Device } from './objects.js';
 import { PairingMode } from './pairing.js';
 import { blockerOf } from './rfkill.js';
 
-interface Parts {
+interface AdapterCommandParts {
   readonly bluez: Bluez;
   readonly settings: BluetoothSettings;
   readonly publish: Pick<Publisher, 'log'>;
@@ -39,7 +39,7 @@ const SERVICES_MAX_MS = 5_000;
 const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
 
 export class AdapterCommands {
-  readonly #parts: Parts;
+  readonly #parts: AdapterCommandParts;
   readonly #agent: Agent;
   readonly #pairing: PairingMode;
   readonly #connecting: Connecting;
@@ -47,7 +47,7 @@ export class AdapterCommands {
   readonly #admission: Admission;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: Parts) {
+  constructor(parts: AdapterCommandParts) {
     const { bluez, clock } = parts;
     this.#parts = parts;
     this.#agent = new Agent(bluez);

@@ -62,7 +62,7 @@ export class Agent {
   }
 }
 
-function refusal(text: string): CallVerdict {
+function rejectCall(text: string): CallVerdict {
   return { error: BLUEZ_ERRORS.rejected, text };
 }
 
@@ -76,7 +76,7 @@ export function agentAnswer(call: Signal, admits: (device: string) => boolean): 
   const paired = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
   const [asked = device] = paired ?? [];
   // Everything else asks for a key, or shows one.
-  if (asked === undefined) return refusal('this node has neither keys nor a display');
-  if (!admits(asked)) return refusal('this node is not in pairing mode');
-  return uuid === undefined || isSoundService(uuid) ? 'done' : refusal('this node is for sound only');
+  if (asked === undefined) return rejectCall('this node has neither keys nor a display');
+  if (!admits(asked)) return rejectCall('this node is not in pairing mode');
+  return uuid === undefined || isSoundService(uuid) ? 'done' : rejectCall('this node is for sound only');
 }

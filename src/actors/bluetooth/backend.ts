@@ -18,7 +18,7 @@ import { CALL_DEADLINE_MS } from './bluez.js';
 import { IS_DONE } from './done.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
 import { DeviceOutputs } from './outputs.js';
-import { BluetoothPublisher, type Shown } from './publisher.js';
+import { BluetoothPublisher, type BluetoothRecords } from './publisher.js';
 import { bluetoothRecord, deviceRecord, isKnown } from './records.js';
 
 /** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
@@ -124,8 +124,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return answer;
   }
 
-  hear(batch: ChangeBatch): void {
-    if (this.#outputs.hear(batch)) this.#changed();
+  applyChanges(batch: ChangeBatch): void {
+    if (this.#outputs.applyChanges(batch)) this.#changed();
   }
 
   async stop(): Promise<void> {
@@ -193,7 +193,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (this.#away === undefined) this.#lose('another adapter is used from now on');
     this.#adapter = adapter;
     this.#away = undefined;
-    this.#publisher.tell();
+    this.#publisher.publishNow();
     this.#sayUp(blockedIn(adapter));
     this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
     void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#wasUp);
@@ -230,14 +230,14 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#publish.log('warn', 'there is no Bluetooth adapter', { reason });
   }
 
-  #shown(): Shown | undefined {
+  #shown(): BluetoothRecords | undefined {
     const adapter = this.#adapter;
     if (adapter === undefined) return undefined;
     const isScanning = adapter.Discovering === true;
     const rows = this.#devices().flatMap((device) => {
       const { Address: address } = device;
       if (address === undefined) return [];
-      const record = deviceRecord(device, isScanning, this.#outputs.nameOf(address));
+      const record = deviceRecord(device, isScanning, this.#outputs.outputName(address));
       return [{ address, record, isKnown: isKnown(device) }];
     });
     const known = rows.filter((row) => row.isKnown).map(({ record }) => record);

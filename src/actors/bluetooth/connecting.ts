@@ -15,7 +15,7 @@ const ANSWER_WITHIN_MS = 9_500;
 /** Pairing and connection together. */
 const CONNECT_MAX_MS = 25_000;
 
-interface Parts {
+interface ConnectingParts {
   readonly bluez: Bluez;
   readonly agent: Agent;
   readonly clock: Clock;
@@ -25,10 +25,10 @@ interface Parts {
 }
 
 export class Connecting {
-  readonly #parts: Parts;
+  readonly #parts: ConnectingParts;
   readonly #underWay = new Set<string>();
 
-  constructor(parts: Parts) {
+  constructor(parts: ConnectingParts) {
     this.#parts = parts;
   }
 

@@ -1,10 +1,10 @@
 // Table of what a published state shows when a command has been carried out. A connection has its own time, and its end is an event.
 
 import type { BluetoothCommand } from '../../protocol/actor/commands.js';
-import type { Shown } from './publisher.js';
+import type { BluetoothRecords } from './publisher.js';
 
 export const IS_DONE: Readonly<
-  Partial<Record<BluetoothCommand['do'], (shown: Shown, address: string) => boolean>>
+  Partial<Record<BluetoothCommand['do'], (shown: BluetoothRecords, address: string) => boolean>>
 > = {
   power_up: ({ bluetooth }) => bluetooth.powered,
   power_down: ({ bluetooth }) => !bluetooth.powered,

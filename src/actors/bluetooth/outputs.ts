@@ -11,7 +11,7 @@ export class DeviceOutputs {
   readonly #found = new Map<string, { readonly address: string; readonly name: string }>();
 
   /** True if any device is another output now, or none. */
-  hear({ isWhole, changes }: ChangeBatch): boolean {
+  applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#found]);
     if (isWhole) this.#found.clear();
     for (const change of changes) {
@@ -25,7 +25,7 @@ export class DeviceOutputs {
     return JSON.stringify([...this.#found]) !== before;
   }
 
-  nameOf(address: string): string | undefined {
+  outputName(address: string): string | undefined {
     return [...this.#found.values()].find((output) => output.address === address)?.name;
   }
 }

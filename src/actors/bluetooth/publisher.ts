@@ -15,7 +15,7 @@ const DISCOVERED_PAUSE_MS = 100;
 const SEEN_MAX_MS = 1_000;
 
 /** The present state, as clients are to see it. */
-export interface Shown {
+export interface BluetoothRecords {
   readonly bluetooth: BluetoothRecord;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
 }
@@ -23,8 +23,8 @@ export interface Shown {
 export class BluetoothPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #clock: Clock;
-  readonly #shown: () => Shown | undefined;
-  readonly #timers: Timers<'tell' | 'discover'>;
+  readonly #shown: () => BluetoothRecords | undefined;
+  readonly #timers: Timers<'publish' | 'discover'>;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #published = '';
   readonly #devices = new Map<string, string>();
@@ -33,13 +33,13 @@ export class BluetoothPublisher {
   readonly #changed = new Set<string>();
   #isOutcome = false;
   /** Commands that wait until what they have changed is published. */
-  readonly #waiters = new Map<(shown: Shown) => boolean, () => void>();
+  readonly #waiters = new Map<(shown: BluetoothRecords) => boolean, () => void>();
 
   constructor(
     publish: Pick<Publisher, 'put' | 'drop'>,
     clock: Clock,
     /** Undefined while there is nothing to show. */
-    shown: () => Shown | undefined,
+    shown: () => BluetoothRecords | undefined,
   ) {
     this.#publish = publish;
     this.#clock = clock;
@@ -48,14 +48,14 @@ export class BluetoothPublisher {
   }
 
   changed(): void {
-    if (this.#timers.has('tell')) return;
+    if (this.#timers.has('publish')) return;
     const waitMs = Math.max(GATHER_MS, this.#publishedAt + PAUSE_MS - this.#clock.monotonic());
-    this.#timers.set('tell', waitMs, () => this.tell());
+    this.#timers.set('publish', waitMs, () => this.publishNow());
   }
 
   /** Resolves when a state for which `isTrue` is published, when nothing is shown any more, or after a while. */
-  async seen(isTrue: (shown: Shown) => boolean): Promise<void> {
-    const waiter = (shown: Shown): boolean => isTrue(shown);
+  async seen(isTrue: (shown: BluetoothRecords) => boolean): Promise<void> {
+    const waiter = (shown: BluetoothRecords): boolean => isTrue(shown);
     const published = new Promise<void>((resolve) => this.#waiters.set(waiter, resolve));
     this.changed();
     await within(this.#clock, SEEN_MAX_MS, published);
@@ -68,8 +68,8 @@ export class BluetoothPublisher {
     this.changed();
   }
 
-  tell(): void {
-    this.#timers.cancel('tell');
+  publishNow(): void {
+    this.#timers.cancel('publish');
     const shown = this.#shown();
     if (shown === undefined) return;
     this.#publishedAt = this.#clock.monotonic();

@@ -66,7 +66,7 @@ function privateParts(bus: MessageBus): PrivateParts {
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
 }
 
-function messageOf(error: unknown): string {
+function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
@@ -104,7 +104,7 @@ export function connectBus(
     });
     timer = setTimeout(() => connection.lose(`no greeting within ${deadlineMs} ms`), deadlineMs);
   })
-    .catch((error: unknown) => ({ failed: `${path}: ${messageOf(error)}` }))
+    .catch((error: unknown) => ({ failed: `${path}: ${errorMessage(error)}` }))
     .finally(() => clearTimeout(timer));
 }
 
@@ -128,9 +128,9 @@ export class BusConnection {
     const { stream } = parts;
     // Only the stream shows the end of a bus: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
-    bus.on('error', (error) => this.#failed(messageOf(error)));
+    bus.on('error', (error) => this.#failed(errorMessage(error)));
     this.#awaitGreeting();
-    bus.on('message', (message) => this.#heard(message));
+    bus.on('message', (message) => this.#onMessage(message));
     // Always true: dbus-next would answer introspection by itself, and read files for it.
     bus.addMethodHandler((message: Message) => this.#answer(message) ?? true);
   }
@@ -147,7 +147,7 @@ export class BusConnection {
     try {
       message = new Message({ ...head, body: values.map(asArgument) });
     } catch (error) {
-      return refusedHere(messageOf(error));
+      return refusedHere(errorMessage(error));
     }
     return new Promise((resolve) => {
       const settle = (outcome: Outcome<BusReply>): void => {
@@ -198,24 +198,24 @@ export class BusConnection {
     };
   }
 
-  #heard(message: Message): void {
+  #onMessage(message: Message): void {
     if (message.type !== MessageType.SIGNAL || !this.#open) return;
     try {
-      this.#hooks.signal(received(message));
+      this.#hooks.signal(toSignal(message));
     } catch (error) {
       // The listener's state can no longer be trusted: a new connection reads everything again.
-      this.lose(`a signal could not be handled: ${messageOf(error)}`);
+      this.lose(`a signal could not be handled: ${errorMessage(error)}`);
     }
   }
 
   #answer(message: Message): undefined {
     if (!this.#open) return;
     try {
-      const verdict = this.#hooks.called(received(message));
+      const verdict = this.#hooks.called(toSignal(message));
       if (verdict === undefined || (message.flags & NO_REPLY_EXPECTED) !== 0) return;
       this.#bus.send(replyTo(message, verdict));
     } catch (error) {
-      this.lose(`a call could not be handled: ${messageOf(error)}`);
+      this.lose(`a call could not be handled: ${errorMessage(error)}`);
     }
   }
 }
@@ -227,7 +227,7 @@ function replyTo(call: Message, verdict: CallVerdict): Message {
   return Object.assign(reply, { type: MessageType.ERROR, errorName: verdict.error });
 }
 
-function received({ sender, path, interface: iface, member, signature, body }: Message): Signal {
+function toSignal({ sender, path, interface: iface, member, signature, body }: Message): Signal {
   return {
     ...{ sender: sender ?? '', path, interface: iface, member, signature },
     values: body.map(plainValue),
@@ -249,7 +249,7 @@ function answerOf(reply: Message | null): Outcome<BusReply> {
 }
 
 function failureOf(error: unknown): Outcome<never> {
-  if (!(error instanceof DBusError)) return refusedHere(messageOf(error));
+  if (!(error instanceof DBusError)) return refusedHere(errorMessage(error));
   return { ok: false, error: { kind: 'dbus', name: error.type, text: String(error.text) } };
 }
 

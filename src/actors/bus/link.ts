@@ -118,7 +118,7 @@ export class BusLink<E extends Effect> {
       // A unique name is its own owner, and is never given again.
       this.#owners.set(sender, sender);
     } else if (sender !== BUS_NAME) {
-      const outcome = await shared(this.#followed, sender, () => this.#followOwner(sender));
+      const outcome = await shareRequest(this.#followed, sender, () => this.#followOwner(sender));
       if (!outcome.ok) return outcome;
     }
     return this.#addMatch(match);
@@ -151,7 +151,7 @@ export class BusLink<E extends Effect> {
     const rule = matchRule(match);
     if (!this.#rules.has(rule) && this.#rules.size >= MATCHES_MAX_RULES)
       return refusedHere('too many match rules');
-    return shared(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
+    return shareRequest(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
   }
 
   /**
@@ -202,7 +202,7 @@ export class BusLink<E extends Effect> {
         path,
         { deadlineMs, messageMaxBytes, messageDeadlineMs },
         {
-          signal: (signal) => this.#heard(signal),
+          signal: (signal) => this.#onSignal(signal),
           called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
           lost: (reason) => this.#lost(reason, performance.now() - triedAt),
         },
@@ -241,7 +241,7 @@ export class BusLink<E extends Effect> {
     this.#owner.down(reason);
   }
 
-  #heard(signal: Signal): void {
+  #onSignal(signal: Signal): void {
     if (signal.sender === BUS_NAME) {
       // The bus sends each connection its own names, unasked.
       if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
@@ -265,7 +265,7 @@ export class BusLink<E extends Effect> {
 const isUnique = (name: string): boolean => name.startsWith(':');
 
 /** Callers that want the same share one request; after a failure the next caller asks again. A lost connection empties the map. */
-async function shared(
+async function shareRequest(
   requests: Map<string, Promise<Outcome<undefined>>>,
   key: string,
   request: () => Promise<Outcome<undefined>>,

@@ -74,7 +74,7 @@ export class Announcer implements BridgeActor, BusOwner {
     return this.#announcement.isEstablished ? this.#name : undefined;
   }
 
-  hear({ changes }: ChangeBatch): void {
+  applyChanges({ changes }: ChangeBatch): void {
     for (const change of changes) {
       if (change.kind === 'put' && change.collection === 'served')
         this.#served = JSON.parse(change.json) as ServedRecord;

@@ -35,7 +35,7 @@ const GATHER_MS = 250;
 type Service = Values<'iisssu'>;
 
 /** A service that is looked into, until it is gone or proves to be no node. */
-interface Item {
+interface FoundService {
   /** The resolver's object; undefined until Avahi has made it. */
   path: string | undefined;
   sighting: Sighting | undefined;
@@ -52,7 +52,7 @@ export class Browser implements BusOwner {
   readonly #bus: AvahiBus;
   readonly #timers: Timers<'gather'>;
   /** By interface, protocol and name, in order of arrival. */
-  readonly #items = new Map<string, Item>();
+  readonly #items = new Map<string, FoundService>();
   /** Services for which there is no room yet, likewise. */
   readonly #waiting = new Map<string, Service>();
   /** Signals of resolvers whose path is not known yet: Avahi may send them before its reply. */
@@ -130,7 +130,7 @@ export class Browser implements BusOwner {
     const key = keyOf(index, protocol, name);
     if (this.#items.has(key)) return;
     if (this.#items.size >= RESOLVERS_MAX) return this.#wait(key, came);
-    const item: Item = { path: undefined, sighting: undefined };
+    const item: FoundService = { path: undefined, sighting: undefined };
     this.#items.set(key, item);
     const service = [index, protocol, name, type, domain, protocol, NO_FLAGS] as const;
     const resolver = await this.#bus.call(AVAHI_METHODS.serviceResolverNew, service);

@@ -34,14 +34,14 @@ export class Nodes {
   #publishAll(): void {
     if (!this.#isUp) return;
     const names = [...new Set(this.#sightings.map(({ name }) => name))].slice(0, NODES_MAX);
-    const now = new Map(names.map((name) => [name, this.#textOf(name)]));
+    const now = new Map(names.map((name) => [name, this.#recordText(name)]));
     for (const name of this.#published.keys()) if (!now.has(name)) this.#publish.drop('nodes', name);
     for (const [name, json] of now)
       if (this.#published.get(name) !== json) this.#publish.put('nodes', name, json);
     this.#published = now;
   }
 
-  #textOf(name: string): string {
+  #recordText(name: string): string {
     const sightings = this.#sightings.filter((each) => each.name === name);
     return JSON.stringify(nodeOf(sightings, this.#own()));
   }

@@ -25,7 +25,7 @@ export default function work(task: ActorTask<DiscoverySettings>): Promise<void> 
     const found = (sightings: readonly Sighting[]): void => nodes.found(sightings);
     const browser = new Browser({ clock: systemClock, log, found });
     return {
-      hear: (batch) => announcer.hear(batch),
+      applyChanges: (batch) => announcer.applyChanges(batch),
       stop: async () => {
         browser.stop();
         await announcer.stop();

@@ -1,8 +1,8 @@
 // Home Assistant's entities of the Bluetooth adapter and of each known device. Pure.
 
 import type { DeviceRecord } from '../../protocol/actor/schemas.js';
-import type { Draft, Things } from './drafts.js';
-import { ofJson } from './templates.js';
+import type { Draft, EntitySources } from './drafts.js';
+import { ifJson } from './templates.js';
 
 /** A device's own part of the record; devices that are forgotten have none. */
 function isConnected(address: string): string {
@@ -10,14 +10,14 @@ function isConnected(address: string): string {
   return `(value_json.known_devices | default([])) | ${own} > 0`;
 }
 
-export function bluetoothEntities({ topic, control, bluetooth }: Things): readonly Draft[] {
+export function bluetoothEntities({ topic, control, bluetooth }: EntitySources): readonly Draft[] {
   if (bluetooth === undefined) return [];
   const state = { state_topic: `${topic}/bluetooth` };
   const set = `${topic}/bluetooth/set`;
   const devices = (bluetooth.known_devices ?? []).flatMap((device) =>
     deviceEntities(device, state, control ? set : undefined),
   );
-  const powered = ofJson("'power_up' if value_json.powered else 'power_down'");
+  const powered = ifJson("'power_up' if value_json.powered else 'power_down'");
   if (!control) return devices;
   return [
     {
@@ -50,7 +50,7 @@ function deviceEntities(
   const connected = isConnected(address);
   const sensor = {
     ...state,
-    value_template: ofJson(`'ON' if ${connected} else 'OFF'`),
+    value_template: ifJson(`'ON' if ${connected} else 'OFF'`),
     device_class: 'connectivity',
   };
   const on = JSON.stringify({ connect: address });
@@ -65,7 +65,7 @@ function deviceEntities(
             platform: 'switch',
             name: `Connect ${name}`,
             rest: {
-              ...{ ...state, value_template: ofJson(`'on' if ${connected} else 'off'`) },
+              ...{ ...state, value_template: ifJson(`'on' if ${connected} else 'off'`) },
               ...{ state_on: 'on', state_off: 'off', command_topic: set, payload_on: on, payload_off: off },
               icon: 'mdi:bluetooth-audio',
             },

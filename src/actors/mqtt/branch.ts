@@ -94,7 +94,7 @@ export class Branch {
     return this.#served;
   }
 
-  hear({ isWhole, changes }: ChangeBatch): void {
+  applyChanges({ isWhole, changes }: ChangeBatch): void {
     if (isWhole) this.#begin();
     for (const change of changes) this.#take(change);
   }

@@ -9,9 +9,9 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { BridgeActor, NodeLink } from '../runtime.js';
 import { clipped } from '../text.js';
 import { type AskedTopic, Branch } from './branch.js';
+import { readBranch } from './branch-reader.js';
 import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
 import { brokerAddress } from './broker-address.js';
-import { lookAround } from './look.js';
 import { clientIdOf, otherClaimant } from './node-identity.js';
 import { OFFLINE, OwnTopics } from './own-topics.js';
 import type { InterfaceAddresses } from './reach.js';
@@ -73,12 +73,12 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  hear(batch: ChangeBatch): void {
-    this.#branch.hear(batch);
+  applyChanges(batch: ChangeBatch): void {
+    this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
       if (change.kind === 'put' && SPECS[change.collection].keeps === 'each') {
         const type = JSON.stringify(SPECS[change.collection].updated);
-        this.#serving?.say('event', `{"event":${type},"data":${change.json}}`);
+        this.#serving?.publishPassing('event', `{"event":${type},"data":${change.json}}`);
       }
     }
     this.#serving?.pump();
@@ -114,7 +114,7 @@ export class MqttBridge implements BridgeActor {
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
     const own = { identifier, instance: this.#instance };
-    const look = await lookAround({
+    const look = await readBranch({
       ...{ clock: this.#parts.clock, topics: this.#topics, identifier },
       dial: this.#dialler(read.address, `${clientId}-look`),
       claimedBy: (claim) => otherClaimant(claim, own),
@@ -172,15 +172,15 @@ export class MqttBridge implements BridgeActor {
 
   /** Asks for state that is not published as a record. */
   #askAll(): void {
-    void this.#ask('server');
-    if (this.#branch.stateOf('power') === 'up') void this.#ask('power');
+    void this.#refresh('server');
+    if (this.#branch.stateOf('power') === 'up') void this.#refresh('power');
     // If all addresses are listened on, address changes are not published.
     this.#touch((topics) => topics.device);
     this.#serving?.pump();
     this.#timers.set('ask', ASK_AGAIN_MS, () => this.#askAll());
   }
 
-  async #ask(topic: AskedTopic): Promise<void> {
+  async #refresh(topic: AskedTopic): Promise<void> {
     const { status, body } = await this.#parts.node.ask({ operation: topic });
     if (status !== 200) return;
     this.#branch.answered(topic, body);
@@ -191,7 +191,7 @@ export class MqttBridge implements BridgeActor {
     if (this.#serving === undefined || state !== 'up') return;
     // Topics of records that did not come back can be removed now.
     this.#states.touchHeld();
-    if (child === 'power') void this.#ask('power');
+    if (child === 'power') void this.#refresh('power');
   }
 
   #touch(topicOf: (topics: OwnTopics) => string): void {

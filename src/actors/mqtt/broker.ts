@@ -116,12 +116,12 @@ class MqttConnection implements BrokerConnection {
         will: { topic: will.topic, payload: Buffer.from(will.text), qos: 1, retain: true },
       }),
     });
-    const { promise: ready, resolve } = settled<boolean>();
+    const { promise: ready, resolve } = deferred<boolean>();
     this.ready = ready;
-    this.ended = new Promise((tell) => {
+    this.ended = new Promise((resolveEnded) => {
       this.#client.on('close', () => {
         resolve(false);
-        tell(this.#reason ?? 'the broker closed the connection');
+        resolveEnded(this.#reason ?? 'the broker closed the connection');
       });
     });
     this.#client.on('error', (error) => this.cut(error.message));
@@ -183,7 +183,7 @@ class MqttConnection implements BrokerConnection {
 
   /** Ends the connection unless `act` completes within the deadline. */
   async #answered(what: string, act: (done: Callback) => void): Promise<boolean> {
-    const { promise, resolve } = settled<string>();
+    const { promise, resolve } = deferred<string>();
     act((error) => resolve(error ? `the broker refuses ${what}: ${error.message}` : ''));
     const trouble = await within(this.#clock, ACK_DEADLINE_MS, Promise.race([promise, this.ended]));
     if (trouble === '') return true;
@@ -220,7 +220,7 @@ function packetBytesMax(topic: string, text: string): number {
   return PACKET_HEAD_BYTES_MAX + Buffer.byteLength(topic) + Buffer.byteLength(text);
 }
 
-function settled<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
+function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
   let resolve: (value: T) => void = () => undefined;
   const promise = new Promise<T>((settle) => {
     resolve = settle;

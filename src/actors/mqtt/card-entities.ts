@@ -1,8 +1,8 @@
 // Home Assistant entities of sound cards: a select of the profile for each card that has several. Pure.
 
 import type { CardRecord } from '../../protocol/actor/schemas.js';
-import { type Draft, SIMPLE, shownName, slugOf, type Things } from './drafts.js';
-import { named, ofJson, UNKNOWN } from './templates.js';
+import { type Draft, type EntitySources, SIMPLE, shownName, slugOf } from './drafts.js';
+import { ifJson, mapNames, UNKNOWN } from './templates.js';
 import { topicLevel } from './topics.js';
 
 export const CARD_PREFIX = 'card_';
@@ -24,13 +24,13 @@ function profileLabels({ profiles }: CardRecord): ReadonlyMap<string, string> {
   );
 }
 
-export function cardEntities({ topic, control }: Things, card: CardRecord): readonly Draft[] {
+export function cardEntities({ topic, control }: EntitySources, card: CardRecord): readonly Draft[] {
   if (card.profiles.length < 2) return [];
   const labels = profileLabels(card);
   const stateTopic = `${topic}/audio/cards/${topicLevel(card.name)}`;
   const state = {
     state_topic: stateTopic,
-    value_template: ofJson(named('value_json.active_profile', labels), UNKNOWN),
+    value_template: ifJson(mapNames('value_json.active_profile', labels), UNKNOWN),
     icon: 'mdi:expansion-card-variant',
   };
   const key = `${CARD_PREFIX}${slugOf(card.name, SIMPLE)}`;

@@ -1,31 +1,31 @@
 // Queues of waiting commands: each queue keeps its order and runs one ask at a time. A waiting setting is dropped when a newer one comes,
 // so that a flood ends with the last value of each. The caller provides the function that runs an ask.
 
-import type { CommandAsk } from './commands.js';
+import type { QueuedRequest } from './commands.js';
 
 /** In all queues together: more than people and homes send at a time. */
 const WAITING_MAX = 256;
 /** Queues that run at a time: a flood may make up any number of names, and other clients must get their turn. */
 const UNDER_WAY_MAX = 16;
 
-export interface WaitingAsk extends CommandAsk {
+export interface WaitingRequest extends QueuedRequest {
   readonly topic: string;
 }
 
 export class CommandQueues {
   /** Runs an ask; settles when it is done, and never rejects. */
-  readonly #carryOut: (ask: WaitingAsk) => Promise<void>;
+  readonly #carryOut: (ask: WaitingRequest) => Promise<void>;
   /** The waiting asks by queue name, in order; a queue exists while one of its asks waits or runs. */
-  readonly #queues = new Map<string, WaitingAsk[]>();
+  readonly #queues = new Map<string, WaitingRequest[]>();
   readonly #underWay = new Set<string>();
   #waiting = 0;
 
-  constructor(carryOut: (ask: WaitingAsk) => Promise<void>) {
+  constructor(carryOut: (ask: WaitingRequest) => Promise<void>) {
     this.#carryOut = carryOut;
   }
 
   /** False if too many asks wait already; then this one is dropped. */
-  take(ask: WaitingAsk): boolean {
+  take(ask: WaitingRequest): boolean {
     const queue = this.#queues.get(ask.queue) ?? [];
     const older = queue.findIndex(
       ({ supersedes }) => supersedes !== undefined && supersedes === ask.supersedes,
@@ -55,7 +55,7 @@ export class CommandQueues {
     if (next !== undefined) void this.#run(next);
   }
 
-  #shift(name: string): WaitingAsk | undefined {
+  #shift(name: string): WaitingRequest | undefined {
     const ask = this.#queues.get(name)?.shift();
     if (ask !== undefined) this.#waiting -= 1;
     return ask;

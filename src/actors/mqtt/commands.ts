@@ -11,9 +11,9 @@ import {
 } from '../../protocol/actor/operations.js';
 import { parametersOf } from '../../protocol/actor/parameters.js';
 import { boundedJson } from './bounded-json.js';
-import { nameOf } from './topics.js';
+import { decodeLevel } from './topics.js';
 
-export interface CommandAsk {
+export interface QueuedRequest {
   readonly request: BridgeRequest;
   /** The asks of one queue run in order of arrival. */
   readonly queue: string;
@@ -22,21 +22,21 @@ export interface CommandAsk {
 }
 
 /** One way to ask for an operation. */
-interface Way extends MqttName {
+interface NamedOperation extends MqttName {
   readonly operation: OperationName;
   readonly change: ChangeOperation;
 }
 
 /** All operations that one kind of topic can ask for. */
-interface Commanded {
+interface CommandTopic {
   /** The topic's levels; a parameter in braces matches any level. */
   readonly levels: readonly string[];
-  readonly words: readonly Way[];
-  readonly members: readonly Way[];
+  readonly words: readonly NamedOperation[];
+  readonly members: readonly NamedOperation[];
 }
 
 /** A matching topic, with the names in its levels as parameters. */
-interface Found extends Commanded {
+interface MatchedTopic extends CommandTopic {
   readonly topic: string;
   readonly params: NonNullable<BridgeRequest['params']>;
 }
@@ -44,16 +44,17 @@ interface Found extends Commanded {
 /** The order in which an object's members are run, others last: a loud output is turned down before it is unmuted. */
 const FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
-const COMMANDED = commandedIn(
+const COMMAND_TOPICS = commandTopics(
   OPERATION_NAMES.flatMap((operation) => {
     const change = OPERATIONS[operation];
     return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
   }),
 );
 
-function commandedIn(ways: readonly Way[]): readonly Commanded[] {
-  const topicOf = ({ topic, change }: Way): string => topic ?? change.topic;
-  const turn = ({ name }: Way): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+function commandTopics(ways: readonly NamedOperation[]): readonly CommandTopic[] {
+  const topicOf = ({ topic, change }: NamedOperation): string => topic ?? change.topic;
+  const turn = ({ name }: NamedOperation): number =>
+    FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
   return [...new Set(ways.map(topicOf))].map((topic) => {
     const own = ways.filter((way) => topicOf(way) === topic);
     return {
@@ -65,50 +66,50 @@ function commandedIn(ways: readonly Way[]): readonly Commanded[] {
 }
 
 /** Filters below the node's branch. They match no topic that is published there, whatever the names of outputs and players. */
-export const COMMAND_FILTERS: readonly string[] = COMMANDED.map(({ levels }) =>
+export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(({ levels }) =>
   [...levels.map((level) => (level.startsWith('{') ? '+' : level)), 'set'].join('/'),
 );
 
 /** `topic` is below the node's branch. */
 export function isCommand(topic: string): boolean {
-  return commandedBy(topic) !== undefined;
+  return matchTopic(topic) !== undefined;
 }
 
 /** The asks of a payload at `topic`, which is below the node's branch. */
-export function asksOf(topic: string, payload: string): readonly CommandAsk[] {
-  const found = commandedBy(topic);
+export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
+  const found = matchTopic(topic);
   if (found === undefined) return [];
   const json = boundedJson(payload);
   const word = wordIn(found, json, payload);
-  if (word === undefined) return memberAsks(found, json, payload);
+  if (word === undefined) return memberRequests(found, json, payload);
   const way = found.words.find(({ name }) => name === word);
-  return [ask(found, way, { operation: way?.operation, params: found.params })];
+  return [queuedRequest(found, way, { operation: way?.operation, params: found.params })];
 }
 
-function commandedBy(topic: string): Found | undefined {
+function matchTopic(topic: string): MatchedTopic | undefined {
   const levels = topic.split('/');
   if (levels.pop() !== 'set') return undefined;
-  const row = COMMANDED.find(
+  const row = COMMAND_TOPICS.find(
     ({ levels: pattern }) =>
       pattern.length === levels.length &&
       pattern.every((each, i) => each.startsWith('{') || each === levels[i]),
   );
   if (row === undefined) return undefined;
   const params = row.levels.flatMap((level, i): [string, string | undefined][] =>
-    level.startsWith('{') ? [[level.slice(1, -1), nameOf(levels[i] ?? '')]] : [],
+    level.startsWith('{') ? [[level.slice(1, -1), decodeLevel(levels[i] ?? '')]] : [],
   );
   return { ...row, topic, params: Object.fromEntries(params) };
 }
 
 /** The payload as a word, bare or in JSON; undefined if it is to be read as an object. */
-function wordIn({ words, members }: Commanded, json: unknown, payload: string): string | undefined {
+function wordIn({ words, members }: CommandTopic, json: unknown, payload: string): string | undefined {
   if (words.length === 0) return undefined;
   // The payload was meant as an object, even if it is broken or too large to be parsed.
   if (members.length > 0 && (typeof json === 'object' || payload.startsWith('{'))) return undefined;
   return typeof json === 'string' ? json : payload;
 }
 
-function memberAsks(found: Found, json: unknown, payload: string): readonly CommandAsk[] {
+function memberRequests(found: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const given = new Map<string, unknown>(
     typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : [],
   );
@@ -118,12 +119,12 @@ function memberAsks(found: Found, json: unknown, payload: string): readonly Comm
     // Runs no member: one operation gets the whole payload, and refuses it.
     const [way = found.members[0]] = named;
     const whole = json === undefined ? { unread: payload } : { body: json };
-    return [ask(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
+    return [queuedRequest(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
   }
-  return named.map((way) => ask(found, way, memberRequest(found, way, given.get(way.name))));
+  return named.map((way) => queuedRequest(found, way, memberRequest(found, way, given.get(way.name))));
 }
 
-function memberRequest({ params }: Found, way: Way, value: unknown): BridgeRequest {
+function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unknown): BridgeRequest {
   const { operation, change, name, of = name } = way;
   if (parametersOf(change.path).includes(name) && !Object.hasOwn(params, name)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value);
@@ -135,7 +136,11 @@ function memberRequest({ params }: Found, way: Way, value: unknown): BridgeReque
 }
 
 /** Without a way the ask will be refused, so it supersedes nothing. */
-function ask({ topic, levels }: Found, way: Way | undefined, request: BridgeRequest): CommandAsk {
+function queuedRequest(
+  { topic, levels }: MatchedTopic,
+  way: NamedOperation | undefined,
+  request: BridgeRequest,
+): QueuedRequest {
   // The sound server runs one command at a time, and the order across outputs matters: first a new default, then its volume.
   const queue = levels[0] === 'audio' ? 'audio' : topic;
   if (way?.sets === undefined) return { request, queue };

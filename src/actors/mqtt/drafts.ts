@@ -17,7 +17,7 @@ export type Component = Readonly<Record<string, unknown>> & { readonly platform:
 export type Entities = ReadonlyMap<string, Component>;
 
 /** The things that become entities, from backends that are up. */
-export interface Things {
+export interface EntitySources {
   readonly identifier: string;
   readonly topic: string;
   /** False: entities that only send commands are left out, and the others are read-only. */

@@ -9,14 +9,14 @@ import {
   type Component,
   type Draft,
   type Entities,
+  type EntitySources,
   SIMPLE,
   SIMPLE_UNIT,
   shownName,
   slugOf,
-  type Things,
 } from './drafts.js';
 import { DEFAULT_OUTPUT, defaultOutput, outputEntities } from './output-entities.js';
-import { ofJson, onlineIf, UNKNOWN } from './templates.js';
+import { ifJson, onlineIf, UNKNOWN } from './templates.js';
 import { playerName, topicLevel } from './topics.js';
 
 /** The backend whose records an entity shows; undefined for the service's own. */
@@ -40,7 +40,7 @@ export function ownerOf(key: string): EntityOwner {
 }
 
 /** In the order of the table; only the message sorts them by key. */
-export function entitiesOf(things: Things): Entities {
+export function entitiesOf(things: EntitySources): Entities {
   const drafts = [
     ...things.outputs.flatMap((output) => outputEntities(things, output)),
     ...defaultOutput(things),
@@ -60,7 +60,10 @@ export function isRead(topic: string, entities: Entities): boolean {
 }
 
 /** Fields in the order of the message that was tested. */
-function componentOf({ identifier, topic }: Things, { key, platform, name, rest, also }: Draft): Component {
+function componentOf(
+  { identifier, topic }: EntitySources,
+  { key, platform, name, rest, also }: Draft,
+): Component {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
   const up =
@@ -86,14 +89,14 @@ function componentOf({ identifier, topic }: Things, { key, platform, name, rest,
   };
 }
 
-function unitEntities({ topic, control }: Things, { scope, name }: ServiceRecord): readonly Draft[] {
+function unitEntities({ topic, control }: EntitySources, { scope, name }: ServiceRecord): readonly Draft[] {
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
   const state = { state_topic: `${topic}/services/${scope}/${topicLevel(name)}` };
   const also = { topic: state.state_topic, value_template: onlineIf('value_json.exists') };
   if (scope === 'system' || !control) {
     const rest = {
       ...state,
-      value_template: ofJson("'ON' if value_json.running else 'OFF'"),
+      value_template: ifJson("'ON' if value_json.running else 'OFF'"),
       device_class: 'running',
       entity_category: 'diagnostic',
     };
@@ -107,7 +110,7 @@ function unitEntities({ topic, control }: Things, { scope, name }: ServiceRecord
       name,
       rest: {
         ...state,
-        value_template: ofJson("'start' if value_json.running else 'stop'"),
+        value_template: ifJson("'start' if value_json.running else 'stop'"),
         state_on: 'start',
         state_off: 'stop',
         ...set,
@@ -152,17 +155,21 @@ function playerStems(players: readonly PlayerRecord[]): readonly (readonly [Play
   });
 }
 
-function playerEntities({ topic, control }: Things, player: PlayerRecord, stem: string): readonly Draft[] {
+function playerEntities(
+  { topic, control }: EntitySources,
+  player: PlayerRecord,
+  stem: string,
+): readonly Draft[] {
   const name = playerName(player.bus_name);
   const identity = player.identity === '' ? name : player.identity;
   const state = `${topic}/players/${topicLevel(name)}`;
   const rest = {
     state_topic: state,
-    value_template: ofJson('value_json.playback_status', UNKNOWN),
+    value_template: ifJson('value_json.playback_status', UNKNOWN),
     device_class: 'enum',
     options: ['Playing', 'Paused', 'Stopped'],
     json_attributes_topic: state,
-    json_attributes_template: ofJson(`{${PLAYER_ATTRIBUTES}} | to_json`, '{}'),
+    json_attributes_template: ifJson(`{${PLAYER_ATTRIBUTES}} | to_json`, '{}'),
     icon: 'mdi:music',
   };
   const buttons = PLAYER_BUTTONS.map(([word, what, icon]) => {
@@ -172,7 +179,7 @@ function playerEntities({ topic, control }: Things, player: PlayerRecord, stem: 
   return [{ key: `${stem}_state`, platform: 'sensor', name: identity, rest }, ...(control ? buttons : [])];
 }
 
-function powerButtons({ topic, control, power }: Things): readonly Draft[] {
+function powerButtons({ topic, control, power }: EntitySources): readonly Draft[] {
   if (!control) return [];
   const set = `${topic}/power/set`;
   return [
@@ -202,7 +209,7 @@ const UPDATE_FIELDS = [
 /** Without a result file the version is an empty text, which means that it is unknown. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
-function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
+function update({ topic, control, canUpgrade }: EntitySources): readonly Draft[] {
   if (!canUpgrade) return [];
   const state = `${topic}/upgrade`;
   const rest = {
@@ -217,10 +224,10 @@ function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
 /** Names that are not simply capitalized. */
 const CHILD_NAMES_SHOWN: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
-function childEntity({ topic }: Things, child: ChildName): Draft {
+function childEntity({ topic }: EntitySources, child: ChildName): Draft {
   const rest = {
     state_topic: `${topic}/backends`,
-    value_template: ofJson(`value_json.${child}.state`, UNKNOWN),
+    value_template: ifJson(`value_json.${child}.state`, UNKNOWN),
     device_class: 'enum',
     options: BACKEND_STATES,
     entity_category: 'diagnostic',

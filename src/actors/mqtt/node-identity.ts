@@ -44,7 +44,7 @@ export interface BranchClaim {
 
 /**
  * Names another claimant of the branch, for people; undefined if there is none. The claim may be a leftover of a node that lost its power,
- * or from before a broker was cut off, so its owner is asked (look.ts).
+ * or from before a broker was cut off, so its owner is asked (branch-reader.ts).
  */
 export function otherClaimant(
   { node, status, instance }: BranchClaim,

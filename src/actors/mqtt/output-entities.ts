@@ -1,15 +1,15 @@
 // Home Assistant entities of outputs: a volume and a mute for each, and a select for the default. Pure.
 
 import type { OutputRecord } from '../../protocol/actor/schemas.js';
-import { type Draft, type Entities, SIMPLE, shownName, slugOf, type Things } from './drafts.js';
-import { named, ofJson, UNKNOWN } from './templates.js';
+import { type Draft, type Entities, type EntitySources, SIMPLE, shownName, slugOf } from './drafts.js';
+import { ifJson, mapNames, UNKNOWN } from './templates.js';
 import { topicLevel } from './topics.js';
 
 export const DEFAULT_OUTPUT = 'default_output';
 
 /** True if the default output exists but is not an option of the message's select. */
 export function isNotOffered(
-  { server, outputs }: Pick<Things, 'server' | 'outputs'>,
+  { server, outputs }: Pick<EntitySources, 'server' | 'outputs'>,
   entities: Entities,
 ): boolean {
   const label = outputLabels(outputs).get(server?.default_sink ?? '');
@@ -25,13 +25,13 @@ function entityName({ name, description, nick, props }: OutputRecord): string {
   return shownName((isLabel && nick) || description || name);
 }
 
-export function outputEntities({ topic, control }: Things, output: OutputRecord): readonly Draft[] {
+export function outputEntities({ topic, control }: EntitySources, output: OutputRecord): readonly Draft[] {
   const stem = `output_${slugOf(output.name, SIMPLE)}`;
   const state = { state_topic: `${topic}/audio/outputs/${topicLevel(output.name)}` };
   const set = { command_topic: `${state.state_topic}/set` };
   const percent = { unit_of_measurement: '%', icon: 'mdi:volume-high' };
-  const volume = { ...state, value_template: ofJson(PERCENT) };
-  const mute = { ...state, value_template: ofJson("'ON' if value_json.muted else 'OFF'") };
+  const volume = { ...state, value_template: ifJson(PERCENT) };
+  const mute = { ...state, value_template: ifJson("'ON' if value_json.muted else 'OFF'") };
   const icon = { icon: 'mdi:volume-mute' };
   const names = { volume: `${entityName(output)} volume`, mute: `${entityName(output)} mute` };
   if (!control) {
@@ -42,7 +42,7 @@ export function outputEntities({ topic, control }: Things, output: OutputRecord)
   }
   // Home Assistant ignores a value above its maximum and logs an error.
   const max = Math.max(1, Math.floor((output.volume_limit ?? 1) * 100 + 1e-6));
-  const value = { ...volume, value_template: ofJson(`[${PERCENT}, ${max}] | min`) };
+  const value = { ...volume, value_template: ifJson(`[${PERCENT}, ${max}] | min`) };
   const slider = {
     command_template: '{"volume": {{ value / 100 }}}',
     min: 0,
@@ -79,12 +79,12 @@ function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, str
   );
 }
 
-export function defaultOutput({ topic, control, server, outputs }: Things): readonly Draft[] {
+export function defaultOutput({ topic, control, server, outputs }: EntitySources): readonly Draft[] {
   // A select needs at least one option.
   if (server === undefined || outputs.length === 0) return [];
   const labels = outputLabels(outputs);
-  const label = named('value_json.default_sink', labels);
-  const state = { state_topic: `${topic}/audio/server`, value_template: ofJson(label, UNKNOWN) };
+  const label = mapNames('value_json.default_sink', labels);
+  const state = { state_topic: `${topic}/audio/server`, value_template: ifJson(label, UNKNOWN) };
   const key = DEFAULT_OUTPUT;
   if (!control) return [{ key, platform: 'sensor', name: 'Output', rest: state }];
   const names = new Map([...labels].map(([name, shown]) => [shown, name]));

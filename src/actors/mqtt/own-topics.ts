@@ -6,7 +6,7 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import type { BrokerMessage } from './broker.js';
 import { isCommand } from './commands.js';
-import type { Entities, Things } from './drafts.js';
+import type { Entities, EntitySources } from './drafts.js';
 import { type EntityOwner, entitiesOf, isRead } from './entities.js';
 import { type DeviceMessage, deviceMessage, deviceTopic, entitiesIn } from './home-assistant.js';
 import type { BranchClaim } from './node-identity.js';
@@ -141,19 +141,21 @@ export class OwnTopics {
     return this.#branch.stateOf(owner) === 'up' ? texts().map((text) => JSON.parse(text) as T) : [];
   }
 
-  #sound(): Pick<Things, 'server' | 'outputs'> {
+  #sound(): Pick<EntitySources, 'server' | 'outputs'> {
     const branch = this.#branch;
     return {
-      server: this.#records<NonNullable<Things['server']>>('audio', () => branch.texts('audio.server'))[0],
+      server: this.#records<NonNullable<EntitySources['server']>>('audio', () =>
+        branch.texts('audio.server'),
+      )[0],
       outputs: this.#records('audio', () => branch.texts('audio.outputs')),
     };
   }
 
-  #things(): Things {
+  #things(): EntitySources {
     const { topic, control } = this.#settings;
     const branch = this.#branch;
     const abilities = this.#records<{ can_upgrade: boolean }>('upgrade', () => branch.texts('upgrade'));
-    const [power] = this.#records<Things['power']>('power', () => [branch.asked('power') ?? NO_POWER]);
+    const [power] = this.#records<EntitySources['power']>('power', () => [branch.asked('power') ?? NO_POWER]);
     return {
       identifier: this.#identifier,
       topic,

@@ -14,20 +14,20 @@ export interface Publication {
 export type HeldAt = (topic: string) => string;
 
 /** The wanted text of a topic, given the broker's state: '' means none, undefined that it must not be changed now. */
-export type Wanted = (topic: string, heldAt: HeldAt) => string | undefined;
+export type WantedText = (topic: string, heldAt: HeldAt) => string | undefined;
 
 /** The text to publish instead, if it must be changed to fit; undefined to publish nothing. */
-export type Fitted = (publication: Publication) => string | undefined;
+export type FitText = (publication: Publication) => string | undefined;
 
 export class RetainedTopics {
-  readonly #wanted: Wanted;
+  readonly #wanted: WantedText;
   /** The broker's texts, as far as confirmed. */
   readonly #held = new Map<string, string>();
   readonly #publishedAt = new Map<string, number>();
   readonly #underWay = new Map<string, string>();
   readonly #touched = new Set<string>();
 
-  constructor(wanted: Wanted) {
+  constructor(wanted: WantedText) {
     this.#wanted = wanted;
   }
 
@@ -67,7 +67,7 @@ export class RetainedTopics {
   }
 
   /** The next publication; it is in flight until it is acknowledged. `nowMs` is monotonic. */
-  next(nowMs: number, fitted: Fitted): Publication | undefined {
+  next(nowMs: number, fitted: FitText): Publication | undefined {
     for (const topic of this.#touched) {
       if (this.#underWay.has(topic) || this.#dueAt(topic) > nowMs) continue;
       this.#touched.delete(topic);

@@ -5,8 +5,8 @@ import type { Clock } from '../../clock.js';
 import { within } from '../../clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
-import { CommandQueues, type WaitingAsk } from './command-queues.js';
-import { asksOf, COMMAND_FILTERS, isCommand } from './commands.js';
+import { CommandQueues, type WaitingRequest } from './command-queues.js';
+import { COMMAND_FILTERS, isCommand, requestsOf } from './commands.js';
 import { OFFLINE, type OwnTopics } from './own-topics.js';
 import type { Publication, RetainedTopics } from './retained-topics.js';
 
@@ -27,7 +27,7 @@ export interface ServingParts {
   readonly onSettled: (leftOut: readonly string[]) => void;
 }
 
-interface Passing {
+interface PassingMessage {
   readonly topic: string;
   readonly text: string;
 }
@@ -36,7 +36,7 @@ export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
   readonly #commands = new CommandQueues((ask) => this.#carryOut(ask));
-  readonly #passing: Passing[] = [];
+  readonly #passing: PassingMessage[] = [];
   #passingChars = 0;
   #isPassingsTurn = false;
   #inFlight = 0;
@@ -112,7 +112,7 @@ export class Serving {
   }
 
   /** Publishes without retain; `topic` is below the node's. Dropped if too large or, because it is momentary, without a connection. */
-  say(topic: string, text: string): void {
+  publishPassing(topic: string, text: string): void {
     const full = this.#parts.topics.full(topic);
     if (this.#state !== 'open' || !this.#connection.takes(full, text)) return;
     this.#passing.push({ topic: full, text });
@@ -185,7 +185,7 @@ export class Serving {
     this.pump();
   }
 
-  #shift(): Passing | undefined {
+  #shift(): PassingMessage | undefined {
     const passing = this.#passing.shift();
     if (passing !== undefined) this.#passingChars -= passing.text.length;
     return passing;
@@ -220,18 +220,18 @@ export class Serving {
     // An empty text is how a retained command is removed.
     if (text === '') return;
     if (retained) this.#refuse(topic, RETAINED);
-    for (const ask of retained ? [] : asksOf(below, text)) {
+    for (const ask of retained ? [] : requestsOf(below, text)) {
       if (!this.#commands.take({ ...ask, topic })) this.#refuse(topic, TOO_MANY);
     }
   }
 
-  async #carryOut({ topic, request }: WaitingAsk): Promise<void> {
+  async #carryOut({ topic, request }: WaitingRequest): Promise<void> {
     const reply = await this.#parts.node.ask(request);
     if (reply.status >= 400) this.#refuse(topic, JSON.parse(reply.body));
   }
 
   #refuse(topic: string, problem: object): void {
-    this.say('error', JSON.stringify({ ...problem, topic }));
+    this.publishPassing('error', JSON.stringify({ ...problem, topic }));
   }
 }
 

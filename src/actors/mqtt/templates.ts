@@ -2,7 +2,7 @@
 // then each template gives an empty text or its replacement. Pure.
 
 /** The value of an expression over `value_json`; `otherwise`, a text, if there is no JSON. */
-export function ofJson(expression: string, otherwise = ''): string {
+export function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
 }
 
@@ -15,6 +15,6 @@ export function onlineIf(expression: string): string {
 }
 
 /** Looks an expression's value up in a table; UNKNOWN if it is missing. Jinja2 accepts JSON literals. */
-export function named(expression: string, names: ReadonlyMap<string, string>): string {
+export function mapNames(expression: string, names: ReadonlyMap<string, string>): string {
   return `${JSON.stringify(Object.fromEntries(names))}[${expression} | default('')] | default('${UNKNOWN}')`;
 }

@@ -18,17 +18,17 @@ const TOPIC_BYTES_MAX = 65_000;
 
 /** The name as one level: unfit characters become their UTF-8 bytes as `%XX`. Different names give different levels. */
 export function topicLevel(name: string): string {
-  return Buffer.from(name).toString().replace(UNFIT, escaped);
+  return Buffer.from(name).toString().replace(UNFIT, percentEncoded);
 }
 
-function escaped(char: string): string {
+function percentEncoded(char: string): string {
   return [...Buffer.from(char)]
     .map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
     .join('');
 }
 
 /** The name in a level from any source; undefined if its escapes are not valid UTF-8. */
-export function nameOf(level: string): string | undefined {
+export function decodeLevel(level: string): string | undefined {
   try {
     return decodeURIComponent(level);
   } catch {

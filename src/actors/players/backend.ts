@@ -85,7 +85,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#heardOf = undefined;
     await within(this.#clock, FIRST_READING_MAX_MS, this.#firstReading());
     if (losses !== this.#losses) return;
-    this.#publisher.tell();
+    this.#publisher.publishNow();
     this.#away = undefined;
     this.#publish.status('up');
     this.#publish.log('info', 'watching the media players');

@@ -18,7 +18,7 @@ const WAITING_MAX = 32;
 const NONE = failure('no-cover', 'The player names no image that may be served');
 
 /** The player that names a cover. */
-type Named = Pick<Player, 'facts' | 'owner'>;
+type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 
 export class CoverReader {
   readonly #bus: Pick<PlayersBus, 'call'>;
@@ -34,7 +34,7 @@ export class CoverReader {
     this.#web = web;
   }
 
-  async answer(player: Named, held: string | undefined): Promise<Answer> {
+  async answer(player: CoverPlayer, held: string | undefined): Promise<Answer> {
     const lastAt = this.#clock.monotonic() + ANSWER_MAX_MS;
     for (;;) {
       const { artUrl } = player.facts.metadata;
@@ -48,7 +48,7 @@ export class CoverReader {
     }
   }
 
-  async #named(player: Named, held: string | undefined): Promise<Answer> {
+  async #named(player: CoverPlayer, held: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
     const late = failure('timeout', 'The cover cannot be read now');
@@ -61,7 +61,7 @@ export class CoverReader {
     return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? late;
   }
 
-  async #read(player: Named, artUrl: string | undefined, held: string | undefined): Promise<Answer> {
+  async #read(player: CoverPlayer, artUrl: string | undefined, held: string | undefined): Promise<Answer> {
     const url = artUrl ?? (await this.#longUrl(player));
     const cover: CoverAnswer | undefined =
       url === undefined ? undefined : await coverOf(url, held, process.getuid?.() ?? 0);
@@ -69,7 +69,7 @@ export class CoverReader {
   }
 
   /** The URL with an embedded image, read from the player each time: it is not kept, so that many of them need no memory. */
-  async #longUrl({ owner }: Named): Promise<string | undefined> {
+  async #longUrl({ owner }: CoverPlayer): Promise<string | undefined> {
     const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
     const { getAll } = playerMethods(owner);
     const outcome = await this.#bus.call(getAll, [PLAYER_INTERFACE], options);

@@ -26,7 +26,7 @@ const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 const STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
 const LOOPS = ['None', 'Track', 'Playlist'] as const;
 
-export function withRoot(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
+export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
   const { Identity, SupportedUriSchemes: schemes, ...root } = readProperties(ROOT_PROPERTIES, record);
   return {
     ...facts,
@@ -42,7 +42,7 @@ export function withRoot(facts: PlayerFacts, record: PropertyRecord): PlayerFact
 }
 
 /** Applies a partial record. The position is not among the facts, because it is outdated as soon as it is read (position.ts). */
-export function withPlayer(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
+export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
   const { Metadata, Position: _, ...player } = readProperties(PLAYER_PROPERTIES, record);
   return {
     ...facts,
@@ -57,12 +57,12 @@ export function positionIn(record: PropertyRecord): number | undefined {
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 
-export function statusOf({ player }: PlayerFacts): PlayerRecord['playback_status'] {
+export function playbackStatus({ player }: PlayerFacts): PlayerRecord['playback_status'] {
   return STATUSES.find((status) => status === player.PlaybackStatus) ?? 'Stopped';
 }
 
 export function motionOf(facts: PlayerFacts): Motion {
-  const rate = statusOf(facts) === 'Playing' ? (facts.player.Rate ?? NORMAL_RATE) : 0;
+  const rate = playbackStatus(facts) === 'Playing' ? (facts.player.Rate ?? NORMAL_RATE) : 0;
   return { rate, lengthUs: facts.metadata.lengthUs };
 }
 
@@ -90,7 +90,7 @@ export function playerRecord(
   return {
     bus_name: busName,
     identity: root.Identity || busName.slice(PLAYER_NAMES.length),
-    playback_status: statusOf(facts),
+    playback_status: playbackStatus(facts),
     ...(loop !== undefined && { loop_status: loop }),
     ...(player.Shuffle !== undefined && { shuffle: player.Shuffle }),
     // A double may be so large that a hundred times it is no safe integer.

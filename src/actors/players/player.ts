@@ -18,14 +18,14 @@ import {
   motionOf,
   NOTHING_KNOWN,
   type PlayerFacts,
+  playbackStatus,
   playerRecord,
   positionIn,
-  statusOf,
-  withPlayer,
-  withRoot,
+  withPlayerProperties,
+  withRootProperties,
 } from './facts.js';
 import { isSameTrack } from './metadata.js';
-import { type Anchor, hasClockJumped, isJump, type Moment, movedTo, reckoned } from './position.js';
+import { type Anchor, anchorAt, hasClockJumped, isJump, type Moment, reckoned } from './position.js';
 import { Tracklist } from './tracklist.js';
 
 const READ_DEADLINE_MS = 5_000;
@@ -97,14 +97,14 @@ export class Player {
   }
 
   get plays(): boolean {
-    return statusOf(this.#facts) === 'Playing';
+    return playbackStatus(this.#facts) === 'Playing';
   }
 
   /** Undefined until it has been read. */
   record(): PlayerRecord | undefined {
     if (!this.#isKnown) return undefined;
     const now = this.#now();
-    if (hasClockJumped(this.#anchor, now)) this.#anchor = movedTo(this.#anchor, motionOf(this.#facts), now);
+    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.#facts), now);
     const pid = typeof this.#pid === 'number' ? this.#pid : undefined;
     const hasTracklist = this.tracklist.reading !== undefined;
     return playerRecord(this.busName, this.#facts, this.#anchor, { pid, hasTracklist });
@@ -145,8 +145,8 @@ export class Player {
   }
 
   #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
-    if (iface === ROOT_INTERFACE) this.#facts = withRoot(this.#facts, changed);
-    else if (iface === PLAYER_INTERFACE) this.#become(withPlayer(this.#facts, changed));
+    if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
+    else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.#facts, changed));
     else return;
     if (invalidated.length > 0 || this.#isAstray) this.readAgain();
   }
@@ -156,8 +156,8 @@ export class Player {
     const before = this.#facts;
     const [was, is] = [motionOf(before), motionOf(facts)];
     this.#facts = facts;
-    if (was.rate !== is.rate) this.#anchor = movedTo(this.#anchor, was, this.#now());
-    if (statusOf(before) !== statusOf(facts) || was.rate !== is.rate) this.#isAstray = true;
+    if (was.rate !== is.rate) this.#anchor = anchorAt(this.#anchor, was, this.#now());
+    if (playbackStatus(before) !== playbackStatus(facts) || was.rate !== is.rate) this.#isAstray = true;
     // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no signal of the list for that.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
     if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readAgain();
@@ -209,8 +209,8 @@ export class Player {
     ]);
     if (this.#isGone || !player.ok) return false;
     // Properties that are missing now no longer exist.
-    if (root.ok) this.#facts = withRoot({ ...this.#facts, root: {} }, root.value);
-    this.#become(withPlayer({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
+    if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
+    this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#found(positionIn(player.value));
     // Only now, because a change that came during the wait would be lost to the older reading.
     if (!this.#isKnown) await within(clock, TRACKLIST_WAIT_MS, this.tracklist.first);

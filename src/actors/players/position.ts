@@ -36,7 +36,7 @@ export function reckoned(
 }
 
 /** The same position, as of now. */
-export function movedTo(anchor: Anchor, motion: Motion, now: Moment): Anchor {
+export function anchorAt(anchor: Anchor, motion: Motion, now: Moment): Anchor {
   return { positionUs: reckoned(anchor, motion, now), at: now };
 }
 

@@ -5,9 +5,9 @@ import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../clock.js';
 import type { ImageAnswer } from './cover.js';
 import { isPublic } from './public-address.js';
-import { type Web, webCover } from './web-cover.js';
+import { type WebAccess, webCover } from './web-cover.js';
 
-const WEB: Web = {
+const WEB: WebAccess = {
   isPublic: (address) => isPublic(address, ownNetworks()),
   addressesOf,
   isPort: (port) => port === '',

@@ -10,7 +10,7 @@ const GATHER_MS = 50;
 /** While something plays: how often to check whether the clock was set, by which clients extrapolate. */
 const CLOCK_LOOK_MS = 30_000;
 
-interface Published {
+interface PublishedTexts {
   readonly text: string;
   readonly jumps: number;
   readonly tracks: string | undefined;
@@ -19,7 +19,7 @@ interface Published {
 export class PlayersPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #timers: Timers<'gather' | 'look'>;
-  readonly #published = new Map<Player, Published>();
+  readonly #published = new Map<Player, PublishedTexts>();
   readonly #waiting = new Set<Player>();
 
   constructor(publish: Pick<Publisher, 'put' | 'drop'>, clock: Clock) {
@@ -29,10 +29,10 @@ export class PlayersPublisher {
 
   changed(player: Player): void {
     this.#waiting.add(player);
-    if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.tell());
+    if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.publishNow());
   }
 
-  tell(): void {
+  publishNow(): void {
     this.#timers.cancel('gather');
     const waiting = [...this.#waiting];
     this.#waiting.clear();

@@ -36,7 +36,7 @@ export interface TracklistParts {
   readonly changed: () => void;
 }
 
-interface Reading {
+interface TracklistReading {
   readonly json: string;
   readonly canEdit: boolean;
   readonly tracks: readonly Track[];
@@ -50,7 +50,7 @@ export class Tracklist {
   readonly #parts: TracklistParts;
   readonly #methods: ReturnType<typeof playerMethods>;
   /** Undefined if the player has none, or has not answered yet. */
-  #reading: Reading | undefined;
+  #reading: TracklistReading | undefined;
   /** Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track begins (seen). */
   readonly #added = new Set<string>();
   #isReading = false;
@@ -67,7 +67,7 @@ export class Tracklist {
   }
 
   /** Undefined if the player has none. */
-  get reading(): Reading | undefined {
+  get reading(): TracklistReading | undefined {
     return this.#reading;
   }
 
@@ -126,18 +126,18 @@ export class Tracklist {
   }
 
   /** A player that refuses to answer, or answers something else, has none. */
-  async #readOnce(): Promise<Reading | undefined | 'no answer'> {
+  async #readOnce(): Promise<TracklistReading | undefined | 'no answer'> {
     const { bus } = this.#parts;
     const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
     const listed = await bus.call(this.#methods.getAll, [TRACKLIST_INTERFACE], options);
-    if (!listed.ok) return isUnanswered(listed.error) ? 'no answer' : undefined;
+    if (!listed.ok) return isWithoutReply(listed.error) ? 'no answer' : undefined;
     const { Tracks, CanEditTracks = false } = readProperties(TRACKLIST_PROPERTIES, listed.value);
     if (Tracks === undefined) return undefined;
     for (const id of Tracks) this.#added.delete(id);
     const all = [...new Set([...Tracks.filter(isTrack), ...this.#added])];
     const ids = all.slice(0, TRACKS_MAX);
     const described = await bus.call(this.#methods.getTracksMetadata, [ids], options);
-    if (!described.ok && isUnanswered(described.error)) return 'no answer';
+    if (!described.ok && isWithoutReply(described.error)) return 'no answer';
     const tracks = tracksOf(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
     const lastId = all.at(-1) ?? NO_TRACK;
@@ -145,7 +145,7 @@ export class Tracklist {
   }
 }
 
-function isUnanswered(error: BusError): boolean {
+function isWithoutReply(error: BusError): boolean {
   return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }
 

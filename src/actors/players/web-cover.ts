@@ -12,7 +12,7 @@ const FETCH_MAX_MS = 5_000;
 const REDIRECTS_MAX = 1;
 const ADDRESSES_MAX = 16;
 
-export interface Web {
+export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
   /** All addresses of a name; asked of name servers alone, because the node's own files may name anything. */
   readonly addressesOf: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
@@ -21,7 +21,7 @@ export interface Web {
 }
 
 /** Undefined if it cannot be had. Never rejects. */
-export async function webCover(url: string, web: Web, clock: Clock): Promise<ImageAnswer | undefined> {
+export async function webCover(url: string, web: WebAccess, clock: Clock): Promise<ImageAnswer | undefined> {
   const ending = new AbortController();
   const fetched = fetchImage(new URL(url), web, ending.signal, REDIRECTS_MAX).catch(() => undefined);
   try {
@@ -33,7 +33,7 @@ export async function webCover(url: string, web: Web, clock: Clock): Promise<Ima
 
 async function fetchImage(
   url: URL,
-  web: Web,
+  web: WebAccess,
   signal: AbortSignal,
   redirects: number,
 ): Promise<ImageAnswer | undefined> {
@@ -56,7 +56,7 @@ async function fetchImage(
 /** Undefined if one of them is not public, or if there is none. */
 async function checkedAddresses(
   hostname: string,
-  web: Web,
+  web: WebAccess,
   signal: AbortSignal,
 ): Promise<readonly string[] | undefined> {
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');

@@ -15,7 +15,7 @@ const KNOWN_MS = 60_000;
 /** Undefined if the cover cannot be had. Never rejects, and ends by itself. */
 export type FetchCover = (url: string) => Promise<ImageAnswer | undefined>;
 
-interface Known {
+interface CachedCover {
   /** Undefined if the last attempt failed. */
   readonly tag: string | undefined;
   readonly until: number;
@@ -24,7 +24,7 @@ interface Known {
 export class WebCovers {
   readonly #fetch: FetchCover;
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, CachedCover>();
   #underWay = 0;
 
   constructor(fetch: FetchCover, clock: Clock) {

@@ -13,13 +13,13 @@ import type { Actor, Publisher } from '../runtime.js';
 import {
   ACTIONS,
   type ActionRow,
-  blocking,
-  inhibited,
-  isUnanswered,
-  notGranted,
-  orderFailed,
+  blockingLocks,
+  inhibitedFault,
+  isOutcomeUnknown,
+  notGrantedFault,
+  orderFault,
   type PowerAction,
-  questionFailed,
+  questionFault,
 } from './refusals.js';
 
 /** Question and order together stay below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits"). */
@@ -86,7 +86,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   async #status(): Promise<Answer> {
-    const [reboot, powerOff] = await Promise.all([this.#ask(ACTIONS.reboot), this.#ask(ACTIONS.poweroff)]);
+    const [reboot, powerOff] = await Promise.all([
+      this.#askPermission(ACTIONS.reboot),
+      this.#askPermission(ACTIONS.poweroff),
+    ]);
     if ('failed' in reboot) return { ok: false, ...reboot.failed };
     if ('failed' in powerOff) return { ok: false, ...powerOff.failed };
     const record = { reboot: reboot.verdict === 'yes', power_off: powerOff.verdict === 'yes' };
@@ -94,10 +97,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /** A disabled action is not asked for: it is unavailable whatever logind would answer. */
-  async #ask(row: ActionRow): Promise<GrantVerdict> {
+  async #askPermission(row: ActionRow): Promise<GrantVerdict> {
     if (!this.#enabled(row)) return { verdict: 'no' };
     const outcome = await this.#logind.call(row.question, []);
-    return outcome.ok ? { verdict: outcome.value } : { failed: questionFailed(outcome.error) };
+    return outcome.ok ? { verdict: outcome.value } : { failed: questionFault(outcome.error) };
   }
 
   async #actOnce(action: PowerAction): Promise<Answer> {
@@ -134,21 +137,21 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   async #order(row: ActionRow): Promise<Fault | undefined> {
     this.#begun = undefined;
     const outcome = await this.#logind.call(row.order, [false]);
-    if (outcome.ok || (isUnanswered(outcome.error) && this.#begun === row.target)) return undefined;
-    return orderFailed(row, outcome.error);
+    if (outcome.ok || (isOutcomeUnknown(outcome.error) && this.#begun === row.target)) return undefined;
+    return orderFault(row, outcome.error);
   }
 
   /** Why logind would refuse now, as far as this can be known before the order. */
   async #refusal(row: ActionRow): Promise<Fault | undefined> {
     const [asked, listed] = await Promise.all([
-      this.#ask(row),
+      this.#askPermission(row),
       this.#logind.call(LOGIND_METHODS.listInhibitors, []),
     ]);
     if ('failed' in asked) return asked.failed;
-    if (!listed.ok) return questionFailed(listed.error);
+    if (!listed.ok) return questionFault(listed.error);
     // Locks are checked first: another user's lock turns a `yes` into a `challenge`.
-    const locks = blocking(listed.value);
-    if (locks.length > 0) return inhibited(row, locks);
-    return asked.verdict === 'yes' ? undefined : notGranted(row, asked.verdict);
+    const locks = blockingLocks(listed.value);
+    if (locks.length > 0) return inhibitedFault(row, locks);
+    return asked.verdict === 'yes' ? undefined : notGrantedFault(row, asked.verdict);
   }
 }

@@ -60,7 +60,7 @@ const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
  * The locks that forbid a shutdown. logind before 257 ignores a user's own locks for that user; here they count as well, because a program
  * that takes one, above all an upgrade script of the same user, means that the node must stay up.
  */
-export function blocking(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
+export function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
     ([what, , , mode]) => what.split(':').includes('shutdown') && BLOCKING_MODES.includes(mode),
   );
@@ -71,7 +71,7 @@ function shortQuote(text: string): string {
   return JSON.stringify(clipped(text, QUOTED_MAX_CHARACTERS));
 }
 
-export function inhibited({ noun }: ActionRow, locks: readonly Inhibitor[]): Fault {
+export function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Fault {
   const named = locks
     .slice(0, NAMED_MAX_INHIBITORS)
     .map(([, who, why, , , processId]) => `${shortQuote(who)} (process ${processId}): ${shortQuote(why)}`);
@@ -81,7 +81,7 @@ export function inhibited({ noun }: ActionRow, locks: readonly Inhibitor[]): Fau
 }
 
 /** `verdict` is logind's, and not `yes`. */
-export function notGranted({ noun, permissions }: ActionRow, verdict: string): Fault {
+export function notGrantedFault({ noun, permissions }: ActionRow, verdict: string): Fault {
   const [alone, amongOthers] = permissions;
   const detail =
     verdict === 'na'
@@ -111,17 +111,17 @@ const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
  * The fault if it is unknown whether the action is allowed. Any error counts: without polkit logind denies even the question, and a logind
  * that does not start has as many errors as systemd has reasons.
  */
-export function questionFailed(error: BusError): Fault {
+export function questionFault(error: BusError): Fault {
   const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);
 }
 
 /** True if logind itself has neither accepted nor refused the order. */
-export function isUnanswered(error: BusError): boolean {
+export function isOutcomeUnknown(error: BusError): boolean {
   return error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
 }
 
-export function orderFailed({ noun }: ActionRow, error: BusError): Fault {
+export function orderFault({ noun }: ActionRow, error: BusError): Fault {
   const byName = { ...COMMON_ERRORS, ...ORDER_ERRORS };
   return faultOf(error, `The ${noun} was not accepted by logind`, { byName });
 }

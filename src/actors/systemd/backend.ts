@@ -160,7 +160,7 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
 }
 
 /** Why a unit cannot be asked about now; undefined if it can. */
-function refusal(
+function whyUnavailable(
   scope: Pick<Scope<ReadingBus>, 'isHidden' | 'absence'> | undefined,
   { scope: of, name }: WatchedUnit,
 ): Answer | undefined {
@@ -205,7 +205,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const { unit } = target;
     if (command.do === 'log') return this.#log(unit, command.lines);
     const scope = this.#user;
-    const refused = refusal(scope, unit);
+    const refused = whyUnavailable(scope, unit);
     if (scope === undefined || refused !== undefined) return refused ?? noSuchUnit(unit.scope, unit.name);
     const answer = await new UnitCommand(scope.follower, this.#clock, command.do, unit.name).run();
     scope.publishNow(unit);
@@ -215,7 +215,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   /** A unit that is gone may still have a log. */
   async #log(unit: WatchedUnit, lines: number): Promise<Answer> {
     const scope = unit.scope === 'user' ? this.#user : this.#system;
-    const refused = refusal(scope, unit);
+    const refused = whyUnavailable(scope, unit);
     if (refused !== undefined) return refused;
     const id = scope?.follower.table.unit(unit.name)?.facts.id ?? unit.name;
     return this.#logs.read({ scope: unit.scope, unit: id, lines });

@@ -51,7 +51,7 @@ export class UnitsDirectory {
 
   #tryToWatch(): void {
     try {
-      this.#watcher = watch(this.path, (_, file) => this.#heard(file));
+      this.#watcher = watch(this.path, (_, file) => this.#onFileEvent(file));
       this.#watcher.on('error', () => this.#lost());
     } catch {
       // Missing or not accessible: treated as a lost folder, and tried again.
@@ -61,7 +61,7 @@ export class UnitsDirectory {
     this.#onChange(undefined);
   }
 
-  #heard(file: string | null): void {
+  #onFileEvent(file: string | null): void {
     if (entryAt(this.path) !== 'there') this.#lost();
     else if (file === null) this.#onChange(undefined);
     else if (file.startsWith(PREFIX)) this.#onChange(file.slice(PREFIX.length));

@@ -115,7 +115,7 @@ interface Entry {
   unit: FollowedUnit;
   path: string;
   /** Counts signals about the unit's run: a reading that began before one of them is older than it. */
-  heard: number;
+  signalCount: number;
   /** The number of the question that the file state answers. */
   fileAsked: number;
   /** True if it was loaded and at rest though its file was reported missing, as with a broken link to a drop-in. */
@@ -131,7 +131,7 @@ export class UnitTable {
     this.#entries = new Map(
       names.map((name) => {
         const unit = { name, facts: unknownUnit(name), fileState: undefined, known: false };
-        return [name, { unit, path: unitPath(name), heard: 0, fileAsked: 0, needsNoFile: false }];
+        return [name, { unit, path: unitPath(name), signalCount: 0, fileAsked: 0, needsNoFile: false }];
       }),
     );
   }
@@ -151,7 +151,7 @@ export class UnitTable {
 
   /** Taken when a reading begins, and passed to `read` at its end. */
   mark(name: string): number {
-    return this.#entries.get(name)?.heard ?? 0;
+    return this.#entries.get(name)?.signalCount ?? 0;
   }
 
   read(name: string, mark: number, properties: PropertyRecord, file: FileReading): void {
@@ -162,7 +162,7 @@ export class UnitTable {
     const reading = withProperties({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
     // A reply that was overtaken by a signal may be older; anything newer in it comes as another signal.
-    const merged = entry.heard === mark ? reading : { ...facts, id, names, description, loadState };
+    const merged = entry.signalCount === mark ? reading : { ...facts, id, names, description, loadState };
     entry.unit = { ...entry.unit, facts: merged, known: true };
     takeFile(entry, file);
     entry.needsNoFile = file.state === undefined && loadState === 'loaded' && isAtRest(reading);
@@ -170,7 +170,7 @@ export class UnitTable {
   }
 
   changed(path: string, properties: PropertyRecord): readonly FollowedUnit[] {
-    return this.#hear(
+    return this.#applySignal(
       (entry) => entry.path === path,
       (facts) => withProperties(facts, properties),
     );
@@ -182,7 +182,7 @@ export class UnitTable {
    */
   removed(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;
-    return this.#hear(
+    return this.#applySignal(
       ({ unit }) => unit.facts.id === id,
       (facts) => ({ ...facts, activeState, subState, job, invocation }),
     );
@@ -198,9 +198,12 @@ export class UnitTable {
     if (gone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
   }
 
-  #hear(which: (entry: Entry) => boolean, change: (facts: UnitFacts) => UnitFacts): readonly FollowedUnit[] {
+  #applySignal(
+    which: (entry: Entry) => boolean,
+    change: (facts: UnitFacts) => UnitFacts,
+  ): readonly FollowedUnit[] {
     return this.#of(which).map((entry) => {
-      entry.heard += 1;
+      entry.signalCount += 1;
       entry.unit = { ...entry.unit, facts: change(entry.unit.facts) };
       return entry.unit;
     });

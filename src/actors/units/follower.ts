@@ -121,7 +121,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
     if (ended !== undefined) this.#jobRemoved(ended[1], ended[2], ended[3]);
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
-    if (reloading !== undefined) this.#reload.heard(reloading[0]);
+    if (reloading !== undefined) this.#reload.onReloading(reloading[0]);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
       this.#timers.set('files', FILES_QUIET_MS, () => void this.#refreshFiles(this.table.names));
     }

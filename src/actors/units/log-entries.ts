@@ -36,7 +36,7 @@ function entryOf(line: string): LogEntryRecord | undefined {
   const time = new Date(ms);
   if (fields === undefined || Number.isNaN(time.getTime())) return undefined;
   const priority = /^[0-7]$/.test(String(fields['PRIORITY'])) ? Number(fields['PRIORITY']) : INFO;
-  return { time: time.toISOString(), priority, message: messageOf(fields['MESSAGE']) };
+  return { time: time.toISOString(), priority, message: entryMessage(fields['MESSAGE']) };
 }
 
 function objectOf(line: string): Readonly<Record<string, unknown>> | undefined {
@@ -50,15 +50,15 @@ function objectOf(line: string): Readonly<Record<string, unknown>> | undefined {
 }
 
 /** Colours are left out, and control characters that are no line breaks. */
-function messageOf(field: unknown): string {
-  const text = textOf(field).replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
+function entryMessage(field: unknown): string {
+  const text = fieldText(field).replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
   return clipped(text, MESSAGE_MAX_UNITS);
 }
 
 /** A field that is no printable text is an array of its bytes; one that occurs several times is an array of its values. */
-function textOf(field: unknown): string {
+function fieldText(field: unknown): string {
   if (typeof field === 'string') return field;
   if (!Array.isArray(field)) return '';
   const isBytes = field.every((each) => typeof each === 'number');
-  return isBytes ? Buffer.from(field).toString() : field.map(textOf).join('\n');
+  return isBytes ? Buffer.from(field).toString() : field.map(fieldText).join('\n');
 }

@@ -35,7 +35,7 @@ export class ReloadDebounce {
     return this.#since !== undefined;
   }
 
-  heard(begins: boolean): void {
+  onReloading(begins: boolean): void {
     const now = this.#clock.monotonic();
     this.#timers.cancelAll();
     this.#reloading = begins;

@@ -25,7 +25,7 @@ export interface LogQuery {
   readonly lines: number;
 }
 
-interface Ended {
+interface JournalctlResult {
   /** Why it could not be started; undefined if it was. */
   readonly fault: string | undefined;
   readonly status: number | null;
@@ -39,7 +39,7 @@ interface Ended {
 export class UnitLogs {
   readonly #clock: Clock;
   readonly #program: string;
-  readonly #readings = new Map<ChildProcess, Promise<Ended>>();
+  readonly #readings = new Map<ChildProcess, Promise<JournalctlResult>>();
 
   constructor(clock: Clock, program = 'journalctl') {
     this.#clock = clock;
@@ -92,7 +92,7 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   ];
 }
 
-function endOf(child: ChildProcess): Promise<Ended> {
+function endOf(child: ChildProcess): Promise<JournalctlResult> {
   const chunks: Buffer[] = [];
   let [size, errors] = [0, ''];
   let fault: string | undefined;
@@ -119,7 +119,7 @@ function endOf(child: ChildProcess): Promise<Ended> {
   });
 }
 
-async function answerTo(scope: UnitScope, ended: Ended): Promise<Answer> {
+async function answerTo(scope: UnitScope, ended: JournalctlResult): Promise<Answer> {
   const { fault, status, signal, output, errors, isCut } = ended;
   if (fault !== undefined) return cannotStart(fault);
   const isWhole = status === 0;
@@ -130,8 +130,8 @@ async function answerTo(scope: UnitScope, ended: Ended): Promise<Answer> {
   if (isWhole) return { ok: true, text };
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
   const how = signal === null ? `with status ${status}` : `by ${signal}`;
-  const said = errors.trim().replace(/\s*\n\s*/g, '; ');
-  return failure('refused', `journalctl was ended ${how}${said === '' ? '' : `: ${said}`}`);
+  const errorText = errors.trim().replace(/\s*\n\s*/g, '; ');
+  return failure('refused', `journalctl was ended ${how}${errorText === '' ? '' : `: ${errorText}`}`);
 }
 
 const NOTHING = '[]';

@@ -37,14 +37,14 @@ export function openUpgrade(
   publish: Publisher,
   surroundings: UpgradeContext,
 ): Actor<UpgradeCommand> {
-  const opening = recalled(settings, publish, surroundings);
+  const opening = openWithSavedRun(settings, publish, surroundings);
   return {
     handle: async (command) => (await opening).handle(command),
     stop: async () => (await within(surroundings.clock, STOP_MAX_MS, opening))?.stop(),
   };
 }
 
-async function recalled(
+async function openWithSavedRun(
   settings: UpgradeSettings,
   publish: Publisher,
   surroundings: UpgradeContext,
@@ -58,7 +58,7 @@ async function recalled(
   return new UpgradeBackend(settings, surroundings, { publisher, store, saved });
 }
 
-interface Parts {
+interface UpgradeParts {
   readonly publisher: UpgradePublisher;
   readonly store: RunStore;
   readonly saved: SavedRun | undefined;
@@ -82,7 +82,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
   constructor(
     settings: UpgradeSettings,
     { bus, bootId, clock }: UpgradeContext,
-    { publisher, store, saved }: Parts,
+    { publisher, store, saved }: UpgradeParts,
   ) {
     this.#settings = settings;
     this.#bootId = bootId;
@@ -98,9 +98,9 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#socket = new ProgressSocket(
       progressSocket,
       {
-        line: ({ says, text }, { sinceMs }) => {
+        line: ({ content, text }, { sinceMs }) => {
           publisher.progress(text);
-          this.#keeper.line(says, sinceMs);
+          this.#keeper.line(content, sinceMs);
         },
         connections: (count) => this.#keeper.connections(count),
         problem: (problem) => publisher.trouble('progress socket', problem),
@@ -162,7 +162,7 @@ class UpgradeBackend implements Actor<UpgradeCommand> {
 
   async #askUnit(): Promise<RunFacts | undefined> {
     if (this.#settings.upgradeUnit === undefined) return NOTHING_RAN;
-    return this.#units?.ask();
+    return this.#units?.readUpgradeUnit();
   }
 
   async #log(lines: number): Promise<Answer> {

@@ -9,7 +9,7 @@ export type ProgressEvent =
   | { readonly event: 'end'; readonly success: boolean };
 
 export interface ProgressLine {
-  readonly says: ProgressEvent;
+  readonly content: ProgressEvent;
   /** The line byte for byte, without a trailing CR; a CR between tokens becomes a space. */
   readonly text: string;
 }
@@ -27,9 +27,9 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   try {
     // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: removing it would not be byte for byte.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
-    const says = progressEvent(JSON.parse(text));
+    const content = progressEvent(JSON.parse(text));
     // JSON allows no raw CR within a string, so every remaining one is between tokens.
-    return says && { says, text: text.replaceAll('\r', ' ') };
+    return content && { content, text: text.replaceAll('\r', ' ') };
   } catch {
     return undefined; // Not UTF-8 or not JSON: dropped silently.
   }

@@ -61,7 +61,8 @@ export class UpgradePublisher {
 
   run(run: Run, before: Run): void {
     this.#run = run;
-    if (run.state !== before.state) this.#publish.log('info', `the upgrade run is ${run.state}`, logged(run));
+    if (run.state !== before.state)
+      this.#publish.log('info', `the upgrade run is ${run.state}`, logFields(run));
     if (!this.isUp) return;
     if (RUN_FIELDS.some((field) => run[field] !== before[field])) {
       this.#putRun();
@@ -163,7 +164,7 @@ export class UpgradePublisher {
   }
 }
 
-function logged({ origin, invocation }: Run): Record<string, string> {
+function logFields({ origin, invocation }: Run): Record<string, string> {
   return { ...(origin !== undefined && { origin }), ...(invocation !== undefined && { invocation }) };
 }
 

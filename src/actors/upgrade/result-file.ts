@@ -89,12 +89,12 @@ const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
  * The same JSON with each number as a string that begins with `#`, and each string, also keys, beginning with `$`: so JSON.parse keeps the
  * spelling of numbers, and an object keeps the order of its keys, even `10` and `__proto__`.
  */
-function marked(json: string): string {
+function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));
 }
 
 /** The original JSON of a part of a `marked` text. */
-function unmarked(value: unknown): string {
+function unmarkTokens(value: unknown): string {
   return JSON.stringify(value).replace(TEXT, (text) =>
     text.startsWith('"#') ? text.slice(2, -1) : `"${text.slice(2)}`,
   );
@@ -111,7 +111,7 @@ export function parseResult(bytes: Uint8Array): ResultReading {
   if (bytes.length > RESULT_MAX_BYTES) return invalidResult(`it is larger than ${RESULT_MAX_BYTES} bytes`);
   if (bytes.length === 0) return invalidResult('it is empty');
   try {
-    return statusOf(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    return parseStatus(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     // JSON.stringify recurses, JSON.parse does not.
     if (error instanceof RangeError) return invalidResult('it is nested too deeply');
@@ -121,11 +121,11 @@ export function parseResult(bytes: Uint8Array): ResultReading {
   }
 }
 
-function statusOf(text: string): ResultReading {
+function parseStatus(text: string): ResultReading {
   const plain: unknown = JSON.parse(text);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
     return invalidResult('it is not a JSON object');
-  const { $checked_at: checkedAt, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(marked(text));
+  const { $checked_at: checkedAt, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(markTokens(text));
   for (const [key, { fits, type }] of Object.entries(REQUIRED)) {
     if (rest[key] === undefined) return invalidResult(`it has no ${key.slice(1)}`);
     if (!fits(rest[key])) return invalidResult(`${key.slice(1)} is not ${type}`);
@@ -138,7 +138,7 @@ function statusOf(text: string): ResultReading {
     ...(isText(checkedAt) && isRfc3339(checkedAt.slice(1)) && { $checked_at: checkedAt }),
     ...(Object.keys(extra).length > 0 && { $extra: extra }),
   };
-  return { ok: true, body: unmarked(status).slice(1, -1) };
+  return { ok: true, body: unmarkTokens(status).slice(1, -1) };
 }
 
 function isText(value: unknown): value is string {

@@ -26,8 +26,8 @@ export interface RunKeeperOwner {
 }
 
 /** Times are monotonic ms: when the line came, and when its connection was accepted. */
-interface Undecided {
-  readonly says: ProgressEvent;
+interface UndecidedLine {
+  readonly content: ProgressEvent;
   readonly atMs: number;
   readonly sinceMs: number;
 }
@@ -39,7 +39,7 @@ export class RunKeeper {
   #run: Run;
   /** Monotonic: older connections belong to a systemd run that is over. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
-  #undecided: Undecided[] = [];
+  #undecided: UndecidedLine[] = [];
   #asking = false;
   #stopped = false;
   #connections = 0;
@@ -107,15 +107,15 @@ export class RunKeeper {
   }
 
   /** Handles a valid line. `sinceMs`: when its connection was accepted, monotonic. */
-  line(says: ProgressEvent, sinceMs: number): void {
-    const line = { says, sinceMs, atMs: this.#clock.monotonic() };
+  line(content: ProgressEvent, sinceMs: number): void {
+    const line = { content, sinceMs, atMs: this.#clock.monotonic() };
     this.#lastLineMs = line.atMs;
     const undecided = this.#asking || this.#undecided.length > 0;
-    if (undecided || beginsSocketRun(this.#run, says, this.#isLeftover(line))) {
+    if (undecided || beginsSocketRun(this.#run, content, this.#isLeftover(line))) {
       this.#hold(line);
       void this.#askUnit();
     } else {
-      this.feed({ kind: 'line', says, leftover: this.#isLeftover(line) });
+      this.feed({ kind: 'line', content, leftover: this.#isLeftover(line) });
     }
   }
 
@@ -127,18 +127,18 @@ export class RunKeeper {
     this.#expectQuiet();
   }
 
-  #isLeftover({ sinceMs, atMs }: Undecided): boolean {
+  #isLeftover({ sinceMs, atMs }: UndecidedLine): boolean {
     return sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
   }
 
-  #hold(line: Undecided): void {
+  #hold(line: UndecidedLine): void {
     const last = this.#undecided.at(-1);
-    const merges = last?.says.event === 'progress' && line.says.event === 'progress';
+    const merges = last?.content.event === 'progress' && line.content.event === 'progress';
     if (merges && last.sinceMs === line.sinceMs) this.#undecided.pop();
     this.#undecided.push(line);
     if (this.#undecided.length <= UNDECIDED_MAX_LINES) return;
     // A run's beginning, end and last progress matter more than the lines in between.
-    const dropped = this.#undecided.findIndex(({ says }) => says.event === 'progress');
+    const dropped = this.#undecided.findIndex(({ content }) => content.event === 'progress');
     this.#undecided.splice(Math.max(dropped, 0), 1);
   }
 
@@ -161,7 +161,7 @@ export class RunKeeper {
     this.#undecided = [];
     if (isAtWork(facts)) this.feed({ kind: 'unit', facts });
     for (const line of lines) {
-      this.feed({ kind: 'line', says: line.says, leftover: this.#isLeftover(line) });
+      this.feed({ kind: 'line', content: line.content, leftover: this.#isLeftover(line) });
     }
   }
 

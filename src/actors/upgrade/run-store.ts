@@ -26,7 +26,7 @@ export interface SavedRun {
   readonly circumstances: Circumstances;
 }
 
-export type Recalled =
+export type SavedRunReading =
   | { readonly ok: true; readonly saved: SavedRun | undefined }
   | { readonly ok: false; readonly problem: string };
 
@@ -47,7 +47,7 @@ export class RunStore {
     this.#timers = new Timers(clock);
   }
 
-  async recall(): Promise<Recalled> {
+  async recall(): Promise<SavedRunReading> {
     const reading = readSmallFile(this.#path, STATE_MAX_BYTES);
     this.#recalling = reading;
     const file = await within(this.#clock, READ_MAX_MS, reading);
@@ -152,7 +152,7 @@ const CHECKS: Readonly<Record<keyof SavedFields, Check>> = {
 
 /** Undefined if `savedText` cannot have written the text. */
 export function parseSaved(text: string): SavedRun | undefined {
-  const fields = fieldsOf(text);
+  const fields = parseFields(text);
   if (fields === undefined) return undefined;
   const { state, origin, invocation, before, job, started_at: started, finished_at: finished } = fields;
   if (state === 'running' && (origin === undefined || started === undefined)) return undefined;
@@ -169,7 +169,7 @@ export function parseSaved(text: string): SavedRun | undefined {
   return { record, circumstances: { boot, manager, unit } };
 }
 
-function fieldsOf(text: string): SavedFields | undefined {
+function parseFields(text: string): SavedFields | undefined {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value !== 'object' || value === null) return undefined;

@@ -61,7 +61,7 @@ export type RunInput =
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
   /** A valid line. `leftover`: from a connection that belongs to a systemd run that is over. */
-  | { readonly kind: 'line'; readonly says: ProgressEvent; readonly leftover: boolean }
+  | { readonly kind: 'line'; readonly content: ProgressEvent; readonly leftover: boolean }
   /** No connection open and no line for QUIET_MS; or the node was restarted since a socket run began. */
   | { readonly kind: 'abandoned' };
 
@@ -70,27 +70,27 @@ export function initialRun(record: RunRecord = { state: 'idle' }): Run {
 }
 
 /** True if a line would begin a run, provided that the unit is not at work. */
-export function beginsSocketRun(run: Run, says: ProgressEvent, leftover: boolean): boolean {
-  return run.state !== 'running' && !leftover && says.event !== 'end';
+export function beginsSocketRun(run: Run, content: ProgressEvent, leftover: boolean): boolean {
+  return run.state !== 'running' && !leftover && content.event !== 'end';
 }
 
 /** The run after `input`; the same object if nothing changed. `nowMs` is since the epoch. */
 export function nextRun(run: Run, input: RunInput, nowMs: number): Run {
   switch (input.kind) {
     case 'accepted':
-      return accepted(run, input, nowMs);
+      return afterAcceptance(run, input, nowMs);
     case 'unit':
-      return withVerdict(seen(run, input.facts, nowMs), nowMs);
+      return withVerdict(afterSignal(run, input.facts, nowMs), nowMs);
     case 'read':
-      return reread(run, input, nowMs);
+      return afterReading(run, input, nowMs);
     case 'confirmed':
-      return confirmed(run, input.facts, nowMs);
+      return afterConfirmation(run, input.facts, nowMs);
     case 'job-ended':
-      return jobEnded(run, input.job, input.result, nowMs);
+      return afterJob(run, input.job, input.result, nowMs);
     case 'line':
-      return line(run, input.says, input.leftover, nowMs);
+      return afterLine(run, input.content, input.leftover, nowMs);
     case 'abandoned':
-      return isRunning(run, 'socket') ? finished(run, false, nowMs) : run;
+      return isRunning(run, 'socket') ? finishedRun(run, false, nowMs) : run;
   }
 }
 
@@ -98,12 +98,12 @@ function isRunning(run: Run, origin: Origin): boolean {
   return run.state === 'running' && run.origin === origin;
 }
 
-function begun(run: Run, origin: Origin, startedMs: number): Run {
+function startedRun(run: Run, origin: Origin, startedMs: number): Run {
   const { count, facts } = run;
   return { state: 'running', origin, startedMs, count: count + 1, job: '', doubtful: false, facts };
 }
 
-function finished(run: Run, success: boolean, nowMs: number): Run {
+function finishedRun(run: Run, success: boolean, nowMs: number): Run {
   const { origin, startedMs, invocation, count, facts } = run;
   return {
     state: success ? 'idle' : 'failed',
@@ -118,19 +118,19 @@ function finished(run: Run, success: boolean, nowMs: number): Run {
   };
 }
 
-function accepted(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
+function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
   const { sinceCount, before, job, jobResult } = input;
   // Signals may overtake the reply: the run of this trigger may be known already, or be over.
   if (run.count !== sinceCount || isRunning(run, 'systemd')) return run;
-  const begins: Run = { ...begun(run, 'systemd', nowMs), before, startJob: job, job };
+  const begins: Run = { ...startedRun(run, 'systemd', nowMs), before, startJob: job, job };
   const { invocation } = run.facts;
   // It may have been so quick that it was never seen at work.
   const started = invocation === '' || invocation === before ? begins : withInvocation(begins);
-  return jobResult === undefined ? started : jobEnded(started, job, jobResult, nowMs);
+  return jobResult === undefined ? started : afterJob(started, job, jobResult, nowMs);
 }
 
 /** Applies the unit's facts; a run may begin or take another invocation. */
-function seen(run: Run, facts: RunFacts, nowMs: number): Run {
+function afterSignal(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return whileRunning(next, nowMs);
   // A unit that stops or reloads begins no new run, and neither does an invocation that has its verdict.
@@ -141,7 +141,7 @@ function seen(run: Run, facts: RunFacts, nowMs: number): Run {
 /** Begins a run of a working unit; its start is the earlier of now and systemd's time. */
 function begunByUnit(run: Run, nowMs: number): Run {
   const { facts } = run;
-  const started = begun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
+  const started = startedRun(run, 'systemd', Math.min(nowMs, facts.startedMs ?? nowMs));
   return { ...started, ...beginningOf(facts) };
 }
 
@@ -157,7 +157,7 @@ function whileRunning(run: Run, nowMs: number): Run {
   if (invocation === undefined) return facts.invocation === run.before ? withJob : withInvocation(withJob);
   if (facts.restarts > 0) return withInvocation(withJob);
   // Restarted by somebody else: the old invocation was killed, and `Result` belongs to the new one.
-  const over = finished(run, false, nowMs);
+  const over = finishedRun(run, false, nowMs);
   return isAtWork(facts) ? begunByUnit(over, nowMs) : over;
 }
 
@@ -176,12 +176,12 @@ function withInvocation(run: Run): Run {
 function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
   if (isAtWork(run.facts) || run.job) return { ...run, doubtful: false };
-  return succeeded(run) ? finished(run, true, nowMs) : { ...run, doubtful: true };
+  return succeeded(run) ? finishedRun(run, true, nowMs) : { ...run, doubtful: true };
 }
 
-function confirmed(run: Run, facts: RunFacts, nowMs: number): Run {
-  const now = withVerdict(seen(run, facts, nowMs), nowMs);
-  return now.doubtful ? finished(now, false, nowMs) : now;
+function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
+  const now = withVerdict(afterSignal(run, facts, nowMs), nowMs);
+  return now.doubtful ? finishedRun(now, false, nowMs) : now;
 }
 
 function succeeded({ badJob, invocation, facts }: Run): boolean {
@@ -190,22 +190,22 @@ function succeeded({ badJob, invocation, facts }: Run): boolean {
   return facts.invocation === invocation && hasEndedWell(facts);
 }
 
-function jobEnded(run: Run, job: string, result: string, nowMs: number): Run {
+function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
   const bad = job === run.startJob && result !== 'done';
   return withVerdict({ ...run, job: job === run.job ? '' : run.job, ...(bad && { badJob: result }) }, nowMs);
 }
 
-function reread(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
+function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
   const { facts, sameManager } = input;
-  if (!isRunning(run, 'systemd')) return seen(run, facts, nowMs);
+  if (!isRunning(run, 'systemd')) return afterSignal(run, facts, nowMs);
   const now: Run = { ...run, facts, job: facts.job, doubtful: false };
   const mayTakeInvocation = sameManager && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? whileRunning(now, nowMs) : now;
   if (isAtWork(facts)) return atWorkAgain(next, sameManager, nowMs);
   if (facts.job !== '' && sameManager) return next;
   // A run is failed unless its success is known, also if systemd has unloaded its unit.
-  return finished(next, sameManager && succeeded(next), nowMs);
+  return finishedRun(next, sameManager && succeeded(next), nowMs);
 }
 
 /** The unit works. If it may still be the run's invocation, the run goes on with its old start time. */
@@ -215,16 +215,17 @@ function atWorkAgain(run: Run, sameManager: boolean, nowMs: number): Run {
   return same ? run : begunByUnit(run, nowMs);
 }
 
-function line(run: Run, says: ProgressEvent, leftover: boolean, nowMs: number): Run {
-  const adopts = beginsSocketRun(run, says, leftover) && !isAtWork(run.facts);
-  const now = adopts ? begun(run, 'socket', nowMs) : run;
+function afterLine(run: Run, content: ProgressEvent, leftover: boolean, nowMs: number): Run {
+  const adopts = beginsSocketRun(run, content, leftover) && !isAtWork(run.facts);
+  const now = adopts ? startedRun(run, 'socket', nowMs) : run;
   if (now.state !== 'running') return now;
-  if (says.event === 'progress') return { ...now, percent: percentOf(says.percent), step: says.step };
-  return says.event === 'end' && now.origin === 'socket' ? finished(now, says.success, nowMs) : now;
+  if (content.event === 'progress')
+    return { ...now, percent: clampPercent(content.percent), step: content.step };
+  return content.event === 'end' && now.origin === 'socket' ? finishedRun(now, content.success, nowMs) : now;
 }
 
 /** The percentage in the range of a progress bar; the line itself is relayed unchanged. */
-function percentOf(said: number): number {
+function clampPercent(said: number): number {
   return Math.min(Math.max(said, 0), 100);
 }
 

@@ -38,7 +38,7 @@ export interface UnitsOwner {
 }
 
 /** `job`: the job's path; `jobResult` if it has ended already. */
-export type Started =
+export type StartResult =
   | { readonly ok: true; readonly job: string; readonly jobResult?: string }
   | ({ readonly ok: false } & Fault);
 
@@ -84,14 +84,14 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /** The upgrade unit as it is now, not as the last signal left it; undefined if it cannot be asked. */
-  async ask(): Promise<RunFacts | undefined> {
+  async readUpgradeUnit(): Promise<RunFacts | undefined> {
     const { upgradeUnit: upgrade } = this.#names;
     if (!this.#isUp || upgrade === undefined) return undefined;
     const failed = await this.#follower.refresh([upgrade]);
     return failed === undefined ? this.#facts : undefined;
   }
 
-  async startCheck(): Promise<Started> {
+  async startCheck(): Promise<StartResult> {
     const { checkUnit } = this.#names;
     return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit, 'startUnit');
   }
@@ -100,7 +100,7 @@ export class UpgradeUnits implements FollowerOwner {
    * Starts the upgrade unit, or restarts it if it remembers finished work (RemainAfterExit). Resolves when it runs, was prevented from
    * running, or stays queued for long. One call at a time.
    */
-  async startUpgrade(): Promise<Started> {
+  async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit: upgrade } = this.#names;
     if (upgrade === undefined) return NO_UNIT;
     const endMs = this.#clock.monotonic() + START_MAX_MS;
@@ -176,14 +176,14 @@ export class UpgradeUnits implements FollowerOwner {
     this.#owner.up(this.#facts, String(startedUs ?? ''));
   }
 
-  async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<Started> {
+  async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {
     const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, 'replace']);
     if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, `The start of ${unit} failed`) };
     return { ok: true, job: outcome.value };
   }
 }
 
-function didNotRun(unit: string, jobResult: string, { result, conditionMet }: RunFacts): Started {
+function didNotRun(unit: string, jobResult: string, { result, conditionMet }: RunFacts): StartResult {
   const why = conditionMet ? '' : ', a condition of the unit is not met';
   const detail = `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${result}${why}`;
   return failure('refused', detail);

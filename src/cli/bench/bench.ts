@@ -10,7 +10,7 @@ import type { Gateway } from '../../gateway/gateway.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import type { Supervisor } from '../../supervisor/supervisor.js';
 import type { ProbeFigures, ProbeTask } from './probe.js';
-import { MORE_LISTENERS, type Rest, reportOf, table } from './report.js';
+import { MORE_LISTENERS, makeReport, type RestFigures, reportTable } from './report.js';
 
 const BENCH_HELP = `Usage: tonearm bench [--seconds N] [--json]
 
@@ -55,19 +55,19 @@ export function parseBench(args: readonly string[]): BenchRequest {
     const given = values.seconds ?? String(SECONDS.usual);
     const seconds = Number(given);
     if (!/^\d+$/.test(given) || seconds < SECONDS.least || seconds > SECONDS.most) {
-      return wrong(`--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`);
+      return usageError(`--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`);
     }
     const notice =
       `tonearm bench: for about ${seconds} s, the sound server has one more stream, which is silent and is renamed often. ` +
       'It is removed when this program ends. No volume is changed.\n';
     return { do: 'measure', seconds, json: values.json === true, notice };
   } catch (error) {
-    if (error instanceof TypeError) return wrong(error.message);
+    if (error instanceof TypeError) return usageError(error.message);
     throw error;
   }
 }
 
-function wrong(message: string): BenchRequest {
+function usageError(message: string): BenchRequest {
   return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm bench --help` };
 }
 
@@ -91,11 +91,11 @@ export async function runBench(
   try {
     const { port, refused } = gateway.listen(['127.0.0.1'], 0);
     if (refused.length > 0) throw new Error('cannot listen on 127.0.0.1');
-    await audioSettled(supervisor, gateway);
-    const rest = await atRest(seconds * REST_MS_PER_SECOND);
-    const figures = await probed(parts.root, { port, seconds, listeners: MORE_LISTENERS });
-    const report = reportOf({ seconds, rest, figures });
-    return json ? `${JSON.stringify(report)}\n` : table(report);
+    await untilAudioSettles(supervisor, gateway);
+    const rest = await measureAtRest(seconds * REST_MS_PER_SECOND);
+    const figures = await runProbe(parts.root, { port, seconds, listeners: MORE_LISTENERS });
+    const report = makeReport({ seconds, rest, figures });
+    return json ? `${JSON.stringify(report)}\n` : reportTable(report);
   } finally {
     await gateway.close(CLOSE_MS);
     await supervisor.stop();
@@ -103,7 +103,7 @@ export async function runBench(
 }
 
 /** Starts the service, and waits until audio is up or has reported why not. */
-async function audioSettled(supervisor: Supervisor, { listener }: Gateway): Promise<void> {
+async function untilAudioSettles(supervisor: Supervisor, { listener }: Gateway): Promise<void> {
   const settled = new Promise<true>((resolve) => {
     supervisor.start({
       ...listener,
@@ -116,7 +116,7 @@ async function audioSettled(supervisor: Supervisor, { listener }: Gateway): Prom
   await within(systemClock, UP_WITHIN_MS, settled);
 }
 
-async function atRest(ms: number): Promise<Rest> {
+async function measureAtRest(ms: number): Promise<RestFigures> {
   const [cpu, woken] = [process.cpuUsage(), wakeUps()];
   await new Promise<void>((resolve) => {
     systemClock.after(ms, resolve);
@@ -138,14 +138,14 @@ function wakeUps(): number {
   }, 0);
 }
 
-async function probed(root: URL, task: ProbeTask): Promise<ProbeFigures> {
+async function runProbe(root: URL, task: ProbeTask): Promise<ProbeFigures> {
   const worker = new Worker(fileURLToPath(new URL('cli/bench/probe.js', root)), { workerData: task });
-  const said = new Promise<ProbeFigures>((resolve, reject) => {
+  const received = new Promise<ProbeFigures>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
   });
   try {
-    const figures = await within(systemClock, task.seconds * 1000 + PROBE_SLACK_MS, said);
+    const figures = await within(systemClock, task.seconds * 1000 + PROBE_SLACK_MS, received);
     return figures ?? { decodeUs: [], encodeUs: [], missing: 'the measurement did not end in time' };
   } finally {
     await worker.terminate();

@@ -76,7 +76,7 @@ async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readon
 }
 
 /** Rejects with the reason why there is no connection. */
-async function dialled(): Promise<Link> {
+async function dialServer(): Promise<Link> {
   const paths = cookiePaths(process.env, homeDirectory());
   const cookie = await new CookieReader(() => readCookie(paths), COOKIE_MS).read();
   const session = {
@@ -104,7 +104,11 @@ async function dialled(): Promise<Link> {
   throw new Error(problem);
 }
 
-function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>): Promise<Reply<C>> {
+function requestReply<C extends RequestName>(
+  link: Link,
+  command: C,
+  args: RequestArgs<C>,
+): Promise<Reply<C>> {
   return new Promise((resolve, reject) => {
     link.request(command, args, (result) => {
       if (result.ok) resolve(result.value);
@@ -114,11 +118,11 @@ function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>
 }
 
 /** A corked stream plays nothing and keeps no output awake. Prefers an output that is awake already. Returns the stream's index. */
-async function silentStream(link: Link): Promise<number> {
-  const sinks = await ask(link, 'GET_SINK_INFO_LIST', {});
+async function openSilentStream(link: Link): Promise<number> {
+  const sinks = await requestReply(link, 'GET_SINK_INFO_LIST', {});
   const sink: SinkInfo | undefined = sinks.find(({ state }) => state !== SUSPENDED) ?? sinks[0];
   if (sink === undefined) throw new Error('the sound server has no output');
-  const reply = await ask(link, 'CREATE_PLAYBACK_STREAM', {
+  const reply = await requestReply(link, 'CREATE_PLAYBACK_STREAM', {
     ...SIMPLE_STREAM,
     sampleSpec: SAMPLE_SPEC,
     channelMap: STEREO,
@@ -175,13 +179,13 @@ class Listener {
 }
 
 /** Renames the stream, which is a change like any other but makes no sound. All names differ, also between two calls. */
-async function changes(link: Link, stream: number, listener: Listener, ms: number): Promise<Changes> {
+async function measureChanges(link: Link, stream: number, listener: Listener, ms: number): Promise<Changes> {
   const before = process.cpuUsage();
   const taken = await forTime(ms, async () => {
     const begun = performance.now();
     const name = `tonearm bench ${process.hrtime.bigint()}`;
     const [, at] = await Promise.all([
-      ask(link, 'SET_PLAYBACK_STREAM_NAME', { stream, name }),
+      requestReply(link, 'SET_PLAYBACK_STREAM_NAME', { stream, name }),
       listener.reads(`"${name}"`).then(() => performance.now()),
     ]);
     await pause(EVERY_MS);
@@ -191,7 +195,10 @@ async function changes(link: Link, stream: number, listener: Listener, ms: numbe
   return { ms: taken, cpuMs: (user + system) / 1000 / taken.length };
 }
 
-async function reported(link: Link, { port, seconds, listeners }: ProbeTask): Promise<Partial<ProbeFigures>> {
+async function measureListeners(
+  link: Link,
+  { port, seconds, listeners }: ProbeTask,
+): Promise<Partial<ProbeFigures>> {
   const open: Listener[] = [];
   const listen = async (count: number): Promise<void> => {
     const more = Array.from({ length: count }, () => new Listener(port));
@@ -199,25 +206,25 @@ async function reported(link: Link, { port, seconds, listeners }: ProbeTask): Pr
     await Promise.all(more.map((listener) => listener.reads('server.info')));
   };
   try {
-    const stream = await silentStream(link);
+    const stream = await openSilentStream(link);
     await listen(1);
     const [first] = open;
     if (first === undefined) return {};
     // The first changes are slow, because nothing has been compiled yet.
-    await changes(link, stream, first, seconds * 50);
-    const alone = await changes(link, stream, first, seconds * 200);
+    await measureChanges(link, stream, first, seconds * 50);
+    const alone = await measureChanges(link, stream, first, seconds * 200);
     await listen(listeners);
-    return { alone, crowded: await changes(link, stream, first, seconds * 200) };
+    return { alone, crowded: await measureChanges(link, stream, first, seconds * 200) };
   } finally {
     for (const listener of open) listener.close();
   }
 }
 
 /** Fills in the figures until one fails. */
-async function ofServer(figures: Partial<Mutable<ProbeFigures>>, task: ProbeTask): Promise<void> {
-  const link = await dialled();
+async function measureServer(figures: Partial<Mutable<ProbeFigures>>, task: ProbeTask): Promise<void> {
+  const link = await dialServer();
   try {
-    const request = (): Promise<Reply<'GET_SERVER_INFO'>> => ask(link, 'GET_SERVER_INFO', {});
+    const request = (): Promise<Reply<'GET_SERVER_INFO'>> => requestReply(link, 'GET_SERVER_INFO', {});
     const timed = async (one: () => Promise<unknown>): Promise<number> => {
       const begun = performance.now();
       await one();
@@ -229,13 +236,13 @@ async function ofServer(figures: Partial<Mutable<ProbeFigures>>, task: ProbeTask
     const flood = (): Promise<unknown> => Promise.all(Array.from({ length: PIPELINED_REQUESTS }, request));
     const floods = await forTime(task.seconds * 100, () => timed(flood));
     figures.pipelinedPerSecond = floods.map((ms) => (PIPELINED_REQUESTS * 1000) / ms);
-    Object.assign(figures, await reported(link, task));
+    Object.assign(figures, await measureListeners(link, task));
   } finally {
     link.close({ kind: 'stopped' });
   }
 }
 
-async function codec(seconds: number): Promise<Pick<ProbeFigures, 'decodeUs' | 'encodeUs'>> {
+async function measureCodec(seconds: number): Promise<Pick<ProbeFigures, 'decodeUs' | 'encodeUs'>> {
   const { decode, encode, streams } = sampleWork();
   const timed = (one: () => unknown) => (): number => {
     const begun = performance.now();
@@ -252,9 +259,9 @@ async function codec(seconds: number): Promise<Pick<ProbeFigures, 'decodeUs' | '
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 async function probe(task: ProbeTask): Promise<ProbeFigures> {
-  const figures: Mutable<ProbeFigures> = await codec(task.seconds);
+  const figures: Mutable<ProbeFigures> = await measureCodec(task.seconds);
   try {
-    await ofServer(figures, task);
+    await measureServer(figures, task);
   } catch (error) {
     figures.missing = error instanceof Error ? error.message : String(error);
   }

@@ -6,15 +6,15 @@ import { VERSION } from '../../version.js';
 import type { ProbeFigures } from './probe.js';
 
 /** Measured at rest: only audio is enabled, and nobody listens. */
-export interface Rest {
+export interface RestFigures {
   readonly memoryMb: number;
   readonly wakeUpsPerSecond: number;
   readonly cpuMsPerMinute: number;
 }
 
-export interface Measured {
+export interface Measurement {
   readonly seconds: number;
-  readonly rest: Rest;
+  readonly rest: RestFigures;
   readonly figures: ProbeFigures;
 }
 
@@ -26,7 +26,7 @@ interface Row {
   readonly what: string;
   readonly unit: string;
   /** Undefined if it could not be measured. */
-  readonly of: (measured: Measured) => number | undefined;
+  readonly of: (measured: Measurement) => number | undefined;
 }
 
 const ROWS: readonly Row[] = [
@@ -136,7 +136,7 @@ function quantile(values: readonly number[] | undefined, part: number): number |
 const threeDigits = (value: number): number => Number(value.toPrecision(3));
 const about = (value: number): number => Math.max(0, Math.floor(Number(value.toPrecision(2))));
 
-export function reportOf(measured: Measured): Report {
+export function makeReport(measured: Measurement): Report {
   const { server = null, missing = null } = measured.figures;
   const figures = ROWS.map(({ key, of }) => {
     const value = of(measured);
@@ -153,7 +153,7 @@ export function reportOf(measured: Measured): Report {
   };
 }
 
-function estimateOf({ figures }: Measured): Report['estimate'] {
+function estimateOf({ figures }: Measurement): Report['estimate'] {
   const { alone, crowded } = figures;
   const [decode, encode] = [quantile(figures.decodeUs, 0.5), quantile(figures.encodeUs, 0.5)];
   return {
@@ -173,7 +173,7 @@ function listenersCarried(changeMs: number, oneMoreMs: number): number {
   return Math.min(LISTENERS_MAX, about(carried));
 }
 
-export function table(report: Report): string {
+export function reportTable(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
   const rows = ROWS.map(({ key, what, unit }) => {
     const value = figures[key] ?? null;
@@ -186,12 +186,16 @@ export function table(report: Report): string {
     '',
     ...rows.map((row) => row.trimEnd()),
     '',
-    ...words(estimate),
+    ...estimateSentences(estimate),
     '',
   ].join('\n');
 }
 
-function words({ changes_per_second, listeners, streams }: Report['estimate']): readonly string[] {
+function estimateSentences({
+  changes_per_second,
+  listeners,
+  streams,
+}: Report['estimate']): readonly string[] {
   return [
     'An estimate from these figures; the measurement itself used part of the CPU:',
     ...(changes_per_second === null

@@ -6,7 +6,7 @@ import { pipeline, Transform } from 'node:stream';
 import type { Clock } from '../../clock.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
-import type { Line, What } from '../../protocol/pulse/trace/lines.js';
+import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
 import { Tap } from '../../protocol/pulse/trace/tap.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture, CapturedSide } from './capture.js';
@@ -21,7 +21,7 @@ export interface TraceProxyParts {
   readonly clock: Clock;
   /** Paths of the server's socket, in the order of attempts; called for each client. */
   servers(): readonly string[];
-  say(line: Line): void;
+  writeLine(line: TraceLine): void;
   whenRoom(callback: () => void): void;
   readonly capture: Capture | undefined;
   /** Runs `write`, which may fail if the disk is full; the result is undefined then. */
@@ -46,7 +46,7 @@ export class TraceProxy {
     this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
     this.#server.maxConnections = CLIENTS_MAX;
     this.#server.on('drop', () =>
-      this.#say(this.#number(), { note: `refused: ${CLIENTS_MAX} clients are connected already` }),
+      this.#writeItem(this.#number(), { note: `refused: ${CLIENTS_MAX} clients are connected already` }),
     );
   }
 
@@ -82,7 +82,7 @@ export class TraceProxy {
     const number = this.#number();
     const connection = new TracedConnection(client, number, this.#texts, {
       ...this.#parts,
-      what: (what) => this.#say(number, what),
+      what: (what) => this.#writeItem(number, what),
       closed: () => {
         this.#open.delete(connection);
         this.#settle();
@@ -97,9 +97,9 @@ export class TraceProxy {
     return this.#clients;
   }
 
-  #say(connection: number, what: What): void {
+  #writeItem(connection: number, what: TraceItem): void {
     const seconds = Math.round((this.#parts.clock.monotonic() - this.#begun) * 1000) / 1e6;
-    this.#parts.say({ seconds, connection, ...what });
+    this.#parts.writeLine({ seconds, connection, ...what });
   }
 
   #settle(): void {
@@ -108,7 +108,7 @@ export class TraceProxy {
 }
 
 interface ConnectionParts extends TraceProxyParts {
-  what(what: What): void;
+  what(what: TraceItem): void;
   closed(): void;
 }
 

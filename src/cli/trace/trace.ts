@@ -70,16 +70,16 @@ export function parseTrace(args: readonly string[]): TraceRequest {
   try {
     const { values } = parseArgs({ args: args.slice(0, at), options });
     if (values.help) return { do: 'help', text: TRACE_HELP };
-    if (values.raw === '') return wrong('--raw needs a value');
-    if (at < args.length && !command[0]) return wrong('a command must follow --');
+    if (values.raw === '') return usageError('--raw needs a value');
+    if (at < args.length && !command[0]) return usageError('a command must follow --');
     return { do: 'trace', raw: values.raw, data: values.data === true, json: values.json === true, command };
   } catch (error) {
-    if (error instanceof TypeError) return wrong(error.message);
+    if (error instanceof TypeError) return usageError(error.message);
     throw error;
   }
 }
 
-function wrong(message: string): TraceRequest {
+function usageError(message: string): TraceRequest {
   return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm trace --help` };
 }
 
@@ -94,7 +94,7 @@ export interface TraceSurroundings {
   readonly pid: number;
   readonly clock: Clock;
   readonly stdout: NodeJS.WritableStream;
-  tell(text: string): void;
+  printError(text: string): void;
   /** Calls back for each signal that should end the program. */
   onSignal(callback: (signal: NodeJS.Signals) => void): void;
 }
@@ -115,7 +115,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   const proxy = new TraceProxy({
     clock,
     servers: () => candidatePaths(env, uid, machineId),
-    say: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
+    writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
     whenRoom: (callback) => output.whenRoom(callback),
     attempt: (write) => output.attempt(write),
     capture,
@@ -133,10 +133,12 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   try {
     await proxy.listen(path);
   } catch (error) {
-    return { end: 'cannot-listen', message: `cannot listen there: ${messageOf(error)}` };
+    return { end: 'cannot-listen', message: `cannot listen there: ${errorMessage(error)}` };
   }
   const address = `unix:${path}`;
-  const end = await (task.command.length > 0 ? ran(task.command, address, around, stop.signal) : signalled());
+  const end = await (task.command.length > 0
+    ? runCommand(task.command, address, around, stop.signal)
+    : signalled());
   // Some of the command's last messages may still be on their way.
   if (end.end === 'command') await within(clock, LAST_WORDS_MS, proxy.idle());
   proxy.end();
@@ -150,13 +152,13 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
       const done = (): void => resolve({ end: 'done' });
       around.onSignal(done);
       stop.signal.addEventListener('abort', done);
-      around.tell(`PULSE_SERVER=${address}\n`);
+      around.printError(`PULSE_SERVER=${address}\n`);
     });
   }
 }
 
 /** Runs the command until it ends. Passes signals on to it; it need not end on an interrupt, as in a shell. */
-function ran(
+function runCommand(
   [program = '', ...args]: readonly string[],
   address: string,
   { env, clock, onSignal }: TraceSurroundings,
@@ -245,7 +247,7 @@ class TraceOutput {
   }
 
   #over(error: unknown): void {
-    if (error !== undefined) this.failure ??= messageOf(error);
+    if (error !== undefined) this.failure ??= errorMessage(error);
     if (this.#isOver) return;
     this.#isOver = true;
     this.#release();
@@ -259,4 +261,4 @@ class TraceOutput {
   }
 }
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

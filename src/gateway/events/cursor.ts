@@ -13,8 +13,8 @@ import {
   bitsOfCollection,
   encode,
   eventDataOf,
-  framed,
-  grouped,
+  frameItems,
+  groupItems,
   kindOf,
   type StreamItem,
   sequenceIn,
@@ -45,7 +45,7 @@ export class Cursor {
     this.#context = context;
     this.#filter = filter;
     this.#reached = known;
-    this.#groups = grouped(
+    this.#groups = groupItems(
       known === undefined ? this.#snapshot(undefined) : this.#follow(known),
       PORTION_BYTES_MAX,
     );
@@ -86,7 +86,7 @@ export class Cursor {
         this.#followOn();
         break;
       }
-      text += framed(this.#context.boot, group);
+      text += frameItems(this.#context.boot, group);
       this.#reached = group.at(-1)?.upTo ?? this.#reached;
     }
     return text;
@@ -96,7 +96,7 @@ export class Cursor {
   #followOn(): void {
     this.#reached = this.#snapshotOf ?? this.#context.journal.newest;
     this.#snapshotOf = undefined;
-    this.#groups = grouped(this.#follow(this.#reached), PORTION_BYTES_MAX);
+    this.#groups = groupItems(this.#follow(this.#reached), PORTION_BYTES_MAX);
   }
 
   /** Starts a snapshot if an entry that was not read yet has been dropped from the journal. */
@@ -104,7 +104,7 @@ export class Cursor {
     const reached = this.#reached;
     if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
     this.#reached = undefined;
-    this.#groups = grouped(this.#snapshot(reached), PORTION_BYTES_MAX);
+    this.#groups = groupItems(this.#snapshot(reached), PORTION_BYTES_MAX);
   }
 
   #wants(collection: Collection): boolean {

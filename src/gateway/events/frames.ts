@@ -113,7 +113,10 @@ export function love(boot: string, newest: number): Uint8Array {
  * The items of each event: neighbours of a listed kind share one, as long as their texts have less than `maxLength` UTF-16 units together;
  * so no event is much larger than this plus one record.
  */
-export function* grouped(items: Iterable<StreamItem>, maxLength: number): Generator<StreamItem[], undefined> {
+export function* groupItems(
+  items: Iterable<StreamItem>,
+  maxLength: number,
+): Generator<StreamItem[], undefined> {
   let group: StreamItem[] = [];
   let length = 0;
   for (const item of items) {
@@ -131,7 +134,7 @@ export function* grouped(items: Iterable<StreamItem>, maxLength: number): Genera
   return undefined;
 }
 
-export function framed(boot: string, items: readonly StreamItem[]): string {
+export function frameItems(boot: string, items: readonly StreamItem[]): string {
   const last = items.at(-1);
   if (last === undefined) return '';
   const { type, listed } = last.kind;

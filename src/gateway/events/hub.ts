@@ -9,8 +9,8 @@ import {
   encode,
   eventDataOf,
   frame,
-  framed,
-  grouped,
+  frameItems,
+  groupItems,
   hello,
   kindOf,
   love,
@@ -38,7 +38,7 @@ export interface HubOptions {
   readonly watchLevels: (isWatched: boolean) => void;
 }
 
-interface Framed {
+interface FramedEvent {
   readonly bits: Filter;
   readonly bytes: Uint8Array;
 }
@@ -107,12 +107,12 @@ export class EventHub {
 
   publish(entries: readonly JournalEntry[]): void {
     if (this.#streams.size === 0) return;
-    let events: Framed[] = [];
+    let events: FramedEvent[] = [];
     let size = 0;
-    for (const items of grouped(this.#items(entries), LIST_LENGTH_MAX)) {
+    for (const items of groupItems(this.#items(entries), LIST_LENGTH_MAX)) {
       const last = items.at(-1);
       if (last?.upTo === undefined) continue;
-      const bytes = encode(framed(this.#options.boot, items));
+      const bytes = encode(frameItems(this.#options.boot, items));
       events.push({ bits: last.kind.bits, bytes });
       size += bytes.byteLength;
       if (size < BATCH_BYTES_MAX) continue;
@@ -170,12 +170,12 @@ export class EventHub {
   }
 
   /** Streams with the same filter share one buffer. `upTo` is the sequence number that a stream has reached after it. */
-  #deliver(events: readonly Framed[], upTo: number): void {
+  #deliver(events: readonly FramedEvent[], upTo: number): void {
     const pieces = new Map<Filter, Uint8Array | undefined>();
     for (const stream of this.#streams) {
       if (!stream.isFlowing) continue;
       const { filter } = stream;
-      if (!pieces.has(filter)) pieces.set(filter, joined(events, filter));
+      if (!pieces.has(filter)) pieces.set(filter, joinFrames(events, filter));
       const bytes = pieces.get(filter);
       if (bytes !== undefined) stream.deliver(bytes, upTo);
     }
@@ -210,7 +210,7 @@ function wantsLevels({ filter }: EventStream): boolean {
 }
 
 /** Undefined if the filter accepts none of the events. */
-function joined(events: readonly Framed[], filter: Filter): Uint8Array | undefined {
+function joinFrames(events: readonly FramedEvent[], filter: Filter): Uint8Array | undefined {
   const passing = events.filter(({ bits }) => accepts(filter, bits)).map(({ bytes }) => bytes);
   return passing.length > 1 ? Buffer.concat(passing) : passing[0];
 }

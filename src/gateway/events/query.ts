@@ -39,7 +39,7 @@ export type ParsedEventQuery =
 export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEventQuery {
   const parameters = decodeParameters(query);
   if (parameters === undefined) return refuseQuery('The query is not valid percent-encoding');
-  const excluded = names(parameters, 'exclude') ?? [];
+  const excluded = listedNames(parameters, 'exclude') ?? [];
   if (excluded.includes('server.info'))
     return refuseQuery('Parameter exclude cannot hold server.info, which is always sent');
   const keepaliveMs = parseKeepalive(parameters.getAll('keepalive'));
@@ -50,8 +50,8 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEv
   }
   const snapshot = parseSnapshot(parameters.getAll('snapshot'));
   if (snapshot === undefined) return refuseQuery('Parameter snapshot must be given once, as 0 or 1');
-  const types = names(parameters, 'types');
-  const backends = names(parameters, 'backend');
+  const types = listedNames(parameters, 'types');
+  const backends = listedNames(parameters, 'backend');
   const isAll = types === undefined && backends === undefined;
   const filter = filterOf((type, backend) => {
     const isNamed = types?.includes(type) === true;
@@ -83,7 +83,7 @@ function decodeParameters(query: string): URLSearchParams | undefined {
   }
 }
 
-function names(parameters: URLSearchParams, list: string): readonly string[] | undefined {
+function listedNames(parameters: URLSearchParams, list: string): readonly string[] | undefined {
   const given = parameters
     .getAll(list)
     .flatMap((value) => value.split(','))

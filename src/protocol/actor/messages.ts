@@ -21,7 +21,7 @@ export type Change =
   | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
 
 /** One item from an actor. The items of one turn of its loop are sent as one array (measured). */
-export type Item =
+export type ActorItem =
   | Change
   /** The newest reading of the meters, while somebody watches them. */
   | { readonly kind: 'level'; readonly json: string }
@@ -41,7 +41,7 @@ export type Item =
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
 /** From an actor to the main thread: the items of one turn. */
-export type FromActor = readonly Item[];
+export type FromActor = readonly ActorItem[];
 
 /** From the main thread to every actor. */
 export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonly kind: 'stop' };
@@ -52,10 +52,10 @@ export type ToActor<B extends Backend = Backend> =
   /** True if anybody watches the meters. Sent again for each new watcher: a reading is not kept, so a new one has none yet. */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
   /** Only to subscribers. */
-  | ({ readonly kind: 'tell' } & ChangeBatch)
+  | ({ readonly kind: 'changes' } & ChangeBatch)
   | ToChild;
 export type ToBridge =
-  | ({ readonly kind: 'tell' } & ChangeBatch)
+  | ({ readonly kind: 'changes' } & ChangeBatch)
   | ({ readonly kind: 'reply'; readonly id: number } & BridgeReply)
   | ToChild;
 
@@ -160,5 +160,5 @@ export interface Backends {
 
 /** The gateway's calls to the subscribers. A batch for one without a thread is dropped: its next thread pulls anew. */
 export interface Bridges {
-  tell(subscriber: Subscriber, batch: ChangeBatch): void;
+  sendChanges(subscriber: Subscriber, batch: ChangeBatch): void;
 }

@@ -165,7 +165,7 @@ function postWith<A extends string, V extends string, B extends Backend, K exten
   });
 }
 
-function word(name: string, sets?: string): readonly MqttName[] {
+function payloadWord(name: string, sets?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(sets !== undefined && { sets }) }];
 }
 
@@ -199,9 +199,9 @@ const SERVER = '/audio/server';
 const OUTPUT = '/audio/outputs/{output}';
 const CLIENT = '/audio/clients/{sink}';
 
-const ofServer = (): AudioTarget => ({ kind: 'server' });
-const ofOutput = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => ({ kind: 'output', ref });
-const ofClient = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
+const serverTarget = (): AudioTarget => ({ kind: 'server' });
+const outputTarget = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => ({ kind: 'output', ref });
+const clientTarget = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
 
 /** RUN starts or stops something, which a newer command replaces; ENABLED is a unit file's state. */
 const [RUN, ENABLED] = ['run', 'enabled'];
@@ -210,7 +210,7 @@ function unit<V extends UnitVerb>(verb: V, summary: string, sets: string) {
   return post({
     ...{ at: '/services/{scope}/{unit}', verb, summary, backend: 'systemd' },
     command: ({ scope, unit: name }) => ({ do: verb, scope, unit: name }),
-    mqtt: word(verb, sets),
+    mqtt: payloadWord(verb, sets),
   });
 }
 
@@ -230,11 +230,11 @@ function playback<V extends PlayerVerb>(verb: V, summary: string, sets?: string)
   return post({
     ...{ at: PLAYER, verb, summary, backend: 'players' },
     command: ({ player }) => ({ do: verb, player: fullBusName(player) }),
-    mqtt: word(verb, sets),
+    mqtt: payloadWord(verb, sets),
   });
 }
 
-function ofPlayer<V extends string, K extends BodyName>(
+function playerOperation<V extends string, K extends BodyName>(
   verb: V,
   summary: string,
   body: K,
@@ -297,12 +297,12 @@ const TABLE = {
     'Clients',
     published('audio.clients'),
   ),
-  muteServer: mute(SERVER, 'the default output', ofServer),
-  setServerVolume: volume(SERVER, 'the default output', ofServer),
-  muteOutput: mute(OUTPUT, 'an output', ofOutput),
-  setOutputVolume: volume(OUTPUT, 'an output', ofOutput),
-  muteClient: mute(CLIENT, 'a client', ofClient),
-  setClientVolume: volume(CLIENT, 'a client', ofClient),
+  muteServer: mute(SERVER, 'the default output', serverTarget),
+  setServerVolume: volume(SERVER, 'the default output', serverTarget),
+  muteOutput: mute(OUTPUT, 'an output', outputTarget),
+  setOutputVolume: volume(OUTPUT, 'an output', outputTarget),
+  muteClient: mute(CLIENT, 'a client', clientTarget),
+  setClientVolume: volume(CLIENT, 'a client', clientTarget),
   setDefaultOutput: post({
     ...{ at: OUTPUT, verb: 'default', summary: 'Makes an output the default', backend: 'audio' },
     command: ({ output }) => ({ do: 'default', output }),
@@ -345,12 +345,12 @@ const TABLE = {
   powerOff: post({
     ...{ at: '/power', verb: 'power_off', summary: 'Powers the node off', backend: 'power' },
     command: () => ({ do: 'poweroff' }),
-    mqtt: word('poweroff', RUN),
+    mqtt: payloadWord('poweroff', RUN),
   }),
   reboot: post({
     ...{ at: '/power', verb: 'reboot', summary: 'Reboots the node', backend: 'power' },
     command: () => ({ do: 'reboot' }),
-    mqtt: word('reboot', RUN),
+    mqtt: payloadWord('reboot', RUN),
   }),
 
   players: read('/players', 'The media players', 'Players', published('players')),
@@ -363,12 +363,12 @@ const TABLE = {
   stop: playback('stop', 'Stops', PLAYBACK),
   next: playback('next', 'Goes to the next track'),
   previous: playback('previous', 'Goes to the previous track'),
-  seek: ofPlayer(
+  seek: playerOperation(
     ...(['seek', 'Moves the position by an offset', 'seek'] as const),
     (to, body) => ({ do: 'seek', ...to, ...body }),
     member('offset', false),
   ),
-  setPosition: ofPlayer(
+  setPosition: playerOperation(
     'position',
     'Sets the position',
     'position',
@@ -376,13 +376,13 @@ const TABLE = {
       ...{ do: 'position', ...to, position, ...(trackId !== undefined && { trackId }) },
     }),
   ),
-  setPlayerVolume: ofPlayer('volume', 'Sets the volume of a player', 'setVolume', (to, body) => ({
+  setPlayerVolume: playerOperation('volume', 'Sets the volume of a player', 'setVolume', (to, body) => ({
     ...{ do: 'volume', ...to, ...body },
   })),
-  setLoop: ofPlayer('loop', 'Sets what is repeated', 'loop', (to, body) => ({
+  setLoop: playerOperation('loop', 'Sets what is repeated', 'loop', (to, body) => ({
     ...{ do: 'loop', ...to, ...body },
   })),
-  setShuffle: ofPlayer('shuffle', 'Sets whether the order is random', 'shuffle', (to, body) => ({
+  setShuffle: playerOperation('shuffle', 'Sets whether the order is random', 'shuffle', (to, body) => ({
     ...{ do: 'shuffle', ...to, ...body },
   })),
   tracklist: read('/players/{player}/tracklist', 'The tracklist of a player', 'Tracklist', {
@@ -415,14 +415,14 @@ const TABLE = {
     'BluetoothDevices',
     published('bluetooth.devices'),
   ),
-  switchBluetoothOn: adapter('power_up', 'Switches the adapter on', word('power_up', 'power')),
-  switchBluetoothOff: adapter('power_down', 'Switches the adapter off', word('power_down', 'power')),
+  switchBluetoothOn: adapter('power_up', 'Switches the adapter on', payloadWord('power_up', 'power')),
+  switchBluetoothOff: adapter('power_down', 'Switches the adapter off', payloadWord('power_down', 'power')),
   startPairing: adapter(
     ...(['pairing_mode', 'Lets a device find the node and pair with it'] as const),
-    word('pairing_mode', 'pairing'),
+    payloadWord('pairing_mode', 'pairing'),
   ),
   stopPairing: adapter('pairing_mode/stop', 'Ends pairing mode'),
-  startScan: adapter('scan', 'Looks for devices', word('scan', 'scan')),
+  startScan: adapter('scan', 'Looks for devices', payloadWord('scan', 'scan')),
   stopScan: adapter('scan/stop', 'Ends the scan'),
   connectDevice: device('connect', 'Pairs with a device if needed, and connects it', [
     { by: 'member', name: 'connect', of: 'address' },
@@ -443,13 +443,13 @@ const TABLE = {
     ...{ at: '/upgrade', verb: 'check', summary: 'Looks for an upgrade', backend: 'upgrade' },
     lacks: ({ upgrade }) => unless(upgrade.checkUnit !== undefined, 'upgrade.checkUnit'),
     command: () => ({ do: 'check' }),
-    mqtt: word('check', 'check'),
+    mqtt: payloadWord('check', 'check'),
   }),
   startUpgrade: post({
     ...{ at: '/upgrade', verb: 'start', summary: 'Starts the upgrade', backend: 'upgrade' },
     lacks: ({ upgrade }) => unless(upgrade.upgradeUnit !== undefined, 'upgrade.upgradeUnit'),
     command: () => ({ do: 'start' }),
-    mqtt: word('start', 'start'),
+    mqtt: payloadWord('start', 'start'),
   }),
 } as const satisfies Record<string, Operation>;
 

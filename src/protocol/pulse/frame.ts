@@ -27,18 +27,18 @@ export function frameOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer 
 }
 
 /** Byte by byte: a view of the header would take as long as everything else here. */
-function word(bytes: Uint8Array, at: number): number {
+function readU32(bytes: Uint8Array, at: number): number {
   const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
 function readHeader(bytes: Uint8Array): FrameHeader {
-  const length = word(bytes, 0);
+  const length = readU32(bytes, 0);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
-  const channel = word(bytes, 4);
+  const channel = readU32(bytes, 4);
   if (channel !== CONTROL_CHANNEL) return { length, channel };
   // Offset and flags belong to audio data and to shared memory, which we did not agree to.
-  if (word(bytes, 8) !== 0 || word(bytes, 12) !== 0 || word(bytes, 16) !== 0) {
+  if (readU32(bytes, 8) !== 0 || readU32(bytes, 12) !== 0 || readU32(bytes, 16) !== 0) {
     throw new WireError('a command frame with an offset or flags');
   }
   return { length, channel };

@@ -103,7 +103,7 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
-    const refusal = this.#refusal();
+    const refusal = this.#whyRefused();
     if (refusal === undefined) this.#send(command, args, now + deadlineMs, settle);
     else settle({ ok: false, error: refusal });
   }
@@ -136,7 +136,7 @@ export class Session {
     this.#events.onClosed(reason);
   }
 
-  #refusal(): RequestError | undefined {
+  #whyRefused(): RequestError | undefined {
     if (this.#state.kind === 'closed') return { kind: 'closed', reason: this.#state.reason };
     if (this.#state.kind !== 'ready') return { kind: 'not-ready' };
     return this.#pending.full ? { kind: 'overflow' } : undefined;

@@ -33,7 +33,7 @@ export class Writer {
 
   u32(value: number): void {
     this.#tag(TAG.u32);
-    this.#word(value);
+    this.#writeU32(value);
   }
 
   u8(value: number): void {
@@ -58,22 +58,22 @@ export class Writer {
 
   bytes(value: Uint8Array): void {
     this.#tag(TAG.bytes);
-    this.#word(value.length);
+    this.#writeU32(value.length);
     this.#raw(value);
   }
 
   /** Microseconds, as the reader returns them. */
   usec(value: number): void {
     this.#tag(TAG.usec);
-    this.#word(Math.floor(value / TWO_TO_32));
-    this.#word(value % TWO_TO_32);
+    this.#writeU32(Math.floor(value / TWO_TO_32));
+    this.#writeU32(value % TWO_TO_32);
   }
 
   sampleSpec({ format, channels, rate }: SampleSpec): void {
     this.#tag(TAG.sampleSpec);
     this.#byte(format);
     this.#byte(channels);
-    this.#word(rate);
+    this.#writeU32(rate);
   }
 
   channelMap(positions: readonly number[]): void {
@@ -86,7 +86,7 @@ export class Writer {
     for (const value of values) {
       // pipewire accepts larger ones without complaint.
       if (value > RAW_MAX) throw new WireError(`a volume of ${value}`);
-      this.#word(value);
+      this.#writeU32(value);
     }
   }
 
@@ -97,7 +97,7 @@ export class Writer {
       this.optionalText(key);
       this.u32(length + 1);
       this.#tag(TAG.bytes);
-      this.#word(length + 1);
+      this.#writeU32(length + 1);
       this.#text(value, length);
     }
     this.optionalText(undefined);
@@ -128,7 +128,7 @@ export class Writer {
     this.#length = this.#bytes.writeUInt8(value, this.#length);
   }
 
-  #word(value: number): void {
+  #writeU32(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
       throw new WireError(`${value} is not a u32`);
     this.#reserve(4);

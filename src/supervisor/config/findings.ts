@@ -48,7 +48,7 @@ export function keyPath(parent: string, name: string): string {
 }
 
 /** Describes a value for a message: `the text "abc"`, `8018`, `a list`. */
-export function described(value: unknown): string {
+export function describe(value: unknown): string {
   if (value === null) return 'nothing';
   if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
   return typeof value === 'string' ? `the text ${quoted(value)}` : String(value);

@@ -137,7 +137,8 @@ export const KEYS = {
   discovery: {
     enabled: key(false, flag),
     name: {
-      byDefault: ({ hostname }: Environment): string => cut(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
+      byDefault: ({ hostname }: Environment): string =>
+        cutBytes(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
       read: checkedText('a name', serviceName),
     },
   },
@@ -200,19 +201,21 @@ export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Setti
 
 /** Undefined if there is neither a home nor an XDG variable. */
 export function configDirectory({ env, home }: Environment): string | undefined {
-  return xdgDirectory(env['XDG_CONFIG_HOME']) ?? below(home, '.config');
+  return xdgDirectory(env['XDG_CONFIG_HOME']) ?? folderBelow(home, '.config');
 }
 
 /** Without a home nothing survives a reboot, so the state file is placed beside the socket. */
 function stateDirectory({ env, home, uid }: Environment): string {
-  return xdgDirectory(env['XDG_STATE_HOME']) ?? below(home, '.local/state') ?? runtimeDirectory(env, uid);
+  return (
+    xdgDirectory(env['XDG_STATE_HOME']) ?? folderBelow(home, '.local/state') ?? runtimeDirectory(env, uid)
+  );
 }
 
 /** The first `max` bytes of a text at most, without a broken character. */
-function cut(value: string, max: number): string {
+function cutBytes(value: string, max: number): string {
   return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
 }
 
-function below(home: string, folder: string): string | undefined {
+function folderBelow(home: string, folder: string): string | undefined {
   return home.startsWith('/') ? `${home.replace(/\/+$/, '')}/${folder}` : undefined;
 }

@@ -18,7 +18,7 @@ import {
 import { dirname, join } from 'node:path';
 import { onOneLine } from './findings.js';
 import { configDirectory, type Environment } from './keys.js';
-import { type ConfigFile, type Resolved, resolve } from './resolve.js';
+import { type ConfigFile, type ResolveResult, resolve } from './resolve.js';
 
 const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 
@@ -40,13 +40,13 @@ export interface LoadRequest extends Environment {
 }
 
 /** `source` is the main file that was read; undefined if there is none and the defaults apply. */
-export type Loaded = Resolved & { readonly source?: string };
+export type LoadResult = ResolveResult & { readonly source?: string };
 
 /** A file, or the message why it cannot be read. */
 type FileRead = ConfigFile | { readonly problem: string };
 
 /** Does not reject because of a file's content or because it cannot be read. */
-export async function loadSettings(request: LoadRequest): Promise<Loaded> {
+export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
   const own = directory === undefined ? [] : [`${directory}/tonearm/config.yaml`];
@@ -55,15 +55,15 @@ export async function loadSettings(request: LoadRequest): Promise<Loaded> {
       ? firstConfig([...own, systemConfig])
       : (readConfig(configPath) ?? missing(configPath));
   if (main === undefined) return resolve([], request);
-  if ('problem' in main) return refused([main.problem]);
+  if ('problem' in main) return loadFailure([main.problem]);
   const read = [main, ...dropIns(join(dirname(main.path), 'conf.d'))];
   const problems = read.flatMap((each) => ('problem' in each ? [each.problem] : []));
-  if (problems.length > 0) return refused(problems);
+  if (problems.length > 0) return loadFailure(problems);
   const files = read.filter((each) => 'text' in each);
   return { ...(await resolve(files, { ...request, secretFault })), source: main.path };
 }
 
-function refused(problems: readonly string[]): Loaded {
+function loadFailure(problems: readonly string[]): LoadResult {
   return { ok: false, problems, warnings: [] };
 }
 
@@ -87,7 +87,7 @@ function dropIns(folder: string): readonly FileRead[] {
   } catch (error) {
     const code = systemCodeOf(error);
     if (code !== 'ENOENT') return [{ problem: problemAt(folder, failureText(code)) }];
-    return leadsNowhere(folder) ? [{ problem: problemAt(folder, NOWHERE) }] : [];
+    return isDanglingLink(folder) ? [{ problem: problemAt(folder, NOWHERE) }] : [];
   }
 }
 
@@ -99,7 +99,7 @@ function readConfig(path: string): FileRead | undefined {
     bytes = readBounded(path);
   } catch (error) {
     const code = systemCodeOf(error);
-    if (code === 'ENOENT' && leadsNowhere(path)) return unreadable(NOWHERE);
+    if (code === 'ENOENT' && isDanglingLink(path)) return unreadable(NOWHERE);
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : unreadable(failureText(code));
   }
   if (typeof bytes === 'string') return unreadable(bytes);
@@ -112,9 +112,9 @@ function readConfig(path: string): FileRead | undefined {
  * For a path that does not exist: true if it, or a directory on its way, is a dangling link, for instance to a disk that is not
  * mounted. Such a link shows that a configuration was intended, so the defaults must not be used.
  */
-function leadsNowhere(path: string): boolean {
+function isDanglingLink(path: string): boolean {
   const entry = lstatSync(path, { throwIfNoEntry: false });
-  if (entry === undefined) return dirname(path) !== path && leadsNowhere(dirname(path));
+  if (entry === undefined) return dirname(path) !== path && isDanglingLink(dirname(path));
   return entry.isSymbolicLink() && statSync(path, { throwIfNoEntry: false }) === undefined;
 }
 

@@ -1,8 +1,8 @@
 // The readers for each kind of value: they check and convert it, or report a problem with its place. Pure.
 
 import type { OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
-import { described, type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
-import { type Given, isPlainMap } from './given.js';
+import { type ConfigValue, isPlainMap } from './config-value.js';
+import { describe, type Findings, keyPath, type Location, nearestKey, quoted } from './findings.js';
 import { outputLabel, type TextCheck, unitName } from './texts.js';
 
 /** The inputs of a reader besides the value. */
@@ -13,27 +13,31 @@ export interface ReadingContext {
 }
 
 /** Returns undefined only after it has reported a problem. */
-export type ValueReader<T> = (given: Given, reading: ReadingContext) => T | undefined;
+export type ValueReader<T> = (given: ConfigValue, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
-function expected(what: string, { at, key, value }: Given, { findings }: ReadingContext): undefined {
-  findings.problem(at, key, `must be ${what}, not ${described(value)}`);
+function reportExpected(
+  what: string,
+  { at, key, value }: ConfigValue,
+  { findings }: ReadingContext,
+): undefined {
+  findings.problem(at, key, `must be ${what}, not ${describe(value)}`);
   return undefined;
 }
 
-function textIn({ value }: Given): string | undefined {
+function textIn({ value }: ConfigValue): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
 export const flag: ValueReader<boolean> = (given, reading) =>
-  typeof given.value === 'boolean' ? given.value : expected('true or false', given, reading);
+  typeof given.value === 'boolean' ? given.value : reportExpected('true or false', given, reading);
 
 export function integer(min: number, max: number): ValueReader<number> {
   return (given, reading) => {
     const { value } = given;
     return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
       ? value
-      : expected(`a whole number from ${min} to ${max}`, given, reading);
+      : reportExpected(`a whole number from ${min} to ${max}`, given, reading);
   };
 }
 
@@ -41,7 +45,7 @@ export const fraction: ValueReader<number> = (given, reading) => {
   const { value } = given;
   return typeof value === 'number' && value >= 0 && value <= 1
     ? value
-    : expected('a number from 0 to 1', given, reading);
+    : reportExpected('a number from 0 to 1', given, reading);
 };
 
 const UNIT_SECONDS = { s: 1, m: 60, h: 3600 } as const;
@@ -59,7 +63,7 @@ export function duration(min: string, max: string): ValueReader<number> {
     const seconds = secondsIn(given.value);
     return Number.isInteger(seconds) && seconds >= secondsIn(min) && seconds <= secondsIn(max)
       ? seconds
-      : expected(`a time from ${min} to ${max}, or seconds`, given, reading);
+      : reportExpected(`a time from ${min} to ${max}, or seconds`, given, reading);
   };
 }
 
@@ -72,7 +76,9 @@ export function orZero(read: ValueReader<number>): ValueReader<number> {
 export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W> {
   return (given, reading) => {
     const text = textIn(given)?.toLowerCase();
-    return words.find((known) => known === text) ?? expected(`one of ${words.join(', ')}`, given, reading);
+    return (
+      words.find((known) => known === text) ?? reportExpected(`one of ${words.join(', ')}`, given, reading)
+    );
   };
 }
 
@@ -80,7 +86,7 @@ export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W
 export function checkedText(what: string, check: TextCheck): ValueReader<string> {
   return (given, reading) => {
     const value = textIn(given);
-    if (value === undefined) return expected(what, given, reading);
+    if (value === undefined) return reportExpected(what, given, reading);
     const verdict = check(value, reading.home);
     if ('value' in verdict) return verdict.value;
     reading.findings.problem(given.at, given.key, `${quoted(value)} is not ${what}: ${verdict.wrong}`);
@@ -103,7 +109,7 @@ export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (given, reading) => {
     if (given.value === null) return [];
     const { items } = given;
-    if (items === undefined) return expected('a list', given, reading);
+    if (items === undefined) return reportExpected('a list', given, reading);
     const values = items.map((each) => item(each, reading)).filter((value) => value !== undefined);
     return values.length === items.length ? values : undefined;
   };
@@ -126,7 +132,7 @@ export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
 export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
   return (given, reading) => {
     if (given.value === null) return {};
-    if (!isPlainMap(given.value)) return expected('a map by name', given, reading);
+    if (!isPlainMap(given.value)) return reportExpected('a map by name', given, reading);
     const read = given.entries.map(([name, each]) => [name, item(each, reading)] as const);
     const sound = read.filter((entry): entry is readonly [string, T] => entry[1] !== undefined);
     return sound.length === read.length ? Object.fromEntries(sound) : undefined;
@@ -139,9 +145,9 @@ export function oneOrByName<T>(item: ValueReader<T>): ValueReader<T | Readonly<R
 }
 
 /** The fields of a map that are given, by name. Undefined if one of them is wrong; unknown fields are only a warning. */
-function fieldsOf<T extends object>(
+function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
-  given: Given,
+  given: ConfigValue,
   reading: ReadingContext,
 ): Partial<T> | undefined {
   const known = new Map<string, ValueReader<unknown>>(Object.entries(readers));
@@ -163,8 +169,8 @@ const label: ValueReader<string> = checkedText('a label', outputLabel);
 /** `{label, hidden}`, both or one of them. */
 export const outputChoice: ValueReader<OutputChoice> = (given, reading) =>
   isPlainMap(given.value)
-    ? fieldsOf<OutputChoice>({ label, hidden: flag }, given, reading)
-    : expected('a map of label and hidden', given, reading);
+    ? readFields<OutputChoice>({ label, hidden: flag }, given, reading)
+    : reportExpected('a map of label and hidden', given, reading);
 
 export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 
@@ -175,15 +181,16 @@ const url: ValueReader<string> = checkedText('a URL', (value) =>
 /** `mpd.service` or `{name, url}`. */
 const listedUnit: ValueReader<UnitEntry> = (given, reading) => {
   if (isPlainMap(given.value)) return unitWithUrl(given, reading);
-  if (given.items !== undefined) return expected('a unit name or a map of name and url', given, reading);
+  if (given.items !== undefined)
+    return reportExpected('a unit name or a map of name and url', given, reading);
   const name = unit(given, reading);
   return name === undefined ? undefined : { name };
 };
 
-function unitWithUrl(given: Given, reading: ReadingContext): UnitEntry | undefined {
+function unitWithUrl(given: ConfigValue, reading: ReadingContext): UnitEntry | undefined {
   if (!given.entries.some(([spelled]) => spelled === 'name'))
     reading.findings.problem(given.at, keyPath(given.key, 'name'), 'is required');
-  const fields = fieldsOf<UnitEntry>({ name: unit, url }, given, reading);
+  const fields = readFields<UnitEntry>({ name: unit, url }, given, reading);
   return fields?.name === undefined ? undefined : { ...fields, name: fields.name };
 }
 
@@ -201,7 +208,7 @@ export const units: ValueReader<readonly UnitEntry[]> = (given, reading) => {
 
 /** The valid unit names in a list of units, each with its place and key. */
 export function soundNames(
-  given: Given,
+  given: ConfigValue,
 ): readonly { readonly name: string; readonly at: Location; readonly key: string }[] {
   return (given.items ?? []).flatMap((item) => {
     const named = item.entries.find(([spelled]) => spelled === 'name')?.[1] ?? item;

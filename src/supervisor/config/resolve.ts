@@ -3,8 +3,8 @@
 
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
-import { described, Findings, nearestKey } from './findings.js';
-import { type Given, isPlainMap } from './given.js';
+import { type ConfigValue, isPlainMap } from './config-value.js';
+import { describe, Findings, nearestKey } from './findings.js';
 import {
   type Environment,
   isRow,
@@ -24,7 +24,7 @@ export interface ConfigFile {
 }
 
 /** `values` are the settings in the shape of the file. Problems and warnings are lines `FILE:LINE:COL: key: what is wrong`, by file. */
-export type Resolved =
+export type ResolveResult =
   | {
       readonly ok: true;
       readonly settings: Settings;
@@ -36,10 +36,13 @@ export type Resolved =
 const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 
 /** `files` in ascending priority: the main file first. Without files the defaults apply. */
-export async function resolve(files: readonly ConfigFile[], environment: Environment): Promise<Resolved> {
+export async function resolve(
+  files: readonly ConfigFile[],
+  environment: Environment,
+): Promise<ResolveResult> {
   const findings = new Findings();
   const names = files.map(({ path }) => path);
-  const maps: Given[] = [];
+  const maps: ConfigValue[] = [];
   for (const { path, text } of files) {
     // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20), so it is loaded only if there is a file.
     const { parseConfig } = await import('./yaml.js');
@@ -55,8 +58,8 @@ export async function resolve(files: readonly ConfigFile[], environment: Environ
 }
 
 /** Complete if `findings` has no problem. */
-function valuesFrom(files: readonly Given[], environment: Environment, findings: Findings): KeyValues {
-  const walk = new Walk(environment, findings);
+function valuesFrom(files: readonly ConfigValue[], environment: Environment, findings: Findings): KeyValues {
+  const walk = new ValueReading(environment, findings);
   // A section's values have the shape of its table, but the types of a walk over any table cannot express that.
   const values = walk.section(KEYS, files, '') as unknown as KeyValues;
   reportConflicts(values, walk.given, findings);
@@ -64,9 +67,9 @@ function valuesFrom(files: readonly Given[], environment: Environment, findings:
   return values;
 }
 
-class Walk {
+class ValueReading {
   /** The given values by dotted path. */
-  readonly given = new Map<string, Given>();
+  readonly given = new Map<string, ConfigValue>();
   readonly #environment: Environment;
   readonly #findings: Findings;
 
@@ -76,14 +79,14 @@ class Walk {
   }
 
   /** The values of a section's keys, without those that have none. `maps` are in ascending priority. */
-  section(table: KeyTable, maps: readonly Given[], path: string): Record<string, unknown> {
+  section(table: KeyTable, maps: readonly ConfigValue[], path: string): Record<string, unknown> {
     const entries = this.#entries(maps, path === '');
     for (const [name, given] of entries) {
       if (!Object.hasOwn(table, name)) this.#reportUnknown(join(path, name), given);
     }
     const values: Record<string, unknown> = {};
     for (const [name, row] of Object.entries(table)) {
-      const given = merged(entries.get(name) ?? []);
+      const given = mergeFiles(entries.get(name) ?? []);
       const value = isRow(row)
         ? (this.#read(row.read, given, join(path, name)) ?? row.byDefault(this.#environment))
         : this.section(row, this.#maps(given), join(path, name));
@@ -93,8 +96,8 @@ class Walk {
   }
 
   /** The given values by name, in file order. A section must have the same spelling in all files. */
-  #entries(maps: readonly Given[], isTop: boolean): ReadonlyMap<string, readonly Given[]> {
-    const entries = new Map<string, readonly Given[]>();
+  #entries(maps: readonly ConfigValue[], isTop: boolean): ReadonlyMap<string, readonly ConfigValue[]> {
+    const entries = new Map<string, readonly ConfigValue[]>();
     for (const [spelled, entry] of maps.flatMap((map) => map.entries)) {
       const name = (isTop && SECTION_ALIASES.get(spelled)) || spelled;
       const others = entries.get(name) ?? [];
@@ -109,21 +112,21 @@ class Walk {
     return entries;
   }
 
-  #read<T>(read: ValueReader<T>, given: Given | undefined, path: string): T | undefined {
+  #read<T>(read: ValueReader<T>, given: ConfigValue | undefined, path: string): T | undefined {
     if (given === undefined) return undefined;
     this.given.set(path, given);
     return read(given, { home: this.#environment.home, findings: this.#findings });
   }
 
   /** An empty section counts as absent. */
-  #maps(given: Given | undefined): readonly Given[] {
+  #maps(given: ConfigValue | undefined): readonly ConfigValue[] {
     if (given === undefined || given.value === null) return [];
     if (isPlainMap(given.value)) return [given];
-    this.#findings.problem(given.at, given.key, `must be a map of keys, not ${described(given.value)}`);
+    this.#findings.problem(given.at, given.key, `must be a map of keys, not ${describe(given.value)}`);
     return [];
   }
 
-  #reportUnknown(path: string, given: readonly Given[]): void {
+  #reportUnknown(path: string, given: readonly ConfigValue[]): void {
     const last = given.at(-1);
     if (last === undefined) return;
     const near = nearestKey(path.split('.'), KNOWN_PATHS);
@@ -136,13 +139,13 @@ function join(path: string, name: string): string {
 }
 
 /** The value of a key that several files give, the lowest file first. */
-function merged(values: readonly Given[]): Given | undefined {
-  return values.reduce<Given | undefined>((below, given) => given.over(below), undefined);
+function mergeFiles(values: readonly ConfigValue[]): ConfigValue | undefined {
+  return values.reduce<ConfigValue | undefined>((below, given) => given.over(below), undefined);
 }
 
-type GivenValues = ReadonlyMap<string, Given>;
+type ConfigValues = ReadonlyMap<string, ConfigValue>;
 
-function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: Findings): void {
+function reportConflicts({ upgrade }: KeyValues, given: ConfigValues, findings: Findings): void {
   const enabled = given.get('upgrade.enabled');
   // A result file that is given but wrong has been reported already.
   if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
@@ -156,7 +159,7 @@ function reportConflicts({ upgrade }: KeyValues, given: GivenValues, findings: F
 
 function reportBroker(
   { mqtt }: KeyValues,
-  given: GivenValues,
+  given: ConfigValues,
   { secretFault }: Environment,
   findings: Findings,
 ): void {
@@ -170,7 +173,7 @@ function reportBroker(
 }
 
 /** Two writers would destroy the file. */
-function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, findings: Findings): void {
+function reportSameFiles(upgrade: KeyValues['upgrade'], given: ConfigValues, findings: Findings): void {
   const seen = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
     const spelled = upgrade[name];
@@ -186,7 +189,7 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], given: GivenValues, find
 }
 
 /** Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"), which may surprise the person who listed it. */
-function warnOfHiddenUnits(given: GivenValues, findings: Findings): void {
+function warnOfHiddenUnits(given: ConfigValues, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
     const unit = given.get(owner);
     if (unit === undefined) continue;

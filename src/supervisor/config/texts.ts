@@ -3,10 +3,10 @@
 import { isIP } from 'node:net';
 
 /** The converted text, or the reason why it is not valid. */
-type Checked = { readonly value: string } | { readonly wrong: string };
+type CheckResult = { readonly value: string } | { readonly wrong: string };
 
 /** `home` replaces a leading `~`; '' if there is none. */
-export type TextCheck = (text: string, home: string) => Checked;
+export type TextCheck = (text: string, home: string) => CheckResult;
 
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
@@ -23,7 +23,7 @@ const HOST = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0-9]{1,5}))?$/i;
 
 /** `all`, an IP address, or the name of an interface. */
-export function bindTarget(text: string): Checked {
+export function bindTarget(text: string): CheckResult {
   // `isIP` is not called for a plain name, because its first call costs 4 ms of CPU (gateway/bind.ts).
   if (/[.:]/.test(text) && isIP(text) !== 0) return { value: text };
   if (/^[0-9.]+$/.test(text) && text.includes('.')) return { wrong: 'it is not a whole IPv4 address' };
@@ -38,7 +38,7 @@ export function bindTarget(text: string): Checked {
 }
 
 /** `*`, or an origin as browsers send it: lower case, without the scheme's default port. */
-export function corsOrigin(text: string): Checked {
+export function corsOrigin(text: string): CheckResult {
   if (text === '*') return { value: text };
   const parts = ORIGIN.exec(text);
   if (parts === null) return { wrong: 'write scheme://host or scheme://host:port, without a path, or *' };
@@ -58,7 +58,7 @@ export function corsOrigin(text: string): Checked {
 }
 
 /** A host name in lower case without the trailing dot: the form that `Host` headers are compared with. */
-export function hostName(text: string): Checked {
+export function hostName(text: string): CheckResult {
   const name = text.endsWith('.') ? text.slice(0, -1) : text;
   if (!HOST.test(name) || name.length > MAX_HOST_CHARS) return { wrong: hostFault(name) };
   return { value: name.toLowerCase() };
@@ -69,7 +69,7 @@ function hostFault(host: string): string {
   if (/[^\0-\x7f]/.test(host)) return 'write an international host name in its xn-- form';
   return 'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 }
-export function adapterName(text: string): Checked {
+export function adapterName(text: string): CheckResult {
   return /^hci\d{1,3}$/.test(text) ? { value: text } : { wrong: 'it must be hci and a number, such as hci0' };
 }
 
@@ -77,7 +77,7 @@ export function adapterName(text: string): Checked {
 export const SERVICE_NAME_BYTES_MAX = 63;
 
 /** The name of a service on the network: any printable text. */
-export function serviceName(text: string): Checked {
+export function serviceName(text: string): CheckResult {
   const bytes = Buffer.byteLength(text);
   if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX) {
     return { wrong: `it has ${bytes} bytes, 1 to ${SERVICE_NAME_BYTES_MAX} are allowed` };
@@ -86,7 +86,7 @@ export function serviceName(text: string): Checked {
 }
 
 const LABEL_CHARS_MAX = 64;
-export function outputLabel(text: string): Checked {
+export function outputLabel(text: string): CheckResult {
   const count = [...text].length;
   if (text.trim() === '' || count > LABEL_CHARS_MAX) {
     return {
@@ -97,7 +97,7 @@ export function outputLabel(text: string): Checked {
 }
 
 /** A broker's address: scheme, host, optional port. No credentials, because they would be shown with it. */
-export function brokerUrl(text: string): Checked {
+export function brokerUrl(text: string): CheckResult {
   if (!/^mqtts?:\/\//i.test(text)) return { wrong: 'it does not begin with mqtt:// or mqtts://' };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.hostname === '') return { wrong: 'it has no host' };
@@ -114,7 +114,7 @@ export function brokerUrl(text: string): Checked {
 const MAX_TOPIC_BYTES = 256;
 
 /** The prefix of our topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
-export function mqttTopic(text: string): Checked {
+export function mqttTopic(text: string): CheckResult {
   if (Buffer.byteLength(text) > MAX_TOPIC_BYTES)
     return { wrong: `it is longer than ${MAX_TOPIC_BYTES} bytes` };
   if (/[+#]/.test(text)) return { wrong: 'it holds a wildcard, + or #' };
@@ -125,7 +125,7 @@ export function mqttTopic(text: string): Checked {
 }
 
 /** MQTT's limit: UTF-8 of at most 65 535 bytes. */
-export function userName(text: string): Checked {
+export function userName(text: string): CheckResult {
   if (text === '') return { wrong: 'it is empty' };
   return /\p{Cc}/u.test(text) || Buffer.byteLength(text) > 65_535
     ? { wrong: 'it is too long, or holds a control character' }
@@ -168,7 +168,7 @@ const SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|pat
 const STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /** A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd, src/basic/unit-name.c). */
-export function unitName(name: string): Checked {
+export function unitName(name: string): CheckResult {
   if (name === '') return { wrong: 'it is empty' };
   if (Buffer.byteLength(name) > MAX_UNIT_NAME_BYTES)
     return { wrong: `it is longer than ${MAX_UNIT_NAME_BYTES} bytes` };

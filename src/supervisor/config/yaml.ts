@@ -3,8 +3,8 @@
 
 import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, stringify, visit } from 'yaml';
 import type { UnitEntry } from '../../protocol/actor/settings.js';
-import { described, type Findings, onOneLine, quoted } from './findings.js';
-import { Given, isPlainMap, type Path } from './given.js';
+import { ConfigValue, isPlainMap, type Path } from './config-value.js';
+import { describe, type Findings, onOneLine, quoted } from './findings.js';
 import type { KeyValues } from './keys.js';
 
 /** Limit for syntax problems of one file; the first usually causes the rest. */
@@ -39,7 +39,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 /** Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the reason. */
-export function parseConfig(file: string, text: string, findings: Findings): Given | undefined {
+export function parseConfig(file: string, text: string, findings: Findings): ConfigValue | undefined {
   const at = (offset: number) => {
     const lines = text.slice(0, offset).split('\n');
     return { file, line: lines.length, col: (lines.at(-1) ?? '').length + 1 };
@@ -65,20 +65,20 @@ export function parseConfig(file: string, text: string, findings: Findings): Giv
     return undefined;
   }
   const { value } = content;
-  const root = new Given(value ?? {}, { place: (path, part) => at(offsetOf(document, path, part)) });
+  const root = new ConfigValue(value ?? {}, { place: (path, part) => at(offsetOf(document, path, part)) });
   if (isPlainMap(root.value)) return root;
-  findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${described(value)}`);
+  findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${describe(value)}`);
   return undefined;
 }
 
-interface Wrong {
+interface AliasProblem {
   readonly offset: number;
   readonly wrong: string;
 }
 
 /** The plain value, or what is wrong with its aliases. */
-function contentOf(document: Document.Parsed): { readonly value: unknown } | Wrong {
-  let stray: Wrong | undefined;
+function contentOf(document: Document.Parsed): { readonly value: unknown } | AliasProblem {
+  let stray: AliasProblem | undefined;
   try {
     visit(document, {
       Alias: (_, alias) => {
@@ -121,12 +121,15 @@ function offsetOf(document: Document.Parsed, path: Path, part: 'key' | 'value'):
  */
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
-  const shown = { ...values, systemd: { enabled, system: system.map(printed), user: user.map(printed) } };
+  const shown = {
+    ...values,
+    systemd: { enabled, system: system.map(printedUnit), user: user.map(printedUnit) },
+  };
   // Folded lines are correct YAML but hard to grep.
   return stringify(shown, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });
 }
 
 /** A unit without a URL is printed as its name only, as people write it. */
-function printed(unit: UnitEntry): UnitEntry | string {
+function printedUnit(unit: UnitEntry): UnitEntry | string {
   return unit.url === undefined ? unit.name : unit;
 }

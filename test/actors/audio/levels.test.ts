@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { heldPeaks, levelsNow, levelText, peaksOf, sounding } from '../../../src/actors/audio/levels.js';
+import { heldPeaks, levelsNow, levelText, peaksOf, playingSinks } from '../../../src/actors/audio/levels.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, sinkInfo } from './sound-records.js';
@@ -32,7 +32,7 @@ describe('an output is playing', () => {
   ];
   for (const [what, sinks, inputs, expected] of rows) {
     test(what, () => {
-      const indices = sounding(state(sinks, inputs)).map(({ index }) => index);
+      const indices = playingSinks(state(sinks, inputs)).map(({ index }) => index);
       assert.deepEqual(indices, expected);
     });
   }
@@ -74,7 +74,7 @@ describe('a level is', () => {
     const told = (...inputs: SinkInputInfo[]) => levelText(levelsNow(state([LIVING], inputs), MEASURED));
     assert.equal(told(muted), '{"outputs":[{"id":3,"peak":[0,0]}]}');
     assert.equal(told(muted, NEWS), '{"outputs":[{"id":3,"peak":[0.5,0.25]}]}');
-    assert.equal(sounding(state([LIVING], [muted])).length, 1, 'and the meter stays');
+    assert.equal(playingSinks(state([LIVING], [muted])).length, 1, 'and the meter stays');
   });
 });
 

@@ -4,7 +4,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import work from '../../../src/actors/audio/worker.js';
-import { type FromActor, type Item, type ToActor, typedPort } from '../../../src/protocol/actor/messages.js';
+import {
+  type ActorItem,
+  type FromActor,
+  type ToActor,
+  typedPort,
+} from '../../../src/protocol/actor/messages.js';
 import { until } from '../../until.js';
 import { COMMAND, scriptedServer } from './scripted-server.js';
 
@@ -14,7 +19,7 @@ test('the audio actor finds the server by its environment, publishes, answers an
   process.env['PULSE_SERVER'] = `unix:${server.socketPath}`;
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor<'audio'>, FromActor>(port1);
-  const items: Item[] = [];
+  const items: ActorItem[] = [];
   port.listen(
     (parcel) => items.push(...parcel),
     () => undefined,

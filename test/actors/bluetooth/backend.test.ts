@@ -68,9 +68,15 @@ test('a device has the name of its output, on PipeWire and on PulseAudio, while 
   const own = PHONE.replaceAll(':', '_');
   const output = () => recorder.record?.known_devices?.[0]?.output;
   for (const name of [`bluez_output.${own}.1`, `bluez_sink.${own}.a2dp_sink`]) {
-    backend.hear({ isWhole: true, changes: [put('3', 'bluez_output.11_22_33_44_55_66.1'), put('4', name)] });
+    backend.applyChanges({
+      isWhole: true,
+      changes: [put('3', 'bluez_output.11_22_33_44_55_66.1'), put('4', name)],
+    });
     await until('the device has that output', () => output() === name);
-    backend.hear({ isWhole: false, changes: [{ kind: 'drop', collection: 'audio.outputs', key: '4' }] });
+    backend.applyChanges({
+      isWhole: false,
+      changes: [{ kind: 'drop', collection: 'audio.outputs', key: '4' }],
+    });
     await until('the device has no output', () => recorder.record !== undefined && output() === undefined);
   }
 });

@@ -42,7 +42,7 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
   );
   t.after(() => announcer.stop());
   const serve = (): void =>
-    announcer.hear({
+    announcer.applyChanges({
       isWhole: true,
       changes: [put('served', '', { port: 8018, addresses: ['0.0.0.0'] })],
     });

@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CommandQueues, type WaitingAsk } from '../../../src/actors/mqtt/command-queues.js';
+import { CommandQueues, type WaitingRequest } from '../../../src/actors/mqtt/command-queues.js';
 
-function ask(name: string, supersedes?: string, queue = 'q'): WaitingAsk {
+function ask(name: string, supersedes?: string, queue = 'q'): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
   return { topic: 't', request, queue, ...(supersedes !== undefined && { supersedes }) };
 }
 
-const nameOf = ({ request }: WaitingAsk): string => request.params?.['player'] ?? assert.fail();
+const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
 
 /** Each command ends when the test calls `finish`. */
 function held() {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asksOf, COMMAND_FILTERS, isCommand } from '../../../src/actors/mqtt/commands.js';
+import { COMMAND_FILTERS, isCommand, requestsOf } from '../../../src/actors/mqtt/commands.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { commanded } from '../../broker/simulated-node.js';
 
@@ -90,7 +90,7 @@ const ROWS: readonly Row[] = [
 
 for (const [topic, payload, ...asks] of ROWS) {
   test(`${topic} ${payload}`, () => {
-    const found = asksOf(topic, payload).map(({ request }) => {
+    const found = requestsOf(topic, payload).map(({ request }) => {
       const [what, body] = commanded(request);
       return body === undefined ? [what] : [what, body];
     });
@@ -111,7 +111,7 @@ for (const operation of OPERATION_NAMES) {
   for (const { by, name, topic } of row.kind === 'command' ? row.mqtt : []) {
     const at = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
     test(`${by} ${name} at ${at} calls ${operation}`, () => {
-      const asks = asksOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
+      const asks = requestsOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
       assert.deepEqual(
         asks.map(({ request }) => request.operation),
         [operation],
@@ -121,14 +121,14 @@ for (const operation of OPERATION_NAMES) {
 }
 
 test('commands to the sound server share a queue, the others have one for each target', () => {
-  const queue = (topic: string, payload: string) => asksOf(topic, payload)[0]?.queue;
+  const queue = (topic: string, payload: string) => requestsOf(topic, payload)[0]?.queue;
   assert.equal(queue('audio/outputs/a/set', '{"volume":1}'), queue('audio/server/set', '{"muted":true}'));
   assert.notEqual(queue('players/a/set', 'play'), queue('players/b/set', 'play'));
 });
 
 test('the default output is one target under every topic; deltas and toggles have no target', () => {
   const superseding = (topic: string, payload: string) =>
-    asksOf(topic, payload).map(({ supersedes }) => supersedes);
+    requestsOf(topic, payload).map(({ supersedes }) => supersedes);
   assert.deepEqual(
     superseding('audio/server/set', '{"output":"a"}'),
     superseding('audio/outputs/b/set', '{"default":true}'),

@@ -10,7 +10,7 @@ import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { coverOf } from '../../../src/actors/players/cover.js';
 import { CoverReader } from '../../../src/actors/players/cover-reader.js';
-import { NOTHING_KNOWN, withPlayer } from '../../../src/actors/players/facts.js';
+import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
@@ -208,7 +208,7 @@ test('a cover that is no regular file is not opened: a device could act', async 
 /** The cover is a data: URL in the metadata, so it must be requested from the player. */
 const PLAYER = {
   owner: ':1.7',
-  facts: withPlayer(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` } }),
+  facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` } }),
 };
 
 test('a cover that hangs is answered after 4 s, one is read at a time, and at most 32 wait', async () => {

@@ -7,15 +7,15 @@ import {
   NOTHING_KNOWN,
   playerRecord,
   positionIn,
-  withPlayer,
-  withRoot,
+  withPlayerProperties,
+  withRootProperties,
 } from '../../../src/actors/players/facts.js';
 import { isSameTrack, metadataOf } from '../../../src/actors/players/metadata.js';
 import {
   type Anchor,
+  anchorAt,
   hasClockJumped,
   isJump,
-  movedTo,
   reckoned,
 } from '../../../src/actors/players/position.js';
 
@@ -27,18 +27,18 @@ test('numbers that are not finite, or not exact, are not shown', () => {
   const odd = { Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n };
   const record = playerRecord(
     'org.mpris.MediaPlayer2.odd',
-    withPlayer(NOTHING_KNOWN, odd),
+    withPlayerProperties(NOTHING_KNOWN, odd),
     anchor(positionIn(odd)),
     { hasTracklist: false },
   );
   for (const field of ['volume', 'rate', 'position'] as const) assert.equal(record[field], undefined, field);
   assert.equal(positionIn({ Position: -1 }), 0);
-  const loud = withPlayer(NOTHING_KNOWN, { Volume: 1.333 });
+  const loud = withPlayerProperties(NOTHING_KNOWN, { Volume: 1.333 });
   assert.equal(
     playerRecord('org.mpris.MediaPlayer2.loud', loud, anchor(0), { pid: 7, hasTracklist: true }).volume,
     1.33,
   );
-  const huge = withPlayer(NOTHING_KNOWN, { Volume: 1e308, Metadata: { 'mpris:length': 1e308 } });
+  const huge = withPlayerProperties(NOTHING_KNOWN, { Volume: 1e308, Metadata: { 'mpris:length': 1e308 } });
   assert.equal(
     playerRecord('org.mpris.MediaPlayer2.huge', huge, anchor(0), { pid: 7, hasTracklist: true }).volume,
     undefined,
@@ -124,11 +124,11 @@ for (const [what, from, rate, lengthUs, ms, to] of RECKONED) {
 }
 
 test('a clock that is set changes no position, and is noticed', () => {
-  const motion = motionOf(withPlayer(NOTHING_KNOWN, { PlaybackStatus: 'Playing', Rate: 1 }));
+  const motion = motionOf(withPlayerProperties(NOTHING_KNOWN, { PlaybackStatus: 'Playing', Rate: 1 }));
   const later = { date: AT.date + 1e12, monotonic: AT.monotonic + 1_000 };
   assert.equal(reckoned(anchor(0), motion, later), 1_000_000);
   assert.ok(hasClockJumped(anchor(0), later) && !hasClockJumped(anchor(0), after(1e9)));
-  assert.deepEqual(movedTo(anchor(0), motion, later), { positionUs: 1_000_000, at: later });
+  assert.deepEqual(anchorAt(anchor(0), motion, later), { positionUs: 1_000_000, at: later });
 });
 
 test('a reading is a jump if it differs from the extrapolated position', () => {
@@ -141,6 +141,6 @@ test('a reading is a jump if it differs from the extrapolated position', () => {
 
 test('only valid URI schemes are kept', () => {
   const odd = ['http', 'x-a+b.c-1', '', '1a', 'a b', 'a\n', '-a', 'a'.repeat(33)];
-  const { root } = withRoot(NOTHING_KNOWN, { SupportedUriSchemes: odd });
+  const { root } = withRootProperties(NOTHING_KNOWN, { SupportedUriSchemes: odd });
   assert.deepEqual(root.SupportedUriSchemes, ['http', 'x-a+b.c-1']);
 });

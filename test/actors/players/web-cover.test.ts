@@ -6,8 +6,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { CoverReader } from '../../../src/actors/players/cover-reader.js';
-import { NOTHING_KNOWN, withPlayer } from '../../../src/actors/players/facts.js';
-import { type Web, webCover } from '../../../src/actors/players/web-cover.js';
+import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
+import { type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
 import { type FetchCover, WebCovers } from '../../../src/actors/players/web-covers.js';
 import { systemClock } from '../../../src/clock.js';
 import type { CoverAnswer } from '../../../src/protocol/actor/commands.js';
@@ -18,7 +18,7 @@ const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const MAX_BYTES = 8 << 20;
 
 /** A web server of this test at 127.0.0.1, which counts as public here; names lead to it. */
-async function web(t: TestContext, answer: RequestListener, more: Partial<Web> = {}) {
+async function web(t: TestContext, answer: RequestListener, more: Partial<WebAccess> = {}) {
   const server: Server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
@@ -26,7 +26,7 @@ async function web(t: TestContext, answer: RequestListener, more: Partial<Web> =
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const open: Web = {
+  const open: WebAccess = {
     isPublic: (address) => address === '127.0.0.1',
     addressesOf: async () => ['127.0.0.1'],
     isPort: () => true,
@@ -229,7 +229,7 @@ test('four covers are fetched at a time; further clients are redirected to the w
 test('a player that changes its track during the fetch gets the cover of the new track', async () => {
   const named = (url: string) => ({
     owner: ':1.7',
-    facts: withPlayer(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } }),
+    facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } }),
   });
   let player = named(`${URL}?1`);
   const current = {

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { openUpgrade } from '../../../src/actors/upgrade/backend.js';
 import { systemClock } from '../../../src/clock.js';
-import type { Item } from '../../../src/protocol/actor/messages.js';
+import type { ActorItem } from '../../../src/protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { until } from '../../until.js';
 
@@ -25,8 +25,8 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
     ...more,
   };
   if (saved !== undefined) writeFileSync(settings.stateFile, saved);
-  const said: Item[] = [];
-  const say = (item: Item) => said.push(item);
+  const said: ActorItem[] = [];
+  const say = (item: ActorItem) => said.push(item);
   const backend = openUpgrade(
     settings,
     {

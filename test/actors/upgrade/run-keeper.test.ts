@@ -152,9 +152,9 @@ test('when too many lines wait, the first and the last are kept', async (t) => {
 
 test('a whole run of many lines while the bus is away ends', async (t) => {
   const on = stage(t);
-  for (const says of [BEGIN, ...Array.from({ length: 80 }, (_, n) => progress(n)), END]) {
+  for (const content of [BEGIN, ...Array.from({ length: 80 }, (_, n) => progress(n)), END]) {
     on.clock.advance(1);
-    on.keeper.line(says, on.now);
+    on.keeper.line(content, on.now);
   }
   await on.answer(undefined);
   on.keeper.read(NOTHING_RAN, HERE);

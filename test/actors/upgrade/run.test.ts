@@ -39,11 +39,11 @@ function facts(text: string): RunFacts {
 }
 
 const accepted = { kind: 'accepted', sinceCount: 0, before: '', job: '/job/1' } as const;
-const begin = { kind: 'line', says: { event: 'begin', total: 1 }, leftover: false } as const;
+const begin = { kind: 'line', content: { event: 'begin', total: 1 }, leftover: false } as const;
 const end = { kind: 'line', leftover: false } as const;
 const progress: RunInput & { readonly kind: 'line' } = {
   kind: 'line',
-  says: { event: 'progress', percent: 40, current: 1, step: 'unpack' },
+  content: { event: 'progress', percent: 40, current: 1, step: 'unpack' },
   leftover: false,
 };
 
@@ -54,8 +54,8 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
   'accepted over B and its end': { ...accepted, before: B, jobResult: 'done' },
   begin,
   progress,
-  'end well': { ...end, says: { event: 'end', success: true } },
-  'end badly': { ...end, says: { event: 'end', success: false } },
+  'end well': { ...end, content: { event: 'end', success: true } },
+  'end badly': { ...end, content: { event: 'end', success: false } },
   'leftover begin': { ...begin, leftover: true },
   'leftover progress': { ...progress, leftover: true },
   silence: { kind: 'abandoned' },
@@ -306,7 +306,7 @@ test('a run with several tries is one run, and fails only when that is confirmed
 
 test('a percentage is shown as one', () => {
   const shown = (percent: number) =>
-    nextRun(socketRun, { ...progress, says: { event: 'progress', percent, current: 1, step: '' } }, NOW)
+    nextRun(socketRun, { ...progress, content: { event: 'progress', percent, current: 1, step: '' } }, NOW)
       .percent;
   assert.deepEqual([-1, 0, 100, 101, 1e300, Number.POSITIVE_INFINITY].map(shown), [0, 0, 100, 100, 100, 100]);
 });

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBench } from '../../../src/cli/bench/bench.js';
-import { MORE_LISTENERS, reportOf, table } from '../../../src/cli/bench/report.js';
+import { MORE_LISTENERS, makeReport, reportTable } from '../../../src/cli/bench/report.js';
 
 function measures(args: readonly string[], seconds: number, json: boolean): void {
   test(`bench ${args.join(' ')} measures`, () => {
@@ -61,7 +61,7 @@ const SERVER = {
 };
 
 test('figures are medians of the measurements, and the estimate follows from them', () => {
-  const report = reportOf({ seconds: 10, rest: REST, figures: SERVER });
+  const report = makeReport({ seconds: 10, rest: REST, figures: SERVER });
   const { memory_mb, round_trip_ms_p50, event_to_bytes_ms_p50, event_to_bytes_ms_p99, decode_us_per_stream } =
     report.figures;
   assert.deepEqual(
@@ -70,7 +70,7 @@ test('figures are medians of the measurements, and the estimate follows from the
   );
   assert.deepEqual(report.estimate, { changes_per_second: 250, listeners: 4800, streams: 2500 });
   assert.ok(Object.values(report.figures).every((value) => typeof value === 'number'));
-  const text = table(report);
+  const text = reportTable(report);
   assert.match(text, /^a request to the sound server, median +2 ms$/m);
   assert.match(text, /estimate.*\nhalf of a core .* 250 changes .*\n.* 4800 listeners .*\n.* 2500 streams /);
 });
@@ -81,13 +81,13 @@ for (const [what, cpuMs, listeners] of [
 ] as const) {
   test(`${what} makes no infinite number`, () => {
     const figures = { ...SERVER, crowded: { ms: [9], cpuMs } };
-    assert.equal(reportOf({ seconds: 10, rest: REST, figures }).estimate.listeners, listeners);
+    assert.equal(makeReport({ seconds: 10, rest: REST, figures }).estimate.listeners, listeners);
   });
 }
 
 test('a change that takes longer than its period leaves no time for listeners', () => {
   const figures = { ...SERVER, alone: { ms: [90], cpuMs: 60 }, crowded: { ms: [90], cpuMs: 70 } };
-  assert.deepEqual(reportOf({ seconds: 10, rest: REST, figures }).estimate, {
+  assert.deepEqual(makeReport({ seconds: 10, rest: REST, figures }).estimate, {
     changes_per_second: 8,
     listeners: 0,
     streams: 2500,
@@ -95,11 +95,11 @@ test('a change that takes longer than its period leaves no time for listeners', 
 });
 
 test('a figure that could not be measured is null, a dash, and not in the estimate', () => {
-  const report = reportOf({ seconds: 10, rest: REST, figures: { ...CODEC, missing: 'nobody is there' } });
+  const report = makeReport({ seconds: 10, rest: REST, figures: { ...CODEC, missing: 'nobody is there' } });
   assert.deepEqual([report.server, report.missing], [null, 'nobody is there']);
   assert.equal(report.figures['round_trip_ms_p50'], null);
   assert.deepEqual(report.estimate, { changes_per_second: null, listeners: null, streams: 2500 });
-  const text = table(report);
+  const text = reportTable(report);
   assert.match(text, /some figures could not be measured: nobody is there/);
   assert.match(text, /^a request to the sound server, median +-$/m);
   assert.doesNotMatch(text, /null|NaN|half of a core/);

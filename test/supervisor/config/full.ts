@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Settings } from '../../../src/protocol/actor/settings.js';
 import type { Environment } from '../../../src/supervisor/config/keys.js';
-import { type Resolved, resolve } from '../../../src/supervisor/config/resolve.js';
+import { type ResolveResult, resolve } from '../../../src/supervisor/config/resolve.js';
 
 export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', hostname: 'kitchen', uid: 1000 };
 
@@ -11,7 +11,7 @@ export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', hostname: '
 export function resolveTexts(
   texts: readonly string[],
   environment: Environment = ENVIRONMENT,
-): Promise<Resolved> {
+): Promise<ResolveResult> {
   return resolve(
     texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text })),
     environment,
@@ -23,7 +23,7 @@ export async function problemsIn(...texts: readonly string[]): Promise<readonly 
   return resolved.ok ? [] : resolved.problems;
 }
 
-export async function accepted(...texts: readonly string[]): Promise<Resolved & { readonly ok: true }> {
+export async function accepted(...texts: readonly string[]): Promise<ResolveResult & { readonly ok: true }> {
   const resolved = await resolveTexts(texts);
   assert.ok(resolved.ok, JSON.stringify(resolved));
   return resolved;

@@ -8,7 +8,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { type Loaded, type LoadRequest, loadSettings } from '../../../src/supervisor/config/load.js';
+import { type LoadRequest, type LoadResult, loadSettings } from '../../../src/supervisor/config/load.js';
 
 interface Choice {
   /** True when XDG_CONFIG_HOME is ROOT/xdg. */
@@ -20,7 +20,7 @@ interface Choice {
 
 interface Place {
   readonly root: string;
-  load(choice?: Choice): Promise<Loaded>;
+  load(choice?: Choice): Promise<LoadResult>;
   /** The port that is given, and the file that was loaded, below the root. */
   port(choice?: Choice): Promise<[number, string | undefined]>;
   /** Problems of the lookup, or of this file; with paths below the root. */

@@ -6,12 +6,12 @@ import type { TextCache } from '../text-cache.js';
 import { NEWEST_VERSION, NONE, OLDEST_VERSION, WireError } from '../wire.js';
 import type { Fields, Value } from './kinds.js';
 import { MESSAGES } from './messages.js';
-import { type Unnamed, unnamedIn } from './unnamed.js';
+import { type UnnamedValue, unnamedIn } from './unnamed.js';
 
 export type Side = 'client' | 'server';
 
 /** One message. Undefined fields are absent. */
-export interface Decoded {
+export interface DecodedMessage {
   /** The command's name, or its number if it has none. */
   readonly command: string | number;
   readonly tag: number | undefined;
@@ -19,7 +19,7 @@ export interface Decoded {
   readonly answers: string | number | undefined;
   readonly fields: Readonly<Record<string, Value>>;
   /** Values without a name in the tables, in wire order. */
-  readonly unnamed: readonly Unnamed[];
+  readonly unnamed: readonly UnnamedValue[];
   readonly problem: string | undefined;
 }
 
@@ -29,7 +29,7 @@ const PENDING_MAX = 4096;
 const numberOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
 const [ERROR, REPLY, AUTH] = ['ERROR', 'REPLY', 'AUTH'].map(numberOf);
 
-interface Asked {
+interface AwaitedReply {
   readonly command: string | number;
   readonly reply: Fields | undefined;
   readonly isAuth: boolean;
@@ -40,16 +40,16 @@ export class Conversation {
   offered: number | undefined;
   negotiated: number | undefined;
   readonly #texts: TextCache;
-  readonly #asked = new Map<number, Asked>();
+  readonly #asked = new Map<number, AwaitedReply>();
 
   constructor(texts: TextCache) {
     this.#texts = texts;
   }
 
-  read(from: Side, payload: Uint8Array): Decoded {
+  read(from: Side, payload: Uint8Array): DecodedMessage {
     const version = this.negotiated ?? Math.min(NEWEST_VERSION, this.offered ?? NEWEST_VERSION);
     // The tables have no older one: where it differs, values are shown by their types.
-    const message = new Reading(payload, Math.max(OLDEST_VERSION, version), this.#texts);
+    const message = new MessageDecoder(payload, Math.max(OLDEST_VERSION, version), this.#texts);
     const head = message.head();
     if (head === undefined) return message.result('?', undefined);
     const [code, tag] = head;
@@ -57,7 +57,7 @@ export class Conversation {
     return isAnswer ? this.#answer(message, code, tag) : this.#command(message, from, code, tag);
   }
 
-  #command(message: Reading, from: Side, code: number, tag: number): Decoded {
+  #command(message: MessageDecoder, from: Side, code: number, tag: number): DecodedMessage {
     const row = MESSAGES[code];
     if (row !== undefined) message.fields(row.fields);
     const name = row?.name ?? code;
@@ -68,7 +68,7 @@ export class Conversation {
     return isAuth ? withoutSecrets(decoded) : decoded;
   }
 
-  #answer(message: Reading, code: number, tag: number): Decoded {
+  #answer(message: MessageDecoder, code: number, tag: number): DecodedMessage {
     const asked = this.#asked.get(tag);
     this.#asked.delete(tag);
     const row = MESSAGES[code];
@@ -87,7 +87,7 @@ export class Conversation {
     this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
   }
 
-  #expect(tag: number, asked: Asked): void {
+  #expect(tag: number, asked: AwaitedReply): void {
     const oldest = this.#asked.size < PENDING_MAX ? undefined : this.#asked.keys().next().value;
     if (oldest !== undefined) this.#asked.delete(oldest);
     this.#asked.set(tag, asked);
@@ -95,13 +95,13 @@ export class Conversation {
 }
 
 /** Any value of an unexpected AUTH may be the cookie, so it is not shown. */
-function withoutSecrets(auth: Decoded): Decoded {
+function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   if (auth.problem === undefined && auth.unnamed.length === 0) return auth;
   return { ...auth, unnamed: [], problem: 'not as it should be, so that it is not shown' };
 }
 
 /** One payload being read. After the first unexpected value nothing more is read by name. */
-class Reading {
+class MessageDecoder {
   readonly #reader: Reader;
   readonly #texts: TextCache;
   readonly #fields: Record<string, Value> = {};
@@ -130,7 +130,7 @@ class Reading {
     }
   }
 
-  result(command: string | number, tag: number | undefined, answers?: string | number): Decoded {
+  result(command: string | number, tag: number | undefined, answers?: string | number): DecodedMessage {
     const rest = this.#rest ?? this.#reader.rest();
     const { unnamed, problem } = unnamedIn(rest, this.#reader.version, this.#texts);
     return {

@@ -1,28 +1,28 @@
 // Formats one line for each thing that happened on a connection, for people or as a JSON object. Texts are not trusted: characters that
 // could control a terminal are escaped, and lines for people shorten long texts.
 
-import type { Decoded, Side } from './conversation.js';
+import type { DecodedMessage, Side } from './conversation.js';
 import type { Value } from './kinds.js';
 import type { Block } from './tap.js';
 
 /** `declined`: kinds of shared memory that the command offered. */
-type TracedCommand = { readonly from: Side; readonly declined: readonly string[] } & Decoded;
+type TracedCommand = { readonly from: Side; readonly declined: readonly string[] } & DecodedMessage;
 
 /** A traced item: a command, a block of audio data, or a note about the connection. */
-export type What =
+export type TraceItem =
   | TracedCommand
   | { readonly from: Side; readonly data: Block }
   | { readonly from?: Side; readonly note: string };
 
 /** `seconds` since the trace began; connections count from 1. */
-export type Line = { readonly seconds: number; readonly connection: number } & What;
+export type TraceLine = { readonly seconds: number; readonly connection: number } & TraceItem;
 
 const TEXT_MAX_CHARS = 160;
 const TIME_CHARS = 11;
 /** Characters that a terminal may interpret but JSON leaves unescaped: C1 and marks of direction. */
 const UNSHOWN = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-export function jsonLine(line: Line): string {
+export function jsonLine(line: TraceLine): string {
   return shown(JSON.stringify(line, (key, value: unknown) => (isVoid(key, value) ? undefined : value)));
 }
 
@@ -31,7 +31,7 @@ function isVoid(key: string, value: unknown): boolean {
   return ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
 }
 
-export function textLine(line: Line): string {
+export function textLine(line: TraceLine): string {
   const arrow = line.from === undefined ? ' ' : line.from === 'client' ? ' > ' : ' < ';
   const begin = `${line.seconds.toFixed(6).padStart(TIME_CHARS)} #${line.connection}${arrow}`;
   if ('note' in line) return `${begin}${shown(line.note)}`;

@@ -7,7 +7,7 @@ import { describeTag, TAG, WireError } from '../wire.js';
 import { encoding, positions, samples, secret, time, u64, type Value } from './kinds.js';
 
 /** A value with only its type. */
-export interface Unnamed {
+export interface UnnamedValue {
   readonly type: string;
   readonly value: Value;
 }
@@ -41,9 +41,9 @@ export function unnamedIn(
   bytes: Uint8Array,
   version: number,
   texts: TextCache,
-): { readonly unnamed: readonly Unnamed[]; readonly problem?: string } {
+): { readonly unnamed: readonly UnnamedValue[]; readonly problem?: string } {
   const reader = new Reader(bytes, version, texts);
-  const unnamed: Unnamed[] = [];
+  const unnamed: UnnamedValue[] = [];
   while (!reader.atEnd) {
     const rest = reader.rest();
     const left = `${rest.length} bytes more`;

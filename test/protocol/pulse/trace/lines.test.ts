@@ -2,20 +2,20 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Decoded } from '../../../../src/protocol/pulse/trace/conversation.js';
-import { jsonLine, type Line, textLine } from '../../../../src/protocol/pulse/trace/lines.js';
+import type { DecodedMessage } from '../../../../src/protocol/pulse/trace/conversation.js';
+import { jsonLine, type TraceLine, textLine } from '../../../../src/protocol/pulse/trace/lines.js';
 
 const AT = { seconds: 1.25, connection: 3 } as const;
 
-function command(said: Partial<Decoded>, declined: readonly string[] = []): Line {
-  const decoded: Decoded = {
+function command(said: Partial<DecodedMessage>, declined: readonly string[] = []): TraceLine {
+  const decoded: DecodedMessage = {
     ...{ command: 'GET_SINK_INFO', tag: 7, answers: undefined, fields: {}, unnamed: [], problem: undefined },
     ...said,
   };
   return { ...AT, from: 'client', declined, ...decoded };
 }
 
-const ROWS: readonly (readonly [Line, string, object])[] = [
+const ROWS: readonly (readonly [TraceLine, string, object])[] = [
   [
     command({ fields: { index: null, name: 'living', volume: [1, 2], muted: false } }),
     '   1.250000 #3 > 7 GET_SINK_INFO index=- name=living volume=[1 2] muted=false',

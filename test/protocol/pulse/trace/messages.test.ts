@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { COMMANDS, FROM_SERVER } from '../../../../src/protocol/pulse/commands.js';
 import { Reader } from '../../../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../../../src/protocol/pulse/text-cache.js';
-import { Conversation, type Decoded } from '../../../../src/protocol/pulse/trace/conversation.js';
+import { Conversation, type DecodedMessage } from '../../../../src/protocol/pulse/trace/conversation.js';
 import { MESSAGES } from '../../../../src/protocol/pulse/trace/messages.js';
 import { NEWEST_VERSION } from '../../../../src/protocol/pulse/wire.js';
 import * as wire from '../bytes.js';
@@ -30,7 +30,7 @@ function speaking(version: number): Conversation {
 }
 
 /** Whole: named to its end. */
-function assertWhole({ unnamed, problem, command }: Decoded): void {
+function assertWhole({ unnamed, problem, command }: DecodedMessage): void {
   assert.deepEqual([unnamed, problem], [[], undefined], String(command));
 }
 

@@ -14,7 +14,7 @@ const TOO_MUCH = 'the branch holds more than a node publishes';
 const ANSWER_MS = 5_000;
 
 /** The retained messages by topic and the branch's other owner (undefined: the branch is free), or why they cannot be read. */
-export type Look =
+export type BranchReading =
   | {
       readonly ok: true;
       readonly held: ReadonlyMap<string, BrokerMessage>;
@@ -22,7 +22,7 @@ export type Look =
     }
   | { readonly ok: false; readonly reason: string };
 
-export interface LookParts {
+export interface BranchReaderParts {
   readonly clock: Clock;
   readonly topics: OwnTopics;
   /** The question's text, for people who watch the topic. */
@@ -32,19 +32,19 @@ export interface LookParts {
   readonly claimedBy: (claim: BranchClaim) => string | undefined;
 }
 
-export async function lookAround(parts: LookParts): Promise<Look> {
+export async function readBranch(parts: BranchReaderParts): Promise<BranchReading> {
   const { topics, dial, claimedBy } = parts;
   const held = new Map<string, BrokerMessage>();
   let chars = 0;
   let isTooMuch = false;
-  let hearOwner = (): void => undefined;
+  let ownerAnswered = (): void => undefined;
   const answer = new Promise<'lives'>((resolve) => {
-    hearOwner = () => resolve('lives');
+    ownerAnswered = () => resolve('lives');
   });
   const connection = dial((message) => {
     const { topic, text, retained } = message;
     if (!retained) {
-      if (topic === topics.status && text === ONLINE) hearOwner();
+      if (topic === topics.status && text === ONLINE) ownerAnswered();
       return;
     }
     chars += text.length;
@@ -69,7 +69,7 @@ export async function lookAround(parts: LookParts): Promise<Look> {
 /** Asks the branch's claimant whether it is alive. A power failure of a node or a cut connection of a broker leaves a claim behind. */
 async function ownerOf(
   connection: BrokerConnection,
-  { clock, topics, identifier }: LookParts,
+  { clock, topics, identifier }: BranchReaderParts,
   answer: Promise<'lives'>,
 ): Promise<'lives' | 'silent' | 'lost'> {
   const isAsked =

@@ -14,14 +14,14 @@ export function isPlainMap(value: unknown): value is Readonly<Record<string, unk
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export class Given {
+export class ConfigValue {
   readonly value: unknown;
   readonly #source: Source;
   readonly #path: Path;
   /** The map of a lower file that this one overrides. */
-  readonly #below: Given | undefined;
+  readonly #below: ConfigValue | undefined;
 
-  constructor(value: unknown, source: Source, path: Path = [], below?: Given) {
+  constructor(value: unknown, source: Source, path: Path = [], below?: ConfigValue) {
     this.value = value;
     this.#source = source;
     this.#path = path;
@@ -32,11 +32,11 @@ export class Given {
    * This value laid over a lower file's (docs/configuration.md, "Where files are looked for"): maps are merged by name, any other value
    * replaces the lower one, but an empty value removes nothing from a map or a list.
    */
-  over(below: Given | undefined): Given {
+  over(below: ConfigValue | undefined): ConfigValue {
     if (below === undefined || typeof below.value !== 'object' || below.value === null) return this;
     if (this.value === null) return below;
     if (!isPlainMap(this.value) || !isPlainMap(below.value)) return this;
-    return new Given(this.value, this.#source, this.#path, below);
+    return new ConfigValue(this.value, this.#source, this.#path, below);
   }
 
   get at(): Location {
@@ -57,7 +57,7 @@ export class Given {
   }
 
   /** Its entries; none if it is not a map. */
-  get entries(): readonly (readonly [string, Given])[] {
+  get entries(): readonly (readonly [string, ConfigValue])[] {
     if (!isPlainMap(this.value)) return [];
     const entries = new Map(this.#below?.entries);
     for (const [name, value] of Object.entries(this.value))
@@ -66,12 +66,12 @@ export class Given {
   }
 
   /** Its items; undefined if it is not a list. */
-  get items(): readonly Given[] | undefined {
+  get items(): readonly ConfigValue[] | undefined {
     if (!Array.isArray(this.value)) return undefined;
     return this.value.map((value: unknown, index) => this.#inner(index, value));
   }
 
-  #inner(step: string | number, value: unknown): Given {
-    return new Given(value, this.#source, [...this.#path, step]);
+  #inner(step: string | number, value: unknown): ConfigValue {
+    return new ConfigValue(value, this.#source, [...this.#path, step]);
   }
 }

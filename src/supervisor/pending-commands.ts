@@ -5,18 +5,18 @@ import type { Answer } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 
 /** docs/http-api.md, "Limits": 504. Actors time out a little earlier, because their own fault is more exact. */
-export const ASK_DEADLINE_MS = 10_000;
+export const COMMAND_DEADLINE_MS = 10_000;
 const WAITING_MAX = 256;
 
 export type Settle = (answer: Answer) => void;
 
-interface Waiting {
+interface PendingCommand {
   readonly settle: Settle;
   readonly cancelTimer: () => void;
 }
 
-export class Asks {
-  readonly #waiting = new Map<number, Waiting>();
+export class PendingCommands {
+  readonly #waiting = new Map<number, PendingCommand>();
   readonly #arm: (id: number) => () => void;
   #lastId = 0;
 
