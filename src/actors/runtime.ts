@@ -124,7 +124,7 @@ function handleCommand<C>(actor: Actor<C>, publisher: BatchPublisher, id: number
     .then((answer) => publisher.add({ kind: 'answer', id, answer }));
 }
 
-/** A bridge's questions without a reply. The gateway bounds their number by refusing more. */
+/** A bridge's requests that have no reply yet. The gateway bounds their number by refusing more. */
 class OpenRequests {
   readonly #publisher: BatchPublisher;
   readonly #open = new Map<number, (reply: BridgeReply) => void>();
@@ -190,7 +190,7 @@ export async function runActor<B extends Backend>(
     });
     await actor.stop();
   } finally {
-    // The last items are sent even after a failure, because they say why.
+    // The last items are sent even after a failure, because they contain its reason.
     publisher.flush();
     port.close();
   }

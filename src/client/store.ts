@@ -222,7 +222,7 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
   return left;
 }
 
-/** No event tells of a tracklist that ends: the player's record does. */
+/** A tracklist that ends has no event of its own: the player's record shows it. */
 function playerPatch(
   { players, tracklists }: RecordSlices,
   { data }: { readonly data: PlayerRecord },

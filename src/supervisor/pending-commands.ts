@@ -1,5 +1,5 @@
 // The commands that wait for one child's answer. Each ends by an answer, a time-out or the child's death.
-// It sends nothing itself, and its promises never reject.
+// It sends nothing itself and calls each `settle` once.
 
 import type { Answer } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';

@@ -1,4 +1,4 @@
-// Says in `/health` and in the log that the sound server sees no sound card, and why, once that has lasted. It reads only who may open
+// Reports in `/health` and in the log that the sound server sees no sound card, and why, once that has lasted. It reads only who may open
 // the kernel's devices, and opens none.
 
 import { access, constants, readdir } from 'node:fs/promises';

@@ -1,5 +1,5 @@
-// Queues of waiting commands: each queue keeps its order and runs one ask at a time. A waiting setting is dropped when a newer one comes,
-// so that a flood ends with the last value of each. The caller provides the function that runs an ask.
+// Queues of waiting commands: each queue keeps its order and runs one request at a time. A waiting setting is dropped when a newer one comes,
+// so that a flood ends with the last value of each. The caller provides the function that runs a request.
 
 import type { QueuedRequest } from './commands.js';
 
@@ -13,40 +13,40 @@ export interface WaitingRequest extends QueuedRequest {
 }
 
 export class CommandQueues {
-  /** Runs an ask; settles when it is done, and never rejects. */
-  readonly #carryOut: (ask: WaitingRequest) => Promise<void>;
-  /** The waiting asks by queue name, in order; a queue exists while one of its asks waits or runs. */
+  /** Runs a request; settles when it is done, and never rejects. */
+  readonly #carryOut: (request: WaitingRequest) => Promise<void>;
+  /** The waiting requests by queue name, in order; a queue exists while one of its requests waits or runs. */
   readonly #queues = new Map<string, WaitingRequest[]>();
   readonly #underWay = new Set<string>();
   #waiting = 0;
 
-  constructor(carryOut: (ask: WaitingRequest) => Promise<void>) {
+  constructor(carryOut: (request: WaitingRequest) => Promise<void>) {
     this.#carryOut = carryOut;
   }
 
-  /** False if too many asks wait already; then this one is dropped. */
-  take(ask: WaitingRequest): boolean {
-    const queue = this.#queues.get(ask.queue) ?? [];
+  /** False if too many requests wait already; then this one is dropped. */
+  take(request: WaitingRequest): boolean {
+    const queue = this.#queues.get(request.queue) ?? [];
     const older = queue.findIndex(
-      ({ supersedes }) => supersedes !== undefined && supersedes === ask.supersedes,
+      ({ supersedes }) => supersedes !== undefined && supersedes === request.supersedes,
     );
     if (older >= 0) {
       queue.splice(older, 1);
       this.#waiting -= 1;
     }
-    const canBegin = !this.#underWay.has(ask.queue) && this.#underWay.size < UNDER_WAY_MAX;
+    const canBegin = !this.#underWay.has(request.queue) && this.#underWay.size < UNDER_WAY_MAX;
     if (!canBegin && this.#waiting >= WAITING_MAX) return false;
-    queue.push(ask);
+    queue.push(request);
     this.#waiting += 1;
-    this.#queues.set(ask.queue, queue);
-    if (canBegin) void this.#run(ask.queue);
+    this.#queues.set(request.queue, queue);
+    if (canBegin) void this.#run(request.queue);
     return true;
   }
 
   async #run(name: string): Promise<void> {
     this.#underWay.add(name);
-    for (let ask = this.#shift(name); ask !== undefined; ask = this.#shift(name)) {
-      await this.#carryOut(ask);
+    for (let request = this.#shift(name); request !== undefined; request = this.#shift(name)) {
+      await this.#carryOut(request);
     }
     this.#underWay.delete(name);
     this.#queues.delete(name);
@@ -56,8 +56,8 @@ export class CommandQueues {
   }
 
   #shift(name: string): WaitingRequest | undefined {
-    const ask = this.#queues.get(name)?.shift();
-    if (ask !== undefined) this.#waiting -= 1;
-    return ask;
+    const request = this.#queues.get(name)?.shift();
+    if (request !== undefined) this.#waiting -= 1;
+    return request;
   }
 }

@@ -15,13 +15,13 @@ import { decodeLevel } from './topics.js';
 
 export interface QueuedRequest {
   readonly request: BridgeRequest;
-  /** The asks of one queue run in order of arrival. */
+  /** The requests of one queue run in order of arrival. */
   readonly queue: string;
-  /** A waiting ask is dropped when a newer one with the same name comes, because both set the same thing. Absent: every ask counts. */
+  /** A waiting request is dropped when a newer one with the same name comes, because both set the same thing. Absent: every request counts. */
   readonly supersedes?: string;
 }
 
-/** One way to ask for an operation. */
+/** An operation under one of its MQTT names. */
 interface NamedOperation extends MqttName {
   readonly operation: OperationName;
   readonly change: ChangeOperation;
@@ -75,7 +75,7 @@ export function isCommand(topic: string): boolean {
   return matchTopic(topic) !== undefined;
 }
 
-/** The asks of a payload at `topic`, which is below the node's branch. */
+/** The requests of a payload at `topic`, which is below the node's branch. */
 export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
   const found = matchTopic(topic);
   if (found === undefined) return [];
@@ -135,7 +135,7 @@ function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unk
   return { operation, params, ...(!isBare && { body: { [of]: value } }) };
 }
 
-/** Without a way the ask will be refused, so it supersedes nothing. */
+/** Without an operation the request will be refused, so it supersedes nothing. */
 function queuedRequest(
   { topic, levels }: MatchedTopic,
   way: NamedOperation | undefined,

@@ -1,5 +1,5 @@
 // Decides which retained topics differ from their wanted text, and when each may be published: at most ten times a second, the newest text
-// wins, and the last one is always the true one (docs/home-assistant.md, "Topics"). Pure: callers pass the time and ask what is due.
+// wins, and the last one is always the true one (docs/home-assistant.md, "Topics"). Pure: callers pass the time and take what is due.
 
 /** A little above a tenth of a second, so that network delays cannot make eleven in a second. */
 export const PUBLICATION_GAP_MS = 110;

@@ -35,7 +35,7 @@ interface PassingMessage {
 export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
-  readonly #commands = new CommandQueues((ask) => this.#carryOut(ask));
+  readonly #commands = new CommandQueues((request) => this.#carryOut(request));
   readonly #passing: PassingMessage[] = [];
   #passingChars = 0;
   #isPassingsTurn = false;
@@ -220,8 +220,8 @@ export class Serving {
     // An empty text is how a retained command is removed.
     if (text === '') return;
     if (retained) this.#refuse(topic, RETAINED);
-    for (const ask of retained ? [] : requestsOf(below, text)) {
-      if (!this.#commands.take({ ...ask, topic })) this.#refuse(topic, TOO_MANY);
+    for (const request of retained ? [] : requestsOf(below, text)) {
+      if (!this.#commands.take({ ...request, topic })) this.#refuse(topic, TOO_MANY);
     }
   }
 

@@ -33,7 +33,7 @@ export type ActorItem =
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number }
-  /** From a subscriber: it has applied everything and is ready for more. `isFirst`: its thread is new, and knows nothing. */
+  /** From a subscriber: it has applied everything and is ready for more. `isFirst`: its thread is new and has no records yet. */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge. */
   | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
@@ -87,12 +87,12 @@ export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => b
  * text, actions all in order. While a backend is not `up`, its records may be outdated.
  */
 export interface ChangeBatch {
-  /** True if these are all records: earlier ones are to be forgotten. */
+  /** True if these are all records: the receiver must forget earlier ones. */
   readonly isWhole: boolean;
   readonly changes: readonly Change[];
 }
 export interface BridgeRequest {
-  /** Undefined if no operation has the wanted name. */
+  /** Undefined if no operation has the requested name. */
   readonly operation: OperationName | undefined;
   /** By their names in the path; undefined if the text could not be decoded. */
   readonly params?: Readonly<Record<string, string | undefined>>;
@@ -154,7 +154,7 @@ export type ChildListener = BackendListener & BridgeListener;
 /** The gateway's calls to the backends. Every promise settles within the deadline of docs/http-api.md, "Limits", and none rejects. */
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
-  /** Tells the backend if anybody watches the meters; to be called with `true` for each new watcher. Its later threads learn it, too. */
+  /** Reports whether anybody watches the meters. Call it with `true` for each new watcher. A replaced thread gets the last value again. */
   watchLevels(isWatched: boolean): void;
 }
 
