@@ -99,7 +99,8 @@ function documents(root) {
       .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)))
       .filter((path) => !path.startsWith('docs/development/')),
   );
-  return [...files, 'bench/FIGURES.md', 'bench/RESULTS.md', 'packaging/compose.yaml'].sort();
+  const pictures = ['packaging/home-assistant.png', 'packaging/home-assistant-dashboard.png'];
+  return [...files, 'bench/FIGURES.md', 'bench/RESULTS.md', 'packaging/compose.yaml', ...pictures].sort();
 }
 
 /** The bundles, and of the native files those of this architecture alone. */
