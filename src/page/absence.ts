@@ -21,17 +21,15 @@ const PATIENCE_MS: Readonly<Record<AbsenceReason, number>> = {
 
 /** Undefined if nobody has asked for it, or it takes too long. `lostSince` and `now` are milliseconds since the epoch. */
 export function absenceReason(
-  announcement: AnnouncedAbsence | undefined,
+  absence: AnnouncedAbsence | undefined,
   upgrade: NodeState['upgrade'],
   lostSince: number,
   now: number,
 ): AbsenceReason | undefined {
   const lasts = (reason: AbsenceReason, since: number): boolean => now - since < PATIENCE_MS[reason];
-  const action = announcement !== undefined && announcement.reason !== 'restart' ? announcement : undefined;
+  const action = absence !== undefined && absence.reason !== 'restart' ? absence : undefined;
   if (action !== undefined && lasts(action.reason, action.at)) return action.reason;
   // An upgrade may restart the service or the node without an event.
   if (upgrade?.run?.state === 'running' && lasts('upgrade', lostSince)) return 'upgrade';
-  return announcement !== undefined && lasts(announcement.reason, announcement.at)
-    ? announcement.reason
-    : undefined;
+  return absence !== undefined && lasts(absence.reason, absence.at) ? absence.reason : undefined;
 }

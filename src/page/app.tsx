@@ -22,7 +22,7 @@ interface AppProps {
   readonly state: NodeState;
   /** The node answers, even if the stream is silent. */
   readonly isBeating: boolean;
-  readonly announcement: AnnouncedAbsence | undefined;
+  readonly absence: AnnouncedAbsence | undefined;
   readonly isOld: boolean;
   readonly view: View;
   readonly levels: Levels;
@@ -42,7 +42,7 @@ function useLasting(is: boolean, ms: number): boolean {
 }
 
 export function App(props: AppProps) {
-  const { live, state: whole, isBeating, announcement, isOld, view, levels, turns } = props;
+  const { live, state: whole, isBeating, absence, isOld, view, levels, turns } = props;
   const { notices, reporter, dismiss } = useNotices();
   const unfolding = useState(false);
   const state = withoutHidden(whole);
@@ -68,7 +68,7 @@ export function App(props: AppProps) {
           {translate('skip')}
         </a>
         <Header
-          {...{ node, status, upgrade, announcement, isOld }}
+          {...{ node, status, upgrade, absence, isOld }}
           nodes={[...whole.nodes.values()]}
           isSmall={isPart}
           since={connection.since}

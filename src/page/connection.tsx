@@ -33,7 +33,7 @@ interface HeaderProps {
   readonly status: NodeState['connection']['status'];
   readonly since: number;
   readonly upgrade: NodeState['upgrade'];
-  readonly announcement: AnnouncedAbsence | undefined;
+  readonly absence: AnnouncedAbsence | undefined;
   readonly isOld: boolean;
   /** Only a part of the page is shown, so the header is minimal. */
   readonly isSmall: boolean;
@@ -41,14 +41,14 @@ interface HeaderProps {
 }
 
 export function Header(props: HeaderProps) {
-  const { node, nodes, status, since, upgrade, announcement, isOld, isSmall, retry } = props;
+  const { node, nodes, status, since, upgrade, absence, isOld, isSmall, retry } = props;
   const isLost = status === 'lost';
-  useTicks(LOOK_MS, isLost || announcement !== undefined);
+  useTicks(LOOK_MS, isLost || absence !== undefined);
   const now = Date.now();
-  const isLeaving = announcement !== undefined && now - announcement.at < LEAVING_MS;
+  const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
   // While the node is connected, the upgrade's card shows its progress.
   const reason =
-    isLost || isLeaving ? absenceReason(announcement, isLost ? upgrade : undefined, since, now) : undefined;
+    isLost || isLeaving ? absenceReason(absence, isLost ? upgrade : undefined, since, now) : undefined;
   const [text, tone] = reason === undefined ? STATUS[status] : ([REASON_TEXTS[reason][0], 'busy'] as const);
   const long = reason === undefined ? 'lostLong' : REASON_TEXTS[reason][1];
   return (

@@ -25,7 +25,7 @@ function open(place: Element, turns: Turns): void {
   const levels = new Levels();
   const view = viewOf(location.search);
   let isBeating = true;
-  let announcement: AnnouncedAbsence | undefined;
+  let absence: AnnouncedAbsence | undefined;
   let wasLive = false;
   let wasLost = false;
   let isOld = false;
@@ -39,7 +39,7 @@ function open(place: Element, turns: Turns): void {
       const isLive = connection.status === 'live';
       // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
       if (isLive && !wasLive) {
-        announcement = undefined;
+        absence = undefined;
         if (wasLost) void compare();
       }
       wasLive = isLive;
@@ -51,15 +51,15 @@ function open(place: Element, turns: Turns): void {
       const next = announcedAbsence(event);
       if (next === undefined) return;
       // The service's own `bye` follows after the reason.
-      const isKnown = announcement !== undefined && next.at - announcement.at < REASON_MS;
+      const isKnown = absence !== undefined && next.at - absence.at < REASON_MS;
       if (next.reason === 'restart' && isKnown) return;
-      announcement = next;
+      absence = next;
       drawSoon();
     },
   });
   const draw = (): void => {
     const { state } = live;
-    render(<App {...{ live, state, isBeating, announcement, isOld, view, levels, turns }} />, place);
+    render(<App {...{ live, state, isBeating, absence, isOld, view, levels, turns }} />, place);
   };
   /** A node may return with another version. */
   const compare = async (): Promise<void> => {
@@ -80,7 +80,7 @@ function open(place: Element, turns: Turns): void {
     },
     onChange: (now) => {
       isBeating = now;
-      if (now) announcement = undefined;
+      if (now) absence = undefined;
       drawSoon();
     },
     onReturn: () => live.reconnect(),
