@@ -1,13 +1,11 @@
-// A real unix socket with a scripted server: bytes that arrive together, connections that never succeed, and servers that hang up or do
+// A real unix socket with a scripted server: bytes that arrive together, an address that is too long, and a server that does
 // not read. Handshake, deadlines and the losses of a connection: audio/backend.test.ts.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { Link, UNSENT_MAX_BYTES } from '../../src/actors/dial.js';
 import type { ClosedReason } from '../../src/protocol/pulse/outcome.js';
-import { temporaryFolder } from '../temporary-folder.js';
-import { but, COMMAND, EVENT, event, ordinary, scriptedServer } from './audio/scripted-server.js';
+import { COMMAND, EVENT, event, ordinary, scriptedServer } from './audio/scripted-server.js';
 
 /** A test that never ends must fail. */
 const DEADLINE = { timeout: 60_000 };
@@ -61,29 +59,9 @@ test('bytes that arrive together are handed on before their end is reported', DE
 });
 
 describe('a connection ends', DEADLINE, () => {
-  test('when nobody listens, but not before dial has returned', async (t) => {
-    const { closed, told } = dialled(t, join(temporaryFolder(t), 'native'));
-    assert.deepEqual(told, []);
-    const reason = await closed;
-    assert.ok(reason.kind === 'transport-failed' && /ENOENT/.test(reason.detail), JSON.stringify(reason));
-  });
-
   test('when the path is longer than an address may be', async (t) => {
     const { closed } = dialled(t, `/tmp/${'x'.repeat(200)}`);
     assert.equal((await closed).kind, 'transport-failed');
-  });
-
-  test('when the server hangs up; the answers are handed on first', async (t) => {
-    const server = await scriptedServer(t, but({ [COMMAND.getServerInfo]: () => undefined }));
-    const { link, ready, closed, told } = dialled(t, server.socketPath);
-    await ready;
-    link.request('GET_SERVER_INFO', {}, (result) =>
-      told.push(result.ok ? 'answer' : `answer: ${result.error.kind}`),
-    );
-    told.length = 0;
-    server.say.hangUp();
-    assert.equal((await closed).kind, 'peer-closed');
-    assert.deepEqual(told, ['answer: closed', 'closed']);
   });
 
   test('when the server reads nothing and more waits than the bound', async (t) => {

@@ -148,11 +148,3 @@ describe('the watch of a path reports nothing', () => {
     assert.deepEqual(told, []);
   });
 });
-
-test('a file that is gone and an unreadable one have no identity', (t) => {
-  const path = join(temporaryFolder(t), 'file');
-  assert.equal(fileIdentity(path), undefined);
-  make(path);
-  assert.equal(fileIdentity(join(path, 'below')), undefined);
-  assert.equal(typeof fileIdentity(path), 'string');
-});

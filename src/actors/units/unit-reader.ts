@@ -34,7 +34,7 @@ const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MA
 const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
 
-export function managerRules(interest: Interest): readonly Match[] {
+function managerRules(interest: Interest): readonly Match[] {
   const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
   return members.map((each) => ({ ...MANAGER, member: each }));
 }

@@ -5,7 +5,6 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { attemptAfter, TIMING } from '../../../src/actors/audio/backend.js';
-import { BURST_MAX_RECORDS } from '../../../src/actors/audio/refetch.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
@@ -21,7 +20,6 @@ import {
   ordinary,
   type ScriptedServer,
   scriptedServer,
-  serverFields,
   sinkFields,
 } from './scripted-server.js';
 
@@ -43,28 +41,6 @@ describe('connecting', DEADLINE, () => {
       'up',
       'log info: connected to the sound server',
     ]);
-  });
-
-  test('waits for all three readings, in whatever order they arrive', async (t) => {
-    const held: Buffer[] = [];
-    let readings = false;
-    const hold: Handler = (request, say) => {
-      if (!readings) return ordinary(request, say);
-      held.push(ordinary(request, say) ?? Buffer.alloc(0));
-      return held.length === 3 ? Buffer.concat(held.reverse()) : undefined;
-    };
-    const { seen } = await connected(
-      t,
-      but({
-        ...{ [COMMAND.getServerInfo]: hold, [COMMAND.getSinks]: hold, [COMMAND.getInputs]: hold },
-        [COMMAND.subscribe]: (request, say) => {
-          readings = true;
-          return ordinary(request, say);
-        },
-      }),
-    );
-    assert.equal(seen.output('living')?.default, true);
-    assert.equal(seen.client('News')?.output, 'living');
   });
 
   const troubles: readonly (readonly [string, Handler])[] = [
@@ -118,23 +94,6 @@ describe('connecting', DEADLINE, () => {
 });
 
 describe('a lost server', DEADLINE, () => {
-  test('is one line in the log and one change of state, and everything is published anew', async (t) => {
-    const { server, seen } = await connected(t);
-    seen.said.length = 0;
-    server.say.hangUp();
-    await until('the backend is up again', () => seen.said.includes('up'));
-    assert.deepEqual(seen.said, [
-      'connecting: the sound server closed the connection',
-      'log warn: lost the sound server',
-      'put audio.kind ',
-      'put audio.server ',
-      'put audio.outputs 0',
-      'put audio.clients 5',
-      'up',
-      'log info: connected to the sound server',
-    ]);
-  });
-
   test('fails the commands that are under way and the queued ones', async (t) => {
     const { server, backend } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }));
     const commands = [VOLUME, TOGGLE, VOLUME].map((command) => backend.handle(command));
@@ -151,28 +110,6 @@ describe('a lost server', DEADLINE, () => {
   for (const [what, attempt, upMs, expected] of patience) {
     test(`is tried again behind a connection ${what}`, () => {
       assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected);
-    });
-  }
-
-  for (const [what, cookie, name] of [
-    ['is the same one, by its cookie, and its streams keep their names', 1, 'Song #6'],
-    ['is another one, and its streams with old indices get nothing of the old streams', 2, 'Song'],
-  ] as const) {
-    test(`that comes back ${what}`, async (t) => {
-      const song = (index: number): Buffer => inputFields(index, 'Song');
-      const { server, seen } = await connected(
-        t,
-        but({ [COMMAND.getInputs]: ({ tag }, { reply }) => reply(tag, song(5), song(6)) }),
-      );
-      assert.equal(seen.client(6)?.name, 'Song #6');
-      server.handler = but({
-        [COMMAND.getServerInfo]: ({ tag }, { reply }) => reply(tag, serverFields({ cookie })),
-        [COMMAND.getInputs]: ({ tag }, { reply }) => reply(tag, song(6)),
-      });
-      server.say.hangUp();
-      await until('the lost server is noticed', () => !seen.up);
-      await until('the server is found again', () => seen.up);
-      assert.equal(seen.client(6)?.name, name);
     });
   }
 
@@ -194,37 +131,6 @@ describe('a lost server', DEADLINE, () => {
 });
 
 describe('events', DEADLINE, () => {
-  test('of many records are answered by one list', async (t) => {
-    const { server } = await connected(t);
-    const events = Array.from({ length: BURST_MAX_RECORDS * 10 }, (_, at) => event(EVENT.inputNew, 100 + at));
-    server.say.send(Buffer.concat(events));
-    await until('a list is read again', () => server.count(COMMAND.getInputs) === 2);
-    assert.ok(server.count(COMMAND.getInput) <= BURST_MAX_RECORDS, `${server.count(COMMAND.getInput)}`);
-  });
-
-  test('of one record a hundred times are answered by few readings', async (t) => {
-    const { server, seen } = await connected(t);
-    server.say.send(Buffer.concat(Array.from({ length: 100 }, () => event(EVENT.inputChange, 5))));
-    server.handler = but({ [COMMAND.getInput]: ({ tag }, say) => say.reply(tag, inputFields(5, 'Later')) });
-    await until('the last state is published', () => seen.client('Later') !== undefined);
-    assert.ok(server.count(COMMAND.getInput) <= 10, `${server.count(COMMAND.getInput)}`);
-  });
-
-  test('of removal win over a reply that is under way', async (t) => {
-    const { server, seen } = await connected(t);
-    server.handler = but({
-      [COMMAND.getInput]: (request, say) => {
-        say.send(event(EVENT.inputRemove, 5));
-        return ordinary(request, say);
-      },
-    });
-    server.say.send(event(EVENT.inputChange, 5));
-    await until('the client is dropped', () => seen.said.includes('drop audio.clients 5'));
-    server.say.send(event(EVENT.serverChange, 0xffffffff));
-    await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
-    assert.equal(seen.client(5), undefined);
-  });
-
   test('about a record that the server no longer knows remove it', async (t) => {
     const { server, seen } = await connected(
       t,
@@ -285,27 +191,6 @@ describe('commands', DEADLINE, () => {
       assert.equal(server.count(COMMAND.getInput), 1);
     });
   }
-
-  test('for one target run one after the other, each from the result of the one before', async (t) => {
-    let raw = 0x8000;
-    const { backend, seen, server } = await connected(t, (request, say) => {
-      if (request.command === COMMAND.setInputVolume) {
-        const at = request.fields.indexOf('v');
-        raw = request.fields.readUInt32BE(at + 2);
-        // The server sends no event, so the backend must read the value again by itself.
-        return say.reply(request.tag);
-      }
-      const reads: readonly number[] = [COMMAND.getInput, COMMAND.getInputs];
-      if (reads.includes(request.command))
-        return say.reply(request.tag, inputFields(5, 'News', { volume: [raw, raw] }));
-      return ordinary(request, say);
-    });
-    const step: AudioCommand = { do: 'delta', target: { kind: 'client', ref: 'News' }, delta: 0.01 };
-    const answers = await Promise.all(Array.from({ length: 20 }, () => backend.handle(step)));
-    assert.ok(answers.every((answer) => answer.ok));
-    assert.equal(seen.client('News')?.volume, 0.7);
-    assert.equal(server.count(COMMAND.setInputVolume), 20);
-  });
 
   const ends: readonly (readonly [string, (server: ScriptedServer) => void])[] = [
     ['the stream that they changed goes', (server) => server.say.send(event(EVENT.inputRemove, 5))],

@@ -6,7 +6,6 @@ import { describe, test } from 'node:test';
 import { rememberBalance } from '../../../src/actors/audio/balance.js';
 import {
   channelsAt,
-  missingFault,
   planCommand,
   type SettingPlan,
   type SoundCommand,
@@ -224,26 +223,6 @@ test('a step that changes nothing sends no request', () => {
   assert.deepEqual(planCommand(filled(), command), { kind: 'nothing' });
 });
 
-describe('what the server did not find', () => {
-  const MUTE: SoundCommand = { do: 'mute', target: client('5') };
-  const MOVE: SoundCommand = { do: 'move', client: '5', output: '0' };
-  const rows: readonly (readonly [string, SoundCommand, gone: 'sink' | 'input' | undefined, FaultCode])[] = [
-    ['is the client that has gone', MUTE, 'input', 'no-such-client'],
-    ['is the client even if it is still listed', MUTE, undefined, 'no-such-client'],
-    ['is the output that has gone', { do: 'mute', target: output('0') }, 'sink', 'no-such-output'],
-    ['is the client to move', MOVE, 'input', 'no-such-client'],
-    ['is the output to move to', MOVE, undefined, 'no-such-output'],
-    ['is the new default', { do: 'default', output: '0' }, undefined, 'no-such-output'],
-  ];
-  for (const [what, command, gone, fault] of rows) {
-    test(what, () => {
-      const state = filled();
-      if (gone !== undefined) state.remove(gone, gone === 'sink' ? 0 : 5);
-      assert.equal(missingFault(state, command).fault, fault);
-    });
-  }
-});
-
 describe('setting a volume', () => {
   const rows: readonly (readonly [string, number, number[], number[] | undefined, number[]])[] = [
     ['sets the loudest channel', 0.5, [FULL, FULL], undefined, [HALF, HALF]],
@@ -272,13 +251,6 @@ describe('setting a volume', () => {
   ];
   for (const [what, volume, channels, remembered, expected] of rows) {
     test(what, () => assert.deepEqual(channelsAt(volume, channels, remembered), expected));
-  }
-});
-
-test('every hundredth from 0 to 1 is read back as it was set', () => {
-  for (let percent = 0; percent <= 100; percent += 1) {
-    const volume = percent / 100;
-    assert.equal(levelOf(channelsAt(volume, [1, 1], undefined)), volume);
   }
 });
 

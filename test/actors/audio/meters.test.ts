@@ -13,7 +13,6 @@ import {
   EVENT,
   event,
   type Handler,
-  type InputFields,
   inputFields,
   peaks,
   recordStreamFields,
@@ -42,12 +41,6 @@ async function metered(t: TestContext, handler: Handler, timing: Partial<Timing>
 const GIVEN: Handler = ({ tag }, { reply }) => reply(tag, recordStreamFields(4));
 /** The ordinary server, except that `captured` answers captures. */
 const withCaptures = (captured: Handler): Handler => but({ [COMMAND.createRecordStream]: captured });
-/** The ordinary server; when the stream's record is read again, it has these fields. */
-const withInput = (fields: InputFields): Handler =>
-  but({
-    [COMMAND.createRecordStream]: GIVEN,
-    [COMMAND.getInput]: ({ tag }, { reply }) => reply(tag, inputFields(5, 'News', fields)),
-  });
 
 const living = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
 const UNKNOWN = '{"outputs":[]}';
@@ -71,17 +64,6 @@ async function readAgain(server: ScriptedServer): Promise<void> {
 }
 
 describe('a meter', DEADLINE, () => {
-  test('is opened when the first listener comes, and closed when the last one goes', async (t) => {
-    const { server, backend, seen, told } = await telling(t);
-    backend.watchLevels(false);
-    await until('its connection has ended', () => server.open() === 1);
-    const before = seen.levels.length;
-    assert.ok(seen.up);
-    backend.watchLevels(true);
-    await until('the level is published again', () => seen.levels.length > before);
-    assert.equal(told(), UNKNOWN);
-  });
-
   test('publishes only levels that changed, and all of them when a listener comes', async (t) => {
     const { server, backend, seen, told } = await metered(t, withCaptures(GIVEN));
     backend.watchLevels(true);
@@ -101,17 +83,6 @@ describe('a meter', DEADLINE, () => {
     assert.equal(told(), living(0.5, 0.5));
   });
 
-  test('publishes the loudest of several fragments, then the newest', async (t) => {
-    const { server, seen, told } = await telling(t);
-    server.say.send(Buffer.concat([peaks(4, 0.2, 0.9), peaks(4, 0.8, 0.1), peaks(4, 0.3, 0.3)]), METERS);
-    await until('the loudest is published', () => told() === living(0.8, 0.9));
-    server.say.send(peaks(4, 0.3, 0.3), METERS);
-    await until('the newest is published', () => told() === living(0.3, 0.3));
-    server.say.send(Buffer.concat([peaks(4, 0.9, 0.9), peaks(4, 0, 0)]), METERS);
-    await until('silence is published', () => told() === living(0, 0));
-    assert.equal(new Set(seen.levels).size, seen.levels.length);
-  });
-
   test('publishes ten levels a second at most, however often they change', async (t) => {
     const { server, seen } = await telling(t);
     let sent = 0;
@@ -125,19 +96,6 @@ describe('a meter', DEADLINE, () => {
       seconds.filter((ms) => ms < 1000),
       [],
     );
-  });
-
-  test('of a muted output is 0 at once, and stays open', async (t) => {
-    const input = { muted: false };
-    const { server, asked, told } = await telling(t, withInput(input));
-    input.muted = true;
-    await readAgain(server);
-    await until('the level is 0', () => told() === living(0, 0));
-    input.muted = false;
-    await readAgain(server);
-    server.say.send(peaks(4, 0.25, 0.5), METERS);
-    await until('the level is published again', () => told() === living(0.25, 0.5));
-    assert.deepEqual([asked(), server.count(COMMAND.deleteRecordStream)], [1, 0]);
   });
 
   test('that others end has no level, and is opened again', async (t) => {
@@ -180,11 +138,11 @@ describe('a meter', DEADLINE, () => {
     const { server, backend, asked, seen } = await metered(
       t,
       withCaptures(() => undefined),
-      { requestMs: 100 },
+      { requestMs: 1_000 },
     );
     backend.watchLevels(true);
-    await until('the meter is tried again', () => asked() === 2 && server.connections() === 3);
-    assert.equal(server.open(), 2);
+    await until('the meter is tried again', () => asked() >= 2);
+    await until('the connection of the first one has ended', () => server.open() === 2);
     assert.ok(seen.up);
   });
 
@@ -238,18 +196,6 @@ describe('a meter', DEADLINE, () => {
     await until('32 levels are published', () => (told()?.match(/0\.5,0\.5/g) ?? []).length === 32);
     assert.ok(!told()?.includes('"id":32'));
     assert.equal(asked(), 32);
-  });
-
-  test('ends with the sound server, which is logged once, and returns with it', async (t) => {
-    const { server, backend, asked, seen } = await telling(t);
-    server.say.hangUp(0);
-    await until('the meter is opened again', () => asked() === 2);
-    await until('the old connections are gone', () => server.open() === 2);
-    assert.ok(seen.levels.includes(UNKNOWN));
-    backend.watchLevels(false);
-    server.say.hangUp(2);
-    await until('the server is found', () => seen.logs.length >= 4 && seen.up);
-    assert.equal(asked(), 2);
   });
 
   test('does not hold up the end of the daemon', async (t) => {

@@ -69,12 +69,4 @@ describe('names of live clients', () => {
       }
     });
   }
-
-  test('of clients that have ended lead nowhere', () => {
-    const names = new ClientNames();
-    names.assign(1, 'A');
-    names.release(1);
-    assert.equal(names.idOf('A'), undefined);
-    assert.equal(names.nameOf(1), undefined);
-  });
 });

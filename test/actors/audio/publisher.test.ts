@@ -32,12 +32,6 @@ const ALL = [
   'put audio.clients 5',
 ];
 
-test('everything is published once', () => {
-  const { update } = setUp();
-  assert.deepEqual(update(), ALL);
-  assert.deepEqual(update(), []);
-});
-
 test('reading the same again publishes nothing, also with properties in another order', () => {
   const { state, update } = setUp();
   state.putInput(inputInfo(5, 'News', { props: { a: '1', b: '2' } }));

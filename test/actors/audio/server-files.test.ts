@@ -192,18 +192,6 @@ describe('of the cookie files', () => {
 describe('reading the cookie', DEADLINE, () => {
   const COOKIE = new Uint8Array(COOKIE_BYTES).fill(7);
 
-  test('happens once for all who request it meanwhile, and anew afterwards', async () => {
-    let readings = 0;
-    const reader = new CookieReader(async () => {
-      readings += 1;
-      return COOKIE;
-    }, NEVER_MS);
-    assert.deepEqual(await Promise.all([reader.read(), reader.read()]), [COOKIE, COOKIE]);
-    assert.equal(readings, 1);
-    await reader.read();
-    assert.equal(readings, 2);
-  });
-
   test('fails in time when it hangs, and is not begun a second time', async () => {
     let end: (cookie: Uint8Array) => void = () => undefined;
     const hanging = new Promise<Uint8Array>((resolve) => {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import { cardInfo, inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 function filled(): SoundState {
   const state = new SoundState();
@@ -13,45 +13,6 @@ function filled(): SoundState {
   state.takeChanged();
   return state;
 }
-
-describe('what a change affects', () => {
-  const MUTED = sinkInfo(1, 'kitchen', { muted: true, card: 3 });
-  const MUSIC = inputInfo(6, 'Music');
-  const playToNew = (state: SoundState): void => {
-    state.putInput(inputInfo(5, 'News', { sink: 2 }));
-    state.putSink(sinkInfo(2, 'garden'));
-  };
-  const rows: readonly (readonly [what: string, act: (s: SoundState) => void, touched: string])[] = [
-    ['a sink affects the server, whose default it may be', (s) => s.putSink(MUTED), 'server; 1;'],
-    ['a new sink affects the clients that play to it', playToNew, 'server; 2; 5'],
-    ['a sink that goes affects the clients that played to it', (s) => s.remove('sink', 1), 'server; 1; 6'],
-    ['the server affects the outputs: one is its default', (s) => s.putServer(serverInfo()), 'server; 0,1;'],
-    ['a client affects only itself', (s) => s.putInput(inputInfo(5, 'Weather')), '; ; 5'],
-    ['a client that ends affects only itself', (s) => s.remove('input', 5), '; ; 5'],
-    ['an unknown client that ends affects nothing', (s) => s.remove('input', 77), '; ;'],
-    ['a card affects its outputs, which name it', (s) => s.putCard(cardInfo(3, 'dac')), '; 1;'],
-    [
-      'another sink of the same index affects its clients',
-      (s) => s.putSink(sinkInfo(1, 'hdmi')),
-      'server; 1; 6',
-    ],
-    [
-      'a list affects also the records that it no longer has',
-      (s) => s.replaceInputs([MUSIC], new Set()),
-      '; ; 5,6',
-    ],
-  ];
-  for (const [what, act, touched] of rows) {
-    test(what, () => {
-      const state = filled();
-      act(state);
-      const { server, sinks, inputs } = state.takeChanged();
-      assert.equal(`${server ? 'server' : ''}; ${[...sinks]}; ${[...inputs]}`.trimEnd(), touched);
-      const nothing = { server: false, sinks: new Set(), inputs: new Set(), cards: new Set() };
-      assert.deepEqual(state.takeChanged(), nothing, 'nothing twice');
-    });
-  }
-});
 
 test('another sink with the index of a removed one inherits no balance', () => {
   const state = filled();

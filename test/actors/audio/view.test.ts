@@ -231,11 +231,3 @@ describe('a client', () => {
     assert.deepEqual(Object.entries(client({ props }).props ?? {}), Object.entries(props));
   });
 });
-
-test('an unchanged property list is shown as before, and converted once', () => {
-  const shown = new ShownProps();
-  const said = { b: '2', a: '1' };
-  assert.deepEqual(Object.keys(shown.of(said)), ['a', 'b']);
-  assert.equal(shown.of(said), shown.of(said));
-  assert.deepEqual(shown.of({ a: '1', b: '3' }), { a: '1', b: '3' });
-});

@@ -16,7 +16,6 @@ import {
   EVENT,
   event,
   type Handler,
-  ordinary,
   recordStreamFields,
   type SinkFields,
   serverFields,
@@ -141,15 +140,6 @@ describe('a sleeping output', DEADLINE, () => {
     sink.state = SUSPENDED;
     assert.deepEqual(await backend.handle(MUTE), OK);
     assert.equal(captures(), 1);
-  });
-
-  test('is not captured when it was awake', async (t) => {
-    const { backend, seen, server, sink, captures } = await sleeping(t, ordinary);
-    sink.state = 0;
-    server.say.send(event(EVENT.sinkChange, 0));
-    await until('the output is awake', () => seen.output('living')?.state === 'running');
-    assert.deepEqual(await backend.handle(MUTE), OK);
-    assert.equal(captures(), 0);
   });
 
   test('whose monitor cannot be captured accepts the command all the same', async (t) => {

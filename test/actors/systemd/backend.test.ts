@@ -57,15 +57,6 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   };
 }
 
-test('signals become records', async (t) => {
-  const { scope, manager, status, state, pass } = setUp(t);
-  await scope.follower.up();
-  assert.deepEqual([status(), state(), scope.absence], ['up', 'inactive', undefined]);
-  manager.changed('x.service', { ActiveState: 'active' });
-  await pass(50);
-  assert.equal(state(), 'active');
-});
-
 test('a unit that is internal by another name is not published, and is dropped where that turns out later', async (t) => {
   const { scope, manager, records } = setUp(t);
   await scope.follower.up();

@@ -54,20 +54,6 @@ test('the directory reports starts and ends by unit, and only those', async (t) 
   assert.deepEqual([...new Set(units)], [undefined, 'a.service']);
 });
 
-test('a unit whose name has a backslash is reported', async (t) => {
-  const { directory, units, until, start } = setUp(t, true);
-  directory.open();
-  start('dev-disk-by\\x2dlabel.swap');
-  await until(() => units.includes('dev-disk-by\\x2dlabel.swap'));
-  assert.equal(directory.atRest('dev-disk-by\\x2dlabel.swap'), false);
-});
-
-test('nothing is known of a unit whose name is too long for a link', (t) => {
-  const { directory } = setUp(t, true);
-  directory.open();
-  assert.equal(directory.atRest(`${'a'.repeat(247)}.service`), undefined);
-});
-
 test('a directory that vanishes reports nothing more', async (t) => {
   const { path, clock, directory, until, start } = setUp(t, true);
   directory.open();
@@ -90,15 +76,4 @@ test('a missing directory is waited for, and reports nothing until then', (t) =>
   clock.advance(5_000);
   assert.equal(directory.described, `watching ${path}`);
   assert.deepEqual(units, [undefined]);
-});
-
-test('a closed directory neither watches nor waits', (t) => {
-  const { clock, directory, path } = setUp(t, false);
-  directory.open();
-  directory.close();
-  assert.equal(clock.timers, 0);
-  mkdirSync(path);
-  directory.open();
-  directory.close();
-  assert.equal(directory.atRest('a.service'), undefined);
 });

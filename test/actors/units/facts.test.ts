@@ -90,14 +90,6 @@ function table() {
   return { units, x: () => units.unit(NAME) };
 }
 
-test('a unit is unknown until it has been read', () => {
-  const { units, x } = table();
-  assert.equal(x()?.known, false);
-  units.read(NAME, units.mark(NAME), reading('active', { SubState: 'running' }), FILE);
-  assert.equal(x()?.known, true);
-  assert.equal(x()?.facts.activeState, 'active');
-});
-
 test('a signal that came since a reading began wins over it, in the properties that signals carry', () => {
   const { units, x } = table();
   const mark = units.mark(NAME);
@@ -125,13 +117,6 @@ test('a property that a reading lacks is reset, except how the last run ended', 
     [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.fileState],
     ['inactive', '', 'signal', undefined],
   );
-});
-
-test('signals of other units change nothing', () => {
-  const { units } = table();
-  assert.deepEqual(units.changed(unitPath('z.service'), { ActiveState: 'active' }), []);
-  assert.deepEqual(units.removed('z.service'), []);
-  assert.equal(units.changed(PATH, {}).length, 1);
 });
 
 test('a unit that systemd unloads is at rest, and how it ended stays known', () => {

@@ -1,4 +1,4 @@
-// A follower over a scripted manager: reloads without a signal of their end, signals that overtake answers, refusals.
+// A follower over a scripted manager: reloads without a signal of their end, and late replies. A real one: test/node/scenarios/systemd.ts.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -8,11 +8,6 @@ import { ManualClock } from '../../manual-clock.js';
 import { ScriptedManager, settle } from './scripted-manager.js';
 
 const NAME = 'x.service';
-const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text: 'refused' } } as const;
-const NOBODY = {
-  ok: false,
-  error: { kind: 'dbus', name: 'org.freedesktop.DBus.Error.NameHasNoOwner', text: 'nobody' },
-} as const;
 
 function setUp(t: TestContext, names: readonly string[] = ['x.service'], interest: Interest = 'state') {
   const clock = new ManualClock();
@@ -52,38 +47,6 @@ async function up(t: TestContext) {
   return all;
 }
 
-test('a signal is applied without a reading', async (t) => {
-  const { manager, state, taken } = await up(t);
-  manager.changed('x.service', { ActiveState: 'active' });
-  await settle();
-  assert.equal(state(), 'active');
-  assert.deepEqual(taken(), ['x.service']);
-  assert.equal(manager.counted('GetAll'), 0);
-});
-
-test('units that are loaded and unloaded are not read: that would go on for ever', async (t) => {
-  const { manager, pass } = await up(t);
-  for (let each = 0; each < 10; each += 1) manager.unitRemoved('x.service');
-  await pass(1_000);
-  assert.equal(manager.counted('GetAll'), 0);
-});
-
-test('a signal that overtakes a reply wins', async (t) => {
-  const { follower, manager, state } = await up(t);
-  const open = manager.hold();
-  const read = follower.refresh([NAME]);
-  manager.changed('x.service', { ActiveState: 'failed' });
-  open();
-  await read;
-  assert.equal(state(), 'failed');
-});
-
-test('readings of one unit do not pile up', async (t) => {
-  const { follower, manager } = await up(t);
-  await Promise.all(Array.from({ length: 10 }, () => follower.refresh([NAME])));
-  assert.equal(manager.counted('GetAll'), 2, 'one under way, one behind it');
-});
-
 test('nothing is published during a reload; everything is read once after it, also after a storm of reloads', async (t) => {
   const { manager, state, taken, pass } = await up(t);
   manager.changed('x.service', { ActiveState: 'active' });
@@ -112,19 +75,6 @@ test('who waits for verdicts gets every change, also during a reload, and the re
   assert.deepEqual(taken(), [NAME, `/job/1 of ${NAME}: failed`]);
 });
 
-test('readings include how a run ended only for who waits for verdicts', async (t) => {
-  for (const [interest, result] of [
-    ['runs', 'success'],
-    ['verdicts', 'exit-code'],
-  ] as const) {
-    const { follower, manager } = setUp(t, [NAME], interest);
-    manager.unitIs(NAME, { ActiveState: 'failed' });
-    manager.results.set(NAME, 'exit-code');
-    await follower.up();
-    assert.equal(follower.table.unit(NAME)?.facts.result, result);
-  }
-});
-
 test('a reload without an end ends after 30 s', async (t) => {
   const { clock, manager, state, taken, pass } = await up(t);
   manager.reloading(true);
@@ -149,108 +99,6 @@ test('an endless storm of reloads is not waited for', async (t) => {
   assert.ok(taken().includes('x.service'));
 });
 
-test('the file state is read after files changed, once for a burst', async (t) => {
-  const { follower, manager, pass } = await up(t);
-  manager.files.set('x.service', 'enabled');
-  for (let each = 0; each < 10; each += 1) manager.unitFilesChanged();
-  await pass(50);
-  assert.equal(manager.counted('GetUnitFileState'), 1);
-  assert.equal(follower.table.unit(NAME)?.fileState, 'enabled');
-});
-
-const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
-
-/** Each row does one thing to all units of a crowd; afterwards the follower must know every single one. */
-const CROWD_CHANGES: readonly (readonly [
-  what: string,
-  act: (all: ReturnType<typeof setUp>) => Promise<void>,
-])[] = [
-  [
-    'their files changed',
-    async ({ manager, pass }) => {
-      manager.unitFilesChanged();
-      await pass(50);
-    },
-  ],
-  [
-    'each was let go',
-    async ({ manager }) => {
-      for (const name of CROWD) manager.unitRemoved(name);
-      await settle();
-    },
-  ],
-  [
-    'each was asked for by itself',
-    async ({ follower }) => {
-      await Promise.all(CROWD.map((name) => follower.refresh([name])));
-    },
-  ],
-];
-
-for (const [what, act] of CROWD_CHANGES) {
-  test(`300 units, more than a connection takes calls at once, are all read: ${what}`, async (t) => {
-    const all = setUp(t, CROWD);
-    await all.follower.up();
-    for (const name of CROWD) all.manager.files.set(name, 'enabled');
-    await act(all);
-    const missed = all.follower.table.units().filter(({ fileState }) => fileState !== 'enabled');
-    assert.deepEqual(missed, []);
-  });
-}
-
-test('refused signals leave the scope up with a detail, and are requested again until granted', async (t) => {
-  const { follower, manager, taken, pass, clock } = setUp(t);
-  manager.refusals.set('Subscribe', REFUSED);
-  await follower.up();
-  assert.deepEqual(taken(), ['up: refused']);
-  assert.equal(follower.hasSignals, false);
-  await pass(250);
-  assert.equal(follower.hasSignals, false);
-  manager.refusals.clear();
-  taken();
-  await pass(500);
-  assert.deepEqual(taken(), ['up']);
-  assert.equal(clock.timers, 0);
-});
-
-test('an error of the manager about unit files is no reason to reconnect, and the unit stays', async (t) => {
-  const { follower, manager, taken, pass } = setUp(t);
-  const error = { kind: 'dbus', name: 'System.Error.EISDIR', text: 'Is a directory' } as const;
-  manager.refusals.set('GetUnitFileState', { ok: false, error });
-  await follower.up();
-  manager.unitRemoved(NAME);
-  manager.unitFilesChanged();
-  await pass(50);
-  assert.deepEqual(taken(), ['up', NAME, NAME]);
-  const { fileState, fileTrouble, facts } = follower.table.unit(NAME) ?? assert.fail();
-  assert.deepEqual([fileState, fileTrouble, facts.loadState], [undefined, 'Is a directory', 'loaded']);
-  manager.refusals.clear();
-  manager.unitFilesChanged();
-  await pass(50);
-  assert.equal(follower.table.unit(NAME)?.fileTrouble, undefined);
-});
-
-test('a bus without a manager is down until one appears', async (t) => {
-  const { follower, manager, taken, pass } = setUp(t);
-  for (const member of ['Subscribe', 'GetAll', 'GetUnitFileState']) manager.refusals.set(member, NOBODY);
-  await follower.up();
-  assert.deepEqual(taken(), ['down: nobody']);
-  await pass(250);
-  manager.refusals.clear();
-  follower.ownerChanged('org.freedesktop.systemd1', true);
-  await settle();
-  assert.deepEqual(taken().slice(-1), ['up']);
-});
-
-test('a manager that is replaced at once causes no outage, one that leaves does', async (t) => {
-  const { follower, taken } = await up(t);
-  follower.ownerChanged('org.freedesktop.systemd1', true);
-  await settle();
-  assert.deepEqual(taken(), ['up']);
-  follower.ownerChanged('org.freedesktop.systemd1', false);
-  assert.deepEqual(taken(), ['down: systemd is not on the bus']);
-});
-
 test('late replies of an old connection are ignored', async (t) => {
   const { follower, manager, taken } = setUp(t);
   const open = manager.hold();
@@ -263,17 +111,6 @@ test('late replies of an old connection are ignored', async (t) => {
   assert.deepEqual(taken(), ['down: gone']);
 });
 
-test('a unit that did not exist and runs now is read', async (t) => {
-  const { follower, manager } = setUp(t);
-  manager.units.clear();
-  manager.files.clear();
-  await follower.up();
-  manager.unitIs('x.service', { ActiveState: 'active', Description: 'Here' });
-  manager.changed('x.service', { ActiveState: 'active' });
-  await settle();
-  assert.equal(follower.table.unit(NAME)?.facts.description, 'Here');
-});
-
 test('the unit behind an alias is watched', async (t) => {
   const { follower, manager, state } = setUp(t);
   manager.units.set('x.service', { Id: 'real.service', Names: ['real.service', 'x.service'] });
@@ -281,13 +118,6 @@ test('the unit behind an alias is watched', async (t) => {
   assert.ok(manager.matches.some(({ arg0 }) => arg0 === 'real.service'));
   manager.changed('real.service', { ActiveState: 'active' });
   assert.equal(state(), 'active');
-});
-
-test('a job that is gone after the manager was replaced is over', async (t) => {
-  const { follower } = await up(t);
-  const { end } = follower.jobs.wait('/job/1', NAME);
-  follower.ownerChanged('org.freedesktop.systemd1', true);
-  assert.deepEqual(await end, { kind: 'ended' });
 });
 
 test('who waits for a state gets it, also while a reload holds it back from the publisher', async (t) => {

@@ -1,5 +1,4 @@
-// Property lists that were read before: what is the same is one list, what is not is read anew, and nothing that any server
-// sends makes a difference between a reader that remembers and one that does not.
+// Nothing that any server sends makes a difference between a reader that remembers property lists and one that does not.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -23,41 +22,6 @@ function one(texts: TextCache, change: wire.SinkInputBytes): SinkInputInfo {
 }
 
 const song = (name: string): readonly number[] => wire.props(wire.textProp('media.name', name));
-
-test('equal readings of a stream share their properties; a different one has its own', () => {
-  const texts = new TextCache();
-  const first = one(texts, { props: song('One'), volumes: wire.volumes(1, 1) });
-  const louder = one(texts, { props: song('One'), volumes: wire.volumes(2, 2) });
-  assert.equal(louder.props, first.props);
-  assert.equal(louder.format.props, first.format.props);
-  assert.deepEqual(louder.volume, [2, 2]);
-  for (const name of ['Two', 'Another', 'On', '']) {
-    const next = one(texts, { props: song(name) });
-    assert.equal(next.props['media.name'], name);
-    assert.equal(next.format.props, first.format.props);
-  }
-  assert.equal(first.props['media.name'], 'One');
-});
-
-test('all known streams share their properties with earlier readings', () => {
-  const texts = new TextCache();
-  const read = () =>
-    Array.from({ length: 512 }, (_, index) => one(texts, { index, props: song(`${index}`) }));
-  const first = read();
-  for (const [index, { props, format }] of read().entries()) {
-    assert.equal(props, first[index]?.props);
-    assert.equal(format.props, first[index]?.format.props);
-  }
-});
-
-test('streams whose numbers share a slot have each their own properties', () => {
-  const texts = new TextCache();
-  for (let round = 0; round < 3; round += 1) {
-    for (const index of [7, 7 + 512, 0xfffffffe, 510]) {
-      assert.equal(one(texts, { index, props: song(`${index}`) }).props['media.name'], `${index}`);
-    }
-  }
-});
 
 test('a list that is too long to be kept is read each time', () => {
   const texts = new TextCache();

@@ -45,13 +45,6 @@ test('the name is sent after the reply to AUTH, and requests are possible after 
   assert.deepEqual(log, [...early, 'ready done']);
 });
 
-test('opening twice sends AUTH once', () => {
-  const { session } = converse();
-  session.open(0);
-  session.open(0);
-  assert.equal(written(session).length, 20 + 10 + 5 + 5 + 256);
-});
-
 test('replies settle their own requests in any order, with events between them', () => {
   const { session, events } = ready();
   const log: string[] = [];
@@ -190,32 +183,6 @@ test('an error thrown by a receiver is not taken for a violation', () => {
   });
   assert.throws(() => session.receive(reply(2), 0), TypeError);
   assert.deepEqual(closed, []);
-});
-
-test('an error thrown by arguments is not taken for a violation', () => {
-  const { session } = ready();
-  const args = {
-    get name(): string {
-      throw new TypeError('a bug of the sender');
-    },
-  };
-  assert.throws(() => session.request('SET_DEFAULT_SINK', args, 0, () => assert.fail()), TypeError);
-});
-
-test('records are read in the negotiated version', () => {
-  const bytes = (version: number) => [
-    ...[wire.text('line-out'), wire.text(null), u32(0), u32(0)],
-    ...(version < 34 ? [] : [wire.text(null), u32(0)]),
-  ];
-  for (const version of [33, 34]) {
-    const { session } = ready(version);
-    const names: string[] = [];
-    session.request('GET_SINK_INFO', { index: 3 }, 0, (result) => {
-      if (result.ok) names.push(...result.value.ports.map(({ name }) => name));
-    });
-    session.receive(reply(2, wire.sink([bytes(version).flat()])), 0);
-    assert.deepEqual(names, ['line-out']);
-  }
 });
 
 test('a reply that cannot be decoded fails its request and ends the session', () => {

@@ -113,24 +113,4 @@ for (const pieceBytes of PIECES) {
       assert.ok(!kept.includes(Buffer.from(COOKIE.slice(8, 12).map((byte) => byte | 1))));
     });
   }
-
-  for (const [what, frame, reason] of [
-    ['17 MiB', wire.framed([1, 2], { length: 17 << 20 }), /a frame of 17825792 bytes/],
-    ['nothing', wire.framed([], { length: 0 }), /a frame of 0 bytes/],
-    ['flags', wire.framed([1, 2], { flags: 0x80000000 }), /with an offset or flags/],
-    ['HTTP', new TextEncoder().encode('GET / HTTP/1.1\r\nHost: x\r\n\r\n'), /a frame of 1195725856 bytes/],
-  ] as const) {
-    test(`in pieces of ${pieceBytes}: nothing passes from a frame of ${what} on`, () => {
-      const good = wire.command(20, 1);
-      const { passed, commands, lost } = tapped('client', concat(good, frame, good), pieceBytes);
-      assert.deepEqual(passed, Buffer.from(good));
-      assert.equal(commands.length, 1);
-      assert.match(lost ?? '', reason);
-    });
-  }
 }
-
-test('an incomplete frame does not pass', () => {
-  const { passed, frames } = tapped('client', wire.command(20, 1).subarray(0, 25), 4);
-  assert.deepEqual([passed.length, frames], [0, []]);
-});
