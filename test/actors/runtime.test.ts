@@ -62,10 +62,6 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   return { port, batches, publish, ended, until };
 }
 
-function command(id: number): ToActor<'audio'> {
-  return { kind: 'command', id, command: { do: 'cookie' } };
-}
-
 test('all items of one turn are one batch, in order', DEADLINE, async (t) => {
   const { batches, publish, until } = bench(t, {});
   publish.put('audio.outputs', '1', '{}');
@@ -107,55 +103,6 @@ test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, 
   );
 });
 
-test('a ping gets the pong of its number, also while commands wait', DEADLINE, async (t) => {
-  const { port, until } = bench(t, { handle: () => new Promise(() => undefined) });
-  port.send(command(1));
-  port.send({ kind: 'ping', id: 7 });
-  assert.deepEqual(await until('pong'), [{ kind: 'pong', id: 7 }]);
-});
-
-test('a command gets the answer of its number', DEADLINE, async (t) => {
-  const seen: AudioCommand[] = [];
-  const { port, until } = bench(t, {
-    handle: async (given) => {
-      seen.push(given);
-      return { ok: true, bytes: new Uint8Array([1, 2]) };
-    },
-  });
-  port.send(command(3));
-  assert.deepEqual(await until('answer'), [
-    { kind: 'answer', id: 3, answer: { ok: true, bytes: new Uint8Array([1, 2]) } },
-  ]);
-  assert.deepEqual(seen, [{ do: 'cookie' }]);
-});
-
-test('a change that a command makes is sent before its answer', DEADLINE, async (t) => {
-  const { port, publish, until } = bench(t, {
-    handle: async () => {
-      publish.put('audio.server', '', '{}');
-      return DONE;
-    },
-  });
-  port.send(command(1));
-  assert.deepEqual(
-    (await until('answer')).map(({ kind }) => kind),
-    ['put', 'answer'],
-  );
-});
-
-test('a handler that rejects is an internal fault; the reason is logged', DEADLINE, async (t) => {
-  const { port, until } = bench(t, {
-    handle: async () => {
-      throw new Error('inner matter');
-    },
-  });
-  port.send(command(1));
-  const [log, answer] = await until('answer');
-  assert.ok(log?.kind === 'log' && String(log.fields?.['stack']).includes('inner matter'));
-  const detail = 'The command ended in an unexpected error';
-  assert.deepEqual(answer, { kind: 'answer', id: 1, answer: { ok: false, fault: 'internal', detail } });
-});
-
 test('stop runs once, its last items are sent, and later ones are not', DEADLINE, async (t) => {
   let stops = 0;
   const { port, publish, ended, until, batches } = bench(t, {
@@ -183,29 +130,4 @@ test('an actor whose supervisor is gone stops', DEADLINE, async (t) => {
   port.close();
   await ended;
   assert.equal(stops, 1);
-});
-
-test('a stop that rejects ends the run with its error', DEADLINE, async (t) => {
-  const { port, ended } = bench(t, {
-    stop: async () => {
-      throw new Error('cannot let go');
-    },
-  });
-  port.send({ kind: 'stop' });
-  await assert.rejects(ended, /cannot let go/);
-});
-
-test('a start that throws ends the run with its error, after its last items', DEADLINE, async (t) => {
-  const { port1, port2 } = new MessageChannel();
-  t.after(() => port1.close());
-  const heard = new Promise((resolve) => port1.once('message', resolve));
-  const run = runActor<'audio'>(
-    { port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } },
-    (_settings, publish) => {
-      publish.log('error', 'last words');
-      throw new Error('cannot start');
-    },
-  );
-  await assert.rejects(run, /cannot start/);
-  assert.deepEqual(await heard, [{ kind: 'log', level: 'error', message: 'last words' }]);
 });

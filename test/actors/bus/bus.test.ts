@@ -6,13 +6,9 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import type { AvahiBus } from '../../../src/actors/bus/avahi.js';
-import { type SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
+import { UserBus } from '../../../src/actors/bus/bus.js';
 import { connectBus } from '../../../src/actors/bus/connection.js';
-import type { LogindBus } from '../../../src/actors/bus/logind.js';
-import { AVAHI_METHODS } from '../../../src/protocol/dbus/avahi.js';
 import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../../src/protocol/dbus/daemon.js';
-import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
 import { SYSTEMD_METHODS } from '../../../src/protocol/dbus/systemd.js';
 import { testsNeeding } from '../../tools/requirements.js';
@@ -55,12 +51,6 @@ test('an error of the peer is a value', async (t) => {
   const rule = await link.watch({ sender: BUS_NAME, path: 'no path' });
   assert.ok(!rule.ok && rule.error.kind === 'dbus');
   assert.equal(rule.error.name, 'org.freedesktop.DBus.Error.MatchRuleInvalid');
-});
-
-test('a method without object needs a path', async (t) => {
-  const { link } = await connected(t, await privateBus(t));
-  const outcome = await link.call(SYSTEMD_METHODS.getAll, ['']);
-  assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'GetAll needs a path' } });
 });
 
 test('watched signals arrive, others do not', async (t) => {
@@ -184,27 +174,4 @@ test('nobody who calls the daemon gets an answer', async (t) => {
   const call = ['call', await ourName(bus), '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
   await assert.rejects(run('busctl', [`--address=${bus.address}`, '--timeout=1', ...call]));
   assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME])).ok, true);
-});
-
-test('kinds of bus, each with its own methods', () => {
-  // This function never runs: the compiler is the test.
-  const typed = (user: UserBus, logind: LogindBus, avahi: AvahiBus, system: SystemBus): void => {
-    void user.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
-    void logind.call(LOGIND_METHODS.reboot, [false]);
-    void logind.call(LOGIND_METHODS.canReboot, []);
-    // @ts-expect-error Units cannot be changed over logind's bus.
-    void logind.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
-    // @ts-expect-error The machine cannot be restarted over the user's bus.
-    void user.call(LOGIND_METHODS.reboot, [false]);
-    void avahi.call(AVAHI_METHODS.entryGroupNew, []);
-    // @ts-expect-error The machine cannot be restarted over Avahi's bus.
-    void avahi.call(LOGIND_METHODS.reboot, [false]);
-    // @ts-expect-error Services cannot be announced over the system bus of other actors.
-    void system.call(AVAHI_METHODS.entryGroupNew, []);
-    // @ts-expect-error A bus of one kind cannot replace one of another kind.
-    void (system satisfies UserBus);
-    // @ts-expect-error The method needs two arguments.
-    void user.call(SYSTEMD_METHODS.startUnit, ['x.service']);
-  };
-  assert.equal(typeof typed, 'function');
 });

@@ -6,10 +6,9 @@ import { type TestContext, test } from 'node:test';
 import { Announcer } from '../../../src/actors/discovery/announcer.js';
 import type { Interfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/clock.js';
-import { AVAHI_ENTRY_GROUP } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';
-import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
+import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus } from '../bus/scripted-bus.js';
 
 const INTERFACES: Interfaces = [
   { name: 'eth0', index: 2, addresses: [{ address: '192.0.2.1', family: 'IPv4' }] },
@@ -49,33 +48,6 @@ function announce(t: TestContext, bus: ScriptedBus, interfaces = () => INTERFACE
   serve();
   return { announcer, told, logged, serve };
 }
-
-test('a bus that ends before it answers about avahi-daemon reports nothing about it', async (t) => {
-  const dying = { call: answers('GetNameOwner', (socket) => void socket.destroy()) };
-  const whole = { call: answers('nothing', () => undefined) };
-  const bus = await scriptedBus((connection) => (connection === 1 ? dying : whole));
-  t.after(() => bus.close());
-  const { told } = announce(t, bus);
-  await until('the service is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
-  assert.deepEqual(told, ['connecting: the bus closed the connection']);
-});
-
-test('a service has a name from when Avahi has established it until its bus goes', async (t) => {
-  let peer: Socket | undefined;
-  const whole = answers('Commit', (socket, { serial }) => {
-    peer = socket;
-    socket.write(reply(serial));
-  });
-  const bus = await scriptedBus(() => ({ call: whole }));
-  t.after(() => bus.close());
-  const { announcer } = announce(t, bus);
-  await until('the service is committed', () => peer !== undefined);
-  assert.equal(announcer.name, undefined);
-  peer?.write(signal(':1.9', AVAHI_ENTRY_GROUP, 'StateChanged', 'is', 2, ''));
-  await until('the service is established', () => announcer.name === 'Kitchen');
-  peer?.destroy();
-  await until('the name is gone', () => announcer.name === undefined);
-});
 
 test('a service whose names avahi-daemon all refuses is tried 32 times, then given up for a while', async (t) => {
   const taken = answers('AddService', (socket, { serial }) =>

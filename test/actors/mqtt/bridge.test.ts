@@ -94,13 +94,6 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.equal((await retained(broker.url, `${below}status`)).get(`${below}status`), 'offline');
   });
 
-  test('publishes each change, and empties the topics of removed records', async (t) => {
-    const { node, spy } = await whole(t);
-    node.tell(put('audio.outputs', '1', output(1, 'alsa', { volume: 0.9 })), drop('audio.outputs', '2'));
-    await spy.holds(`${node.topic}/audio/outputs/alsa`, (text) => JSON.parse(text).volume === 0.9);
-    await spy.empty(`${node.topic}/audio/outputs/kitchen`);
-  });
-
   test('keeps the topics of a backend that is not up, until it is up without them', async (t) => {
     const { node, spy } = await whole(t);
     const kitchen = `${node.topic}/audio/outputs/kitchen`;

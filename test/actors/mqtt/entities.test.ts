@@ -80,12 +80,6 @@ test('Bluetooth is a switch, a button, and for each known device a sensor and a 
   assert.deepEqual(keysIn(forgotten).length, 2);
 });
 
-test('each backend has its own name', () => {
-  const { components } = new AnnouncedNode().message();
-  const names = ['audio', 'systemd', 'mqtt'].map((child) => components[`backend_${child}`]?.['name']);
-  assert.deepEqual(names, ['Audio backend', 'systemd backend', 'MQTT backend']);
-});
-
 const LOOPBACK = { address: '127.0.0.1', family: 'IPv4', internal: true } as const;
 const AUTOMATIC = { address: '169.254.7.7', family: 'IPv4', internal: false } as const;
 const LOCAL = { address: 'fe80::1', family: 'IPv6', internal: false, scopeid: 2 } as const;

@@ -52,18 +52,6 @@ for (const [what, settings] of [
   });
 }
 
-test('the rules find what is wrong', () => {
-  const { device, components } = new AnnouncedNode().message();
-  const wrong = (component: object): readonly string[] =>
-    faultsOf(JSON.stringify({ device, origin: { name: 'x' }, components: { a: component } }));
-  assert.notDeepEqual(wrong({ platform: 'media_player', unique_id: 'x' }), []);
-  assert.notDeepEqual(wrong({ platform: 'number', unique_id: 'x', max: 1 }), []);
-  assert.notDeepEqual(wrong({ ...components['default_output'], options: [] }), []);
-  assert.notDeepEqual(wrong({ ...components['reboot'], command_topic: 'a/#' }), []);
-  assert.notDeepEqual(wrong({ ...components['reboot'], unique_id: undefined }), []);
-  assert.notDeepEqual(faultsOf(JSON.stringify({ device: {}, components })), []);
-});
-
 test('the rules know each setting of each entity, and report what an entity lacks', () => {
   const { device, components } = new AnnouncedNode({}, EVERYTHING).message();
   const faults = (key: string, component: object): readonly string[] =>

@@ -13,7 +13,6 @@ import {
   WHOLE_NODE,
 } from '../../broker/simulated-node.js';
 import { retained, Spy } from '../../broker/spy.js';
-import { startProxy } from '../../browser/severable-proxy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
@@ -84,7 +83,6 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   }
 
   for (const [what, signal, forget] of [
-    ['is restarted and has kept its retained messages', 'SIGTERM', false],
     ['is restarted and has forgotten its retained messages', 'SIGTERM', true],
     ['is killed', 'SIGKILL', false],
   ] as const) {
@@ -239,20 +237,6 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     gaps.forEach((gap, i) => {
       assert.ok(gap >= 0.7 * 250 * 2 ** i, `attempt ${i + 2} came after ${gap} ms`);
     });
-  });
-
-  test('loses a node without notice publishes its will', async (t) => {
-    const there = await broker(t);
-    const spy = await Spy.on(there.url, 'tonearm/living/status');
-    t.after(() => spy.end());
-    const line = await startProxy(there.port);
-    t.after(() => line.close());
-    const node = await nodeOn(t, { url: `mqtt://127.0.0.1:${line.port}` });
-    await node.up();
-    await spy.holds('tonearm/living/status', (text) => text === 'online');
-    line.sever();
-    await until('the will is published', () => spy.texts('tonearm/living/status').includes('offline'));
-    await spy.holds('tonearm/living/status', (text) => text === 'online');
   });
 });
 

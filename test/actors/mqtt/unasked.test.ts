@@ -110,15 +110,6 @@ describe('a message on a topic that is no command of this node', () => {
   }
 });
 
-test('with mqtt.control off no message is a command, whoever sends it', async (t) => {
-  const broker = new ScriptedBroker();
-  const node = await serving(t, broker, { control: false });
-  broker.say(...FENCE);
-  broker.say(`${T}/power/set`, 'poweroff');
-  // A command would have been carried out within the call of `say`, so no wait is needed.
-  assert.deepEqual(node.commands, []);
-});
-
 test('retained topics of others are not emptied, however the broker delivers them', async (t) => {
   const broker = new ScriptedBroker();
   const kept = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true, instance: undefined });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
-import { type Clock, systemClock } from '../../../src/clock.js';
+import { systemClock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import {
   PLAYER_INTERFACE,
@@ -26,25 +26,6 @@ import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const run = promisify(execFile);
 const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
-
-test('players come and go, several of one program, and those that started before the backend', async (t) => {
-  let first: ScriptedPlayer | undefined;
-  // A long time for a busy machine.
-  const after: Clock['after'] = (ms, callback) => systemClock.after(ms === 1_000 ? 15_000 : ms, callback);
-  const before = async ({ address }: PrivateBus): Promise<void> => {
-    first = await ScriptedPlayer.start(address, 'mpv');
-  };
-  const { recorder, start } = await followed(t, before, { clock: { ...systemClock, after } });
-  assert.deepEqual(recorder.said, ['put mpv', 'up']);
-  const second = await start('mpv.instance123');
-  assert.deepEqual(recorder.names, ['mpv', 'mpv.instance123']);
-  assert.equal(recorder.record('mpv')?.pid, process.pid);
-  assert.equal(recorder.record('mpv')?.identity, 'Scripted');
-  first?.leave();
-  await until('one player is gone', () => recorder.names.length === 1);
-  second.leave();
-  await until('both players are gone', () => recorder.names.length === 0);
-});
 
 test('an activatable name is no player, and is not started', async (t) => {
   const data = temporaryFolder(t);
@@ -408,19 +389,6 @@ test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
   player.change({ Volume: new Variant('d', 0.6) });
   await recorder.until('the change is published', 'large', ({ volume }) => volume === 0.6);
   assert.equal(faultOf(await backend.handle({ do: 'cover', player: named('large') })), 'no-cover');
-});
-
-test('when the bus ends its players go, and they return with it', async (t) => {
-  const { bus, backend, recorder, start } = await followed(t);
-  await start('mpv');
-  await bus.kill('SIGKILL');
-  await until('the end of the bus is noticed', () => recorder.said.at(-1) === 'connecting');
-  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('mpv') })), 'unavailable');
-  await bus.start();
-  await until('the backend is up again', () => recorder.said.at(-1) === 'up');
-  assert.deepEqual(recorder.names, []);
-  await start('mpv', { Volume: new Variant('d', 0.2) });
-  assert.equal(recorder.record('mpv')?.volume, 0.2);
 });
 
 const DYING: Script = {

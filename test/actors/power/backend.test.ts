@@ -211,13 +211,6 @@ test('actions that systemd began before the request are ignored', async (t) => {
   assert.deepEqual(actions(said), []);
 });
 
-test('each refusal of logind is checked anew', async (t) => {
-  const { backend, become } = await bench(t);
-  assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
-  become({ can: 'challenge' });
-  assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: false, power_off: false });
-});
-
 test('the bus ends and returns: connecting, unavailable, up', async (t) => {
   const { backend, become, said, until } = await bench(t, { can: GONE });
   assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
@@ -226,20 +219,4 @@ test('the bus ends and returns: connecting, unavailable, up', async (t) => {
   said.length = 0;
   await until(/^up$/);
   assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
-});
-
-test('before the bus is connected every request is unavailable', async (t) => {
-  const publish: Publisher = {
-    put: () => undefined,
-    drop: () => undefined,
-    level: () => undefined,
-    status: () => undefined,
-    log: () => undefined,
-  };
-  const nowhere = { paths: () => ({ ok: true, paths: ['/nowhere/bus'] }) as const, backoffMs: () => 20 };
-  const backend = new PowerBackend({ enabled: true, capabilities: BOTH }, publish, nowhere);
-  t.after(() => backend.stop());
-  for (const command of ['status', 'reboot', 'poweroff'] as const) {
-    assert.equal(record(await backend.handle({ do: command })), 'unavailable');
-  }
 });

@@ -1,9 +1,7 @@
 // The backend without a bus: its records from result file and socket, and its reports of a part in trouble.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -73,12 +71,6 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
   return { directory, settings, said, backend, puts, last, parts, step, statuses };
 }
 
-async function send(path: string, text: string): Promise<void> {
-  const socket = connect({ path }).resume();
-  socket.end(text);
-  await once(socket, 'close');
-}
-
 test('a read-only backend publishes everything before it is up, and cannot be triggered', async (t) => {
   const { said, last, parts, statuses, backend } = await stage(t);
   assert.match(statuses()[0] ?? '', /^up: result file .*it does not exist$/);
@@ -110,28 +102,6 @@ test('a bad file keeps the last good status, with the reason until it is good ag
   assert.deepEqual(parts('status').at(-1), status);
   writeFileSync(file, GOOD);
   await until('the reason is removed', () => statuses().at(-1) === 'up: ');
-});
-
-test('progress is relayed and part of the answer, and makes no event of the run', async (t) => {
-  const { settings, puts, parts, step } = await stage(t);
-  await send(settings.progressSocket, '{"event":"progress","percent":5,"current":1,"step":"a"}\n');
-  await until('the run is at its first step', () => step() === '{"percent":5,"step":"a"}');
-  for (let n = 6; n < 20; n++) {
-    await send(settings.progressSocket, `{"event":"progress","percent":${n},"current":1,"step":"a"}\n`);
-  }
-  await until('the run is at its last line', () => step() === '{"percent":19,"step":"a"}');
-  await send(settings.progressSocket, '{"event":"end","success":false}\n');
-  await until('the run has no step', () => step() === '{}');
-  const at = '1970-01-01T00:00:05Z';
-  assert.deepEqual(parts('run'), [
-    { state: 'idle' },
-    { state: 'running', origin: 'socket', started_at: at },
-    { state: 'failed', origin: 'socket', started_at: at, finished_at: at },
-  ]);
-  assert.equal(puts('upgrade.progress').length, 16);
-  await until('the state file has the failure', () =>
-    readFileSync(settings.stateFile, 'utf8').includes('failed'),
-  );
 });
 
 test('a corrupt state file is a warning, and counts as no run', async (t) => {
@@ -169,10 +139,4 @@ test('parts that do not work are named, and the others work', async (t) => {
   mkdirSync(join(directory, 'unused'));
   writeFileSync(settings.resultFile ?? '', GOOD);
   await until('the status comes', () => JSON.stringify(parts('status').at(-1)).includes('"latest":"2"'));
-});
-
-test('a backend that is stopped has left nothing open', async (t) => {
-  const { backend, settings } = await stage(t);
-  await backend.stop();
-  assert.equal(existsSync(settings.progressSocket), false);
 });

@@ -85,31 +85,6 @@ async function send(t: TestContext, path: string, ...parts: readonly (string | U
   await once(socket, 'close');
 }
 
-test('lines arrive from many connections at once, and from one connection for each line', async (t) => {
-  const heard = await listen(t);
-  const open = await Promise.all(Array.from({ length: 20 }, () => dial(t, heard.path)));
-  for (const socket of open) socket.write(`${BEGIN}\n`);
-  await until('all lines have come', () => heard.lines.length === 20);
-  assert.equal(heard.sources.size, 20);
-  assert.equal(heard.connections, 20);
-  for (const socket of open) socket.end();
-  await until('all connections have ended', () => heard.connections === 0);
-  for (let n = 0; n < 5; n++) await send(t, heard.path, `${BEGIN}\n`);
-  assert.equal(heard.lines.length, 25);
-});
-
-test('halves of a line are joined, CR is cut, a last line needs no end, and garbage is dropped', async (t) => {
-  const heard = await listen(t);
-  const socket = await dial(t, heard.path);
-  socket.write('{"event":"begin",');
-  await until('the connection is open', () => heard.connections === 1);
-  socket.write(`"total":1}\r\nnonsense\n${'x'.repeat(200_000)}\n`);
-  socket.write(Uint8Array.of(0xff, 0xfe, 0x0a));
-  socket.end(`${BEGIN}\n${BEGIN}`);
-  await until('three lines have come', () => heard.lines.length === 3);
-  assert.deepEqual(heard.lines, [BEGIN, BEGIN, BEGIN]);
-});
-
 test('half a line of a script that dies is dropped', async (t) => {
   const heard = await listen(t);
   await send(t, heard.path, `${BEGIN}\n${BEGIN.slice(0, 10)}`);

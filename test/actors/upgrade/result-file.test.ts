@@ -110,16 +110,3 @@ test('a change during a reading of the result file makes another reading', async
   await made.stop();
   assert.equal(said.length, 2);
 });
-
-test('the watch of a result file can end while it reads', async (t) => {
-  const said: ResultReading[] = [];
-  const made = new ResultFile(
-    join(temporaryFolder(t), 'result.json'),
-    (result) => said.push(result),
-    systemClock,
-  );
-  const reading = made.read();
-  await made.stop();
-  await reading;
-  assert.deepEqual(said, []);
-});

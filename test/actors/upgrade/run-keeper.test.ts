@@ -162,16 +162,6 @@ test('a whole run of many lines while the bus is away ends', async (t) => {
   assert.equal(on.saved.length, 2);
 });
 
-test('the last of many manual runs while the bus is away is published', async (t) => {
-  const on = stage(t);
-  for (let n = 0; n < 40; n++) {
-    on.keeper.line(BEGIN, on.now);
-    on.keeper.line({ event: 'end', success: n === 39 }, on.now);
-  }
-  on.keeper.read(NOTHING_RAN, HERE);
-  assert.equal(state(on), 'idle socket -');
-});
-
 test('a connection of a finished systemd run begins nothing, nor does a line right behind it', async (t) => {
   const on = stage(t);
   const sinceMs = on.now;
@@ -214,19 +204,6 @@ test('the result of a systemd run depends on the invocation that it began with',
     assert.equal(state(on), expected);
     assert.deepEqual(on.saved.at(-1)?.circumstances, HERE);
   }
-});
-
-test("the unit's earlier invocation is saved until that of the run is known", (t) => {
-  const on = stage(t);
-  on.keeper.feed({ kind: 'accepted', sinceCount: 0, before: 'b'.repeat(32), job: '/job/1' });
-  on.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
-  assert.deepEqual(
-    on.saved.map(({ record }) => [record.before, record.invocation]),
-    [
-      ['b'.repeat(32), undefined],
-      [undefined, A],
-    ],
-  );
 });
 
 test("a restarted daemon knows the run's own job from the state file", async (t) => {

@@ -151,14 +151,6 @@ test('a place that cannot be written is reported and tried again, and the newest
   assert.equal(clock.timers, 0);
 });
 
-test('a store that is stopped tries nothing again', async (t) => {
-  const { directory, made, clock } = store(t);
-  writeFileSync(join(directory, 'deep'), '');
-  made.save(SAVED);
-  await made.stop();
-  assert.equal(clock.timers, 0);
-});
-
 test('a file that does not hold a run is ignored', () => {
   const good = savedText(SAVED);
   assert.deepEqual(parseSaved(good), SAVED);

@@ -3,14 +3,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
-import {
-  initialRun,
-  nextRun,
-  QUIET_MS,
-  type Run,
-  type RunInput,
-  shownRun,
-} from '../../../src/actors/upgrade/run.js';
+import { initialRun, nextRun, type Run, type RunInput, shownRun } from '../../../src/actors/upgrade/run.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
 
 const A = 'a'.repeat(32);
@@ -364,8 +357,6 @@ test('a run is shown with its times in UTC, in whole seconds, and with its start
     finished_at: '1970-01-01T00:17:41Z',
   });
 });
-
-test('a socket run may be silent for ten minutes', () => assert.equal(QUIET_MS, 600_000));
 
 test('a trigger that is answered after its run has ended begins no other', () => {
   const over = follow(idle, 'activating A job1; inactive A job1; job1 done');
