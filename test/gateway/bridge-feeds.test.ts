@@ -89,29 +89,6 @@ describe('a bridge', () => {
 });
 
 describe('the changes that wait for a slow bridge', () => {
-  const rows: readonly [what: string, changes: readonly Change[], waits: readonly Change[]][] = [
-    [
-      'is the newest of a record, behind what came before it',
-      [output(1), output(2), output(1, 'renamed')],
-      [output(2), output(1, 'renamed')],
-    ],
-    ['is a removal', [output(1), gone(1)], [gone(1)]],
-    ['is what came back', [output(1), gone(1), output(1)], [output(1)]],
-    [
-      'is each action, in order',
-      [line(1), output(1), line(2), line(2)],
-      [line(1), output(1), line(2), line(2)],
-    ],
-    ["is a child's state, once", [AWAY, UP], [UP]],
-  ];
-  for (const [what, changes, waits] of rows) {
-    test(what, () => {
-      const node = slow();
-      node.change(...changes);
-      assert.deepEqual(node.pulled(), waits);
-    });
-  }
-
   for (const [what, of] of [
     ['actions', (n: number) => [line(n)]],
     ['removals', (n: number) => [output(n), gone(n)]],

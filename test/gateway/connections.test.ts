@@ -69,17 +69,6 @@ describe('one connection', () => {
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
 
-  test('answers commands and GETs in order, though each waits for a backend', async () => {
-    under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
-    const one = connection();
-    for (let count = 1; count <= 6; count += 1) {
-      one.write(count % 2 === 0 ? get('/power/') : mute(''));
-      await under.backends.askedTimes(count);
-    }
-    const text = await one.until((all) => statuses(all).length === 6);
-    assert.deepEqual(statuses(text), ['202', '200', '202', '200', '202', '200']);
-  });
-
   for (const request of [
     mute(''),
     `${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted":true}`,

@@ -1,4 +1,4 @@
-// Defects inside the gateway, on real connections: a reply that cannot be written, a document that cannot be made. The client gets an
+// Defects inside the gateway, on real connections: a reply that cannot be written, a stream that fails. The client gets an
 // error or is cut off, the log names the defect, and the process continues.
 
 import assert from 'node:assert/strict';
@@ -52,8 +52,6 @@ class FaultyGateway {
   readonly logged: string[] = [];
   readonly clock = new ManualClock();
   readonly port: number;
-  /** The OpenAPI document for the next requests. */
-  openapi: () => Promise<string> = async () => '{}';
   /** Called when a stream is opened. */
   openStream: () => never = () => assert.fail('a stream was opened');
 
@@ -64,7 +62,7 @@ class FaultyGateway {
       documents: new Documents([], new Journal(), responses, this.clock),
       serverRecord: () => UNWRITABLE,
       healthRecord: () => HEALTH,
-      openapi: () => this.openapi(),
+      openapi: async () => '{}',
     });
     const handler = new RequestHandler({
       router: new Router(ROUTES, SETTINGS),
@@ -122,23 +120,6 @@ test('a stream that fails after its beginning ends its connection, and nothing e
   await gateway.get('/events').closed();
   assert.deepEqual(gateway.logged, ['error a request failed inside the gateway']);
   await gateway.assertServes();
-});
-
-test('an OpenAPI document whose making failed is made for the next request, and then kept', async (context) => {
-  const gateway = new FaultyGateway(context);
-  let asked = 0;
-  gateway.openapi = async () => {
-    asked += 1;
-    if (asked === 1) throw new Error('too many open files');
-    return '{"openapi":"3.1.0"}';
-  };
-  for (const status of [500, 200, 200]) {
-    const connection = gateway.get('/openapi.json');
-    const head = await connection.until((text) => text.includes('}'));
-    assert.ok(head.startsWith(`HTTP/1.1 ${status} `), head);
-    connection.destroy();
-  }
-  assert.equal(asked, 2);
 });
 
 test('a body that does not arrive in time is refused, and the connection ends', async (context) => {

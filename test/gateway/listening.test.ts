@@ -63,53 +63,6 @@ class Machine {
   }
 }
 
-test('an interface is waited for, served when it appears, and closed when it goes, each logged once', () => {
-  const machine = new Machine(['lo', 'wlan0']);
-  assert.equal(machine.state, '127.0.0.1 | wlan0');
-  machine.look();
-  machine.interfaces = { ...machine.interfaces, wlan0: [v4('10.0.0.2')] };
-  machine.look();
-  machine.look();
-  assert.equal(machine.state, '127.0.0.1 10.0.0.2 | ');
-  machine.interfaces = { ...machine.interfaces, wlan0: [v4('10.0.0.3')] };
-  machine.look();
-  assert.deepEqual(machine.open, ['127.0.0.1', '10.0.0.3']);
-  machine.interfaces = { lo: [v4('127.0.0.1')] };
-  machine.look();
-  assert.equal(machine.state, '127.0.0.1 | wlan0');
-  assert.deepEqual(machine.open, ['127.0.0.1']);
-  assert.deepEqual(machine.told, ['127.0.0.1', '127.0.0.1 10.0.0.2', '127.0.0.1 10.0.0.3', '127.0.0.1']);
-  const absent = 'warn waiting for an interface or address that does not exist yet wlan0';
-  assert.deepEqual(machine.logged, [
-    'info listening 127.0.0.1',
-    absent,
-    'info listening 10.0.0.2',
-    'info no longer listening 10.0.0.2',
-    'info listening 10.0.0.3',
-    'info no longer listening 10.0.0.3',
-    absent,
-  ]);
-});
-
-test('an address that cannot be listened on is logged once, tried again soon and then less often', () => {
-  const machine = new Machine(['eth0'], (one) => {
-    one.interfaces = { eth0: [v4('10.0.0.2')] };
-    one.taken.add('10.0.0.2');
-  });
-  assert.deepEqual(machine.listening.refused, ['10.0.0.2']);
-  assert.equal(machine.state, ' | eth0');
-  const delays: unknown[] = [];
-  for (let looks = 0; looks < 8; looks += 1) {
-    delays.push(machine.delay);
-    machine.look();
-  }
-  assert.deepEqual(delays, [1000, 1000, 1000, 1000, 1000, 8000, 8000, 8000]);
-  assert.equal(machine.logged.length, 1);
-  machine.taken.clear();
-  machine.look();
-  assert.equal(machine.state, '10.0.0.2 | ');
-});
-
 test('loopback is not searched for again once it is served', () => {
   const machine = new Machine(['lo'], (one) => {
     one.interfaces = {};

@@ -1,12 +1,9 @@
-// Listening, the connections that are closed when there are too many, and closing.
+// Listening, the places that streams leave to requests, and closing. Too many connections: contract/silent-neighbour.test.ts.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import type { Exchange } from '../../src/gateway/exchange.js';
 import { whyRefused } from '../../src/gateway/listening.js';
-import { createServer as createHttpServer } from '../../src/gateway/server.js';
-import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
@@ -40,81 +37,6 @@ test('a port that another program listens on is refused, and taken when it is fr
   await until('the address is served', async () => (await health()).listening.includes('127.0.0.2'));
   assert.deepEqual((await health()).waiting, []);
   assert.equal(await whyRefused('127.0.0.3', address.port), undefined);
-});
-
-test('an address of another machine is waited for, and the others are served', async (context) => {
-  const under = GatewayUnderTest.up().within(context);
-  const result = under.gateway.listen(['127.0.0.2', '192.0.2.1'], under.port);
-  assert.deepEqual(result, { port: under.port, addresses: ['127.0.0.2'], refused: [] });
-  assert.equal(await whyRefused('192.0.2.1', under.port), 'EADDRNOTAVAIL');
-});
-
-test('several addresses share one port', async (context) => {
-  const under = GatewayUnderTest.up().within(context);
-  const result = under.gateway.listen(['127.0.0.2', '127.0.0.3'], 0);
-  assert.deepEqual(result.addresses, ['127.0.0.2', '127.0.0.3']);
-  assert.notEqual(result.port, 0);
-});
-
-test('at the bound new connections are served, and silent ones closed for them a few at a time', async (context) => {
-  const clock = new ManualClock();
-  const told: string[] = [];
-  const server = createHttpServer(
-    {
-      serve: (exchange: Exchange) => exchange.answer({ status: 200, headers: [], body: 'served' }),
-      onFault: (_exchange, error) => assert.fail(String(error)),
-    },
-    clock,
-    {
-      limits: { connections: 16, spare: 10, loopback: 2, perAddress: 4 },
-      onFull: (address) => told.push(address),
-    },
-  );
-  const socket = server.open('127.0.0.1', 0);
-  assert.ok(socket !== undefined);
-  const crowd: RawConnection[] = [];
-  context.after(async () => {
-    for (const one of crowd) one.destroy();
-    await server.close(0);
-  });
-  const ask = async (one: RawConnection): Promise<void> => {
-    const before = one.received.length;
-    one.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
-    await one.until((text) => text.slice(before).includes('served'));
-  };
-  const closed = (first: number, last: number) =>
-    Promise.all(crowd.slice(first - 1, last).map((one) => one.closed()));
-  const come = async (): Promise<void> => {
-    const one = new RawConnection(socket.port);
-    crowd.push(one);
-    await ask(one);
-  };
-  const askFrom = async (first: number): Promise<void> => {
-    for (const one of crowd.slice(first - 1)) await ask(one);
-  };
-
-  while (crowd.length < 17) await come();
-  await closed(1, 1);
-  // No connection waits beyond the spare ones.
-  while (crowd.length < 27) await come();
-  await askFrom(2);
-  await come();
-  await closed(2, 2);
-  await askFrom(3);
-  clock.advance(20);
-  await closed(3, 10);
-  await askFrom(11);
-  // A connection that closes by itself makes room, at any place in the order.
-  for (const at of [12, 20]) await crowd[at - 1]?.end().closed();
-  clock.advance(20);
-  assert.equal(clock.timers, 0);
-  await ask(crowd[10] ?? assert.fail());
-  assert.deepEqual(told, ['loopback'], 'once in an hour');
-  await come();
-  clock.advance(3_600_000);
-  while (crowd.length < 31) await come();
-  await closed(11, 11);
-  assert.deepEqual(told, ['loopback', 'loopback']);
 });
 
 test('streams leave connections for requests where descriptors are few, and that is logged', async (context) => {

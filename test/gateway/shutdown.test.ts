@@ -106,21 +106,3 @@ describe('the end of the service', () => {
     assert.deepEqual(scene.said, ['refusing', `closed after ${WITHIN_MS}`]);
   });
 });
-
-describe('a pending count', () => {
-  test('releases everyone who waits when it reaches zero, or each at its own deadline', async () => {
-    const clock = new ManualClock();
-    const pending = new PendingCount();
-    pending.up();
-    pending.up();
-    const [soon, late] = [pending.none(10, clock), pending.none(1000, clock)];
-    clock.advance(10);
-    await soon;
-    pending.down();
-    assert.equal(clock.timers, 1);
-    pending.down();
-    await late;
-    assert.equal(clock.timers, 0);
-    await pending.none(1000, clock);
-  });
-});

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BACKENDS, type Backend } from '../../../src/protocol/actor/backends.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { actionsOf, NodeUnderTest, numbers } from './node-under-test.js';
+import { NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
 /** How long `bye` may take. */
@@ -121,25 +121,6 @@ test('the meters are watched from the first listener to the last, and each new l
   assert.deepEqual(node.watched.slice(2), [false]);
 });
 
-test('a batch is one write, and streams with the same filter get the same bytes', () => {
-  const node = new NodeUnderTest();
-  const connections = ['', '', 'types=audio.updated'].map((query) => node.consumer(query).connection);
-  const pieces = connections.map((connection) => {
-    connection.read();
-    const seen: Uint8Array[] = [];
-    const write = connection.write.bind(connection);
-    connection.write = (bytes) => {
-      seen.push(bytes);
-      return write(bytes);
-    };
-    return seen;
-  });
-  node.publish([node.world.clients({ id: 1 }), node.world.action('power.action')]);
-  assert.equal(pieces.map(({ length }) => length).join(), '1,1,1');
-  assert.equal(pieces[0]?.[0], pieces[1]?.[0]);
-  assert.notEqual(pieces[0]?.[0], pieces[2]?.[0]);
-});
-
 const FILTERS: readonly [query: string, types: readonly string[]][] = [
   ['', ['audio.updated', 'power.action', 'backend.updated']],
   ['types=power.action', ['power.action']],
@@ -166,31 +147,6 @@ for (const [query, types] of FILTERS) {
     });
   }
 }
-
-test('events during a slow replay come after it, each once', () => {
-  const node = new NodeUnderTest();
-  node.progress(200, { pad: 'x'.repeat(2000) });
-  const consumer = node.consumer('', 1000, 'b-1');
-  node.progress(100);
-  consumer.read(100_000);
-  node.progress(100);
-  consumer.readAll();
-  assert.deepEqual(actionsOf(consumer.model), numbers(2, 399));
-});
-
-test('a consumer that missed forgotten events gets a snapshot, on the same stream', () => {
-  const node = new NodeUnderTest();
-  node.progress(1000, { pad: 'x'.repeat(200) });
-  const consumer = node.consumer('', 1000, 'b-1');
-  node.progress(1024);
-  consumer.readAll();
-  assert.ok(consumer.isOpen);
-  assert.ok(consumer.model.snapshots > 0);
-  assert.deepEqual(consumer.model.state(), node.world.truth());
-  assert.equal(actionsOf(consumer.model).at(-1), 2024);
-  node.progress(1);
-  assert.match(node.heard(consumer).at(-1) ?? '', /^b-2025 upgrade\.progress /);
-});
 
 test('a replay is written to the end even if its filter passes nothing', () => {
   const node = new NodeUnderTest();
@@ -275,47 +231,6 @@ test('a client whose id is too old gets the kept removals and actions, then the 
   assert.equal(lines[1024], 'b-3 audio.removed [{"id":1}]');
   assert.match(lines[1025] ?? '', /^b-3 backend\.updated .*"snapshot"/);
   assert.match(lines.at(-1) ?? '', /^b-1103 backend\.updated .*snapshot/);
-});
-
-test('a client that breaks off within a snapshot gets a new one, and one that has it whole does not', () => {
-  const node = new NodeUnderTest();
-  node.publish([node.world.clients({ id: 1 }), node.world.outputs({ id: 2 })]);
-  const whole = node.heard(node.consumer('snapshot=1'));
-  for (let read = 1; read <= whole.length; read += 1) {
-    const id = whole[read - 1]?.split(' ')[0] ?? '';
-    const again = node.heard(node.consumer('snapshot=1', undefined, id));
-    assert.equal(again.length > 0, read < whole.length);
-  }
-});
-
-test('an action during an incomplete first snapshot is not lost', () => {
-  const node = new NodeUnderTest();
-  node.progress(3);
-  node.publish([node.world.clients({ id: 1 })]);
-  const consumer = node.consumer('snapshot=1', 0);
-  consumer.read();
-  consumer.read(200);
-  node.progress(1);
-  consumer.readAll();
-  assert.deepEqual(consumer.model.actions, [['upgrade.progress', '{"n":4}']]);
-  assert.deepEqual(consumer.model.state(), node.world.truth());
-});
-
-test('the kept removals are bounded, and the mark of the snapshot stands for the others', () => {
-  const node = new NodeUnderTest();
-  const ids = Array.from({ length: 3000 }, (_, id) => id);
-  const away = node.consumer('snapshot=1');
-  for (const id of ids) node.publish([node.world.clients({ id })]);
-  away.readAll();
-  away.connection.breakOff();
-  for (const id of ids) node.publish([node.world.drop('audio.clients', String(id))]);
-  away.open('');
-  away.readAll();
-  assert.deepEqual(away.model.state(), node.world.truth());
-  const removed = away.events
-    .filter(({ type }) => type === 'audio.removed')
-    .flatMap(({ data }) => JSON.parse(data) as object[]);
-  assert.equal(removed.length, 1024);
 });
 
 test('a consumer that reads nothing is not closed, has nothing written to it, and delays nobody', () => {
@@ -406,51 +321,4 @@ test('at shutdown every stream gets bye after all waiting events, and ends', asy
   assert.equal(node.heard(quick).at(-1), 'b-2 server.info "bye"');
   assert.equal(node.clock.timers, 0);
   assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 0 });
-});
-
-test('a stream that cannot take bye in time is cut', async () => {
-  const node = new NodeUnderTest();
-  const stalled = node.consumer('', 0);
-  const farewell = node.hub.bye(BYE_MS);
-  assert.equal(node.hub.bye(BYE_MS), farewell);
-  node.clock.advance(BYE_MS - 1);
-  assert.equal(stalled.connection.over, undefined);
-  node.clock.advance(1);
-  await farewell;
-  assert.equal(stalled.connection.over, 'cut');
-});
-
-test('a record that returned after its removal is not sent as removed to a client that was away', () => {
-  const node = new NodeUnderTest();
-  node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
-  node.publish([node.world.drop('audio.clients', '1', '2'), node.world.clients({ id: 1 })]);
-  const consumer = node.consumer('types=audio.removed', undefined, 'b-2');
-  assert.deepEqual(node.heard(consumer, 'audio.'), ['b-4 audio.removed [{"id":2}]']);
-});
-
-test('a client that was away gets the removal of every name that a key had meanwhile, and then its record', () => {
-  const node = new NodeUnderTest();
-  const publish = (...names: readonly string[]): void => {
-    for (const name of names) {
-      node.publish([node.world.clients({ id: 0, name })]);
-      node.publish([node.world.drop('audio.clients', '0')]);
-    }
-  };
-  publish('before');
-  publish('Spotify', 'Kodi', 'Spotify');
-  node.publish([node.world.clients({ id: 0, name: 'mpv' })]);
-  const consumer = node.consumer('types=audio.updated,audio.removed', undefined, 'b-2');
-  assert.deepEqual(node.heard(consumer, 'audio.'), [
-    'b-8 audio.removed [{"id":0,"name":"Kodi"},{"id":0,"name":"Spotify"}]',
-    'b-9 audio.updated [{"id":0,"name":"mpv"}]',
-  ]);
-});
-
-test('a consumer that stalls on the last bytes of its replay has its states conflated, like any other', () => {
-  const node = new NodeUnderTest();
-  node.progress(10);
-  const consumer = node.consumer('', 100, 'b-1');
-  for (let v = 1; v <= 3000; v += 1) node.publish([node.world.clients({ id: 1, v })]);
-  assert.equal(node.heard(consumer).at(-1), 'b-3010 audio.updated [{"id":1,"v":3000}]');
-  assert.equal(consumer.events.length, 11);
 });
