@@ -185,26 +185,6 @@ describe('the client notifies', () => {
     assert.deepEqual(heard, ['server.info "connected"', 'power.action {"action":"reboot"}']);
   });
 
-  test('of an upgrade with the fields that the stream does not carry, and the last state of its run', async (t) => {
-    const scripted = await connected(t);
-    const run = { state: 'running', percent: 10, step: 'a' };
-    const whole = { current: '1', latest: '2', upgrade_available: true, can_check: true, can_upgrade: true };
-    const line = { event: 'progress', percent: 50, current: 1, step: 'b' };
-    scripted.answers.set('/upgrade', () => ({ ...whole, run }));
-    await hello(scripted.stream());
-    await scripted.event('b-1', 'upgrade.info', { state: 'running' });
-    await scripted.event('b-2', 'backend.updated', { backend: 'upgrade', state: 'up' });
-    assert.deepEqual(scripted.live.state.upgrade, { ...whole, run });
-    scripted.answers.set('/upgrade', () => {
-      void scripted.event('b-4', 'upgrade.progress', line);
-      return settled().then(() => ({ ...whole, can_check: false, run }));
-    });
-    await scripted.event('b-3', 'backend.updated', { backend: 'upgrade', state: 'up' });
-    await settled();
-    const later = { ...whole, can_check: false, run: { state: 'running', percent: 50, step: 'b' } };
-    assert.deepEqual(scripted.live.state.upgrade, later);
-  });
-
   test("of the node's time, by the newest times of its players", async (t) => {
     const scripted = await connected(t);
     await scripted.tick(10_000);

@@ -45,15 +45,6 @@ describe('an event', () => {
     assert.deepEqual(first.state.bluetooth, { scanning: true });
   });
 
-  test('that renames a client removes the old name and adds the new one', () => {
-    const { state } = told(
-      ['audio.updated', [record(1, 'old'), record(2)]],
-      ['audio.removed', [record(1, 'old')]],
-      ['audio.updated', [record(1, 'new')]],
-    );
-    assert.deepEqual([...state.clients.values()], [record(2), record(1, 'new')]);
-  });
-
   test('that changes a record keeps its place, and leaves unchanged records the same objects', () => {
     const store = told(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
@@ -72,18 +63,6 @@ describe('an event', () => {
     assert.deepEqual([...store.state.levels.keys()], [2]);
   });
 
-  test('of a player adds, moves or removes it', () => {
-    const store = told(
-      ['player.added', { data: player(1), emitted_at: 0 }],
-      ['player.position', [{ bus_name: player(1).bus_name, position: 7, emitted_at: 1500 }]],
-      ['player.position', [{ bus_name: 'nobody', position: 7, emitted_at: 1500 }]],
-    );
-    const moved = { ...player(7), position_updated_at: '1970-01-01T00:00:01.500Z' };
-    assert.deepEqual([...store.state.players.values()], [moved]);
-    store.apply({ type: 'player.removed', data: { bus_name: player(1).bus_name } });
-    assert.equal(store.state.players.size, 0);
-  });
-
   test('of a player without a tracklist drops its list, and so does the end of the player', () => {
     const { bus_name } = player(1);
     const updated = (tracklist_supported: boolean) =>
@@ -97,27 +76,6 @@ describe('an event', () => {
       counts.push(store.state.tracklists.size);
     }
     assert.deepEqual(counts, [0, 1, 1, 0, 0, 1, 0]);
-  });
-
-  test('of an upgrade adds to status, run and progress, whichever comes first', () => {
-    const status = { current: '1', latest: '2', upgrade_available: true };
-    const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
-    const store = told(['upgrade.progress', line], ['upgrade.info', { state: 'running', origin: 'systemd' }]);
-    assert.deepEqual(store.state.upgrade, { run: { state: 'running', origin: 'systemd' } });
-    store.apply({ type: 'upgrade.info', data: { ...status, checked_at: 'now' } });
-    store.apply({ type: 'upgrade.progress', data: { event: 'begin', total: 3 } });
-    store.apply({ type: 'upgrade.progress', data: line as never });
-    store.set({ upgrade: { ...store.state.upgrade, can_check: true, can_upgrade: false } });
-    const run = { state: 'running', origin: 'systemd', percent: 40, step: 'Fetching' };
-    const can = { can_check: true, can_upgrade: false };
-    assert.deepEqual(store.state.upgrade, { ...status, checked_at: 'now', run, ...can });
-    store.apply({ type: 'upgrade.info', data: status });
-    assert.deepEqual(store.state.upgrade, { ...status, run, ...can }, 'what is left out is gone');
-    store.apply({ type: 'upgrade.info', data: { check: { state: 'running' } } });
-    assert.deepEqual(store.state.upgrade?.check, { state: 'running' });
-    store.apply({ type: 'upgrade.info', data: { state: 'idle' } });
-    const check = { state: 'running' };
-    assert.deepEqual(store.state.upgrade, { ...status, run: { state: 'idle' }, check, ...can });
   });
 
   test('that marks a snapshot has no detail', () => {

@@ -89,10 +89,6 @@ test("a death counts as a restart with its reason, which the actor's next state 
   assert.deepEqual(nextLife(reborn, UP, POLICY).next, { phase: 'up', restarts: 4, deaths: [1000] });
 });
 
-test('a lost peer keeps the detail that the actor gave', () => {
-  assert.equal(nextLife(lifeIn('up'), CONNECTING, POLICY).next.detail, 'no peer');
-});
-
 test('the sixth death within the window is a failure with its number, and a rest of 60 s', () => {
   const life = lifeIn('up', { restarts: 5, deaths: [500, 600, 700, 800, 900] });
   const { next, effects } = nextLife(life, ENDED, POLICY);

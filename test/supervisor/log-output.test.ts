@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LogOutput } from '../../src/supervisor/log-output.js';
-import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 
 test('lines that are refused are counted, and the count is logged when there is room again', () => {
@@ -104,19 +103,6 @@ for (const kind of OUTPUTS) {
     assert.deepEqual(broken, []);
   });
 }
-
-test('a socket without room drops the line, and nobody waits', {
-  skip: lacks({ programs: ['perl'] }),
-}, async () => {
-  const { socket, close } = await fullSocket();
-  const script = `import { LogOutput, standardOutput } from '${MODULE}';
-    const output = new LogOutput(standardOutput());
-    for (let line = 0; line < 1000; line += 1) output.write('x'.repeat(1000) + '\\n');`;
-  const [program = '', ...before] = [...BLOCKING, process.execPath, '--input-type=module', '-e', script];
-  const child = spawn(program, before, { stdio: ['ignore', socket, 'inherit'], timeout: 20_000 });
-  assert.deepEqual(await once(child, 'exit'), [0, null]);
-  close();
-});
 
 /** A named pipe: `input` is a descriptor for its writer, `output` reads from it. */
 function openPipe(): { readonly input: number; readonly output: Socket; close(): void } {

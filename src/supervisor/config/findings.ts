@@ -91,7 +91,7 @@ function linesOf(findings: readonly Finding[], files: readonly string[]): string
 }
 
 /** Case-insensitive number of edits between two words: insert, delete, replace, or swap two neighbours (optimal string alignment). */
-export function editDistance(one: string, other: string): number {
+function editDistance(one: string, other: string): number {
   const a = one.slice(0, MAX_COMPARED_CHARS).toLowerCase();
   const b = other.slice(0, MAX_COMPARED_CHARS).toLowerCase();
   let beforeLast: number[] = [];

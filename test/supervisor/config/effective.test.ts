@@ -10,14 +10,6 @@ import { accepted, FULL_YAML } from './full.js';
 const { values: DEFAULTS } = await accepted();
 const { values: FULL } = await accepted(FULL_YAML);
 
-test('a unit is printed with its address, or as its bare name', () => {
-  const yaml = effectiveYaml(FULL);
-  assert.match(
-    yaml,
-    /\n {2}user:\n {4}- mpd\.service\n {4}- name: player@kitchen\.service\n {6}url: http:\/\/kitchen\.lan:6680\n {4}- check\.service\n/,
-  );
-});
-
 const EXAMPLE = readFileSync(new URL('../../../../packaging/config.example.yaml', import.meta.url), 'utf8');
 
 /** Uncomments keys: `#` directly before the key, or before the indent of an inner key. */

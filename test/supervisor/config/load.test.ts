@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { type LoadRequest, type LoadResult, loadSettings } from '../../../src/supervisor/config/load.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 interface Choice {
   /** True when XDG_CONFIG_HOME is ROOT/xdg. */
@@ -34,8 +34,7 @@ function inFolder(
   body: (place: Place) => Promise<void>,
 ): void {
   test(name, async (t) => {
-    const root = mkdtempSync(join(tmpdir(), 'tonearm-config-'));
-    t.after(() => rmSync(root, { recursive: true }));
+    const root = temporaryFolder(t);
     for (const [path, contents] of Object.entries(files)) {
       mkdirSync(dirname(join(root, path)), { recursive: true });
       writeFileSync(join(root, path), contents);
@@ -150,27 +149,6 @@ inFolder(
     assert.deepEqual(await port({ config: 'given/own.yaml' }), [5, 'given/own.yaml']);
     rmSync(join(root, 'etc/tonearm/config.yaml'));
     assert.deepEqual(await port(), [8018, undefined]);
-  },
-);
-
-inFolder(
-  'problems and warnings name the file of conf.d that they came from',
-  {
-    'etc/tonearm/config.yaml': 'bnd: 1\napi: {port: 1}',
-    'etc/tonearm/conf.d/a.yaml': 'api:\n  port: 0\n',
-    'etc/tonearm/conf.d/b.yaml': 'sound_server: {}\npulseaudio: {}',
-  },
-  async ({ root, load }) => {
-    const loaded = await load();
-    assert.ok(!loaded.ok);
-    const etc = `${root}/etc/tonearm`;
-    assert.deepEqual(loaded.problems, [
-      `${etc}/conf.d/a.yaml:2:9: api.port: must be a whole number from 1 to 65535, not 0`,
-      `${etc}/conf.d/b.yaml:2:1: pulseaudio: is another spelling of sound_server, which is given at ${etc}/conf.d/b.yaml:1; use one of them`,
-    ]);
-    assert.deepEqual(loaded.warnings, [
-      `${etc}/config.yaml:1:1: bnd: unknown key; the nearest known key is bind`,
-    ]);
   },
 );
 

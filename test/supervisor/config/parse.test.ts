@@ -1,12 +1,9 @@
-// YAML that is broken, hostile or odd, a row each: nothing throws, nothing takes for ever, every problem has a place.
+// YAML that is broken or odd, a row each: nothing throws, and every problem has a place. Hostile YAML: contract/program.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { resolve } from '../../../src/supervisor/config/resolve.js';
 import { accepted, DEFAULT_SETTINGS, ENVIRONMENT, problemsIn } from './full.js';
-
-/** The maximum for a file. */
-const CHARACTERS = 64 * 1024;
 
 function problems(name: string, yaml: string, ...lines: (string | RegExp)[]): void {
   test(name, async () => {
@@ -97,19 +94,6 @@ problems(
   /^a:3:5: systemd.user\[0\]: must be a unit name or/,
 );
 
-// Hostile texts: the problem is one line, whatever the text.
-
-problems('a bomb of aliases', aliasBomb(), 'a:1:1: syntax: its aliases or its nesting make it too large');
-for (const [name, yaml] of [
-  ['flow lists', '['.repeat(CHARACTERS)],
-  ['flow maps', '{'.repeat(CHARACTERS)],
-  ['closed flow lists', '['.repeat(CHARACTERS / 2) + ']'.repeat(CHARACTERS / 2)],
-  ['block lists', '- '.repeat(CHARACTERS / 2)],
-  ['explicit keys', '? '.repeat(CHARACTERS / 2)],
-] as const) {
-  problems(`too deep: ${name}`, yaml, /^a:\d+:\d+: syntax: it is nested too deeply$/);
-}
-
 test('nesting just below the bound is read like anything else', async () => {
   for (const depth of [30, 100, 300, 600, 700, 800]) {
     const [problem = '', ...others] = await problemsIn(`logLevel: ${'['.repeat(depth)}${']'.repeat(depth)}`);
@@ -120,14 +104,3 @@ test('nesting just below the bound is read like anything else', async () => {
     );
   }
 });
-
-function aliasBomb(): string {
-  const levels = ['a: &a0 [x, x, x, x, x, x, x, x, x, x]'];
-  for (let level = 1; level < 12; level += 1) {
-    const tenfold = Array(10)
-      .fill(`*a${level - 1}`)
-      .join(', ');
-    levels.push(`k${level}: &a${level} [${tenfold}]`);
-  }
-  return levels.join('\n');
-}

@@ -247,11 +247,6 @@ for (const [name, why] of [
 ] as const) {
   refused('discovery.name', `"${name}"`, `"${name}" is not a name: ${why}`);
 }
-problems(
-  'discovery: {name: a}\nzeroconf: {enabled: true}',
-  '2:1: zeroconf: is another spelling of discovery, which is given at a:1; use one of them',
-);
-
 test('the name of a node with a long name is cut to what a service may be called, between two characters', async () => {
   const resolved = await inputs.resolveTexts([], { ...inputs.ENVIRONMENT, hostname: 'ü'.repeat(40) });
   assert.ok(resolved.ok);
