@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -12,14 +11,14 @@ import type { BackendHealth } from '../src/protocol/actor/backends.js';
 import type { ChildListener } from '../src/protocol/actor/messages.js';
 import { readyWith } from '../src/readiness.js';
 import { ManualClock } from './manual-clock.js';
+import { temporaryFolder } from './temporary-folder.js';
 
 const WAIT_LISTENING = fileURLToPath(new URL('../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
 const CONNECTING: BackendHealth = { state: 'connecting', since: 0, restarts: 0 };
 
 function folder(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-ready-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder(t);
   return directory;
 }
 

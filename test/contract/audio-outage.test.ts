@@ -37,14 +37,6 @@ onEachSoundServer('outages', (node) => {
     await node().streamTellsTheTruth();
   });
 
-  test('a sound server that is restarted: only its new state is left', async () => {
-    await node().change('/audio/outputs/living/volume', { volume: 0.2 });
-    await node().sound.restart();
-    await node().daemon.backend('audio', 'up');
-    await node().settles('outputs', ({ outputs }) => outputs.length === 2);
-    await node().streamTellsTheTruth();
-  });
-
   test('a sound server that hangs: 504 within the deadline, then 503; back when it continues', async () => {
     node().sound.freeze();
     const answer = await node().daemon.post('/audio/outputs/living/volume', { volume: 0.9 });

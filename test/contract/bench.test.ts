@@ -1,14 +1,13 @@
 // `tonearm bench` on real sound servers: it measures, and restores the user's audio, even when it is interrupted.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { Report } from '../../src/cli/bench/report.js';
 import type { Environment } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
-import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
-import { lacks } from '../tools/requirements.js';
+import { SOUND_SERVERS } from '../sound/servers.js';
 import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
 
@@ -107,18 +106,6 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
   });
 }
 
-test('a bench without an output notes it, and measures the rest', {
-  ...BOUNDED,
-  skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
-}, async (t) => {
-  const sound = await startPulseAudio({ sinks: [], alwaysSink: false });
-  t.after(() => sound.stop());
-  const report: Report = JSON.parse(await start(t, sound.env, BENCH).closed);
-  assert.equal(report.missing, 'the sound server has no output');
-  assert.ok((report.figures['round_trip_ms_p50'] ?? 0) > 0);
-  assert.equal(report.figures['event_to_bytes_ms_p50'], null);
-});
-
 test('a bench without a sound server measures the rest', BOUNDED, async (t) => {
   const env = { PATH: process.env['PATH'] ?? '', HOME: '/nowhere', PULSE_SERVER: 'unix:/nowhere/native' };
   const bench = start(t, env, BENCH);
@@ -130,16 +117,4 @@ test('a bench without a sound server measures the rest', BOUNDED, async (t) => {
   assert.ok((report.figures['memory_mb'] ?? 0) > 0);
   assert.equal(report.figures['round_trip_ms_p50'], null);
   assert.ok((report.estimate.streams ?? 0) > 0);
-});
-
-test('a wrong command line of the bench is exit 64, and makes no stream', () => {
-  const run = (...args: string[]) =>
-    spawnSync(process.execPath, [ENTRY, 'bench', ...args], { encoding: 'utf8' });
-  const wrong = run('--seconds', 'many');
-  assert.deepEqual([wrong.status, wrong.stdout], [64, '']);
-  const why = '--seconds needs an integer from 2 to 60; see tonearm bench --help';
-  assert.equal(wrong.stderr, `tonearm: bench: ${why}\n`);
-  const help = run('--help');
-  assert.deepEqual([help.status, help.stderr], [0, '']);
-  assert.match(help.stdout, /^Usage: tonearm bench /);
 });

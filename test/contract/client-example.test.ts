@@ -1,11 +1,11 @@
 // The example for Node must work as documented, on the built daemon and a real sound server.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startProgram } from '../sound/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Output, startAudio } from './audio-node.js';
@@ -14,8 +14,7 @@ import { exampleFile, PROJECT } from './documented.js';
 test('examples/limit.mjs limits volumes, prints what plays, and outlives the daemon', {
   skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
 }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-example-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder(t);
   const { sound, daemon } = await startAudio(t);
   mkdirSync(join(folder, 'node_modules'));
   symlinkSync(join(PROJECT, 'dist-client'), join(folder, 'node_modules/tonearm-client'));

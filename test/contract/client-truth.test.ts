@@ -226,7 +226,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   }
 
   const blows: readonly (readonly [string, () => Promise<void>])[] = [
-    ['nothing worse', async () => undefined],
     ['a cut of every connection', async () => proxy.sever()],
     ['a restart of the daemon', () => daemon.restart()],
     ['a daemon that is killed', () => daemon.restart('SIGKILL')],

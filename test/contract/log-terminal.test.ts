@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
+import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -25,8 +25,7 @@ async function wholeLog(
   env: Readonly<Record<string, string>>,
   end: (child: ChildProcess) => void,
 ): Promise<string> {
-  const home = mkdtempSync(join(tmpdir(), 'tonearm-terminal-'));
-  t.after(() => rmSync(home, { recursive: true }));
+  const home = temporaryFolder(t);
   const config = join(home, 'config.yaml');
   const port = await freePort();
   writeFileSync(config, `api: {port: ${port}}\n${NO_BACKENDS}`);

@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transform } from 'esbuild';
 import openapiTypes, { type OpenAPI3 } from 'openapi-typescript';
 import { startPulseAudio } from '../sound/servers.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { startAudio } from './audio-node.js';
 
@@ -128,8 +128,7 @@ test('a generated client type-checks and reads every GET', {
 }, async (t) => {
   const startSound = () => startPulseAudio({ sinks: [{ name: 'living' }] });
   const { daemon } = await startAudio(t, { startSound, config: CONFIG });
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-openapi-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder(t);
   await daemon.backend('upgrade', 'up');
   const client = await clientOf(await daemon.read('/openapi.json'), directory);
   const base = `http://127.0.0.1:${daemon.port}`;

@@ -3,30 +3,20 @@
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { constants, tmpdir } from 'node:os';
+import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { EventConsumer } from '../consumer/consumer.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS, SABOTEUR } from './daemon.js';
 
-const home = mkdtempSync(join(tmpdir(), 'tonearm-program-'));
-after(() => rmSync(home, { recursive: true, force: true }));
+const home = temporaryFolder({ after });
 
 const ENV = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
 const NODE = [process.execPath, ENTRY] as const;
@@ -96,8 +86,10 @@ const HOSTILE: Readonly<Record<string, string>> = {
     (_, at) => `k${at}: &a${at} ${tenfold(at > 0 ? `*a${at - 1}` : 'x')}`,
   ).join('\n'),
   brackets: '['.repeat(64 * 1024),
+  pairs: '['.repeat(32 * 1024) + ']'.repeat(32 * 1024),
   braces: '{'.repeat(64 * 1024),
   keys: '? '.repeat(32 * 1024),
+  lists: '- '.repeat(32 * 1024),
 };
 for (const [what, text] of Object.entries(HOSTILE)) {
   test(`a configuration of hostile ${what} ends the start with one line, in bounded memory`, () => {

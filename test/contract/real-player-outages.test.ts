@@ -1,7 +1,6 @@
 // Real players start, end, freeze and share a bus (docs/players.md, "What is shown"): the records stay true, and nobody else waits.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { Mpv } from '../players/mpv.js';
@@ -13,7 +12,6 @@ import { until } from '../until.js';
 const skip = lacks({ programs: PLAYER_PROGRAMS });
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
-const ACTIVATABLE = 'org.mpris.MediaPlayer2.asleep';
 const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
 /** Until mpv has opened the file, its title is the file's name. */
@@ -38,7 +36,6 @@ describe('two mpv on one bus', { skip }, () => {
 
   before(async () => {
     const session = await Session.start();
-    offerActivation(session);
     node = await PlayersNode.start(session);
     one = await start(first.title, 'one');
     other = await start(second.title, 'other');
@@ -107,11 +104,6 @@ describe('two mpv on one bus', { skip }, () => {
     await node.streamTellsTheTruth();
   });
 
-  test('an activatable name is no player, and nothing is started', async () => {
-    assert.equal((await node.daemon.post('/players/asleep/play')).status, 404);
-    assert.deepEqual(await names(), [MPV, other.instanceName]);
-  });
-
   test('whose bus ends: both are removed, and shown with their state when they return', async () => {
     await node.session.restartBus(async () => {
       await node.stream.until(({ model }) => model.players.size === 0, 'removals');
@@ -129,11 +121,3 @@ describe('two mpv on one bus', { skip }, () => {
     await node.streamTellsTheTruth();
   });
 });
-
-/** Installs a name that the bus can start, as playerctld does. The bus reads its folders when somebody requests the name. */
-function offerActivation(session: Session): void {
-  const folder = session.path('dbus-1', 'services');
-  mkdirSync(folder, { recursive: true });
-  const text = `[D-BUS Service]\nName=${ACTIVATABLE}\nExec=/bin/false\n`;
-  writeFileSync(`${folder}/${ACTIVATABLE}.service`, text);
-}

@@ -13,6 +13,7 @@ import { type Broker, startBroker } from '../broker/mosquitto.js';
 import { Spy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY } from './audio-node.js';
@@ -164,8 +165,7 @@ const MISTAKES: readonly string[] = [
 
 for (const mistake of MISTAKES) {
   test(`the configuration mqtt: {${mistake.replaceAll(PASSWORD, 'SECRET')}} is refused without printing the secret`, (t) => {
-    const folder = mkdtempSync(join(tmpdir(), 'tonearm-mistake-'));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder(t);
     const config = join(folder, 'config.yaml');
     writeFileSync(config, `mqtt: {enabled: true, ${mistake}}\n`);
     const { status, stdout, stderr } = spawnSync(

@@ -2,7 +2,6 @@
 // no memory, and a trace leaves nothing behind, however it ends.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,7 +10,6 @@ import { type TestContext, test } from 'node:test';
 import * as wire from '../protocol/pulse/bytes.js';
 import type { Environment } from '../sound/program.js';
 import { until } from '../until.js';
-import { ENTRY } from './daemon.js';
 import { type Tracer, type TracerOptions, trace } from './tracer.js';
 
 const DEADLINE_MS = 60_000;
@@ -180,32 +178,6 @@ test('output that is not read slows the clients, and costs no memory', BOUNDED, 
   assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
 });
 
-test('simultaneous clients are numbered, and each has its own server connection', BOUNDED, async (t) => {
-  const between = await peers(t);
-  const tracer = await trace(t, { env: between.env, args: ['--json'] });
-  const pairs = [];
-  for (let number = 1; number <= 3; number += 1) pairs.push(await joined(t, tracer, between));
-  for (const [index, [client]] of pairs.entries()) client.write(wire.command(20, index + 10));
-  const numbers = await until('all clients are traced', () => {
-    const said = tracer.said().filter(({ command }) => command === 'GET_SERVER_INFO');
-    return said.length === 3 && said.map(({ connection, tag }) => `${connection} ${tag}`);
-  });
-  assert.deepEqual(numbers.toSorted(), ['1 10', '2 11', '3 12']);
-});
-
-test('a side that has closed its writing half still gets data', BOUNDED, async (t) => {
-  const { tracer, client, server } = await joinedTracer(t);
-  server.allowHalfOpen = true;
-  client.end(wire.command(20, 1));
-  await new Promise((resolve) => server.resume().once('end', resolve));
-  const answer = wire.error(1, 5);
-  const heard = bytesFrom(client, answer.length);
-  server.end(answer);
-  assert.deepEqual(await heard, Buffer.from(answer));
-  await hasSaid(tracer, 'ERROR GET_SERVER_INFO error=NOENTITY');
-  await hasSaid(tracer, '#1 closed');
-});
-
 test(
   "without a sound server the client's connection is closed, and a line names the reason",
   BOUNDED,
@@ -306,17 +278,6 @@ test('a capture that fills its disk ends the trace with a reason', BOUNDED, asyn
   client.write(wire.command(20, 1));
   assert.equal(await tracer.ended, 74);
   assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
-});
-
-test('lines that fill their disk end the trace with a reason', BOUNDED, async (t) => {
-  const { env } = await peers(t);
-  const script = '"$0" "$1" trace -- pactl info > /dev/full';
-  const { status, stderr } = spawnSync('sh', ['-c', script, process.execPath, ENTRY], {
-    ...{ encoding: 'utf8', timeout: DEADLINE_MS },
-    env: { ...env, PULSE_SERVER: 'unix:/nowhere/native' },
-  });
-  assert.equal(status, 74);
-  assert.match(stderr, /^tonearm: trace: write ENOSPC|^tonearm: trace: ENOSPC/m);
 });
 
 for (const [what, args, variables, status, said] of [

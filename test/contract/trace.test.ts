@@ -4,8 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -18,6 +17,7 @@ import { type Environment, startProgram } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
 import { toneFile } from '../sound/tone.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Said, trace } from './tracer.js';
@@ -195,8 +195,7 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
 }
 
 function temporary(t: TestContext): string {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-trace-'));
-  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder(t);
   return directory;
 }
 

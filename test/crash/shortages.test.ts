@@ -3,14 +3,14 @@
 
 import assert from 'node:assert/strict';
 import { execFile, spawnSync } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { FIFO } from './fixtures/sticks.js';
 import { QUICK_PULSE, stage, stageUp } from './harness.js';
@@ -57,8 +57,7 @@ test('without threads the child waits, and starts when there is one', { timeout:
 test('threads that are stuck in the kernel do not pile up, and the child starts when they come loose', {
   skip: lacks({ programs: ['mkfifo'] }),
 }, async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-stuck-'));
-  t.after(() => rmSync(directory, { recursive: true }));
+  const directory = temporaryFolder(t);
   const fifo = join(directory, 'fifo');
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   process.env[FIFO] = fifo;

@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../temporary-folder.js';
 
 const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
 /** Not the shell's last command, which it would turn into. */
@@ -22,8 +22,7 @@ interface Run {
 
 /** `node`: a shell script that stands in for Node on the PATH. */
 function runAs(t: TestContext, script: string, args: readonly string[], node?: string): Run {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-run-'));
-  t.after(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder(t);
   const file = join(folder, 'script.mjs');
   writeFileSync(file, script);
   if (node !== undefined) writeFileSync(join(folder, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.js';
 
 const PACKAGING = new URL('../../../packaging/', import.meta.url);
 
@@ -20,8 +20,7 @@ function node(...args: readonly string[]): Promise<{ readonly failed: boolean; r
 }
 
 function folder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'tonearm-runner-'));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  const path = temporaryFolder(t);
   return path;
 }
 

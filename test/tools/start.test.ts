@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { freePort } from './free-port.js';
 import { lacks } from './requirements.js';
@@ -158,8 +159,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   });
 
   test('continues without one when a private one cannot be started', async (t) => {
-    const programs = mkdtempSync(join(tmpdir(), 'tonearm-programs-'));
-    t.after(() => rmSync(programs, { recursive: true }));
+    const programs = temporaryFolder(t);
     writeFileSync(join(programs, 'pulseaudio'), '#!/bin/sh\necho it is broken; exit 1\n', { mode: 0o755 });
     const started = await start(t, [], { env: { PATH: `${programs}:${process.env['PATH']}` } });
     const server = `http://127.0.0.1:${started.port}/server`;
