@@ -259,18 +259,6 @@ describe('an output', DEADLINE, () => {
     assert.equal(seen.said[0], 'drop audio.outputs 0');
   });
 
-  test('shows a port as available when something is plugged in', async (t) => {
-    const { seen, server, world } = await node(t);
-    const plugged = async (available: number): Promise<string | undefined> => {
-      world.sinks.set(1, ['kitchen', { ports: [['hdmi', available]] }]);
-      server.say.send(event(EVENT.sinkChange, 1));
-      const wanted = available === 2 ? 'yes' : 'no';
-      await until(`it is ${wanted}`, () => seen.output('kitchen')?.ports?.[0]?.available === wanted);
-      return seen.output('kitchen')?.active_port;
-    };
-    assert.deepEqual([await plugged(1), await plugged(2), await plugged(1)], ['hdmi', 'hdmi', 'hdmi']);
-  });
-
   /** A mixer with steps of 3 %. */
   const STEP = 1966;
   test('whose mixer has coarse steps moves by small deltas all the same, and shows what the mixer does', async (t) => {

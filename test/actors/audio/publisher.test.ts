@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SoundPublisher } from '../../../src/actors/audio/publisher.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { cardInfo, inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 function setUp() {
   const said: string[] = [];
@@ -49,6 +49,29 @@ test('the volume of the default output is also the volume of the server', () => 
   assert.deepEqual(update(), ['put audio.outputs 1']);
   state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
   assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0']);
+});
+
+test('an output that comes is published with the clients that wait for it', () => {
+  const { state, update } = setUp();
+  state.putInput(inputInfo(5, 'News', { sink: 2 }));
+  update();
+  state.putSink(sinkInfo(2, 'garden'));
+  assert.deepEqual(update(), ['put audio.outputs 2', 'put audio.clients 5']);
+});
+
+test('a new default is published with the output that was it and the one that is it', () => {
+  const { state, update } = setUp();
+  update();
+  state.putServer(serverInfo({ defaultSink: 'kitchen' }));
+  assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0', 'put audio.outputs 1']);
+});
+
+test('a card is published with its output, which names it', () => {
+  const { state, update } = setUp();
+  state.putSink(sinkInfo(1, 'kitchen', { card: 3 }));
+  update();
+  state.putCard(cardInfo(3, 'dac'));
+  assert.deepEqual(update(), ['put audio.cards 3', 'put audio.outputs 1']);
 });
 
 test('when an output goes, its clients lose its name', () => {

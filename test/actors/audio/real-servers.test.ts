@@ -55,15 +55,6 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       return listening;
     }
 
-    test('an output of one channel has no balance, and a virtual one no ports', async (t) => {
-      const { server, seen, refused } = await node(t);
-      await server.pactl('load-module', 'module-null-sink', 'sink_name=mono', 'channels=1');
-      await until('the output of one channel is published', () => seen.output('mono'));
-      assert.equal(await refused({ do: 'balance', output: 'mono', balance: 0.5 }), 'not-stereo');
-      assert.equal(await refused({ do: 'port', output: 'living', port: 'speaker' }), 'no-ports');
-      assert.equal(await refused({ do: 'port', output: 'garden', port: 'speaker' }), 'no-such-output');
-    });
-
     test('a request to switch a port is understood by the server, which has no ports', async (t) => {
       const { server } = await node(t);
       const [sink] = await server.sinks();
@@ -167,23 +158,6 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 
       // PulseAudio restores a volume before any client sees the output.
       if (kind === 'pipewire') test('gets its restored volume before a step is added', restoredStep);
-
-      test('is woken by two nodes at once', async (t) => {
-        const { server, seen, tell } = await node(t);
-        const other = listen(t, server);
-        await until('the other node is up', () => other.seen.up);
-        await Promise.all([
-          tell({ do: 'volume', target: output('kitchen'), volume: 0.4 }),
-          other.tell({ do: 'mute', target: output('kitchen'), muted: true }),
-        ]);
-        for (const each of [seen, other.seen]) {
-          await until('both changes are published', () => {
-            const kitchen = each.output('kitchen');
-            return kitchen?.volume === 0.4 && kitchen.muted;
-          });
-        }
-        await until('no capture is left', async () => (await captures(server)).trim() === '');
-      });
     });
 
     test('names and balance outlive a server that hangs and goes on', async (t) => {

@@ -249,13 +249,6 @@ test('an adapter that an earlier run left pairable is closed at the start', asyn
   assert.equal(bluez.adapter()['Discoverable'], false);
 });
 
-test('at the end of the daemon pairing mode ends', async (t) => {
-  const node = await followed(t);
-  await does(node, { do: 'pairing_mode' });
-  await node.backend.stop();
-  assert.deepEqual([node.bluez.adapter()['Discoverable'], node.bluez.adapter()['Pairable']], [false, false]);
-});
-
 test('a daemon that ends while pairing mode begins leaves the adapter closed', async (t) => {
   const node = await followed(t);
   void node.backend.handle({ do: 'pairing_mode' });
