@@ -6,7 +6,6 @@ import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import {
   type Bound,
-  canChange,
   canNeverBe,
   hostFor,
   type InterfaceAddresses,
@@ -122,22 +121,6 @@ test('a link-local address is left out with a note', () => {
     'bind: eth0: the link-local address fe80::2 is left out',
   ]);
 });
-
-const CHANGEABLE: readonly (readonly [bind: string[], changeable: boolean])[] = [
-  [['lo'], false],
-  [['127.0.0.1', '::1', '127.0.0.2'], false],
-  [['::ffff:127.0.0.1'], false],
-  [['all'], false],
-  [['eth0', 'all'], false],
-  [['0.0.0.0', '::'], false],
-  [['lo', 'eth0'], true],
-  [['10.0.0.2'], true],
-  [['fd00::2'], true],
-];
-for (const [bind, changeable] of CHANGEABLE) {
-  test(`bind ${bind.join(', ')} ${changeable ? 'is resolved again' : 'needs no wake-up'}`, () =>
-    assert.equal(canChange(bind), changeable));
-}
 
 test('IPv6 addresses alone can never be listened on where the kernel has no IPv6', () => {
   assert.equal(canNeverBe(['::1', 'fd00::2'], false), true);

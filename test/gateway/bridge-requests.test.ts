@@ -6,7 +6,7 @@ import type { BridgeRequest } from '../../src/protocol/actor/messages.js';
 import { CONFIGURATIONS_WITHOUT } from '../contract/access-rows.js';
 import type { HttpRequest } from '../tools/http.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
-import { bringUp, put } from './scripted-backends.js';
+import { put } from './scripted-backends.js';
 
 const MUTE: BridgeRequest = { operation: 'muteOutput', params: { output: 'sink-0' } };
 const VOLUME: BridgeRequest = { operation: 'setServerVolume' };
@@ -71,41 +71,6 @@ describe('a request of a bridge', () => {
     const http = await without.fetch(POST('/audio/outputs/sink-0/mute'));
     assert.deepEqual(reply, { status: 404, body: http.text });
     assert.match(reply.body, /pulseaudio\.enabled/);
-  });
-
-  test('carries out its command once', async () => {
-    under.backends.asked.length = 0;
-    await ask({ operation: 'muteClient', params: { sink: 'a / b' }, body: { muted: false } });
-    const target = { kind: 'client', ref: 'a / b' };
-    assert.deepEqual(under.backends.asked, [
-      { backend: 'audio', command: { do: 'mute', target, muted: false } },
-    ]);
-  });
-
-  test('gets the refusal of a backend as a problem document', async () => {
-    under.backends.answer = { ok: false, fault: 'inhibited', detail: 'Somebody writes' };
-    const { status: got, body } = await ask({ operation: 'reboot' });
-    under.backends.answer = { ok: true };
-    assert.equal(got, 409);
-    assert.deepEqual(JSON.parse(body), {
-      type: 'urn:tonearm:problem:inhibited',
-      title: 'The action is blocked by an inhibitor',
-      status: 409,
-      detail: 'Somebody writes',
-    });
-  });
-
-  test('is refused while the backend is away', async () => {
-    under.gateway.listener.health('audio', { state: 'connecting', since: 0, restarts: 0 });
-    assert.equal(await status({ operation: 'audio' }), 503);
-    bringUp(under.gateway.listener, ['audio']);
-  });
-
-  test('is answered also where the gateway itself fails', async () => {
-    under.backends.isBroken = true;
-    assert.equal(await status(MUTE), 500);
-    under.backends.isBroken = false;
-    assert.deepEqual(under.logged.splice(0), ['error a request failed inside the gateway']);
   });
 
   test('counts towards a bound, beyond which it is refused', async () => {

@@ -27,27 +27,6 @@ test('every reference leads somewhere, and every schema compiles', async () => {
   }
 });
 
-/** A schema and every schema within it. */
-function* within(schema: unknown): Generator<Readonly<Record<string, unknown>>> {
-  if (typeof schema !== 'object' || schema === null) return;
-  if (!Array.isArray(schema)) yield { ...schema };
-  for (const part of Object.values(schema)) yield* within(part);
-}
-
-test('the schemas have the forms that generators of clients understand', async () => {
-  const { schemas } = (await document()).components;
-  const texts = new Map(Object.entries(schemas).map(([name, schema]) => [JSON.stringify(schema), name]));
-  for (const [name, schema] of Object.entries(schemas)) {
-    for (const part of within(schema)) {
-      assert.ok(!('patternProperties' in part), `${name}: a map is told by additionalProperties`);
-      const choices = Array.isArray(part['anyOf']) ? part['anyOf'] : [];
-      assert.ok(!choices.some((one: object) => 'const' in one), `${name}: a choice of texts is an enum`);
-      const other = part['type'] === 'object' ? texts.get(JSON.stringify(part)) : undefined;
-      assert.equal(other ?? name, name, `${name}: ${other} is told by a reference`);
-    }
-  }
-});
-
 /**
  * The whole document after the last change, with a line per path and per schema. A change of the interface also changes this
  * file, so that everybody sees it.

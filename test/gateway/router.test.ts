@@ -63,15 +63,6 @@ for (const [path, expected] of rows) {
   test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(found(path), expected));
 }
 
-test('Allow names every method of the path', () => {
-  const allow = (path: string): string | undefined => {
-    const match = router.match(path);
-    return match.ok ? match.endpoint.allow : undefined;
-  };
-  assert.equal(allow('/audio'), 'GET, HEAD, OPTIONS');
-  assert.equal(allow('/audio/server/mute'), 'POST, OPTIONS');
-});
-
 const KEYS: Readonly<Record<Need, string>> = {
   page: 'api.ui.enabled',
   logs: 'api.logs',

@@ -8,8 +8,6 @@ import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
-const NEVER_MS = 2 ** 31 - 1;
-
 test("a port that another gateway listens on is refused, not shared, with the kernel's reason", async (context) => {
   const gateways = [GatewayUnderTest.up().within(context), GatewayUnderTest.up().within(context)] as const;
   // The port is requested by number, because only such a port can be shared; at this address it is free.
@@ -76,13 +74,4 @@ test('a closing server completes an answer under way, and refuses new requests',
   await closed;
   assert.match(await waiting.closed(), /^HTTP\/1\.1 202 /);
   assert.equal(under.backends.asked.length, 1);
-});
-
-test('a server without connections closes at once, and the second close is the first', async () => {
-  const under = GatewayUnderTest.up();
-  assert.equal(await whyRefused('127.0.0.1', under.port), 'EADDRINUSE');
-  const closed = under.gateway.close(NEVER_MS);
-  assert.equal(under.gateway.close(0), closed);
-  await closed;
-  assert.equal(await whyRefused('127.0.0.1', under.port), undefined);
 });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BACKENDS, type Backend } from '../../../src/protocol/actor/backends.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { NodeUnderTest } from './node-under-test.js';
+import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
 /** How long `bye` may take. */
@@ -86,16 +86,6 @@ test('a slow consumer gets the newest level, behind the events that wait', () =>
   assert.deepEqual(node.heard(consumer).at(-1), `b-1 ${level(0.5)}`);
 });
 
-test('the newest level is sent after a slow replay', () => {
-  const node = new NodeUnderTest();
-  node.progress(3);
-  const consumer = node.consumer('types=audio.level,upgrade.progress', 0, 'b-1');
-  node.level(0.1);
-  node.level(0.2);
-  assert.deepEqual(node.heard(consumer).at(-1), `b-3 ${level(0.2)}`);
-  assert.equal(node.heard(consumer).length, 3);
-});
-
 test('levels do not postpone the love that brings the newest id', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('types=audio.level&keepalive=10');
@@ -106,19 +96,6 @@ test('levels do not postpone the love that brings the newest id', () => {
   }
   node.clock.advance(1000);
   assert.ok(node.heard(consumer).includes('b-20 server.info "love"'));
-});
-
-test('the meters are watched from the first listener to the last, and each new listener is announced', () => {
-  const node = new NodeUnderTest();
-  const [plain, first, second] = ['backend=audio', 'types=audio.level', 'types=audio.level'].map((query) =>
-    node.consumer(query),
-  );
-  assert.deepEqual(node.watched, [true, true]);
-  first?.connection.breakOff();
-  plain?.connection.breakOff();
-  assert.equal(node.watched.length, 2);
-  second?.connection.breakOff();
-  assert.deepEqual(node.watched.slice(2), [false]);
 });
 
 const FILTERS: readonly [query: string, types: readonly string[]][] = [
@@ -148,14 +125,6 @@ for (const [query, types] of FILTERS) {
   }
 }
 
-test('a replay is written to the end even if its filter passes nothing', () => {
-  const node = new NodeUnderTest();
-  node.progress(5);
-  const consumer = node.consumer('types=power.action', undefined, 'b-1');
-  node.publish([node.world.action('power.action')]);
-  assert.deepEqual(node.heard(consumer), ['b-6 power.action {"n":6}']);
-});
-
 /** The marks of all backends that are connecting, except for these. */
 const marks = (...but: readonly Backend[]): readonly string[] =>
   BACKENDS.filter((backend) => !but.includes(backend)).map(
@@ -184,6 +153,20 @@ for (const [query, id] of SNAPSHOT_FOR) {
     assert.deepEqual(node.heard(node.consumer(query, undefined, id)), expected);
   });
 }
+
+test('a consumer that missed forgotten events gets a snapshot, on the same stream', () => {
+  const node = new NodeUnderTest();
+  node.progress(1000, { pad: 'x'.repeat(200) });
+  const consumer = node.consumer('', 1000, 'b-1');
+  node.progress(1024);
+  consumer.readAll();
+  assert.ok(consumer.isOpen);
+  assert.ok(consumer.model.snapshots > 0);
+  assert.deepEqual(consumer.model.state(), node.world.truth());
+  assert.equal(actionsOf(consumer.model).at(-1), 2024);
+  node.progress(1);
+  assert.match(node.heard(consumer).at(-1) ?? '', /^b-2025 upgrade\.progress /);
+});
 
 test('a filtered stream gets the marks of a snapshot, by which it forgets what ended before a restart', () => {
   for (const query of [
@@ -233,6 +216,47 @@ test('a client whose id is too old gets the kept removals and actions, then the 
   assert.match(lines.at(-1) ?? '', /^b-1103 backend\.updated .*snapshot/);
 });
 
+test('a client that breaks off within a snapshot gets a new one, and one that has it whole does not', () => {
+  const node = new NodeUnderTest();
+  node.publish([node.world.clients({ id: 1 }), node.world.outputs({ id: 2 })]);
+  const whole = node.heard(node.consumer('snapshot=1'));
+  for (let read = 1; read <= whole.length; read += 1) {
+    const id = whole[read - 1]?.split(' ')[0] ?? '';
+    const again = node.heard(node.consumer('snapshot=1', undefined, id));
+    assert.equal(again.length > 0, read < whole.length);
+  }
+});
+
+test('an action during an incomplete first snapshot is not lost', () => {
+  const node = new NodeUnderTest();
+  node.progress(3);
+  node.publish([node.world.clients({ id: 1 })]);
+  const consumer = node.consumer('snapshot=1', 0);
+  consumer.read();
+  consumer.read(200);
+  node.progress(1);
+  consumer.readAll();
+  assert.deepEqual(consumer.model.actions, [['upgrade.progress', '{"n":4}']]);
+  assert.deepEqual(consumer.model.state(), node.world.truth());
+});
+
+test('the kept removals are bounded, and the mark of the snapshot stands for the others', () => {
+  const node = new NodeUnderTest();
+  const ids = Array.from({ length: 3000 }, (_, id) => id);
+  const away = node.consumer('snapshot=1');
+  for (const id of ids) node.publish([node.world.clients({ id })]);
+  away.readAll();
+  away.connection.breakOff();
+  for (const id of ids) node.publish([node.world.drop('audio.clients', String(id))]);
+  away.open('');
+  away.readAll();
+  assert.deepEqual(away.model.state(), node.world.truth());
+  const removed = away.events
+    .filter(({ type }) => type === 'audio.removed')
+    .flatMap(({ data }) => JSON.parse(data) as object[]);
+  assert.equal(removed.length, 1024);
+});
+
 test('a consumer that reads nothing is not closed, has nothing written to it, and delays nobody', () => {
   const node = new NodeUnderTest();
   const stalled = node.consumer('', 0);
@@ -280,22 +304,6 @@ test('an event breaks the silence', () => {
   assert.equal(node.heard(consumer).length, 1);
   node.clock.advance(1_000);
   assert.equal(node.heard(consumer).length, 2);
-});
-
-test('all streams share one timer, and without streams there is none', () => {
-  const node = new NodeUnderTest();
-  assert.equal(node.clock.timers, 0);
-  const consumers = Array.from({ length: 50 }, (_, index) => {
-    node.clock.advance(20);
-    return node.consumer(index % 2 === 0 ? 'keepalive=10' : '');
-  });
-  assert.equal(node.clock.timers, 1);
-  node.clock.advance(60_000);
-  node.clock.fired = 0;
-  node.clock.advance(30_000);
-  assert.ok(node.clock.fired <= 20, `${node.clock.fired} wake-ups in 30 s`);
-  for (const { connection } of consumers) connection.breakOff();
-  assert.equal(node.clock.timers, 0);
 });
 
 test('a stalled stream gets no love, and gets it again when it has caught up', () => {
