@@ -78,6 +78,27 @@ describe('an event', () => {
     assert.deepEqual(counts, [0, 1, 1, 0, 0, 1, 0]);
   });
 
+  test('of an upgrade adds to status, run and progress, whichever comes first', () => {
+    const status = { current: '1', latest: '2', upgrade_available: true };
+    const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
+    const store = told(['upgrade.progress', line], ['upgrade.info', { state: 'running', origin: 'systemd' }]);
+    assert.deepEqual(store.state.upgrade, { run: { state: 'running', origin: 'systemd' } });
+    store.apply({ type: 'upgrade.info', data: { ...status, checked_at: 'now' } });
+    store.apply({ type: 'upgrade.progress', data: { event: 'begin', total: 3 } });
+    store.apply({ type: 'upgrade.progress', data: line as never });
+    store.set({ upgrade: { ...store.state.upgrade, can_check: true, can_upgrade: false } });
+    const run = { state: 'running', origin: 'systemd', percent: 40, step: 'Fetching' };
+    const can = { can_check: true, can_upgrade: false };
+    assert.deepEqual(store.state.upgrade, { ...status, checked_at: 'now', run, ...can });
+    store.apply({ type: 'upgrade.info', data: status });
+    assert.deepEqual(store.state.upgrade, { ...status, run, ...can }, 'what is left out is gone');
+    store.apply({ type: 'upgrade.info', data: { check: { state: 'running' } } });
+    assert.deepEqual(store.state.upgrade?.check, { state: 'running' });
+    store.apply({ type: 'upgrade.info', data: { state: 'idle' } });
+    const check = { state: 'running' };
+    assert.deepEqual(store.state.upgrade, { ...status, run: { state: 'idle' }, check, ...can });
+  });
+
   test('that marks a snapshot has no detail', () => {
     const { state } = told(
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
@@ -118,10 +139,6 @@ describe('an event', () => {
     assert.equal(state.clients.size, 1, 'in the midst of one');
   });
 
-  test('that has not come yet leaves the state with its time only', () => {
-    assert.deepEqual(new Store(5).state.connection, { status: 'connecting', since: 5 });
-  });
-
   test('of a later version changes nothing, whatever its name', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
       const store = told(['audio.output.updated', [record(1)]]);
@@ -129,16 +146,6 @@ describe('an event', () => {
       store.apply({ type, data: { outputs: 'x' } } as unknown as NodeEvent);
       assert.equal(store.state, before, type);
     }
-  });
-
-  test('of a replay, or of a later version, forgets nothing', () => {
-    const { state } = told(
-      ['audio.updated', [record(1)]],
-      ['server.info', 'connected'],
-      ['later.version', {}],
-      ['server.info', 'love'],
-    );
-    assert.equal(state.clients.size, 1);
   });
 });
 

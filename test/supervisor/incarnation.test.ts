@@ -79,17 +79,6 @@ const texts = (items: FromActor): string[] => items.map((item) => ('json' in ite
 const record = (json: string): FromActor => [{ kind: 'put', collection: 'audio.clients', key: '1', json }];
 const DEADLINE = { timeout: 60_000 };
 
-test('an item after a pause is handed on at once, a storm as one batch', DEADLINE, async (t) => {
-  const { clock, told, until, say } = thread(t);
-  say(record('a'), record('b'), [{ kind: 'status', state: 'up' }], record('c'));
-  await until(4);
-  assert.deepEqual(told, [['a'], ['b', 'status', 'c']]);
-  clock.now += 2;
-  say(record('d'));
-  await until(5);
-  assert.deepEqual(told.at(-1), ['d']);
-});
-
 for (const killed of [false, true]) {
   test(
     `a thread that ${killed ? 'is killed' : 'ends'} in a storm has handed on ${killed ? 'nothing more' : 'all of it'}`,

@@ -76,28 +76,6 @@ for (const [from, signal, to, deeds] of ROWS) {
   });
 }
 
-test("a death counts as a restart with its reason, which the actor's next state clears", () => {
-  const dead = nextLife(lifeIn('up', { detail: 'old', restarts: 3 }), ENDED, POLICY).next;
-  assert.deepEqual(dead, {
-    phase: 'restarting',
-    restarts: 4,
-    deaths: [1000],
-    detail: 'thread ended: exit code 7',
-  });
-  const reborn = nextLife(dead, DUE, POLICY).next;
-  assert.equal(reborn.detail, 'thread ended: exit code 7');
-  assert.deepEqual(nextLife(reborn, UP, POLICY).next, { phase: 'up', restarts: 4, deaths: [1000] });
-});
-
-test('the sixth death within the window is a failure with its number, and a rest of 60 s', () => {
-  const life = lifeIn('up', { restarts: 5, deaths: [500, 600, 700, 800, 900] });
-  const { next, effects } = nextLife(life, ENDED, POLICY);
-  assert.equal(next.phase, 'failed');
-  assert.equal(next.restarts, 6);
-  assert.equal(next.detail, 'thread ended: exit code 7; 6 deaths in 60 s');
-  assert.deepEqual(effects, [{ kind: 'set timer', ms: 60_000 }]);
-});
-
 /** Times of all deaths, the last one being this death; what is done, and after which wait. */
 const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: string, waitMs: number])[] = [
   ['the first death is mended at once', [5], 'restarting', 0],

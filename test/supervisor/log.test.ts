@@ -58,11 +58,6 @@ for (const [what, fields, shown] of rows) {
     assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), shown));
 }
 
-test('a line without a time keeps its columns', () => {
-  const line = terminalLine('{"level":"warn","lost":2,"msg":"log lines were lost"}\n', false);
-  assert.equal(line, `${' '.repeat(CLOCK.length)} WARN          log lines were lost lost=2\n`);
-});
-
 test('colours surround time, level and fields, and are reset', () => {
   const line = terminalLine(JSON.stringify({ time: TIME, level: 'error', msg: 'm', n: 1 }), true);
   assert.equal(line, `\x1b[2m${CLOCK}\x1b[0m \x1b[31mERROR\x1b[0m         m \x1b[2mn=1\x1b[0m\n`);

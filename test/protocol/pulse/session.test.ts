@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ClosedReason, describeClosed, type RequestError } from '../../../src/protocol/pulse/outcome.js';
+import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/outcome.js';
 import { Session } from '../../../src/protocol/pulse/session.js';
 import * as wire from './bytes.js';
 import { type Conversation, converse, OPTIONS, ready, written } from './conversation.js';
@@ -143,12 +143,6 @@ test('closing settles every request once, then reports once, and is silent from 
   assert.deepEqual(log, ['ready', 'a timeout', 'b timeout', 'c closed', 'closed peer-closed', 'd closed']);
   assert.deepEqual(session.takeOutput(), []);
   assert.equal(session.nextDeadline(), undefined);
-});
-
-test('a session that was never opened closes too', () => {
-  const { session, closed } = converse();
-  session.close({ kind: 'stopped' });
-  assert.deepEqual(closed, [{ kind: 'stopped' }]);
 });
 
 test('a receiver may send a new request, and may end the session, from within', () => {
@@ -315,19 +309,4 @@ test('an event before the handshake ended is a violation', () => {
   session.open(0);
   session.receive(event(0x10, 1), 0);
   assert.equal(closed[0]?.kind, 'protocol-violation');
-});
-
-test('every reason has a sentence of its own', () => {
-  const reasons: ClosedReason[] = [
-    { kind: 'protocol-violation', detail: 'x' },
-    NO_AUTH,
-    { kind: 'version-unsupported', version: 12 },
-    { kind: 'timeout', command: 'AUTH' },
-    { kind: 'peer-closed' },
-    { kind: 'transport-failed', detail: 'ECONNRESET' },
-    { kind: 'stopped' },
-  ];
-  const sentences = reasons.map(describeClosed);
-  assert.equal(new Set(sentences).size, reasons.length);
-  assert.match(sentences.join('\n'), /refused AUTH: access denied\n.*12 only\n/);
 });
