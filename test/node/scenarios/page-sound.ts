@@ -1,11 +1,10 @@
-// The page and the node's sound: an output and the player are set by clicks and keys, read by pactl and on mpv's own socket; a sound server
+// The page and the node's sound: the player is set by clicks and keys, read on mpv's own socket; a sound server
 // that is away is shown so, in place, until it is back. Everything else of the page on a sound server: browser/page-audio.test.ts.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { askMpv } from '../../players/mpv.js';
-import { type Listed, percents } from '../../sound/pactl.js';
 import { until } from '../../until.js';
 import { shell } from './commands.js';
 import { type PageOnNode, TITLES } from './page-on-node.js';
@@ -40,16 +39,6 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     });
 
   if (sound === 'pulseaudio') before(() => exchange(on));
-
-  test('a click sets the volume of an output', async () => {
-    const volume = volumeOf('Living');
-    const box = (await volume.boundingBox()) ?? assert.fail('no slider');
-    await volume.click({ position: { x: box.width / 2, y: box.height / 2 } });
-    await until('the volume is 50 %', async () => {
-      const sinks = JSON.parse(await pactl('--format=json', 'list', 'sinks')) as readonly Listed[];
-      return sinks.some((sink) => sink.name === 'living' && percents(sink).every((each) => each === 50));
-    });
-  });
 
   test('the player has title, cover, pause and play, next, and a level', async () => {
     const player = on.page.locator('.player');
