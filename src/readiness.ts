@@ -25,7 +25,7 @@ export interface ReadyOptions {
 export function readyWith(listener: ChildListener, options: ReadyOptions): ChildListener {
   const { directory, pid, upgrades, clock, failed } = options;
   if (directory === undefined) return listener;
-  const say = (): void => {
+  const report = (): void => {
     try {
       writeFileSync(`${directory}/ready.${pid}`, '');
     } catch (error) {
@@ -33,10 +33,10 @@ export function readyWith(listener: ChildListener, options: ReadyOptions): Child
     }
   };
   if (!upgrades) {
-    say();
+    report();
     return listener;
   }
-  let cancel: (() => void) | undefined = clock.after(SILENT_MAX_MS, say);
+  let cancel: (() => void) | undefined = clock.after(SILENT_MAX_MS, report);
   return {
     ...listener,
     health: (child, health) => {
@@ -46,7 +46,7 @@ export function readyWith(listener: ChildListener, options: ReadyOptions): Child
       if (child !== 'upgrade' || !spoke || cancel === undefined) return;
       cancel();
       cancel = undefined;
-      say();
+      report();
     },
   };
 }

@@ -58,7 +58,7 @@ class LiveNode implements Live {
   /** False while the store holds only part of a snapshot. */
   #isWhole = true;
   #levels: boolean;
-  #saidBye = false;
+  #hadBye = false;
   /** Milliseconds by which this device's clock is ahead of the node's, plus the delay of an event: the smallest difference seen. */
   #aheadMs = Number.POSITIVE_INFINITY;
   /** After a stream's first `love`, events have just happened; earlier ones may be replayed from while the connection was lost. */
@@ -131,21 +131,21 @@ class LiveNode implements Live {
     this.#store.apply(event);
     if (event.type === 'server.info') this.#greeted(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
-      this.#hearTime(event.data.emitted_at);
+      this.#noteTime(event.data.emitted_at);
     // A snapshot's events have just been made, so an older estimate is not needed, even if a clock was set since.
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot')
       this.#aheadMs = Number.POSITIVE_INFINITY;
     safely(() => this.#options.onEvent?.(event));
   }
 
-  #hearTime(nodeMs: number): void {
+  #noteTime(nodeMs: number): void {
     const aheadMs = Date.now() - nodeMs;
     const wasSet = this.#hasCaughtUp && aheadMs > this.#aheadMs + CLOCK_SET_MS;
     if (wasSet || aheadMs < this.#aheadMs) this.#aheadMs = aheadMs;
   }
 
   #greeted(word: string): void {
-    this.#saidBye = word === 'bye';
+    this.#hadBye = word === 'bye';
     this.#hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
     this.#connection('live');
@@ -156,8 +156,8 @@ class LiveNode implements Live {
     this.#forgetPart();
     this.#forgetLevels();
     const { status } = this.#store.state.connection;
-    this.#connection(status === 'connecting' ? status : 'lost', this.#saidBye ? ownProblem('bye') : problem);
-    this.#saidBye = false;
+    this.#connection(status === 'connecting' ? status : 'lost', this.#hadBye ? ownProblem('bye') : problem);
+    this.#hadBye = false;
     this.#notify();
   }
 

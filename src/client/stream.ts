@@ -57,7 +57,7 @@ export class ReconnectingStream {
   #lastEventId = '';
   #retryMs = RETRY_MS;
   #failures = 0;
-  #heardAt = 0;
+  #receivedAt = 0;
   #attempt = new AbortController();
   /** Ends the wait for the next attempt. */
   #hurry: () => void = () => undefined;
@@ -115,7 +115,7 @@ export class ReconnectingStream {
     let watchdog: ReturnType<typeof setTimeout> | undefined;
     const markAlive = (): void => {
       clearTimeout(watchdog);
-      this.#heardAt = Date.now();
+      this.#receivedAt = Date.now();
       watchdog = setTimeout(() => attempt.abort(ownProblem('silent')), SILENCE_MS_MAX);
     };
     try {
@@ -197,7 +197,7 @@ export class ReconnectingStream {
       'visibilitychange',
       () => {
         if (document.visibilityState !== 'visible') return;
-        if (Date.now() - this.#heardAt > SILENCE_MS_MAX) this.#attempt.abort(ownProblem('silent'));
+        if (Date.now() - this.#receivedAt > SILENCE_MS_MAX) this.#attempt.abort(ownProblem('silent'));
         this.#hurry();
       },
       { signal },

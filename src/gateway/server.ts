@@ -52,7 +52,7 @@ export interface ExchangeHandler {
 const CLOSE_EVERY_MS = 20;
 const CLOSED_TOGETHER = 8;
 /** Limits the log while there are too many connections for long. */
-const TOLD_EVERY_MS = 3_600_000;
+const LOG_PAUSE_MS = 3_600_000;
 
 export interface ConnectionRules {
   readonly limits: Omit<ConnectionLimits, 'streams'>;
@@ -122,7 +122,7 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
   const connections = new Connections<HttpConnection>(limits);
   let isClosing = false;
   let isTimed = false;
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let loggedAt = Number.NEGATIVE_INFINITY;
 
   /** False if there are not too many. */
   const closeOne = (): boolean => {
@@ -132,8 +132,8 @@ function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules
     giver.response.close();
     isClosing = false;
     const now = clock.monotonic();
-    if (now - toldAt >= TOLD_EVERY_MS) {
-      toldAt = now;
+    if (now - loggedAt >= LOG_PAUSE_MS) {
+      loggedAt = now;
       onFull(giver.address);
     }
     return true;

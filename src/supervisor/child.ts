@@ -132,8 +132,8 @@ export class Child {
     return this.#incarnation?.ping(this.#context.clock.monotonic(), policy) ?? false;
   }
 
-  get owesPong(): boolean {
-    return this.#incarnation?.owesPong ?? false;
+  get isPongDue(): boolean {
+    return this.#incarnation?.isPongDue ?? false;
   }
 
   /** True if the child was given more time. */

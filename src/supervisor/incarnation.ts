@@ -159,7 +159,7 @@ export class Incarnation {
     if (this.#awaited?.id === id) this.#awaited = undefined;
   }
 
-  get owesPong(): boolean {
+  get isPongDue(): boolean {
     return this.#awaited !== undefined;
   }
 

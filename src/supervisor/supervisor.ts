@@ -154,7 +154,7 @@ export class Supervisor implements Backends, Bridges {
   /** Cancels the deadline when all pongs have arrived, which saves a wake-up per beat. */
   #disarmPongDue(): void {
     if (!this.#timers.has('pongs')) return;
-    for (const child of this.#children.values()) if (child.owesPong) return;
+    for (const child of this.#children.values()) if (child.isPongDue) return;
     this.#timers.cancel('pongs');
   }
 }

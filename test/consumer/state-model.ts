@@ -61,6 +61,8 @@ export class StateModel {
     'bluetooth.updated': (data) => {
       this.bluetooth = object(data);
     },
+    // Devices that a scan finds are part of no state.
+    'bluetooth.discovered': (data) => assert.ok(typeof object(data)['address'] === 'string'),
     'player.position': (data) =>
       assert.ok(list(data).every((each) => this.players.has(String(object(each)['bus_name'])))),
     'backend.updated': (data) => this.#backend(object(data)),

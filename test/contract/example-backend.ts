@@ -34,7 +34,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
      ringBell: post({
        ...{ at: '/bell', verb: 'ring', summary: 'Rings the bell', backend: 'bell' },
        command: () => ({ do: 'ring' }),
-       mqtt: word('ring'),
+       mqtt: payloadWord('ring'),
      }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
@@ -65,14 +65,14 @@ import { runBridge } from '../runtime.js';
 
 export default function work(task: ActorTask<{ readonly enabled: boolean }>): Promise<void> {
   return runBridge<'clapper'>(task, (_settings, node) => {
-    let heard = '';
+    let seen = '';
     return {
-      hear: ({ changes }) => {
+      applyChanges: ({ changes }) => {
         for (const change of changes) {
           if (change.kind !== 'put' || change.collection !== 'bell') continue;
-          heard = change.json;
-          node.status('up', heard);
-          if (heard === '{"rings":0}') void node.ask({ operation: 'ringBell' });
+          seen = change.json;
+          node.status('up', seen);
+          if (seen === '{"rings":0}') void node.ask({ operation: 'ringBell' });
         }
       },
       stop: async () => undefined,
@@ -90,13 +90,13 @@ import { runActor } from '../runtime.js';
 export default function work(task: ActorTask<{ readonly enabled: boolean }>): Promise<void> {
   return runActor<'bell'>(task, (_settings, publish) => {
     let rings = 0;
-    const tell = (): void => publish.put('bell', '', JSON.stringify({ rings }));
-    tell();
+    const publishRings = (): void => publish.put('bell', '', JSON.stringify({ rings }));
+    publishRings();
     publish.status('up');
     return {
       handle: async () => {
         rings += 1;
-        tell();
+        publishRings();
         return { ok: true };
       },
       stop: async () => undefined,

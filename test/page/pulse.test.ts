@@ -19,7 +19,7 @@ function pulseOf() {
     answers: true,
     attention: 'watched' as Attention,
     asked: 0,
-    told: [] as boolean[],
+    reported: [] as boolean[],
     returned: 0,
   };
   const heard = watchPulse({
@@ -28,7 +28,7 @@ function pulseOf() {
       return state.answers ? Promise.resolve() : Promise.reject(new Error('no answer'));
     },
     attention: () => state.attention,
-    onChange: (isBeating) => state.told.push(isBeating),
+    onChange: (isBeating) => state.reported.push(isBeating),
     onReturn: () => {
       state.returned += 1;
     },
@@ -48,7 +48,7 @@ test('the page sends two or three requests a second while it waits for answers',
   const { state, after } = pulseOf();
   await after(10_000);
   assert.ok(state.asked >= 20 && state.asked <= 30, `${state.asked}`);
-  assert.deepEqual(state.told, []);
+  assert.deepEqual(state.reported, []);
 });
 
 test('the page sends no request while events arrive, nor while it rests', async () => {
@@ -65,11 +65,11 @@ test('the page shows within a second that there is no answer, and that there is 
   heard();
   state.answers = false;
   await after(950);
-  assert.deepEqual(state.told, [false]);
+  assert.deepEqual(state.reported, [false]);
   await after(5000);
   state.answers = true;
   await after(500);
-  assert.deepEqual(state.told, [false, true]);
+  assert.deepEqual(state.reported, [false, true]);
 });
 
 test('a page that was suspended itself sends a request first', async () => {
@@ -77,7 +77,7 @@ test('a page that was suspended itself sends a request first', async () => {
   await after(1000);
   mock.timers.setTime(Date.now() + 60_000);
   await after(200);
-  assert.deepEqual(state.told, []);
+  assert.deepEqual(state.reported, []);
 });
 
 test('a lost node is requested once a second, and its first answer reported once', async () => {

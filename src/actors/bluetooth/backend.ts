@@ -60,7 +60,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#commands = new AdapterCommands({
       bluez: (method, args, options) => this.#bus.call(method, args, options),
       ...{ settings, publish, clock },
-      blocked: (detail) => this.#sayUp(detail),
+      blocked: (detail) => this.#reportUp(detail),
       changed: () => this.#changed(),
       ended: () => this.#publisher.ended(),
     });
@@ -182,7 +182,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       for (const device of devices)
         if (device.Paired === true) this.#commands.isPaired(adapter, device, !this.#paired.has(device.path));
       if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
-        this.#sayUp(blockedIn(adapter));
+        this.#reportUp(blockedIn(adapter));
       this.#publisher.changed();
     }
     this.#paired = paired;
@@ -194,13 +194,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#adapter = adapter;
     this.#away = undefined;
     this.#publisher.publishNow();
-    this.#sayUp(blockedIn(adapter));
+    this.#reportUp(blockedIn(adapter));
     this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
     void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#wasUp);
     this.#wasUp = true;
   }
 
-  #sayUp(detail: string): void {
+  #reportUp(detail: string): void {
     if (this.#away !== undefined || this.#detail === detail) return;
     this.#detail = detail;
     this.#publish.status('up', detail === '' ? undefined : detail);

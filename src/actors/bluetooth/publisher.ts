@@ -79,7 +79,7 @@ export class BluetoothPublisher {
     this.#published = text;
     this.#isOutcome = false;
     for (const [address, device] of shown.devices)
-      this.#tellOf(address, JSON.stringify(device), shown.bluetooth.scanning);
+      this.#publishDevice(address, JSON.stringify(device), shown.bluetooth.scanning);
     for (const address of [...this.#devices.keys()]) if (!shown.devices.has(address)) this.#gone(address);
     if (!this.#timers.has('discover')) this.#discover();
     for (const [isTrue, done] of this.#waiters) if (isTrue(shown)) done();
@@ -96,7 +96,7 @@ export class BluetoothPublisher {
     for (const done of this.#waiters.values()) done();
   }
 
-  #tellOf(address: string, text: string, isScanning: boolean): void {
+  #publishDevice(address: string, text: string, isScanning: boolean): void {
     const before = this.#devices.get(address);
     if (before === text) return;
     this.#devices.set(address, text);

@@ -182,7 +182,7 @@ export class BusLink<E extends Effect> {
     if (this.#stopped) {
       if ('connection' in reached) reached.connection.lose('stopped');
     } else if ('failed' in reached) {
-      this.#sayDown(reached.failed);
+      this.#reportDown(reached.failed);
       this.#retry();
     } else {
       await this.#settle(reached.connection);
@@ -231,11 +231,11 @@ export class BusLink<E extends Effect> {
     this.#owners.clear();
     if (this.#stopped) return;
     if (livedMs >= STEADY_MS) this.#attempt = 0;
-    this.#sayDown(reason);
+    this.#reportDown(reason);
     this.#retry();
   }
 
-  #sayDown(reason: string): void {
+  #reportDown(reason: string): void {
     if (this.#reason === reason) return;
     this.#reason = reason;
     this.#owner.down(reason);

@@ -58,9 +58,9 @@ export class Browser implements BusOwner {
   /** Signals of resolvers whose path is not known yet: Avahi may send them before its reply. */
   readonly #early = new Map<string, Signal>();
   #isBrowsing = false;
-  #saidTooMany = false;
+  #hasLoggedTooMany = false;
   /** True if it is in the log that the connection is lost. */
-  #saidDown = false;
+  #hasLoggedDown = false;
 
   constructor(parts: BrowserParts) {
     this.#parts = parts;
@@ -77,13 +77,13 @@ export class Browser implements BusOwner {
     // A connection that was lost before it was up, for the same reason as the one before, was not reported.
     this.#beginAnew();
     if (await this.#bus.follow([AVAHI_BROWSER, AVAHI_RESOLVER])) this.#browse();
-    this.#saidDown = false;
+    this.#hasLoggedDown = false;
   }
 
   down(reason: string): void {
     this.#beginAnew();
-    if (!this.#saidDown) this.#parts.log('warn', 'cannot look for other nodes', { reason });
-    this.#saidDown = true;
+    if (!this.#hasLoggedDown) this.#parts.log('warn', 'cannot look for other nodes', { reason });
+    this.#hasLoggedDown = true;
   }
 
   ownerChanged(_name: string, owned: boolean): void {
@@ -106,7 +106,7 @@ export class Browser implements BusOwner {
     this.#items.clear();
     this.#waiting.clear();
     this.#early.clear();
-    this.#saidTooMany = false;
+    this.#hasLoggedTooMany = false;
     this.#timers.cancel('gather');
     this.#parts.found([]);
   }
@@ -155,11 +155,11 @@ export class Browser implements BusOwner {
       this.#waiting.set(key, service);
       return;
     }
-    if (!this.#saidTooMany)
+    if (!this.#hasLoggedTooMany)
       this.#parts.log('warn', 'too many services on the network: some are left out', {
         ...{ most: RESOLVERS_MAX + WAITING_MAX, name: service[2] },
       });
-    this.#saidTooMany = true;
+    this.#hasLoggedTooMany = true;
   }
 
   /** The next one takes the room. */

@@ -99,7 +99,7 @@ export class MqttBridge implements BridgeActor {
     for (let attempt = 1; !this.#isStopped; attempt += 1) {
       const { reason, waitMs } = await this.#attempt();
       if (this.#isStopped) return;
-      this.#sayAway(reason);
+      this.#reportAway(reason);
       if (waitMs !== undefined) attempt = 0;
       await this.#wait(waitMs ?? backoffMs(attempt, this.#parts.clock.random()));
     }
@@ -139,7 +139,7 @@ export class MqttBridge implements BridgeActor {
         const isNews = settledAt === Number.POSITIVE_INFINITY || leftOut.some((topic) => !named.has(topic));
         for (const topic of leftOut) named.add(topic);
         settledAt = Math.min(settledAt, clock.monotonic());
-        this.#sayServed(leftOut, isNews);
+        this.#reportServed(leftOut, isNews);
       },
     });
     this.#askAll();
@@ -206,7 +206,7 @@ export class MqttBridge implements BridgeActor {
   }
 
   /** `isNews`: also write a log line. */
-  #sayServed(leftOut: readonly string[], isNews: boolean): void {
+  #reportServed(leftOut: readonly string[], isNews: boolean): void {
     const { node } = this.#parts;
     this.#reason = '';
     if (leftOut.length === 0) {
@@ -223,7 +223,7 @@ export class MqttBridge implements BridgeActor {
   }
 
   /** One line per change of state, never per attempt. */
-  #sayAway(reason: string): void {
+  #reportAway(reason: string): void {
     if (reason === this.#reason) return;
     this.#reason = reason;
     this.#parts.node.status('connecting', reason);

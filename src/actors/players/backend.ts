@@ -44,14 +44,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #limits = new Map<string, RateLimit>();
   readonly #timers: Timers<'settle'>;
   #settledAt = Number.NEGATIVE_INFINITY;
-  #saidTooMany = false;
+  #hasLoggedTooMany = false;
   /** True while a name waits for the process id of another name's owner. */
   #secondWaits = false;
   readonly #underWay = new Map<Player, number>();
   /** Connections whose signals are ignored now, with the function that cancels the pause. */
   readonly #resting = new Map<string, () => void>();
   /** Names whose owner changed since they were listed: that signal is newer than the reply. Only set while owners are asked for. */
-  #heardOf: Set<string> | undefined;
+  #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
   /** Counts losses, so that a connection that is lost during `up` is not published as up. */
@@ -69,8 +69,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   async up(): Promise<void> {
     const losses = this.#losses;
-    const heardOf = new Set<string>();
-    this.#heardOf = heardOf;
+    const changedNames = new Set<string>();
+    this.#changedNames = changedNames;
     const watched = await this.#bus.watch(PLAYER_OWNERS);
     const listed = await this.#bus.call(BUS_METHODS.listNames, []);
     if (!watched.ok || !listed.ok) throw new Error('the bus did not answer which players run');
@@ -78,11 +78,11 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     await Promise.all(
       names.map(async (name) => {
         const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
-        if (owner.ok && !heardOf.has(name)) this.#owned(name, owner.value);
+        if (owner.ok && !changedNames.has(name)) this.#owned(name, owner.value);
       }),
     );
     if (losses !== this.#losses) return;
-    this.#heardOf = undefined;
+    this.#changedNames = undefined;
     await within(this.#clock, FIRST_READING_MAX_MS, this.#firstReading());
     if (losses !== this.#losses) return;
     this.#publisher.publishNow();
@@ -110,9 +110,9 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const change = signalValues(NAME_OWNER_CHANGED, signal);
     if (change !== undefined) {
       const [name, , owner] = change;
-      this.#heardOf?.add(name);
+      this.#changedNames?.add(name);
       if (name.startsWith(PLAYER_NAMES)) this.#owned(name, owner);
-      if (this.#heardOf === undefined) this.#settleSoon();
+      if (this.#changedNames === undefined) this.#settleSoon();
       return;
     }
     const { sender } = signal;
@@ -191,9 +191,9 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   #add(name: string, owner: string): void {
     if (this.#players.size >= PLAYERS_MAX) {
-      if (!this.#saidTooMany)
+      if (!this.#hasLoggedTooMany)
         this.#publish.log('warn', 'too many players: some are left out', { most: PLAYERS_MAX, name });
-      this.#saidTooMany = true;
+      this.#hasLoggedTooMany = true;
       return;
     }
     // Subscribed first, read then: a signal in between causes another reading.
@@ -237,7 +237,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#players.clear();
     this.#limits.clear();
     this.#resting.clear();
-    this.#saidTooMany = false;
+    this.#hasLoggedTooMany = false;
     this.#publisher.forget();
   }
 }

@@ -36,7 +36,7 @@ export class PlayersPublisher {
     this.#timers.cancel('gather');
     const waiting = [...this.#waiting];
     this.#waiting.clear();
-    for (const player of waiting) this.#tellOf(player);
+    for (const player of waiting) this.#publishPlayer(player);
     this.#lookAtClock();
   }
 
@@ -60,17 +60,17 @@ export class PlayersPublisher {
     const playing = [...this.#published.keys()].filter(({ plays }) => plays);
     if (playing.length === 0 || this.#timers.has('look')) return;
     this.#timers.set('look', CLOCK_LOOK_MS, () => {
-      for (const player of this.#published.keys()) if (player.plays) this.#tellOf(player);
+      for (const player of this.#published.keys()) if (player.plays) this.#publishPlayer(player);
       this.#lookAtClock();
     });
   }
 
-  #tellTracks(busName: string, tracks: string | undefined): void {
+  #publishTracks(busName: string, tracks: string | undefined): void {
     if (tracks === undefined) this.#publish.drop('players.tracklist', busName);
     else this.#publish.put('players.tracklist', busName, tracks);
   }
 
-  #tellOf(player: Player): void {
+  #publishPlayer(player: Player): void {
     const { busName, jumps } = player;
     const record = player.record();
     if (record === undefined) return;
@@ -79,7 +79,7 @@ export class PlayersPublisher {
     const tracks = player.tracklist.reading?.json;
     this.#published.set(player, { text, jumps, tracks });
     if (published?.text !== text) this.#publish.put('players', busName, text);
-    if (published?.tracks !== tracks) this.#tellTracks(busName, tracks);
+    if (published?.tracks !== tracks) this.#publishTracks(busName, tracks);
     const position = published === undefined || published.jumps === jumps ? undefined : player.position();
     if (position !== undefined) this.#publish.put('players.position', busName, JSON.stringify(position));
   }

@@ -86,7 +86,7 @@ interface ScopeState {
  */
 class Throttle {
   #windowMs = 0;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #publishedAt = Number.NEGATIVE_INFINITY;
   #events = 0;
 
   /** How long to gather changes from now on, the first change of this window. */
@@ -99,11 +99,11 @@ class Throttle {
   sent(windowMs: number, now: number): void {
     this.#events = this.#isCalm(now) ? 1 : this.#events + 1;
     this.#windowMs = windowMs;
-    this.#toldAt = now;
+    this.#publishedAt = now;
   }
 
   #isCalm(now: number): boolean {
-    return now - this.#toldAt > CALM_AFTER_MS + this.#windowMs;
+    return now - this.#publishedAt > CALM_AFTER_MS + this.#windowMs;
   }
 }
 
@@ -126,7 +126,7 @@ export class ServicePublisher {
   /** The last line logged for each scope and for each unit's files, so that it is not repeated. */
   readonly #logged = new Map<string, string>();
   #up = false;
-  #toldDetail: string | undefined;
+  #publishedDetail: string | undefined;
 
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
@@ -197,16 +197,16 @@ export class ServicePublisher {
       // The collection is empty while the backend is not up, so everything is published again.
       this.#windows.cancelAll();
       for (const [key, entry] of this.#entries) this.#publishEntry(key, entry, 'again');
-    } else if (detail === this.#toldDetail) return;
+    } else if (detail === this.#publishedDetail) return;
     this.#up = true;
-    this.#toldDetail = detail;
+    this.#publishedDetail = detail;
     this.#publish.status('up', detail);
   }
 
   #goDown(detail: string | undefined): void {
-    if (!this.#up && detail === this.#toldDetail) return;
+    if (!this.#up && detail === this.#publishedDetail) return;
     this.#up = false;
-    this.#toldDetail = detail;
+    this.#publishedDetail = detail;
     this.#publish.status('connecting', detail);
   }
 

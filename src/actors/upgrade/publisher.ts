@@ -27,7 +27,7 @@ export class UpgradePublisher {
   #check: LastCheck | undefined;
   /** `unknown` until systemd was reached for the first time. */
   #systemd: 'unknown' | 'there' | 'away' = 'unknown';
-  #saidCheck = '';
+  #publishedCheck = '';
   /** True while the throttle holds back newer progress. */
   #isStale = false;
 
@@ -77,7 +77,7 @@ export class UpgradePublisher {
     this.#check = nextCheck(before, facts, this.#clock.date());
     if (this.#check.state === 'failed' && before?.state === 'running')
       this.#publish.log('warn', 'the check unit failed', { result: facts.result });
-    if (!this.isUp || this.#shownCheck() === this.#saidCheck) return;
+    if (!this.isUp || this.#shownCheck() === this.#publishedCheck) return;
     this.#putCheck();
     this.#putWhole();
   }
@@ -125,8 +125,8 @@ export class UpgradePublisher {
   }
 
   #putCheck(): void {
-    this.#saidCheck = this.#shownCheck();
-    this.#publish.put('upgrade.info', 'check', `{"check":${this.#saidCheck}}`);
+    this.#publishedCheck = this.#shownCheck();
+    this.#publish.put('upgrade.info', 'check', `{"check":${this.#publishedCheck}}`);
   }
 
   #shownCheck(): string {

@@ -225,8 +225,8 @@ function afterLine(run: Run, content: ProgressEvent, leftover: boolean, nowMs: n
 }
 
 /** The percentage in the range of a progress bar; the line itself is relayed unchanged. */
-function clampPercent(said: number): number {
-  return Math.min(Math.max(said, 0), 100);
+function clampPercent(percent: number): number {
+  return Math.min(Math.max(percent, 0), 100);
 }
 
 /** For a unit at rest: true if its last invocation has ended well. */

@@ -160,7 +160,7 @@ export class EventHub {
    * cut. Never rejects. Only the first call counts; later calls get its promise.
    */
   bye(withinMs: number): Promise<void> {
-    this.#farewell ??= this.#sayBye(withinMs);
+    this.#farewell ??= this.#sendBye(withinMs);
     return this.#farewell;
   }
 
@@ -181,7 +181,7 @@ export class EventHub {
     }
   }
 
-  #sayBye(withinMs: number): Promise<void> {
+  #sendBye(withinMs: number): Promise<void> {
     this.#keepAlive.stop();
     for (const stream of this.#streams) stream.bye();
     if (this.#streams.size === 0) return Promise.resolve();

@@ -71,16 +71,16 @@ export class SystemdDaemon extends HeldDaemon {
 
   /** Resolves when all events sent before this have arrived: a change of `marker.service` has come through. */
   async barrier(heard: Heard): Promise<void> {
-    const before = toldOf(heard, 'marker.service').length;
+    const before = eventsOfUnit(heard, 'marker.service').length;
     const { active_state: state } = await this.service('marker.service');
     const [status] = await this.post('marker.service', state === 'active' ? 'stop' : 'start');
     assert.equal(status, 202);
-    await until('the marker is published', () => toldOf(heard, 'marker.service').length > before);
+    await until('the marker is published', () => eventsOfUnit(heard, 'marker.service').length > before);
   }
 }
 
 /** The records of one unit in the events, oldest first. */
-export function toldOf(heard: Heard, name: string): readonly ServiceRecord[] {
+export function eventsOfUnit(heard: Heard, name: string): readonly ServiceRecord[] {
   return heard
     .filter(({ type }) => type === 'service.updated')
     .map(({ data }): ServiceRecord => JSON.parse(data))

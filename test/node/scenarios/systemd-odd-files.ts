@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { NODE_PROGRAM } from '../node.js';
-import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { SLEEP } from './systemd-units.js';
 
 const GOOD = `'[Service]\\n${SLEEP.trim()}\\n'`;
@@ -95,6 +95,6 @@ export function oddFileScenarios(daemon: SystemdDaemon): void {
       heard.filter(({ type, data }) => type === 'backend.updated' && /systemd/.test(data)),
       [],
     );
-    assert.deepEqual(toldOf(heard, 'plain.service').at(-1), await daemon.service('plain.service'));
+    assert.deepEqual(eventsOfUnit(heard, 'plain.service').at(-1), await daemon.service('plain.service'));
   });
 }

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { SLEEP } from './systemd-units.js';
 
 export function otherHandsScenarios(daemon: SystemdDaemon): void {
@@ -33,8 +33,8 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.remove('absent.service');
     await daemon.sees('absent.service', ({ exists }) => !exists);
     await daemon.barrier(heard);
-    const told = toldOf(heard, 'plain.service');
-    assert.deepEqual(told.at(-1), await daemon.service('plain.service'));
+    const sent = eventsOfUnit(heard, 'plain.service');
+    assert.deepEqual(sent.at(-1), await daemon.service('plain.service'));
   });
 
   test('a unit file that appears runs without a reload, and is gone after its removal', async () => {
@@ -64,14 +64,14 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const heard = await daemon.listen();
     await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
     await daemon.barrier(heard);
-    assert.deepEqual(toldOf(heard, 'plain.service'), []);
+    assert.deepEqual(eventsOfUnit(heard, 'plain.service'), []);
     await daemon.shell(
       'systemctl --user daemon-reload & systemctl --user stop plain.service; systemctl --user daemon-reload || true; wait',
     );
     await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
     await daemon.barrier(heard);
-    const told = toldOf(heard, 'plain.service');
-    assert.equal(told.filter(({ active_state: state }) => state === 'inactive').length, 1);
+    const sent = eventsOfUnit(heard, 'plain.service');
+    assert.equal(sent.filter(({ active_state: state }) => state === 'inactive').length, 1);
   });
 
   test('daemon-reexec disturbs nothing', async () => {
@@ -83,7 +83,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
       heard.filter(({ type, data }) => type === 'backend.updated' && data.includes('"backend":"systemd"')),
       [],
     );
-    assert.deepEqual(toldOf(heard, 'plain.service'), []);
+    assert.deepEqual(eventsOfUnit(heard, 'plain.service'), []);
     await daemon.stopped('plain.service');
   });
 }

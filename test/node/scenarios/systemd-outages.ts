@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { eventsOfUnit, SystemdDaemon } from './systemd-daemon.js';
 
 const SLEEP = '[Service]\nExecStart=sleep infinity\n[Install]\nWantedBy=default.target\n';
 const LISTS = '{system: [away-system.service], user: [away-one.service, away-two.service]}';
@@ -57,13 +57,16 @@ export function systemdOutageScenarios(node: () => Node): void {
     await daemon.systemctl('stop', 'away-one.service');
     await daemon.systemctl('start', 'away-two.service');
     await until('both units are published by the directory', () =>
-      ['away-one.service', 'away-two.service'].every((name) => toldOf(heard, name).length > 0),
+      ['away-one.service', 'away-two.service'].every((name) => eventsOfUnit(heard, name).length > 0),
     );
-    const [one] = toldOf(heard, 'away-one.service').slice(-1);
+    const [one] = eventsOfUnit(heard, 'away-one.service').slice(-1);
     assert.deepEqual([one?.active_state, one?.running], [undefined, false]);
     // The other scope goes on.
     await node().root('systemctl', 'start', 'away-system.service');
-    await until('the system unit is published', () => toldOf(heard, 'away-system.service').at(-1)?.running);
+    await until(
+      'the system unit is published',
+      () => eventsOfUnit(heard, 'away-system.service').at(-1)?.running,
+    );
     await daemon.systemctl('unmask', '--runtime', 'dbus.socket');
     await daemon.systemctl('start', 'dbus.socket');
     await daemon.is('up', /^$/);
@@ -77,7 +80,7 @@ export function systemdOutageScenarios(node: () => Node): void {
     );
     assert.deepEqual(await audioState(), audio);
     for (const service of await daemon.services()) {
-      const told = () => toldOf(heard, service.name);
+      const told = () => eventsOfUnit(heard, service.name);
       await until(`${service.name} is published`, () => {
         assert.deepEqual(told().at(-1), service);
         return true;
@@ -140,7 +143,10 @@ export function systemdOutageScenarios(node: () => Node): void {
     const two = await daemon.service('away-two.service');
     assert.deepEqual([two.running, two.enabled], [true, true]);
     assert.equal((await daemon.post('away-two.service', 'disable'))[0], 202);
-    assert.deepEqual(toldOf(heard, 'away-one.service').at(-1), await daemon.service('away-one.service'));
+    assert.deepEqual(
+      eventsOfUnit(heard, 'away-one.service').at(-1),
+      await daemon.service('away-one.service'),
+    );
 
     await node().root('rm', REFUSE);
     await daemon.systemctl('reload', 'dbus.service');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
 import { shell } from './commands.js';
-import { type SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
 export function systemScopeScenarios(daemon: SystemdDaemon): void {
@@ -15,7 +15,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     await daemon.node.root('systemctl', 'stop', 'watched.service');
     await daemon.sees('watched.service', ({ active_state: state }) => state === 'inactive');
     await daemon.barrier(heard);
-    assert.deepEqual(toldOf(heard, 'watched.service').at(-1), await daemon.service('watched.service'));
+    assert.deepEqual(eventsOfUnit(heard, 'watched.service').at(-1), await daemon.service('watched.service'));
   });
 
   test('no request changes a system unit, nor sends a call that could', async () => {

@@ -7,7 +7,7 @@ import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
 import { property } from './commands.js';
-import { SystemdDaemon, toldOf } from './systemd-daemon.js';
+import { eventsOfUnit, SystemdDaemon } from './systemd-daemon.js';
 import { logScenarios } from './systemd-logs.js';
 import { oddFileScenarios } from './systemd-odd-files.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
@@ -99,7 +99,7 @@ export function systemdScenarios(node: () => Node): void {
       const final = isBehind ? await daemon.sees(unit, like) : await daemon.service(unit);
       assert.ok(like(final), `behind the answer: ${JSON.stringify(final)}`);
       await daemon.barrier(heard);
-      const events = toldOf(heard, unit);
+      const events = eventsOfUnit(heard, unit);
       const changed = JSON.stringify(listed) !== JSON.stringify(final);
       assert.deepEqual(events.at(-1), changed || events.length > 0 ? final : undefined);
       const last = events.map((each) => JSON.stringify(each)).filter((each, at, all) => each !== all[at - 1]);
@@ -166,7 +166,7 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.service('plain.service')).active_state, 'inactive');
     await daemon.barrier(heard);
     // Each command may have been overtaken by the next: then nothing has changed.
-    const last = toldOf(heard, 'plain.service').at(-1);
+    const last = eventsOfUnit(heard, 'plain.service').at(-1);
     if (last !== undefined) assert.deepEqual(last, await daemon.service('plain.service'));
   });
 
