@@ -141,17 +141,26 @@ export class ScriptedPlayer {
     else if (member === 'GetAll' && this.hangsFor !== body[0])
       this.#tell(message, this.properties[String(body[0])]);
     else if (member === 'GetAll') this.#hung.push(message);
-    else this.#bus.send(Message.newMethodReturn(message));
+    else this.#reply(Message.newMethodReturn(message));
     return true;
   }
 
   #tell(message: Message, properties: Properties | undefined): void {
     if (properties === undefined) this.#refuse(message, UNWILLING);
-    else this.#bus.send(Message.newMethodReturn(message, 'a{sv}', [properties]));
+    else this.#reply(Message.newMethodReturn(message, 'a{sv}', [properties]));
   }
 
   #refuse(call: Message, { error, text = 'not today' }: Exclude<Misbehaviour, 'hang'>): void {
     const reply = Message.newMethodReturn(call, 's', [text]);
-    this.#bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: error }));
+    this.#reply(Object.assign(reply, { type: MessageType.ERROR, errorName: error }));
+  }
+
+  /** An exception would reach dbus-next, which then sends it to the bus and throws where nobody can catch it. */
+  #reply(message: Message): void {
+    try {
+      this.#bus.send(message);
+    } catch (error) {
+      if (!String(error).includes('stream is closed')) throw error;
+    }
   }
 }

@@ -153,12 +153,13 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     return pid;
   }
 
-  /** From now on a program of PipeWire's own listens, as the daemon does. */
+  /** From now on a program of PipeWire's own listens, as the daemon does, and comes back as often as PipeWire is restarted. */
   async watchSound(): Promise<void> {
     if (this.soundUnit !== 'pipewire-pulse.service') return;
     const listen = 'exec stdbuf -oL pw-metadata -m 0 > ~/witnessed';
     await this.asUser(`systemctl --user stop ${WITNESS} 2> /dev/null || true
-systemd-run --user --quiet --collect --unit=${WITNESS} --setenv=HOME=$HOME sh -c '${listen}'`);
+systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p RestartSec=100ms -p StartLimitIntervalSec=0 \\
+  --setenv=HOME=$HOME sh -c '${listen}'`);
   }
 
   /**

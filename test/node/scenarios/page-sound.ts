@@ -52,7 +52,11 @@ export function pageSoundScenarios(on: PageOnNode, sound: Sound): void {
     await until('the cover is loaded', () =>
       cover.evaluate((image: { naturalWidth: number }) => image.naturalWidth === 1),
     );
-    await until('the level is above 0', async () => (await level()) > 0.01);
+    await until('mpv plays on', async () => Number(await mpv('time-pos')) > 1);
+    await until('the level is above 0', async () => {
+      assert.ok((await level()) > 0.01, await pactl('list', 'sink-inputs'));
+      return true;
+    });
     await on.button('Pause').click();
     await until('mpv pauses', async () => (await mpv('pause')) === true);
     await until('the level is 0', async () => (await level()) === 0);
