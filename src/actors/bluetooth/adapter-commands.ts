@@ -35,7 +35,7 @@ const TURN_MAX_MS = 9_000;
 /** BlueZ asks a device for its services two seconds after it has paired. */
 const SERVICES_MAX_MS = 5_000;
 
-/** By classic Bluetooth alone: there every device that plays is found, and no hundreds of beacons. */
+/** Classic Bluetooth only: it finds every device that plays, without hundreds of Low Energy beacons. */
 const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
 
 export class AdapterCommands {
@@ -72,7 +72,7 @@ export class AdapterCommands {
     return this.#pairing.isActive || this.#connecting.includes(device);
   }
 
-  /** Takes a new adapter over, as nobody may find it or pair with it yet. */
+  /** Takes over a new adapter, and hides it: nobody may find it or pair with it yet. */
   begin({ path, Discoverable, Pairable }: Adapter, isWanted: boolean): Promise<void> {
     return this.#inTurn(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
@@ -129,8 +129,8 @@ export class AdapterCommands {
   }
 
   /**
-   * The device is paired, `isNew` since now. The first one that pairs ends pairing mode: after it is trusted, as its sound may come at
-   * once, or a little later if BlueZ does not know its services yet.
+   * To be called when a device is paired; `isNew` if it has paired just now. The first one that pairs ends pairing mode: once it is trusted,
+   * because its sound may come at once, or a little later if BlueZ does not know its services yet.
    */
   isPaired(adapter: Adapter, device: Device, isNew: boolean): void {
     if (isNew) this.#hasPaired(adapter, device.path);
@@ -202,7 +202,7 @@ export class AdapterCommands {
 
   #pairingIsOver(adapter: Adapter): Promise<void> {
     return this.#inTurn(async () => {
-      // A command that was before it in the queue has prolonged the mode.
+      // An earlier command in the queue has prolonged pairing mode.
       if (this.#timers.has('pairing')) return;
       await this.#stopPairing(adapter);
       this.#parts.changed();
@@ -222,7 +222,7 @@ export class AdapterCommands {
 
   async #scan(path: string): Promise<Answer> {
     const { bluez, settings } = this.#parts;
-    // An adapter that cannot filter finds more, and that is all.
+    // An adapter that cannot filter finds more devices; nothing else is wrong.
     await bluez(BLUEZ_METHODS.setDiscoveryFilter, [SCAN_FILTER], { path });
     const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
     if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))

@@ -1,5 +1,5 @@
-// Our agent at BlueZ: registered while somebody holds it, and what it answers. It accepts devices that it is given leave for, and of
-// their services sound and its remote control only (docs/bluetooth.md, "Who may pair").
+// Our agent at BlueZ: when it is registered, and what it answers. It accepts only the devices that `admits` allows, and of their services
+// only sound and its remote control (docs/bluetooth.md, "Who may pair").
 
 import {
   AGENT_CALLS,

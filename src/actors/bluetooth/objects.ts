@@ -47,8 +47,8 @@ export class BluezObjects {
   }
 
   /**
-   * The one whose name is `name` (`hci0`); without a name that at the path `present` while it is in use, or else that of the lowest
-   * number, BlueZ's default. `isBusy`: the daemon itself uses the present one.
+   * The adapter called `name` (`hci0`). Without a name: the one at the path `present` while it is in use, else the one with the lowest
+   * number, which is BlueZ's default. `isBusy`: the daemon itself uses the present one.
    */
   adapter(name: string | undefined, present: string | undefined, isBusy: boolean): Adapter | undefined {
     const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>

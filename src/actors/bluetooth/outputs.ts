@@ -1,4 +1,4 @@
-// Which output a device is: outputs of the sound server, by the address in their names. Pure.
+// Finds the sound server's output that belongs to a device, by the address in the output's name. Pure.
 
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { OutputRecord } from '../../protocol/actor/schemas.js';

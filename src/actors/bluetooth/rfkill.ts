@@ -1,4 +1,4 @@
-// Looks what blocks a Bluetooth adapter: rfkill's files in /sys, which everybody may read. It unblocks nothing.
+// Finds what blocks a Bluetooth adapter: rfkill's files in /sys, which everybody may read. It unblocks nothing.
 
 import { readdir, readFile } from 'node:fs/promises';
 

@@ -1,5 +1,5 @@
-// A service on the network as one resolver found it, and the node that sightings of one service make. Pure. Everything here is the word of
-// a stranger on the network: what does not fit its bound or form is left out.
+// A service on the network as one resolver found it, and the node that sightings of one service make. Pure. Everything here
+// comes from strangers on the network: what does not fit its bound or form is left out.
 
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
