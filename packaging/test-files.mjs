@@ -14,7 +14,7 @@ const KINDS = {
   nodes: /^(node\/|packaging\/installed-)/,
   packages: /^(packaging\/|tools\/fresh-checkout)/,
   brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets))/,
-  seldom: /^browser\/page-seldom-states/,
+  seldom: /^browser\/page-(away|seldom-states)/,
   page: /^browser\//,
   load: /^(leaks\/|contract\/(audio-thread|bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow)|supervisor\/config\/fuzz)/,
   long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|audio-names|example-backend|real-|silent-|stream-return|trace))/,

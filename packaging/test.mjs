@@ -146,7 +146,7 @@ const CHECKS = [
 const QUICK = [
   ['units', 'unit tests', units],
   ['daemon', 'daemon', tests(3, 'daemon')],
-  ['page', 'page', tests(2, 'page')],
+  ['page', 'page', tests(3, 'page')],
   ['page', 'fuzz', tests(2, 'fuzz')],
 ];
 const ALL = [

@@ -1,11 +1,21 @@
-// The states of the page that people see seldom: parts that are away, crowds, questions, losses (see looked-at-states.ts).
+// The states of the page that people see seldom: parts that are away, crowds, questions, losses, refusals, names of every kind (see looked-at-states.ts).
 
 import assert from 'node:assert/strict';
 import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
 import { lookedAt, type State } from './looked-at-states.js';
-import { bluetooth, card, ORDINARY, output, PHONE, player, stream, upgrade } from './node-with-page.js';
+import {
+  bluetooth,
+  card,
+  ORDINARY,
+  output,
+  PHONE,
+  player,
+  service,
+  stream,
+  upgrade,
+} from './node-with-page.js';
 
 const away = (backend: Backend): State => ({
   prepare: (node) => {
@@ -35,6 +45,16 @@ const networked = (name: string, self: boolean): Change =>
   put('nodes', name, {
     ...{ name, host: 'node.local', addresses: [], port: 8018, path: '/ui', api: 'tonearm', self },
   });
+
+const WILD = [
+  '<img src=x onerror="document.title=1"><b>bold</b>',
+  '"\'`&amp;</script><script>document.title=1</script>',
+  '\u202eright to left \u2066and \u202dback',
+  'שלום עולם – مرحبا بالعالم',
+  '👩‍👩‍👧‍👦🎵🏴‍☠️',
+  'a'.repeat(4096),
+  'words '.repeat(600),
+];
 
 const STATES: Readonly<Record<string, State>> = {
   'sound-away': away('audio'),
@@ -144,6 +164,41 @@ const STATES: Readonly<Record<string, State>> = {
     act: async (page, node) => {
       await node.close();
       await page.getByText('Restarting', { exact: true }).waitFor();
+    },
+  },
+  wild: {
+    node: {
+      audio: [
+        ...(ORDINARY['audio'] ?? []).slice(0, 2),
+        ...WILD.map((name, id) => output(id, { name, description: name })),
+        ...WILD.map((name, id) => stream(10 + id, { name, app: name, output: name })),
+      ],
+      systemd: WILD.map((text, id) =>
+        service(`unit-${id}.service`, { description: text, url: 'javascript:document.title=1' }),
+      ),
+      players: WILD.map((text, id) =>
+        player(`wild-${id}`, { identity: text, metadata: { 'xesam:title': text, 'xesam:artist': text } }),
+      ),
+      upgrade: upgrade({ latest: WILD[5], upgrade_available: true }),
+    },
+  },
+  refused: {
+    act: async (page, node) => {
+      node.backends.answer = {
+        ok: false,
+        fault: 'refused',
+        detail: 'The job ended failed: result exit-code, Main process exited, code=exited, status=203/EXEC',
+      };
+      await page.getByRole('button', { name: 'Start AirPlay receiver' }).click();
+      await page.getByText('AirPlay receiver could not start: exit status 203').waitFor();
+      await page.getByRole('alert').getByText('Details').click();
+      await page.getByText('status=203/EXEC').waitFor();
+    },
+  },
+  opened: {
+    act: async (page) => {
+      await page.getByLabel('More of Living room').click();
+      for (const more of await page.getByLabel('More of Music Player Daemon').all()) await more.click();
     },
   },
 };
