@@ -12,7 +12,10 @@ import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 
 const MAKING_DEADLINE_MS = 8 * 60_000;
 
-/** Made from Debian 13, whose QEMU is linked statically and whose Node is a version that the package runs on. */
+/**
+ * Made from Debian 13, whose QEMU is linked statically and whose Node is a version that the package runs on. A mirror that is being updated
+ * can have lists of one architecture that its own signed index refuses, for days: then Debian 12 and a Node from npm serve.
+ */
 const MAKE = `
 set -eu
 umask 022
@@ -21,13 +24,22 @@ rm -rf "$CACHE"/arm-*.making
 find "$CACHE" -mindepth 1 -maxdepth 1 -name 'arm-*' -type d -mtime +30 -exec rm -rf {} +
 making=$FINISHED.making
 mkdir "$making"
-${fetchFunction('"$2"')}
+NODE=20.11.0
+${fetchFunction('"$2" ${3:-}')}
 fetch "$(dpkg --print-architecture)" qemu-user
 dpkg-deb --fsys-tarfile "$making"/apt/archives/qemu-user_*.deb |
   tar -x -C "$making" --strip-components=3 ./usr/bin/qemu-aarch64 ./usr/bin/qemu-arm
 for architecture in arm64 armhf; do
-  fetch "$architecture" nodejs
   mkdir "$making/$architecture"
+  fetch "$architecture" nodejs || {
+    echo "setup: the mirror's lists for $architecture contradict each other: Debian 12's libraries and a Node from npm instead" >&2
+    SUITE=bookworm fetch "$architecture" libstdc++6 libatomic1
+    (cd "$making" && npm pack --silent "node-linux-$([ "$architecture" = armhf ] && echo armv7l || echo arm64)@$NODE" >/dev/null)
+    tar -x -C "$making" -f "$making"/node-linux-*.tgz package/bin/node
+    mkdir -p "$making/$architecture/usr/bin"
+    mv "$making/package/bin/node" "$making/$architecture/usr/bin/node"
+    rm -rf "$making"/package "$making"/node-linux-*.tgz
+  }
   for package in "$making"/apt/archives/*.deb; do dpkg-deb -x "$package" "$making/$architecture"; done
   # base-files has it, which nothing depends on.
   [ -e "$making/$architecture/lib" ] || ln -s usr/lib "$making/$architecture/lib"

@@ -9,15 +9,15 @@ const DEFAULT_MIRROR = 'http://deb.debian.org/debian';
 export const fetchEnvironment = () => ({ MIRROR: mirror() || DEFAULT_MIRROR });
 
 /**
- * A function of the shell: `fetch ARCHITECTURE ...` puts packages of Debian 13 and all that they depend on into `$making/apt/archives`, and
- * removes what an earlier call has put there. `wanted`: the packages, in the shell's words.
+ * A function of the shell: `fetch ARCHITECTURE ...` puts packages of Debian 13 (or `$SUITE`) and all that they depend on into
+ * `$making/apt/archives`, and removes what an earlier call has put there. It fails where a list or a package cannot be had. `wanted`: the packages, in the shell's words.
  */
 export const fetchFunction = (wanted) => `fetch() {
   apt=$making/apt
   rm -rf "$apt"
   mkdir -p "$apt/lists/partial" "$apt/archives/partial" "$apt/etc/preferences.d" "$apt/etc/apt.conf.d"
   : > "$apt/status"
-  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $MIRROR trixie main" > "$apt/sources.list"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $MIRROR \${SUITE:-trixie} main" > "$apt/sources.list"
   cat > "$apt/conf" <<END
 APT::Architecture "$1"; APT::Architectures { "$1"; };
 APT::Install-Recommends "false"; APT::Sandbox::User "root"; Acquire::Languages "none"; Acquire::Retries "2";
