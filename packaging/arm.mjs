@@ -25,7 +25,7 @@ find "$CACHE" -mindepth 1 -maxdepth 1 -name 'arm-*' -type d -mtime +30 -exec rm 
 making=$FINISHED.making
 mkdir "$making"
 NODE=20.11.0
-${fetchFunction('"$2" ${3:-}')}
+${fetchFunction(`"$2" \${3:-}`)}
 fetch "$(dpkg --print-architecture)" qemu-user
 dpkg-deb --fsys-tarfile "$making"/apt/archives/qemu-user_*.deb |
   tar -x -C "$making" --strip-components=3 ./usr/bin/qemu-aarch64 ./usr/bin/qemu-arm

@@ -166,7 +166,7 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
     // A stream without a byte for this long counts as lost: the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
-    let before = asked;
+    let before = 0;
     await until('five seconds have passed without a request', async () => {
       before = asked;
       await page.clock.runFor(5000);
