@@ -1,7 +1,7 @@
 // Reads and replaces small files: never blocks on a pipe, never reads a huge file, and writes a file whole or not at all.
 
-import { constants, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along. `mode` is that of `stat`. */
@@ -12,12 +12,10 @@ export type FileBytes =
 /** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
 export const READ_MAX_MS = 4_000;
 
-const PART_MAX_BYTES = 64 * 1024;
-
 /** Reads at most `maxBytes` + 1 bytes of a regular file; the extra byte shows the caller that it is too large. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
   try {
-    return await readRegular(path, maxBytes + 1);
+    return await readRegular(path, maxBytes);
   } catch (error) {
     return fileProblem(error);
   }
@@ -28,28 +26,17 @@ async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) return { ok: false, problem: `it is ${kindOfFile(stats)}`, missing: false };
-    return { ok: true, bytes: await bytesOf(file, maxBytes), mode: stats.mode };
+    if (!stats.isFile()) {
+      const problem = stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
+      return { ok: false, problem, missing: false };
+    }
+    // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit.
+    const bytes = new Uint8Array(maxBytes + 1);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    return { ok: true, bytes: bytes.slice(0, bytesRead), mode: stats.mode };
   } finally {
     await file.close();
   }
-}
-
-async function bytesOf(file: FileHandle, maxBytes: number): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let left = maxBytes;
-  while (left > 0) {
-    const part = new Uint8Array(Math.min(left, PART_MAX_BYTES));
-    const { bytesRead } = await file.read(part, 0, part.length, null);
-    if (bytesRead === 0) break;
-    parts.push(part.subarray(0, bytesRead));
-    left -= bytesRead;
-  }
-  return new Uint8Array(Buffer.concat(parts));
-}
-
-function kindOfFile(stats: Stats): string {
-  return stats.isDirectory() ? 'a directory' : 'not a regular file';
 }
 
 function fileProblem(error: unknown): FileBytes {
@@ -65,35 +52,15 @@ function fileProblem(error: unknown): FileBytes {
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
-  await makeDirectories(directory);
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   const fresh = `${path}.new`;
-  try {
-    // A leftover of a process that died here, or somebody else's file.
-    await rm(fresh, { force: true });
-    // wx: only a new regular file, created by this call. A FIFO would wait for a reader for ever, and a link would lead elsewhere.
-    await writeFile(fresh, text, { flag: 'wx', mode: 0o600, flush: true });
-    await rename(fresh, path);
-  } catch (error) {
-    await rm(fresh, { force: true });
-    throw error;
-  }
+  // A leftover of a process that died here; or a link, which would lead elsewhere.
+  await rm(fresh, { force: true });
+  await writeFile(fresh, text, { mode: 0o600, flush: true });
+  await rename(fresh, path);
   // The rename is stored in the directory.
   const renamed = await open(directory);
   await renamed.sync().finally(() => renamed.close());
-}
-
-/**
- * Creates a directory and its missing parents, for the owner only. Rejects with the system's error. Not Node's `recursive`: that never
- * returns if a directory exists and can hold no other (seen with /proc, Node 20).
- */
-export async function makeDirectories(directory: string): Promise<void> {
-  const code = await mkdir(directory, { mode: 0o700 }).then(() => undefined, codeOf);
-  // If something else is in its place, the later use of the path fails.
-  if (code === undefined || code === 'EEXIST') return;
-  if (code === 'ENOENT' && dirname(directory) !== directory) await makeDirectories(dirname(directory));
-  await mkdir(directory, { mode: 0o700 }).catch((error: unknown) => {
-    if (codeOf(error) !== 'EEXIST') throw error;
-  });
 }
 
 /** The errno name of a failed system call, or else the error's text. */
