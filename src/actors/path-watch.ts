@@ -13,8 +13,6 @@ export interface PathWatchOptions {
   readonly settleMs: number;
   /** In ms. */
   readonly slowLookMs?: number;
-  /** If true, only `arm` sets a watch: for a disk that may not answer and would block every access. */
-  readonly byHand?: boolean;
 }
 
 /** Undefined if nothing is accessible there: EACCES and ENOTDIR count as absent. */
@@ -62,7 +60,7 @@ export class PathWatch {
     this.#onStir = onStir;
     this.#options = options;
     this.#slowLook = setInterval(() => this.#stir(), options.slowLookMs ?? SLOW_LOOK_MS);
-    if (!options.byHand) this.arm();
+    this.#arm();
   }
 
   close(): void {
@@ -73,7 +71,7 @@ export class PathWatch {
   }
 
   /** Watches the present directory; repeats until nothing changed while the watch was being set. Later changes are reported. */
-  arm(): void {
+  #arm(): void {
     for (let tries = 0; tries < ARM_MAX_TRIES && !this.#closed; tries++) {
       const directory = directoryOf(this.#path);
       const { path, identity } = directory;
@@ -105,7 +103,7 @@ export class PathWatch {
   #stir(): void {
     clearTimeout(this.#settling);
     this.#settling = undefined;
-    if (!this.#options.byHand) this.arm();
+    this.#arm();
     this.#onStir();
   }
 }

@@ -16,14 +16,11 @@ export interface ProgressLine {
 
 const CR = 0x0d;
 const LF = 0x0a;
-const OPENING_BRACE = 0x7b;
-const NOTHING = new Uint8Array(0);
 
 /** Parses a line without its LF; undefined if it is to be dropped. */
 export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   const line = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
-  // Most garbage is recognized by its length or its lack of a brace, before anything is decoded.
-  if (line.length > LINE_MAX_BYTES || !line.includes(OPENING_BRACE)) return undefined;
+  if (line.length > LINE_MAX_BYTES) return undefined;
   try {
     // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: removing it would not be byte for byte.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
@@ -51,30 +48,20 @@ function isJsonInteger(value: unknown): value is number {
   );
 }
 
-/** Splits chunks into lines. Holds at most the chunk in which an unfinished line began, or such a line of the greatest length. */
+/** Splits chunks into lines. Of an unfinished line it holds no more than what shows that it is too long. */
 export class LineSplitter {
-  readonly #maxBytes: number;
-  #begun: Uint8Array = NOTHING;
-  /** True if that line is too long already: its rest is dropped up to the next LF. */
-  #overlong = false;
-
-  /** Lines of more than `maxBytes` without the LF are dropped; by default one more byte than the limit, for a CR. */
-  constructor(maxBytes = LINE_MAX_BYTES + 1) {
-    this.#maxBytes = maxBytes;
-  }
+  #begun: Uint8Array = new Uint8Array(0);
 
   /** The lines that end in the chunk, without their LF. */
   take(chunk: Uint8Array): readonly Uint8Array[] {
     const lines: Uint8Array[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      this.#append(chunk.subarray(start, end));
-      if (!this.#overlong) lines.push(this.#begun);
-      this.#begun = NOTHING;
-      this.#overlong = false;
+      lines.push(this.#joined(chunk.subarray(start, end)));
+      this.#begun = new Uint8Array(0);
       start = end + 1;
     }
-    this.#append(chunk.subarray(start));
+    this.#begun = this.#joined(chunk.subarray(start)).subarray(0, LINE_MAX_BYTES + 2);
     return lines;
   }
 
@@ -83,9 +70,7 @@ export class LineSplitter {
     return this.#begun;
   }
 
-  #append(part: Uint8Array): void {
-    this.#overlong ||= this.#begun.length + part.length > this.#maxBytes;
-    if (this.#overlong) this.#begun = NOTHING;
-    else this.#begun = this.#begun.length === 0 ? part : Buffer.concat([this.#begun, part]);
+  #joined(part: Uint8Array): Uint8Array {
+    return this.#begun.length === 0 ? part : Buffer.concat([this.#begun, part]);
   }
 }

@@ -1,27 +1,33 @@
-// The progress socket's server: never replaces a living one, is never open to others, and comes back when it was lost.
-// progress-reader.ts reads the connections.
+// The progress socket: never replaces a living one, is open to its owner alone, comes back when it was lost, and passes lines on at a
+// bounded rate. It does not know what lines mean. Bad bytes end nothing but their own line.
 
 import { once } from 'node:events';
-import { chmodSync, linkSync, lstatSync, mkdtempSync, rmSync, statSync, unlinkSync } from 'node:fs';
-import { connect, createServer, type Server } from 'node:net';
-import { basename, dirname, join } from 'node:path';
-import { type Clock, Timers, within } from '../../clock.js';
-import { PathWatch } from '../path-watch.js';
-import { codeOf, makeDirectories } from '../small-file.js';
-import { ProgressReader, type ReaderOwner } from './progress-reader.js';
+import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { basename, dirname } from 'node:path';
+import { type Clock, RateLimit, Timers, within } from '../../clock.js';
+import { fileIdentity, PathWatch } from '../path-watch.js';
+import { codeOf } from '../small-file.js';
+import { LineSplitter, type ProgressLine, parseLine } from './progress-line.js';
 
-/** How often to check whether the socket is still at its path, or the path is free at last, if no watch reports it. */
-const LOOK_MS = 60_000;
+/** At a time; further ones are closed. Each holds up to 128 KiB. */
+const CONNECTIONS_MAX = 256;
+/** Below the messages per second at which the supervisor kills a thread. What comes faster waits in its connection. */
+const LINES_MAX_PER_SECOND = 10_000;
+const REST_MS = 1_000;
 /** Our own changes in the directory come in a burst. */
 const SETTLE_MS = 40;
 /** A living daemon accepts at once, because the kernel does it. */
 const PROBE_DEADLINE_MS = 2_000;
-/** Connections that the kernel accepts while this thread is busy; further ones fail, or wait if they may. */
-const BACKLOG_CONNECTIONS = 256;
 /** A directory of this name is ours; another may be shared with others, and is not changed. */
 const OWN_DIRECTORY = 'tonearm';
 
-export interface SocketOwner extends ReaderOwner {
+const TAKEN = 'another process listens there';
+
+export interface SocketOwner {
+  /** `sinceMs`: when the line's connection was accepted, monotonic. The next line of a connection comes when this one is done. */
+  line(line: ProgressLine, sinceMs: number): Promise<void>;
+  connections(count: number): void;
   /** Why nobody can connect; undefined if clients can. */
   problem(problem: string | undefined): void;
 }
@@ -30,11 +36,12 @@ export class ProgressSocket {
   readonly #path: string;
   readonly #owner: SocketOwner;
   readonly #clock: Clock;
-  readonly #reader: ProgressReader;
-  readonly #timers: Timers<'look'>;
-  #watch: PathWatch | undefined;
+  readonly #rate = new RateLimit(LINES_MAX_PER_SECOND);
+  readonly #timers: Timers<'rest'>;
+  readonly #sockets = new Set<Socket>();
+  readonly #watch: PathWatch;
+  #resting: Promise<void> | undefined;
   #server: Server | undefined;
-  #identity = '';
   #listening: Promise<void>;
   #stopped = false;
 
@@ -42,19 +49,18 @@ export class ProgressSocket {
     this.#path = path;
     this.#owner = owner;
     this.#clock = clock;
-    this.#reader = new ProgressReader(owner, clock);
     this.#timers = new Timers(clock);
-    this.#lookLater();
     this.#listening = this.#listen();
+    this.#watch = new PathWatch(path, () => this.#look(), { settleMs: SETTLE_MS });
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timers.cancelAll();
+    this.#watch.close();
     await this.#listening;
-    this.#watch?.close();
-    this.#leave();
-    this.#reader.stop();
+    this.#server?.close();
+    for (const socket of this.#sockets) socket.destroy();
   }
 
   /** Resolves when the first attempt to listen has ended, well or not. */
@@ -62,122 +68,104 @@ export class ProgressSocket {
     return this.#listening;
   }
 
-  #lookLater(): void {
-    this.#timers.set('look', LOOK_MS, () => {
-      this.#look();
-      this.#lookLater();
-    });
-  }
-
+  /** Listens again if the socket is not at its path any more, or the path may be free at last. */
   #look(): void {
     // Checked only after a running attempt, because the socket seems lost while its path is being taken.
-    this.#listening = this.#listening.then(() =>
-      this.#stopped || !this.#isLost() ? undefined : this.#listen(),
-    );
-  }
-
-  #isLost(): boolean {
-    return this.#server === undefined || socketIdentity(this.#path) !== this.#identity;
+    this.#listening = this.#listening.then(() => {
+      const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
+      return this.#stopped || isThere ? undefined : this.#listen();
+    });
   }
 
   async #listen(): Promise<void> {
-    this.#leave();
-    // allowHalfOpen: data sent before the client's end is read at our rate before the connection closes.
-    const server = createServer({ allowHalfOpen: true }, (socket) => {
-      this.#owner.problem(this.#reader.take(socket) ? undefined : 'there are too many connections');
-    });
+    this.#server?.close();
+    this.#server = undefined;
+    // allowHalfOpen: a client that waits for the end of its connection learns that its lines were read.
+    const server = createServer({ allowHalfOpen: true }, (socket) => void this.#read(socket));
+    server.maxConnections = CONNECTIONS_MAX;
+    server.on('drop', () => this.#owner.problem('there are too many connections'));
     let problem: string | undefined;
     try {
-      await prepareDirectory(dirname(this.#path));
-      problem = await freePath(this.#path, this.#clock);
-      if (problem === undefined) {
-        this.#identity = await bindAt(this.#path, server);
-        this.#server = server;
-        // After listening, an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
-        server.on('error', () => this.#owner.problem('a connection could not be accepted'));
-      }
+      problem = await listenAt(server, this.#path, this.#clock);
+      if (problem === undefined) this.#server = server;
+      // From now on, an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
+      server.on('error', () => this.#owner.problem('a connection could not be accepted'));
     } catch (error) {
-      server.close();
       problem = `cannot listen there (${codeOf(error)})`;
     }
     this.#owner.problem(problem);
-    // Made anew each time, so that it reports changes from the path's present state.
-    this.#watch?.close();
-    this.#watch = new PathWatch(this.#path, () => this.#look(), { settleMs: SETTLE_MS });
   }
 
-  #leave(): void {
-    this.#server?.close();
-    this.#server = undefined;
-    // A socket of another process is not removed.
-    const isOurs = this.#identity !== '' && socketIdentity(this.#path) === this.#identity;
-    if (isOurs) rmSync(this.#path, { force: true });
-    this.#identity = '';
+  async #read(socket: Socket): Promise<void> {
+    const sinceMs = this.#clock.monotonic();
+    const splitter = new LineSplitter();
+    this.#sockets.add(socket);
+    this.#owner.problem(undefined);
+    this.#owner.connections(this.#sockets.size);
+    try {
+      for await (const chunk of socket as AsyncIterable<Buffer>) {
+        for (const line of splitter.take(chunk)) await this.#deliver(line, sinceMs);
+      }
+      // A complete last line counts even without its LF.
+      await this.#deliver(splitter.rest(), sinceMs);
+    } catch (error) {
+      // A connection that broke: the line that was cut off is incomplete anyway.
+      if (!this.#stopped && error !== socket.errored) throw error;
+    } finally {
+      socket.destroy();
+      this.#sockets.delete(socket);
+      if (!this.#stopped) this.#owner.connections(this.#sockets.size);
+    }
+  }
+
+  async #deliver(bytes: Uint8Array, sinceMs: number): Promise<void> {
+    const line = parseLine(bytes);
+    if (line === undefined) return;
+    while (!this.#rate.admits(this.#clock.monotonic())) await this.#rest();
+    if (!this.#stopped) await this.#owner.line(line, sinceMs);
+  }
+
+  /** All connections rest together. */
+  #rest(): Promise<void> {
+    this.#resting ??= new Promise((resolve) => {
+      this.#timers.set('rest', REST_MS, () => {
+        this.#resting = undefined;
+        resolve();
+      });
+    });
+    return this.#resting;
   }
 }
 
-function socketIdentity(path: string): string {
-  try {
-    const stat = lstatSync(path, { throwIfNoEntry: false });
-    return stat?.isSocket() ? `${stat.dev}:${stat.ino}:${stat.mtimeMs}` : '';
-  } catch {
-    return ''; // A directory on the way cannot be entered: as good as absent.
-  }
-}
-
-async function prepareDirectory(directory: string): Promise<void> {
-  await makeDirectories(directory);
+/** Listens at the path, for the owner only. Resolves to the reason if the path is taken; rejects with the system's error. */
+async function listenAt(server: Server, path: string, clock: Clock): Promise<string | undefined> {
+  const directory = dirname(path);
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { mode, uid } = statSync(directory);
-  const ours = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
   // systemd creates a RuntimeDirectory= with 0755 by default.
-  if (ours && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
-}
-
-/** Removes a dead socket. Returns why the path is not available; undefined if it is free. */
-async function freePath(path: string, clock: Clock): Promise<string | undefined> {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
-  const identity = socketIdentity(path);
-  if (identity === '') return 'there is a file that is not a socket';
-  const answer = await listenerState(path, clock);
-  if (answer === 'alive') return 'another process listens there';
-  if (answer === 'gone') return undefined;
-  // Another daemon may have put its own socket there meanwhile.
-  if (socketIdentity(path) !== identity) return 'another process listens there';
-  unlinkSync(path);
+  const isOurs = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
+  if (isOurs && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (found?.isSocket() === false) return 'there is a file that is not a socket';
+  const identity = fileIdentity(path);
+  if (identity !== undefined && (await isAlive(path, clock))) return TAKEN;
+  // Another daemon may have put its own socket there meanwhile. From here on nothing is awaited until the socket is bound.
+  if (fileIdentity(path) !== identity) return TAKEN;
+  rmSync(path, { force: true });
+  server.listen(path);
+  await once(server, 'listening');
+  chmodSync(path, 0o600);
   return undefined;
 }
 
-async function listenerState(path: string, clock: Clock): Promise<'alive' | 'dead' | 'gone'> {
+async function isAlive(path: string, clock: Clock): Promise<boolean> {
   const socket = connect(path);
-  const answer = new Promise<'alive' | 'dead' | 'gone'>((resolve) => {
-    socket.once('connect', () => resolve('alive'));
-    socket.once('error', (error) => {
-      const code = codeOf(error);
-      // Anything else (a full backlog, a socket of another user) does not prove that it is dead.
-      resolve(code === 'ECONNREFUSED' ? 'dead' : code === 'ENOENT' ? 'gone' : 'alive');
-    });
+  const answer = new Promise<boolean>((resolve) => {
+    socket.once('connect', () => resolve(true));
+    // Anything else (a full backlog, a socket of another user) does not prove that it is dead.
+    socket.once('error', (error) => resolve(!['ECONNREFUSED', 'ENOENT'].includes(codeOf(error))));
   });
-  const inTime = await within(clock, PROBE_DEADLINE_MS, answer);
+  const isAnswered = await within(clock, PROBE_DEADLINE_MS, answer);
   socket.destroy();
-  return inTime ?? 'alive';
-}
-
-/**
- * Makes the server listen at the path, which is free. Returns the socket's identity; rejects with the system's error. The socket is bound
- * under a private name and then linked to its path. That is atomic (a taken path is an error, so one of two daemons wins), nobody can
- * connect before the mode is set, and closing the server, where libuv unlinks the bound name, cannot remove another process's socket.
- */
-async function bindAt(path: string, server: Server): Promise<string> {
-  // Not join(): it would drop the dot and create the folder beside the directory, where we may not write.
-  const room = mkdtempSync(`${dirname(path)}/.`);
-  try {
-    const bound = join(room, 's');
-    server.listen({ path: bound, backlog: BACKLOG_CONNECTIONS });
-    await once(server, 'listening');
-    chmodSync(bound, 0o600);
-    linkSync(bound, path);
-    return socketIdentity(path);
-  } finally {
-    rmSync(room, { recursive: true, force: true });
-  }
+  return isAnswered ?? true;
 }

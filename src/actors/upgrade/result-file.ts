@@ -1,9 +1,7 @@
 // Reads the detector's result file at every change, one reading at a time, as JSON text of the upgrade status (docs/upgrades.md, "The
-// result file"). A network disk may not answer: then a reading blocks one file thread, shared by all file operations, but not the actor's
-// own thread.
+// result file").
 
-import { stat } from 'node:fs/promises';
-import type { Clock } from '../../clock.js';
+import { type Clock, within } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
@@ -12,13 +10,13 @@ export const RESULT_MAX_BYTES = 1024 * 1024;
 /** A detector that writes in place is given this time to finish. */
 const SETTLE_MS = 40;
 
-/** `body`: the status's members without the braces, because `GET /upgrade` appends more. */
+/** `status` is its JSON text. */
 export type ResultReading =
-  | { readonly ok: true; readonly body: string }
+  | { readonly ok: true; readonly status: string }
   | { readonly ok: false; readonly problem: string };
 
 /** The status before the first good file. */
-export const NO_STATUS = '"current":"","latest":"","upgrade_available":false';
+export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
 
 /** Published when a reading takes longer; its result is still waited for. */
 const LATE: ResultReading = invalidResult(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
@@ -27,17 +25,15 @@ export class ResultFile {
   readonly #path: string;
   readonly #onResult: (result: ResultReading) => void;
   readonly #clock: Clock;
-  readonly #watch: PathWatch;
+  #watch: PathWatch | undefined;
   #reading: Promise<void> | undefined;
   #again = false;
-  #reported = '';
   #stopped = false;
 
   constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
     this.#path = path;
     this.#onResult = onResult;
     this.#clock = clock;
-    this.#watch = new PathWatch(path, () => void this.read(), { settleMs: SETTLE_MS, byHand: true });
   }
 
   /** Resolves when the file has been read in its present state, which may be never. */
@@ -47,37 +43,33 @@ export class ResultFile {
     return this.#reading;
   }
 
-  async stop(): Promise<void> {
+  stop(): void {
     this.#stopped = true;
-    this.#watch.close();
-    await this.#reading;
+    this.#watch?.close();
   }
 
   async #readAll(): Promise<void> {
     while (this.#again && !this.#stopped) {
       this.#again = false;
-      const inTime = this.#clock.after(READ_MAX_MS, () => this.#deliver(LATE));
-      await this.#readOne();
-      inTime();
+      const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
+      if ((await within(this.#clock, READ_MAX_MS, reading)) === undefined) this.#deliver(LATE);
+      const file = await reading;
+      this.#deliver(file.ok ? parseResult(file.bytes) : file);
+      this.#watchAfterReading();
     }
     // In the same turn as the last check of #again: a change that comes now starts a new reading.
     this.#reading = undefined;
   }
 
-  async #readOne(): Promise<void> {
-    // The watch is set from the actor's thread, so only after a file thread could reach the path.
-    await stat(this.#path).catch(() => undefined);
-    // Watched before reading: a change during the reading is reported.
-    this.#watch.arm();
-    const file = await readSmallFile(this.#path, RESULT_MAX_BYTES);
-    this.#deliver(file.ok ? parseResult(file.bytes) : file);
+  /** Not before the disk has answered, because setting a watch blocks this thread; what changed until then is read again. */
+  #watchAfterReading(): void {
+    if (this.#watch !== undefined || this.#stopped) return;
+    this.#watch = new PathWatch(this.#path, () => void this.read(), { settleMs: SETTLE_MS });
+    this.#again = true;
   }
 
   #deliver(result: ResultReading): void {
-    const text = JSON.stringify(result);
-    if (this.#stopped || text === this.#reported) return;
-    this.#reported = text;
-    this.#onResult(result);
+    if (!this.#stopped) this.#onResult(result);
   }
 }
 
@@ -138,7 +130,7 @@ function parseStatus(text: string): ResultReading {
     ...(isText(checkedAt) && isRfc3339(checkedAt.slice(1)) && { $checked_at: checkedAt }),
     ...(Object.keys(extra).length > 0 && { $extra: extra }),
   };
-  return { ok: true, body: unmarkTokens(status).slice(1, -1) };
+  return { ok: true, status: unmarkTokens(status) };
 }
 
 function isText(value: unknown): value is string {

@@ -13,15 +13,15 @@ export type Origin = 'systemd' | 'socket';
 /** The part that outlives restarts of the daemon. Times are ms since the epoch. */
 export interface RunRecord {
   readonly state: 'idle' | 'running' | 'failed';
-  readonly origin?: Origin;
-  readonly startedMs?: number;
-  readonly finishedMs?: number;
+  readonly origin?: Origin | undefined;
+  readonly startedMs?: number | undefined;
+  readonly finishedMs?: number | undefined;
   /** The invocation of the last known systemd run; for a running one absent until systemd has sent it. */
-  readonly invocation?: string;
+  readonly invocation?: string | undefined;
   /** While `invocation` is absent: the unit's invocation before this run, '' for none, which must not be taken for this run's. */
-  readonly before?: string;
+  readonly before?: string | undefined;
   /** For a running systemd run: the path of the job that began it. Only this job's result counts, not that of a reload. */
-  readonly startJob?: string;
+  readonly startJob?: string | undefined;
 }
 
 export interface Run extends RunRecord {
@@ -30,7 +30,7 @@ export interface Run extends RunRecord {
   /** Runs that have begun since the daemon's start: shows whether one began during a call. */
   readonly count: number;
   /** For a systemd run: the result of its start job if that is not `done`. The run has failed then. */
-  readonly badJob?: string;
+  readonly badJob?: string | undefined;
   /** For a systemd run: the path of the unit's queued or running job; '' for none. */
   readonly job: string;
   /** For a systemd run: it looks failed, but systemd may be about to restart the unit, which only a reading of the unit shows. */
@@ -105,17 +105,8 @@ function startedRun(run: Run, origin: Origin, startedMs: number): Run {
 
 function finishedRun(run: Run, success: boolean, nowMs: number): Run {
   const { origin, startedMs, invocation, count, facts } = run;
-  return {
-    state: success ? 'idle' : 'failed',
-    ...(origin !== undefined && { origin }),
-    ...(startedMs !== undefined && { startedMs }),
-    finishedMs: nowMs,
-    ...(invocation !== undefined && { invocation }),
-    count,
-    job: '',
-    doubtful: false,
-    facts,
-  };
+  const state = success ? 'idle' : 'failed';
+  return { state, origin, startedMs, finishedMs: nowMs, invocation, count, job: '', doubtful: false, facts };
 }
 
 function afterAcceptance(run: Run, input: RunInput & { readonly kind: 'accepted' }, nowMs: number): Run {
@@ -146,7 +137,7 @@ function begunByUnit(run: Run, nowMs: number): Run {
 }
 
 function beginningOf({ invocation, job }: RunFacts): Pick<Run, 'invocation' | 'job' | 'startJob'> {
-  return { invocation, job, ...(job !== '' && { startJob: job }) };
+  return { invocation, job, startJob: job || undefined };
 }
 
 /** Handles facts of the run's own invocation, the one before it, or a later one. */
@@ -163,10 +154,9 @@ function whileRunning(run: Run, nowMs: number): Run {
 
 /** Takes the unit's invocation as the run's: the first one, or another try, which makes the end of an earlier try irrelevant. */
 function withInvocation(run: Run): Run {
-  const { before: _before, ...first } = run;
+  const first = { ...run, before: undefined };
   if (run.invocation === undefined) return { ...first, invocation: run.facts.invocation };
-  const { badJob: _badJob, startJob: _startJob, ...again } = first;
-  return { ...again, ...beginningOf(run.facts) };
+  return { ...first, badJob: undefined, ...beginningOf(run.facts) };
 }
 
 /**

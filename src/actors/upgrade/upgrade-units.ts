@@ -125,9 +125,8 @@ export class UpgradeUnits implements FollowerOwner {
 
   // Calls from the follower.
 
-  up(noSignals: string | undefined): void {
-    if (noSignals === undefined) void this.#begin();
-    else this.down(noSignals);
+  up(): void {
+    void this.#begin();
   }
 
   down(reason: string): void {

@@ -5,7 +5,7 @@ import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { runActor } from '../runtime.js';
-import { openUpgrade } from './backend.js';
+import { UpgradeBackend } from './backend.js';
 
 /** A new id after each boot of the kernel (random(4)). */
 function bootId(): string {
@@ -14,10 +14,6 @@ function bootId(): string {
 
 export default function work(task: ActorTask<UpgradeSettings>): Promise<void> {
   return runActor<'upgrade'>(task, (settings, publish) => {
-    return openUpgrade(settings, publish, {
-      bus: {},
-      bootId: bootId(),
-      clock: systemClock,
-    });
+    return new UpgradeBackend(settings, publish, { bus: {}, bootId: bootId(), clock: systemClock });
   });
 }

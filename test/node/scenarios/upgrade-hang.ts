@@ -61,7 +61,6 @@ export function hangScenarios(daemon: UpgradeDaemon): void {
     await daemon.start();
     await daemon.runs('idle', 'systemd');
     await until('the progress line is sent', () => heard.some(({ type }) => type === 'upgrade.progress'));
-    await healthSays(/state file [^;]*: it cannot be written within 1 s/);
     await end();
     await daemon.shell(`mkdir ~/good; echo '${content('v1')}' > ~/good/result.json; mv -T ~/good ${DISK}`);
     await daemon.sees('the file', ({ latest }) => latest === 'v1');

@@ -1,0 +1,116 @@
+// Tests what the upgrade's publisher sends, and when; and from the facts of the check unit to its last run, a row per step.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
+import {
+  type LastCheck,
+  nextCheck,
+  shownCheck,
+  UpgradePublisher,
+} from '../../../src/actors/upgrade/publisher.js';
+import { initialRun, type Run } from '../../../src/actors/upgrade/run.js';
+import { ManualClock } from '../../manual-clock.js';
+
+function publisher() {
+  const said: string[] = [];
+  const clock = new ManualClock();
+  const publish = {
+    put: (collection: string, key: string, json: string) => said.push(`${collection} ${key} ${json}`),
+    drop: () => undefined,
+    level: () => undefined,
+    status: (state: string, detail = '') => said.push(`${state} ${detail}`),
+    log: () => undefined,
+  };
+  const settings = {
+    ...{ enabled: true, progressSocket: '/s', stateFile: '/f' },
+    upgradeUnit: 'up.service',
+  };
+  return { made: new UpgradePublisher(settings, publish, clock), clock, taken: () => said.splice(0) };
+}
+
+const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
+
+test('a thousand steps of a run are published at once, then ten times a second, the last in the end', () => {
+  const { made, clock, taken } = publisher();
+  made.up(RUNNING);
+  taken();
+  const step = (percent: number) => made.run({ ...RUNNING, percent });
+  for (let n = 0; n < 1_000; n++) {
+    step(n / 10);
+    clock.advance(1);
+  }
+  clock.advance(200);
+  const said = taken();
+  assert.ok(said.length >= 10 && said.length <= 11, `${said.length}`);
+  assert.ok(said.every((line) => line.startsWith('upgrade  ')));
+  assert.match(said.at(-1) ?? '', /"percent":99.9/);
+  assert.equal(clock.timers, 0);
+});
+
+test('only what has changed is published, and all of it again after the bus was away', () => {
+  const { made, taken } = publisher();
+  made.result({ ok: true, status: '{"current":"1","latest":"1","upgrade_available":false}' });
+  assert.deepEqual(taken(), []);
+  made.up(RUNNING);
+  const all = taken();
+  assert.deepEqual(
+    all.map((line) => line.split(' ').slice(0, 2).join(' ')),
+    ['upgrade.info status', 'upgrade.info run', 'upgrade ', 'up '],
+  );
+  made.run(RUNNING);
+  made.result({ ok: true, status: '{"current":"1","latest":"1","upgrade_available":false}' });
+  assert.deepEqual(taken(), []);
+  made.trouble('result file', 'it is empty');
+  made.trouble('result file', 'it is empty');
+  assert.equal(taken().length, 1);
+  made.trouble('result file', undefined);
+  made.down('gone');
+  taken();
+  made.up(RUNNING);
+  assert.deepEqual(taken(), all);
+});
+
+const NOW_MS = 5_000;
+const AT = '1970-01-01T00:00:05Z';
+const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
+const DONE: Partial<RunFacts> = { invocation: 'a' };
+const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
+
+const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[], shown: object])[] = [
+  ['it has not run', [{}], { state: 'idle' }],
+  ['it runs', [{}, WORKING], { state: 'running' }],
+  [
+    'it runs, and is no oneshot',
+    [{ activeState: 'active', subState: 'running', invocation: 'a' }],
+    { state: 'running' },
+  ],
+  ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: AT }],
+  [
+    'it has run and remembers it',
+    [WORKING, { ...DONE, activeState: 'active', subState: 'exited' }],
+    { state: 'idle', finished_at: AT },
+  ],
+  ['it has run so quickly that nobody saw it', [{}, DONE], { state: 'idle', finished_at: AT }],
+  ['it ran before anybody looked', [DONE], { state: 'idle' }],
+  [
+    'it has failed',
+    [WORKING, FAILED],
+    { state: 'failed', finished_at: AT, detail: 'its result is exit-code' },
+  ],
+  ['it failed before anybody looked', [FAILED], { state: 'failed', detail: 'its result is exit-code' }],
+  [
+    'it failed, and systemd was made to forget that',
+    [FAILED, { ...FAILED, activeState: 'inactive', reset: true }],
+    { state: 'idle' },
+  ],
+  ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: AT }],
+];
+for (const [name, steps, shown] of ROWS) {
+  test(name, () => {
+    let check: LastCheck | undefined;
+    for (const step of steps) check = nextCheck(check, { ...NOTHING_RAN, ...step }, NOW_MS);
+    assert.ok(check);
+    assert.deepEqual(JSON.parse(JSON.stringify(shownCheck(check))), shown);
+  });
+}
