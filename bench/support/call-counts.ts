@@ -1,0 +1,33 @@
+// `--import` loads this into the daemon of way.ts, and its threads inherit it. Each SIGUSR2 makes every thread write which functions V8 has
+// called since the last one, into the folder $CALL_COUNTS: NUMBER-THREAD.json.
+
+import { writeFileSync } from 'node:fs';
+import { type Profiler, Session } from 'node:inspector';
+import { join } from 'node:path';
+import { BroadcastChannel, isMainThread, threadId } from 'node:worker_threads';
+
+const folder = process.env['CALL_COUNTS'] ?? '';
+const session = new Session();
+session.connect();
+session.post('Profiler.enable');
+session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+
+const channel = new BroadcastChannel('call counts');
+channel.unref();
+let number = 0;
+
+function take(): void {
+  session.post('Profiler.takePreciseCoverage', (error, taken: Profiler.TakePreciseCoverageReturnType) => {
+    if (error) throw error;
+    writeFileSync(join(folder, `${number}-${threadId}.json`), JSON.stringify(taken.result));
+    number += 1;
+  });
+}
+
+channel.onmessage = take;
+if (isMainThread) {
+  process.on('SIGUSR2', () => {
+    channel.postMessage('take');
+    take();
+  });
+}
