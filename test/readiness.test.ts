@@ -28,7 +28,7 @@ function begin(t: TestContext, upgrades: boolean) {
   const failures: string[] = [];
   const clock = new ManualClock();
   const behind: ChildListener = {
-    changes: (backend, changes) => heard.push(`${backend} ${changes.length}`),
+    changes: (changes) => heard.push(`${changes.length} changes`),
     level: () => undefined,
     health: (backend, { state }) => heard.push(`${backend} ${state}`),
     pulled: (bridge) => heard.push(`${bridge} pulls`),
@@ -61,13 +61,13 @@ describe('the start is reported to systemd', () => {
       const { listener, isReady, heard, clock } = begin(t, true);
       listener.health('upgrade', CONNECTING);
       listener.health('audio', { ...CONNECTING, state: 'up' });
-      listener.changes('upgrade', []);
+      listener.changes([]);
       assert.ok(!isReady());
       listener.health('upgrade', word);
       assert.ok(isReady());
       assert.equal(clock.timers, 0);
       listener.health('upgrade', word);
-      const told = ['upgrade connecting', 'audio up', 'upgrade 0', `upgrade ${word.state}`];
+      const told = ['upgrade connecting', 'audio up', '0 changes', `upgrade ${word.state}`];
       assert.deepEqual(heard, [...told, `upgrade ${word.state}`]);
     });
   }

@@ -5,7 +5,7 @@ import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { clientRecord, ShownProps } from '../../src/actors/audio/view.js';
-import { encode, eventId, frame } from '../../src/gateway/events/frames.js';
+import { frame } from '../../src/gateway/events/frames.js';
 import { COMMANDS } from '../../src/protocol/pulse/commands.js';
 import { Reader } from '../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
@@ -60,7 +60,7 @@ function bytesOf(telling: Telling): (words: string) => string | Uint8Array {
   let sequence = 0;
   return (words) => {
     sequence += 1;
-    return encode(frame('audio.updated', `[${words}]`, eventId('bare', sequence)));
+    return Buffer.from(frame('audio.updated', `[${words}]`, `bare-${sequence}`));
   };
 }
 

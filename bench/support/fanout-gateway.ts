@@ -53,7 +53,7 @@ obey(result.port, {
   begin: () => {
     timer = setInterval(() => {
       const json = stampedOutput(nowUs());
-      gateway.listener.changes('audio', [{ kind: 'put', collection: 'audio.outputs', key: '1', json }]);
+      gateway.listener.changes([{ kind: 'put', collection: 'audio.outputs', key: '1', json }]);
     }, EVERY_MS);
     return undefined;
   },

@@ -3,23 +3,18 @@
 
 import type { Clock } from '../clock.js';
 import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
-import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
+import type { Collection } from '../protocol/actor/collections.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/resources.js';
-import type { Journal, JournalEntry } from './journal.js';
+import type { Changed, Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
 /** docs/http-api.md, "Answers": a client that returns when the service starts should find the records. */
 const FIRST_VERDICT_MS = 2000;
 
-const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];
-/** The resources that each collection is part of; used at every change. */
-const RESOURCES_OF = new Map(
-  COLLECTION_NAMES.map((name) => [name, resourcesWhere((spec) => spec.collections.includes(name))] as const),
-);
-
-function resourcesWhere(isMeant: (spec: ResourceSpec) => boolean): readonly Resource[] {
-  return RESOURCE_NAMES.filter((resource) => isMeant(RESOURCES[resource]));
+/** With the last change of what it holds. */
+interface KeptResponse extends Changed {
+  readonly response: CachedResponse;
 }
 
 export class Documents {
@@ -27,8 +22,9 @@ export class Documents {
   readonly #maker: ResponseMaker;
   readonly #clock: Clock;
   readonly #health: Map<ChildName, BackendHealth>;
-  readonly #cached = new Map<Resource, CachedResponse>();
-  readonly #changedAt = new Map<Resource, number>();
+  /** When each backend came up last, which is the time of change of what has not changed since. */
+  readonly #up = new Map<ChildName, Changed>();
+  readonly #cached = new Map<Resource, KeptResponse>();
   /** Each as long as the journal has its entry. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /** Requests that wait for a child's first verdict; the child is removed then. */
@@ -45,21 +41,11 @@ export class Documents {
     );
   }
 
-  /** Call after the entries were added to the journal. */
-  changed(entries: readonly JournalEntry[]): void {
-    for (const entry of entries) {
-      this.#renew(RESOURCES_OF.get(entry.collection) ?? []);
-      if (entry.collection === 'players.tracklist')
-        this.#tracklists.set(entry, this.#maker.make(entry.json, this.#clock.date()));
-    }
-  }
-
   health(child: ChildName, health: BackendHealth): void {
     const before = this.#health.get(child);
     this.#health.set(child, health);
-    // If no record has changed since, a resource's time of change is when its backend came up.
     if (health.state === 'up' && before?.state !== 'up')
-      this.#renew(resourcesWhere((spec) => spec.backend === child));
+      this.#up.set(child, { order: this.#journal.order, at: this.#clock.date() });
     // A starting backend is `connecting` without a reason, which is not a verdict.
     if (health.state === 'connecting' && health.detail === undefined) return;
     for (const settle of this.#waiting.get(child) ?? []) settle();
@@ -89,7 +75,7 @@ export class Documents {
   read(resource: Resource): CachedResponse | Problem {
     const spec: ResourceSpec = RESOURCES[resource];
     const health = this.#health.get(spec.backend);
-    const text = health?.state === 'up' ? (this.#cached.get(resource) ?? this.#join(resource)) : undefined;
+    const text = health?.state === 'up' ? this.#joined(resource, spec) : undefined;
     if (text !== undefined) return text;
     const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
     return problem('unavailable', `Backend ${spec.backend} is ${health?.state ?? 'not enabled'}${reason}`);
@@ -101,25 +87,26 @@ export class Documents {
     if (this.#journal.record('players', player) === undefined)
       return problem('no-such-player', `There is no player ${JSON.stringify(player)}`);
     const entry = this.#journal.record('players.tracklist', player);
-    const made = entry && this.#tracklists.get(entry);
-    return made ?? problem('no-tracklist', `${player} has no tracklist`);
-  }
-
-  #join(resource: Resource): CachedResponse | undefined {
-    const spec: ResourceSpec = RESOURCES[resource];
-    const text = spec.join((collection) => this.#texts(collection));
-    if (text === undefined) return undefined;
-    const made = this.#maker.make(text, this.#changedAt.get(resource) ?? this.#clock.date());
-    this.#cached.set(resource, made);
+    if (entry === undefined) return problem('no-tracklist', `${player} has no tracklist`);
+    const made = this.#tracklists.get(entry) ?? this.#maker.make(entry.json, entry.at);
+    this.#tracklists.set(entry, made);
     return made;
   }
 
-  #renew(resources: readonly Resource[]): void {
-    const date = this.#clock.date();
-    for (const resource of resources) {
-      this.#cached.delete(resource);
-      this.#changedAt.set(resource, date);
+  #joined(resource: Resource, { backend, collections, join }: ResourceSpec): CachedResponse | undefined {
+    let newest = this.#up.get(backend) ?? { order: 0, at: this.#clock.date() };
+    for (const collection of collections) {
+      const changed = this.#journal.changed(collection);
+      if (changed.order > newest.order) newest = changed;
     }
+    const kept = this.#cached.get(resource);
+    const { order, at } = newest;
+    if (kept?.order === order && kept.at === at) return kept.response;
+    const text = join((collection) => this.#texts(collection));
+    if (text === undefined) return undefined;
+    const response = this.#maker.make(text, at);
+    this.#cached.set(resource, { order, at, response });
+    return response;
   }
 
   #texts(collection: Collection): readonly string[] {

@@ -146,22 +146,26 @@ export class Exchange {
   openStream(headers: readonly HeaderPair[]): ResponseStream {
     const response = this.#response;
     const begin = (): void => {
-      if (this.#state !== 'open') return;
       this.#state = 'streaming';
       response.writeStatus(statusLine(200));
       this.#writeHeaders([...headers, ...this.#headers]);
     };
+    let pending: Uint8Array | string = '';
+    let isTaken = false;
+    const writeCorked = (): void => {
+      if (this.#state === 'open') begin();
+      isTaken = response.write(pending) && response.write(COMMENT);
+    };
     const write = (bytes: Uint8Array | string): boolean => {
-      begin();
-      return this.#state === 'streaming' && response.write(bytes) && response.write(COMMENT);
+      if (this.#state !== 'open' && this.#state !== 'streaming') return false;
+      pending = bytes;
+      response.cork(writeCorked);
+      return isTaken;
     };
     const sink: ByteSink = {
       write,
-      cork: (writes) => {
-        if (!this.#isOver()) response.cork(writes);
-      },
       end: () => {
-        begin();
+        if (this.#state === 'open') begin();
         if (this.#state !== 'streaming') return;
         this.#state = 'answered';
         response.cork(() => response.end());
@@ -174,11 +178,7 @@ export class Exchange {
       if (this.#state !== 'streaming') return;
       this.#onGone = () => stream.gone();
       response.onWritable(() => {
-        let isDrained = false;
-        sink.cork(() => {
-          isDrained = write(COMMENT);
-        });
-        if (isDrained) stream.writable();
+        if (write(COMMENT)) stream.writable();
         return true;
       });
     };

@@ -81,7 +81,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
   const feeds = new BridgeFeeds(options.bridges, journal);
-  const intake = new Intake({ journal, documents, hub, feeds, covers });
+  const intake = new Intake({ journal, documents, hub, feeds, covers, clock });
   const publishServed = (): void =>
     intake.served({
       port: sockets?.port ?? settings.api.port,
@@ -113,9 +113,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   let end: Promise<void> | undefined;
   return {
     listener: {
-      changes: (child, changes) => intake.changes(child, changes),
-      level: (json) => intake.level(json),
-      health: (child, health) => intake.health(child, health),
+      changes: intake.changes,
+      level: intake.level,
+      health: intake.health,
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
       asked: (child, request) => requests.carryOut(child, request),
     },

@@ -1,6 +1,7 @@
-// Applies the children's changes: to the journal first, then to documents, streams and bridges, so that a client that reads after an
+// Applies the children's changes: to the journal first, then to streams and bridges, so that a client that reads after an
 // event finds the change. It decides nothing about threads, and parses no text.
 
+import type { Clock } from '../clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
 import type { BridgeFeeds } from './bridge-feeds.js';
@@ -15,45 +16,44 @@ interface Recipients {
   readonly hub: EventHub;
   readonly feeds: BridgeFeeds;
   readonly covers: Covers;
+  readonly clock: Pick<Clock, 'date'>;
 }
 
 export class Intake implements BackendListener {
   readonly #to: Recipients;
+  /** Players have covers; nothing else has. */
+  readonly #hasCovers: boolean;
 
   /** Publishes the health of every enabled child, from `documents`. */
   constructor(to: Recipients) {
     this.#to = to;
-    this.#publish([...to.documents.allHealth()].map(([child, health]) => backendChange(child, health)));
+    const children = to.documents.allHealth();
+    this.#hasCovers = children.has('players');
+    this.changes([...children].map(([child, health]) => backendChange(child, health)));
   }
 
-  changes(_child: ChildName, changes: readonly Change[]): void {
-    this.#publish(changes);
-  }
+  readonly changes = (changes: readonly Change[]): void => {
+    const { journal, hub, feeds, covers, clock } = this.#to;
+    const date = clock.date();
+    const entries = journal.apply(changes, date);
+    if (entries.length === 0) return;
+    hub.publish(entries, date);
+    if (!feeds.isEmpty) feeds.changed();
+    if (this.#hasCovers) covers.changed(entries);
+  };
 
-  level(json: string): void {
-    this.#to.hub.publishLevel(json);
-  }
+  readonly level = (json: string): void => this.#to.hub.publishLevel(json);
 
   /** Publishes health and removals in one step, so that a client that sees the removals also sees that the backend is not up. */
-  health(child: ChildName, health: BackendHealth): void {
+  readonly health = (child: ChildName, health: BackendHealth): void => {
     const { documents, journal, covers } = this.#to;
     documents.health(child, health);
-    this.#publish([backendChange(child, health), ...(health.state === 'up' ? [] : journal.leaving(child))]);
+    this.changes([backendChange(child, health), ...(health.state === 'up' ? [] : journal.leaving(child))]);
     if (child === 'players' && health.state !== 'up') covers.clear();
-  }
+  };
 
   served(served: ServedRecord): void {
-    this.#publish([{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(served) }]);
-  }
-
-  #publish(changes: readonly Change[]): void {
-    const { journal, documents, hub, feeds, covers } = this.#to;
-    const entries = journal.apply(changes);
-    if (entries.length === 0) return;
-    documents.changed(entries);
-    hub.publish(entries);
-    feeds.changed();
-    covers.changed(entries);
+    this.changes([{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(served) }]);
   }
 }
 

@@ -15,8 +15,6 @@ import type { Change } from '../protocol/actor/messages.js';
 const KEPT_MAX = 1024;
 /** For each of the two. A record may have 130 kB, and 1024 of these would fill a small node's memory. */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
-/** Approximate memory of an entry besides its text. */
-const ENTRY_OVERHEAD_BYTES = 96;
 
 export type EntryKind = 'record' | 'removal' | 'action';
 
@@ -31,74 +29,114 @@ export interface JournalEntry {
   /** The record's first sequence number; clients that have read less do not know the record. */
   readonly since: number;
   readonly rank: number;
+  /** When it happened, in milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** A collection's last change. */
+export interface Changed {
+  /** Its number among all changes, also those that make no entry; 0 if there was none. */
+  readonly order: number;
+  readonly at: number;
+}
+
+interface Shelf extends Changed {
+  readonly spec: CollectionSpec;
+  readonly records: Map<string, JournalEntry>;
+  order: number;
+  at: number;
 }
 
 /** Removals or actions, oldest first, within a bound. */
 class BoundedEntries {
-  readonly #entries = new Map<string, JournalEntry>();
+  readonly entries = new Set<JournalEntry>();
   #bytes = 0;
 
-  add(id: string, entry: JournalEntry): void {
-    this.#entries.set(id, entry);
-    this.#bytes += sizeOf(entry);
+  add(entry: JournalEntry): void {
+    this.entries.add(entry);
+    this.#bytes += Buffer.byteLength(entry.json);
   }
 
-  remove(id: string): JournalEntry | undefined {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return undefined;
-    this.#entries.delete(id);
-    this.#bytes -= sizeOf(entry);
-    return entry;
+  delete(entry: JournalEntry): void {
+    this.entries.delete(entry);
+    this.#bytes -= Buffer.byteLength(entry.json);
   }
 
-  /** Removes the oldest entry if the bound is exceeded. */
-  takeExcess(): JournalEntry | undefined {
-    if (this.#entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
-    const [oldest] = this.#entries.keys();
-    return oldest === undefined ? undefined : this.remove(oldest);
+  /** The oldest entry while the bound is exceeded. */
+  get excess(): JournalEntry | undefined {
+    if (this.entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
+    return this.entries.values().next().value;
   }
 }
 
 export class Journal {
   /** By sequence number. */
   readonly #entries = new Set<JournalEntry>();
-  readonly #live = new Map(COLLECTION_NAMES.map((name) => [name, new Map<string, JournalEntry>()] as const));
+  readonly #shelves: Readonly<Record<Collection, Shelf>>;
   readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
   /** The highest sequence number that was dropped, by collection. */
   readonly #forgotten = new Map<Collection, number>();
+  #order = 0;
   #newest = 0;
+
+  constructor() {
+    const shelf = (name: Collection): Shelf => ({ spec: SPECS[name], records: new Map(), order: 0, at: 0 });
+    // The names are those of the table, which the type of `fromEntries` does not tell.
+    this.#shelves = Object.fromEntries(COLLECTION_NAMES.map((name) => [name, shelf(name)])) as Record<
+      Collection,
+      Shelf
+    >;
+  }
 
   get newest(): number {
     return this.#newest;
   }
 
-  /** Applies changes and returns the resulting entries in order, for each record only the newest. An equal text is no change. */
-  apply(changes: readonly Change[]): readonly JournalEntry[] {
+  /** The number of changes so far. */
+  get order(): number {
+    return this.#order;
+  }
+
+  /**
+   * Applies changes of the time `at` and returns the resulting entries in order, for each record only the newest. An equal text is no
+   * change.
+   */
+  apply(changes: readonly Change[], at: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
     for (const change of changes) {
-      const entry = change.kind === 'put' ? this.#put(change) : this.#drop(change.collection, change.key);
+      const entry = change.kind === 'put' ? this.#put(change, at) : this.#drop(change, at);
       if (entry !== undefined) entries.push(entry);
     }
+    if (entries.length <= 1) return entries;
     // An action counts even if it was dropped at once.
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry));
   }
 
   /** Changes that remove a backend's records when it goes away, except in collections whose records are never removed. */
   leaving(backend: string): readonly Change[] {
-    return COLLECTION_NAMES.filter(
-      (name) => SPECS[name].backend === backend && goesWithBackend(SPECS[name]),
-    ).flatMap((collection) =>
-      [...this.#records(collection).keys()].map((key) => ({ kind: 'drop' as const, collection, key })),
+    return COLLECTION_NAMES.filter((name) => {
+      const { backend: owner, removed, keeps, isPart } = SPECS[name];
+      return owner === backend && (removed !== undefined || keeps === 'passing' || isPart === true);
+    }).flatMap((collection) =>
+      [...this.#shelves[collection].records.keys()].map((key) => ({
+        kind: 'drop' as const,
+        collection,
+        key,
+      })),
     );
   }
 
   record(collection: Collection, key: string): JournalEntry | undefined {
-    return this.#records(collection).get(key);
+    return this.#shelves[collection].records.get(key);
   }
 
   /** The current records of a collection, in order of arrival. */
   records(collection: Collection): Iterable<JournalEntry> {
-    return this.#records(collection).values();
+    return this.#shelves[collection].records.values();
+  }
+
+  changed(collection: Collection): Changed {
+    return this.#shelves[collection];
   }
 
   /** The entries after a sequence number. Entries that are added during the iteration are included. */
@@ -115,44 +153,64 @@ export class Journal {
     return true;
   }
 
-  #put({ collection, key, json, rank }: Extract<Change, { readonly kind: 'put' }>): JournalEntry | undefined {
-    const { keeps } = SPECS[collection];
-    if (keeps === 'each') return this.#keep('action', collection, key, json);
-    const records = this.#records(collection);
-    const before = records.get(key);
+  #put(
+    { collection, key, json, rank }: Extract<Change, { readonly kind: 'put' }>,
+    at: number,
+  ): JournalEntry | undefined {
+    const shelf = this.#shelves[collection];
+    const { keeps } = shelf.spec;
+    if (keeps === 'each') return this.#keep('action', { collection, key, json, at });
+    const before = shelf.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before);
     else this.#comesBack(collection, key, json);
-    const sequence = this.#next();
+    this.#newest += 1;
     const entry: JournalEntry = {
-      ...{ sequence, kind: 'record', collection, key, json, since: before?.since ?? sequence },
+      sequence: this.#newest,
+      kind: 'record',
+      collection,
+      key,
+      json,
+      since: before?.since ?? this.#newest,
       rank: rank ?? before?.rank ?? Number.POSITIVE_INFINITY,
+      at,
     };
-    records.set(key, entry);
+    shelf.records.set(key, entry);
     this.#entries.add(entry);
+    this.#order += 1;
+    shelf.order = this.#order;
+    shelf.at = at;
     return entry;
   }
 
-  #drop(collection: Collection, key: string): JournalEntry | undefined {
-    const records = this.#records(collection);
-    const before = records.get(key);
+  #drop(
+    { collection, key }: Extract<Change, { readonly kind: 'drop' }>,
+    at: number,
+  ): JournalEntry | undefined {
+    const shelf = this.#shelves[collection];
+    const before = shelf.records.get(key);
     if (before === undefined) return undefined;
-    records.delete(key);
+    shelf.records.delete(key);
     this.#entries.delete(before);
-    if (SPECS[collection].removed === undefined) return undefined;
-    return this.#keep('removal', collection, key, before.json);
+    this.#order += 1;
+    shelf.order = this.#order;
+    shelf.at = at;
+    if (shelf.spec.removed === undefined) return undefined;
+    return this.#keep('removal', { collection, key, json: before.json, at });
   }
 
-  #keep(kind: 'removal' | 'action', collection: Collection, key: string, json: string): JournalEntry {
-    const sequence = this.#next();
-    const entry: JournalEntry = { sequence, kind, collection, key, json, since: sequence, rank: 0 };
+  #keep(
+    kind: 'removal' | 'action',
+    what: Pick<JournalEntry, 'collection' | 'key' | 'json' | 'at'>,
+  ): JournalEntry {
+    this.#newest += 1;
+    const entry: JournalEntry = { ...what, sequence: this.#newest, kind, since: this.#newest, rank: 0 };
     const kept = this.#kept[kind];
-    const id = kind === 'action' ? String(sequence) : removalId(entry);
-    const before = kept.remove(id);
-    if (before !== undefined) this.#entries.delete(before);
-    kept.add(id, entry);
+    if (kind === 'removal') this.#forgetRemoval(what);
+    kept.add(entry);
     this.#entries.add(entry);
-    for (let oldest = kept.takeExcess(); oldest !== undefined; oldest = kept.takeExcess()) {
+    for (let oldest = kept.excess; oldest !== undefined; oldest = kept.excess) {
+      kept.delete(oldest);
       this.#entries.delete(oldest);
       this.#forgotten.set(oldest.collection, oldest.sequence);
     }
@@ -161,37 +219,21 @@ export class Journal {
 
   /** Deletes the removal of a record that is back unchanged. Another text under the same key may be another record, with another name. */
   #comesBack(collection: Collection, key: string, json: string): void {
-    if (SPECS[collection].shape === 'player') return;
-    const removal = this.#kept.removal.remove(removalId({ collection, key, json }));
-    if (removal !== undefined) this.#entries.delete(removal);
+    if (SPECS[collection].shape !== 'player') this.#forgetRemoval({ collection, key, json });
   }
 
-  #next(): number {
-    this.#newest += 1;
-    return this.#newest;
+  /**
+   * Deletes the earlier removal of the same record. Its text is compared too, because a sound server that restarts reuses its ids: the next
+   * record under a key is another one with another name, and clients know records by their names (docs/http-api.md, "Names of clients").
+   */
+  #forgetRemoval({ collection, key, json }: Pick<JournalEntry, 'collection' | 'key' | 'json'>): void {
+    const isPlayer = SPECS[collection].shape === 'player';
+    for (const entry of this.#kept.removal.entries) {
+      if (entry.key !== key || entry.collection !== collection) continue;
+      if (!isPlayer && entry.json !== json) continue;
+      this.#kept.removal.delete(entry);
+      this.#entries.delete(entry);
+      return;
+    }
   }
-
-  #records(collection: Collection): Map<string, JournalEntry> {
-    const records = this.#live.get(collection);
-    if (records === undefined) throw new Error(`There is no collection ${collection}`);
-    return records;
-  }
-}
-
-function goesWithBackend({ removed, keeps, isPart }: CollectionSpec): boolean {
-  return removed !== undefined || keeps === 'passing' || isPart === true;
-}
-
-/**
- * The text is part of a removal's id, because a sound server that restarts reuses its ids: the next record under a key is another
- * one with another name, and clients know records by their names (docs/http-api.md, "Names of clients").
- */
-function removalId({ collection, key, json }: Pick<JournalEntry, 'collection' | 'key' | 'json'>): string {
-  const words = SPECS[collection].shape === 'player' ? '' : json;
-  return `${collection}/${key}/${words}`;
-}
-
-/** A removal's text is counted twice, as its id contains it too. */
-function sizeOf({ kind, json }: JournalEntry): number {
-  return Buffer.byteLength(json) * (kind === 'removal' ? 2 : 1) + ENTRY_OVERHEAD_BYTES;
 }

@@ -41,7 +41,7 @@ export interface ChildContext {
   readonly askWithinMs: number;
   /** True while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when the child has sent a message or has ended. */
+  /** Called when the child has sent its first message or a pong, or has ended. */
   readonly onSign: () => void;
 }
 
@@ -76,6 +76,8 @@ export class Child {
   #incarnation: Incarnation | undefined;
   #cancelTimer: (() => void) | undefined;
   #late = false;
+  /** True after the first message. */
+  #hasSpoken = false;
   #staysDown = false;
   #onStopped: (() => void) | undefined;
 
@@ -141,14 +143,6 @@ export class Child {
     return this.#incarnation?.checkPong(policy) ?? false;
   }
 
-  /** Discards the messages of an earlier or killed thread. */
-  #receive(from: Incarnation, items: FromActor): void {
-    if (from !== this.#incarnation || from.killed) return;
-    if (from.admits(items.length, this.#context.clock.monotonic())) this.#deliver(items);
-    else from.kill('flooded the main thread with messages');
-    this.#context.onSign();
-  }
-
   #ended(incarnation: Incarnation, death: Death): void {
     for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
@@ -168,22 +162,22 @@ export class Child {
   }
 
   /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
-  #deliver(items: FromActor): void {
+  readonly #deliver = (items: FromActor): void => {
+    const { listener } = this.#context;
     let changes: Change[] = [];
-    const flush = (): void => {
-      if (changes.length > 0) this.#context.listener.changes(this.name, changes);
-      changes = [];
-    };
     for (const item of items) {
       if (item.kind === 'put' || item.kind === 'drop') {
         changes.push(item);
         continue;
       }
-      flush();
+      if (changes.length > 0) listener.changes(changes);
+      changes = [];
       this.#take(item);
     }
-    flush();
-  }
+    if (changes.length > 0) listener.changes(changes);
+    if (!this.#hasSpoken) this.#context.onSign();
+    this.#hasSpoken = true;
+  };
 
   #take<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },
@@ -196,7 +190,10 @@ export class Child {
     answer: ({ id, answer }) => this.#asks.settle(id, answer),
     status: (status) => this.#signal(status),
     log: ({ level, message, fields }) => this.#log(level, message, fields),
-    pong: ({ id }) => this.#incarnation?.pong(id),
+    pong: ({ id }) => {
+      this.#incarnation?.pong(id);
+      this.#context.onSign();
+    },
     pull: ({ isFirst }) => this.#context.listener.pulled(this.name, isFirst),
     ask: (asked) => this.#askFor(asked),
   };
@@ -246,7 +243,7 @@ export class Child {
       ...{ threads, clock },
       entry: fileURLToPath(new URL(this.#spec.entry, root)),
       settings: this.#settings,
-      onBatch: (items) => this.#receive(incarnation, items),
+      onBatch: this.#deliver,
       onEnded: (death) => this.#ended(incarnation, death),
     });
     this.#incarnation = incarnation;

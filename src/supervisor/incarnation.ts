@@ -84,10 +84,7 @@ export class Incarnation {
     this.#rawPort = here;
     this.#port = typedPort<ToActor | ToBridge, FromActor>(here);
     // The thread reports the end, not the port, because the port may close first.
-    this.#port.listen(
-      (items) => this.#take(items),
-      () => undefined,
-    );
+    this.#port.listen(this.#take, () => undefined);
     this.#thread = threads.run(entry, { port: there, settings });
     this.#thread.ended.then(onEnded);
   }
@@ -100,19 +97,25 @@ export class Incarnation {
    * Delivers at once after a pause. In a storm, all items of one turn of the loop are delivered together at its end: Node reads up to
    * 1000 messages before it polls the sockets, and on a starved machine a request waited for 4 s (measured).
    */
-  #take(items: FromActor): void {
-    const isStorm = this.#clock.monotonic() - this.#deliveredAt < STORM_MS;
-    if (this.#held.length === 0 && !isStorm) {
-      this.#deliver(items);
-      return;
+  readonly #take = (items: FromActor): void => {
+    if (this.#killed) return;
+    const now = this.#clock.monotonic();
+    if (!this.#itemRate.admits(now, items.length)) {
+      this.kill('flooded the main thread with messages');
+    } else if (this.#held.length === 0 && now - this.#deliveredAt >= STORM_MS) {
+      this.#onBatch(items);
+      this.#deliveredAt = this.#clock.monotonic();
+    } else {
+      if (this.#held.length === 0) setImmediate(() => this.#deliverHeld());
+      for (const item of items) this.#held.push(item);
     }
-    if (this.#held.length === 0) setImmediate(() => this.#deliverHeld());
-    for (const item of items) this.#held.push(item);
-    if (this.#held.length > ITEMS_PER_SECOND_MAX) this.#deliverHeld();
-  }
+  };
 
   #deliverHeld(): void {
-    if (this.#held.length > 0) this.#deliver(this.#takeHeld());
+    const held = this.#takeHeld();
+    if (this.#killed || held.length === 0) return;
+    this.#onBatch(held);
+    this.#deliveredAt = this.#clock.monotonic();
   }
 
   #takeHeld(): FromActor {
@@ -121,24 +124,10 @@ export class Incarnation {
     return held;
   }
 
-  #deliver(items: FromActor): void {
-    this.#onBatch(items);
-    this.#deliveredAt = this.#clock.monotonic();
-  }
-
   /** Messages of a killed thread are ignored: it was killed because it cannot be trusted. */
   kill(reason: string): void {
     this.#killed = true;
     this.#thread.kill(reason);
-  }
-
-  get killed(): boolean {
-    return this.#killed;
-  }
-
-  /** Counts `count` items; false if the thread exceeds its limit. */
-  admits(count: number, now: number): boolean {
-    return this.#itemRate.admits(now, count);
   }
 
   /** Pings unless the thread is too young, idle, or has a ping open; true if it was pinged. */

@@ -197,7 +197,7 @@ export class NodeWithPage {
   /** Brings every backend up; `state` replaces the ordinary state of a backend. */
   up(state: Partial<Record<Backend, readonly Change[]>> = {}): this {
     for (const backend of BACKENDS) {
-      this.gateway.listener.changes(backend, state[backend] ?? ORDINARY[backend] ?? []);
+      this.gateway.listener.changes(state[backend] ?? ORDINARY[backend] ?? []);
       this.health(backend, 'up');
     }
     return this;
@@ -208,8 +208,8 @@ export class NodeWithPage {
     this.gateway.listener.health(backend, { state, since: Date.now(), restarts: 0, ...told });
   }
 
-  change(backend: ChildName, ...changes: readonly Change[]): void {
-    this.gateway.listener.changes(backend, changes);
+  change(_backend: ChildName, ...changes: readonly Change[]): void {
+    this.gateway.listener.changes(changes);
   }
 
   close(): Promise<void> {

@@ -57,7 +57,7 @@ export class Witness implements ChildListener, Logger {
   readonly lines: Line[] = [];
   readonly #waiting = new Set<() => void>();
 
-  changes(_child: ChildName, changes: readonly Change[]): void {
+  changes(changes: readonly Change[]): void {
     for (const { kind, collection, key } of changes) this.story.push(`${kind} ${key || collection}`);
     this.#look();
   }

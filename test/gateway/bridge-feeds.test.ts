@@ -24,11 +24,11 @@ class Node {
 
   constructor(bridge: Bridge = 'mqtt') {
     this.#bridge = bridge;
-    this.journal.apply([UP, SERVED]);
+    this.journal.apply([UP, SERVED], 0);
   }
 
   change(...changes: readonly Change[]): void {
-    this.journal.apply(changes);
+    this.journal.apply(changes, 0);
     this.feeds.changed();
   }
 

@@ -102,7 +102,7 @@ describe('a request of a bridge', () => {
     const { listener } = under.gateway;
     listener.pulled('mqtt', true);
     const reboot = put('power.action', '', { action: 'reboot' });
-    listener.changes('power', [reboot]);
+    listener.changes([reboot]);
     assert.equal(under.told.length, 1, 'it has not taken in the first message');
     const closed = under.gateway.close(1000);
     assert.equal(await status({ operation: 'server' }), 503);

@@ -162,7 +162,7 @@ test('the chunks of a stream end with its events, for clients that wait for the 
   const consumer = connection().write(get('/events?types=audio.updated'));
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
-    under.gateway.listener.changes('audio', [put('audio.clients', String(id), stream(id))]);
+    under.gateway.listener.changes([put('audio.clients', String(id), stream(id))]);
     const seen = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
     assert.match(wholeChunks(seen), /\}\]\n\n$/);
   }

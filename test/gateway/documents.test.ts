@@ -21,7 +21,7 @@ class Scene {
   }
 
   apply(...changes: Change[]): void {
-    this.documents.changed(this.journal.apply(changes));
+    this.journal.apply(changes, this.clock.date());
   }
 
   health(backend: ChildName, state: BackendState, detail?: string): void {

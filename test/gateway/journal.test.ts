@@ -18,7 +18,7 @@ class Scene {
   readonly journal = new Journal();
 
   apply(...changes: Change[]): string {
-    return this.journal.apply(changes).map(shown).join(' ');
+    return this.journal.apply(changes, 0).map(shown).join(' ');
   }
 
   after(sequence = 0): string {
@@ -95,8 +95,8 @@ test('a batch has the newest text of each record, in order', () => {
 
 test('a record keeps the time of its first appearance, however it changes', () => {
   const { journal } = new Scene();
-  journal.apply([client('1', 'a'), client('2', 'b')]);
-  journal.apply([client('1', 'c')]);
+  journal.apply([client('1', 'a'), client('2', 'b')], 0);
+  journal.apply([client('1', 'c')], 0);
   assert.deepEqual(
     [...journal.records('audio.clients')].map(({ key, since }) => `${key} ${since}`),
     ['1 1', '2 2'],
@@ -105,10 +105,10 @@ test('a record keeps the time of its first appearance, however it changes', () =
 
 test('a change during a reading is read, too', () => {
   const { journal } = new Scene();
-  journal.apply([client('1', 'a'), client('2', 'b')]);
+  journal.apply([client('1', 'a'), client('2', 'b')], 0);
   const read = journal.after(0)[Symbol.iterator]();
   assert.equal(read.next().value?.key, '1');
-  journal.apply([client('1', 'c'), client('3', 'd')]);
+  journal.apply([client('1', 'c'), client('3', 'd')], 0);
   const rest = [read.next(), read.next(), read.next(), read.next()];
   assert.deepEqual(
     rest.map(({ value, done }) => (done ? 'end' : value?.key)),
@@ -118,7 +118,7 @@ test('a change during a reading is read, too', () => {
 
 test('a backend that goes down removes its records with a removal event, and keeps the others', () => {
   const { journal } = new Scene();
-  journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')]);
+  journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], 0);
   assert.deepEqual(journal.leaving('audio'), [drop('audio.outputs', '3'), gone('1')]);
   assert.deepEqual(journal.leaving('systemd'), []);
 });
@@ -127,15 +127,15 @@ test('a backend that goes down removes its records with a removal event, and kee
 const KEPT: readonly (readonly [name: string, happen: (n: number) => readonly Change[], kept: number])[] = [
   ['actions', (n) => [line(n)], 1024],
   ['removals', (n) => [client(`${n}`, n), gone(`${n}`)], 1024],
-  ['actions of 10 kB', (n) => [put('upgrade.progress', '', `${n} ${'x'.repeat(10_000)}`)], 207],
-  ['removals of 10 kB', (n) => [client(`${n}`, 'x'.repeat(10_000)), gone(`${n}`)], 104],
+  ['actions of 10 kB', (n) => [put('upgrade.progress', '', `${n} ${'x'.repeat(10_000)}`)], 209],
+  ['removals of 10 kB', (n) => [client(`${n}`, 'x'.repeat(10_000)), gone(`${n}`)], 209],
   ['removals of 3 MB', (n) => [client(`${n}`, 'x'.repeat(3_000_000)), gone(`${n}`)], 0],
 ];
 for (const [name, happen, kept] of KEPT) {
   test(`the latest ${kept} ${name} are kept, and a cursor before the forgotten ones cannot continue`, () => {
     const { journal } = new Scene();
     const all = kept === 0 ? 3 : kept + 10;
-    for (let n = 0; n < all; n += 1) journal.apply(happen(n));
+    for (let n = 0; n < all; n += 1) journal.apply(happen(n), 0);
     const entries = [...journal.after(0)];
     assert.equal(entries.length, kept);
     const forgotten = journal.newest - kept * happen(0).length;
@@ -151,8 +151,8 @@ for (const [name, happen, kept] of KEPT) {
 
 test('removals do not take the place of actions', () => {
   const { journal } = new Scene();
-  journal.apply([line(1)]);
-  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), gone('1')]);
+  journal.apply([line(1)], 0);
+  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), gone('1')], 0);
   assert.ok(journal.reaches(0, (collection) => collection === 'upgrade.progress'));
   assert.equal([...journal.after(0)][0]?.kind, 'action');
 });

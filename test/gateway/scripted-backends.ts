@@ -113,7 +113,7 @@ const WHOLE_STATE: Readonly<Record<Backend, readonly Change[]>> = {
 /** Brings every backend up. `since` is the epoch. */
 export function bringUp(listener: BackendListener, backends: readonly Backend[]): void {
   for (const backend of backends) {
-    listener.changes(backend, WHOLE_STATE[backend]);
+    listener.changes(WHOLE_STATE[backend]);
     listener.health(backend, { state: 'up', since: 0, restarts: 0 });
   }
 }

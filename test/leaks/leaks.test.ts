@@ -69,7 +69,7 @@ describe('a gateway', () => {
 
   const change = (): void => {
     const json = `{"id":7,"name":"x","volume":${Math.random()}}`;
-    under.gateway.listener.changes('audio', [{ kind: 'put', collection: 'audio.clients', key: '7', json }]);
+    under.gateway.listener.changes([{ kind: 'put', collection: 'audio.clients', key: '7', json }]);
   };
 
   async function listen(): Promise<void> {

@@ -11,7 +11,6 @@ import type { Journal, JournalEntry } from '../journal.js';
 import {
   backendWords,
   bitsOfCollection,
-  encode,
   eventDataOf,
   frameItems,
   groupItems,
@@ -73,7 +72,7 @@ export class Cursor {
     for (;;) {
       this.#fallBack();
       const text = this.#portion();
-      if (text !== '') return encode(text);
+      if (text !== '') return Buffer.from(text);
       if (this.#reached === this.#context.journal.newest) return undefined;
     }
   }

@@ -4,7 +4,6 @@ import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
   COLLECTION_NAMES,
   type Collection,
-  type EventShape,
   type EventType,
   SPECS,
 } from '../../protocol/actor/collections.js';
@@ -73,40 +72,39 @@ export function bitsOfCollection(collection: Collection): Filter {
 
 /** The event data for an entry. `date` is the current time in milliseconds since the epoch. */
 export function eventDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {
-  const { shape = 'each' } = SPECS[collection];
-  if (kind === 'removal' && shape === 'player') return JSON.stringify({ bus_name: key });
-  if (kind === 'removal' && shape === 'node') return JSON.stringify({ name: key });
-  return WORDS[shape](json, date, key);
+  const { shape } = SPECS[collection];
+  switch (shape) {
+    case 'player':
+      return kind === 'removal' ? JSON.stringify({ bus_name: key }) : `{"data":${json},"emitted_at":${date}}`;
+    case 'tracklist':
+      return `{"bus_name":${JSON.stringify(key)},${json.slice(1)}`;
+    case 'node':
+      return kind === 'removal' ? JSON.stringify({ name: key }) : json;
+    case 'backend': {
+      const { backend, state, detail } = JSON.parse(json) as BackendRecord;
+      return backendWords(backend, state, detail);
+    }
+    default:
+      return json;
+  }
 }
-
-const WORDS: Readonly<Record<EventShape, (json: string, date: number, key: string) => string>> = {
-  list: (json) => json,
-  each: (json) => json,
-  player: (json, date) => `{"data":${json},"emitted_at":${date}}`,
-  tracklist: (json, _date, key) => `{"bus_name":${JSON.stringify(key)},${json.slice(1)}`,
-  node: (json) => json,
-  backend: (json) => {
-    const { backend, state, detail } = JSON.parse(json) as BackendRecord;
-    return backendWords(backend, state, detail);
-  },
-};
 
 export function backendWords(backend: ChildName, state: BackendRecord['state'], detail?: string): string {
   return JSON.stringify({ backend, state, detail });
 }
 
-export const BYE = encode(frame('server.info', '"bye"'));
+export const BYE = Buffer.from(frame('server.info', '"bye"'));
 
 /** The first bytes of a stream. `chance` is 0 <= chance < 1; `unknown` are requested names that do not exist, as the client wrote them. */
 export function hello(chance: number, unknown: readonly string[] = []): Uint8Array {
   const remark = unknown.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknown)}\n`;
   const retryMs = RETRY_MS_MIN + Math.floor(chance * (RETRY_MS_MAX - RETRY_MS_MIN + 1));
-  return encode(`${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`);
+  return Buffer.from(`${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`);
 }
 
 /** Sent after silence. Its id also advances clients with a narrow filter while only other events happen. */
 export function love(boot: string, newest: number): Uint8Array {
-  return encode(frame('server.info', '"love"', eventId(boot, newest)));
+  return Buffer.from(frame('server.info', '"love"', `${boot}-${newest}`));
 }
 
 /**
@@ -134,32 +132,30 @@ export function* groupItems(
   return undefined;
 }
 
+/** The text of one event: its items are of one kind. */
 export function frameItems(boot: string, items: readonly StreamItem[]): string {
   const last = items.at(-1);
   if (last === undefined) return '';
   const { type, listed } = last.kind;
-  const data = listed ? `[${items.map(({ json }) => json).join(',')}]` : last.json;
-  return frame(type, data, last.upTo === undefined ? undefined : eventId(boot, last.upTo));
+  const others =
+    items.length > 1
+      ? `${items
+          .slice(0, -1)
+          .map(({ json }) => json)
+          .join(',')},`
+      : '';
+  const data = listed ? `[${others}${last.json}]` : last.json;
+  return frame(type, data, last.upTo === undefined ? undefined : `${boot}-${last.upTo}`);
 }
 
 /**
- * One event as text. `data` is JSON. A line end in it can only be white space between tokens (within a JSON string it is an error),
+ * One event as text; an id is the run of the daemon, a hyphen, and a sequence number. `data` is JSON. A line end in it can only be white space between tokens (within a JSON string it is an error),
  * so each line becomes a separate `data` line: text that an actor relays cannot end the event, add a field or start another event.
  */
 export function frame(type: EventType, data: string, id?: string): string {
   // The check is worth it: line ends are rare, and the check costs a tenth of `replace` without a match.
   const safe = data.includes('\n') || data.includes('\r') ? data.replace(LINE_END, '\ndata: ') : data;
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${safe}\n\n`;
-}
-
-/** UTF-8. A lone surrogate becomes U+FFFD; ill-formed bytes would be replaced by browsers, but make stricter clients fail. */
-export function encode(text: string): Uint8Array {
-  return Buffer.from(text, 'utf8');
-}
-
-/** An event's id. It contains the run of the daemon, so that a sequence number of an earlier run is never accepted. */
-export function eventId(boot: string, sequence: number): string {
-  return `${boot}-${sequence}`;
 }
 
 /** The sequence number in an id of this run of the daemon; undefined for any other text. */

@@ -6,7 +6,6 @@ import { LEVEL_BACKEND, LEVEL_EVENT } from '../../protocol/actor/collections.js'
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
 import {
-  encode,
   eventDataOf,
   frame,
   frameItems,
@@ -16,11 +15,9 @@ import {
   love,
   type StreamItem,
 } from './frames.js';
-import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
+import { accepts, bitsOf, type EventQuery } from './query.js';
 import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
 
-/** The most bytes that are written to a stream before it is checked again for back-pressure. */
-const BATCH_BYTES_MAX = 256 * 1024;
 /** A longer list becomes several events. In UTF-16 units. */
 const LIST_LENGTH_MAX = 128 * 1024;
 /** Keep-alives that are due within this time of each other share one wake-up, and stay together from then on. */
@@ -38,62 +35,12 @@ export interface HubOptions {
   readonly watchLevels: (isWatched: boolean) => void;
 }
 
-interface FramedEvent {
-  readonly bits: Filter;
-  readonly bytes: Uint8Array;
-}
-
-/**
- * One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. A stream's due time only
- * ever becomes later.
- */
-class KeepAlive {
-  readonly #streams: ReadonlySet<EventStream>;
-  readonly #clock: Clock;
-  #armed: { readonly at: number; readonly cancel: () => void } | undefined;
-
-  constructor(streams: ReadonlySet<EventStream>, clock: Clock) {
-    this.#streams = streams;
-    this.#clock = clock;
-  }
-
-  /** Called after `stream` was added to the set. */
-  added(stream: EventStream): void {
-    const at = stream.dueAt + SLACK_MS;
-    if (this.#armed === undefined || at < this.#armed.at) this.#arm(at);
-  }
-
-  /** Called after a stream was removed from the set. The timer is then perhaps too early, which costs one wake-up. */
-  removed(): void {
-    if (this.#streams.size === 0) this.stop();
-  }
-
-  stop(): void {
-    this.#armed?.cancel();
-    this.#armed = undefined;
-  }
-
-  #arm(at: number): void {
-    this.#armed?.cancel();
-    const delayMs = Math.max(0, at - this.#clock.monotonic());
-    this.#armed = { at, cancel: this.#clock.after(delayMs, () => this.#fire()) };
-  }
-
-  #fire(): void {
-    this.#armed = undefined;
-    const now = this.#clock.monotonic();
-    for (const stream of this.#streams) if (stream.dueAt <= now) stream.keepAlive();
-    let next = Number.POSITIVE_INFINITY;
-    for (const stream of this.#streams) next = Math.min(next, stream.dueAt);
-    if (next < Number.POSITIVE_INFINITY) this.#arm(next + SLACK_MS);
-  }
-}
-
 export class EventHub {
   readonly #options: HubOptions;
   readonly #context: CursorContext;
   readonly #streams = new Set<EventStream>();
-  readonly #keepAlive: KeepAlive;
+  /** One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. */
+  #armed: { readonly at: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
   #farewell: Promise<void> | undefined;
   #allLeft: () => void = () => undefined;
@@ -102,38 +49,30 @@ export class EventHub {
     const { journal, boot, clock } = options;
     this.#options = options;
     this.#context = { journal, boot, date: clock.date };
-    this.#keepAlive = new KeepAlive(this.#streams, clock);
   }
 
-  publish(entries: readonly JournalEntry[]): void {
+  /** `date`: the time of the change, in milliseconds since the epoch. */
+  publish(entries: readonly JournalEntry[], date: number): void {
     if (this.#streams.size === 0) return;
-    let events: FramedEvent[] = [];
-    let size = 0;
-    for (const items of groupItems(this.#items(entries), LIST_LENGTH_MAX)) {
-      const last = items.at(-1);
-      if (last?.upTo === undefined) continue;
-      const bytes = encode(frameItems(this.#options.boot, items));
-      events.push({ bits: last.kind.bits, bytes });
-      size += bytes.byteLength;
-      if (size < BATCH_BYTES_MAX) continue;
-      this.#deliver(events, last.upTo);
-      events = [];
-      size = 0;
-    }
-    if (events.length > 0) this.#deliver(events, entries.at(-1)?.sequence ?? 0);
-  }
-
-  *#items(entries: readonly JournalEntry[]): Iterable<StreamItem> {
+    const items: StreamItem[] = [];
     for (const entry of entries) {
       const kind = kindOf(entry, entry.since === entry.sequence);
-      if (kind !== undefined)
-        yield { kind, json: eventDataOf(entry, this.#context.date()), upTo: entry.sequence };
+      if (kind !== undefined) items.push({ kind, json: eventDataOf(entry, date), upTo: entry.sequence });
+    }
+    const now = this.#options.clock.monotonic();
+    for (const group of groupItems(items, LIST_LENGTH_MAX)) {
+      const last = group.at(-1);
+      if (last?.upTo === undefined) continue;
+      const bytes = Buffer.from(frameItems(this.#options.boot, group));
+      const { bits } = last.kind;
+      for (const stream of this.#streams)
+        if ((stream.filter & bits) !== 0) stream.deliver(bytes, last.upTo, now);
     }
   }
 
   /** Sends the newest levels. A stream that misses them does not count as behind. */
   publishLevel(json: string): void {
-    const bytes = encode(frame(LEVEL_EVENT, json));
+    const bytes = Buffer.from(frame(LEVEL_EVENT, json));
     for (const stream of this.#streams) if (wantsLevels(stream)) stream.deliverLevel(bytes);
   }
 
@@ -151,7 +90,7 @@ export class EventHub {
     this.#streams.add(stream);
     if (wantsLevels(stream)) this.#options.watchLevels(true);
     stream.start(hello(clock.random(), query.unknown), Cursor.opened(this.#context, query));
-    if (this.#streams.has(stream)) this.#keepAlive.added(stream);
+    if (this.#streams.has(stream)) this.#arm(stream.dueAt + SLACK_MS);
     return stream;
   }
 
@@ -169,20 +108,29 @@ export class EventHub {
     return { open: this.#streams.size, closedSlow: this.#closedSlow };
   }
 
-  /** Streams with the same filter share one buffer. `upTo` is the sequence number that a stream has reached after it. */
-  #deliver(events: readonly FramedEvent[], upTo: number): void {
-    const pieces = new Map<Filter, Uint8Array | undefined>();
-    for (const stream of this.#streams) {
-      if (!stream.isFlowing) continue;
-      const { filter } = stream;
-      if (!pieces.has(filter)) pieces.set(filter, joinFrames(events, filter));
-      const bytes = pieces.get(filter);
-      if (bytes !== undefined) stream.deliver(bytes, upTo);
-    }
+  /** Wakes at `at` or before: a stream's due time only ever becomes later, and a removed one costs one wake-up. */
+  #arm(at: number): void {
+    if (this.#armed !== undefined && this.#armed.at <= at) return;
+    this.#disarm();
+    const { clock } = this.#options;
+    const cancel = clock.after(Math.max(0, at - clock.monotonic()), () => this.#keepAlive());
+    this.#armed = { at, cancel };
+  }
+
+  #disarm(): void {
+    this.#armed?.cancel();
+    this.#armed = undefined;
+  }
+
+  #keepAlive(): void {
+    this.#armed = undefined;
+    const now = this.#options.clock.monotonic();
+    for (const stream of this.#streams) if (stream.dueAt <= now) stream.keepAlive();
+    for (const stream of this.#streams) this.#arm(stream.dueAt + SLACK_MS);
   }
 
   #sendBye(withinMs: number): Promise<void> {
-    this.#keepAlive.stop();
+    this.#disarm();
     for (const stream of this.#streams) stream.bye();
     if (this.#streams.size === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -200,17 +148,12 @@ export class EventHub {
     this.#streams.delete(stream);
     if (wantsLevels(stream) && ![...this.#streams].some(wantsLevels)) this.#options.watchLevels(false);
     if (ending === 'slow') this.#closedSlow += 1;
-    this.#keepAlive.removed();
-    if (this.#streams.size === 0) this.#allLeft();
+    if (this.#streams.size > 0) return;
+    this.#disarm();
+    this.#allLeft();
   }
 }
 
 function wantsLevels({ filter }: EventStream): boolean {
   return accepts(filter, LEVEL_BITS);
-}
-
-/** Undefined if the filter accepts none of the events. */
-function joinFrames(events: readonly FramedEvent[], filter: Filter): Uint8Array | undefined {
-  const passing = events.filter(({ bits }) => accepts(filter, bits)).map(({ bytes }) => bytes);
-  return passing.length > 1 ? Buffer.concat(passing) : passing[0];
 }

@@ -8,12 +8,10 @@ import type { Filter } from './query.js';
 /** One client's connection, as the hub sees it. Implemented by the file that holds uWebSockets.js objects. */
 export interface ByteSink {
   /**
-   * Takes the bytes. False: the kernel did not accept all of them, so the caller must not write again before `writable` is called
+   * Takes the bytes and sends them. False: the kernel did not accept all of them, so the caller must not write again before `writable` is called
    * (measured: ignoring it buffers without bound).
    */
   write(bytes: Uint8Array): boolean;
-  /** Groups `writes` into as few packets as possible. */
-  cork(writes: () => void): void;
   /** Ends the response after what was written. */
   end(): void;
   cut(): void;
@@ -49,6 +47,7 @@ export interface StreamOptions {
 }
 
 export class EventStream implements OpenStream {
+  readonly filter: Filter;
   readonly #options: StreamOptions;
   #state: StreamState = 'flowing';
   #cursor: Cursor | undefined;
@@ -57,12 +56,9 @@ export class EventStream implements OpenStream {
   #spokeAt: number;
 
   constructor(options: StreamOptions) {
+    this.filter = options.filter;
     this.#options = options;
     this.#spokeAt = options.clock.monotonic();
-  }
-
-  get filter(): Filter {
-    return this.#options.filter;
   }
 
   /** The time of the next keep-alive, if nothing is sent before. */
@@ -70,41 +66,37 @@ export class EventStream implements OpenStream {
     return this.#spokeAt + this.#options.keepaliveMs;
   }
 
-  get isFlowing(): boolean {
-    return this.#state === 'flowing';
-  }
-
   /** Writes the first bytes, then what `cursor` reads, as far as the client accepts it. Without a cursor the stream starts live. */
   start(hello: Uint8Array, cursor: Cursor = this.#options.behind()): void {
     this.#state = 'behind';
     this.#cursor = cursor;
-    this.#options.sink.cork(() => {
-      if (this.#write(hello)) this.#pump();
-    });
+    if (this.#write(hello)) this.#pump();
   }
 
-  /** Only while it flows. `upTo` is the sequence number that is reached with `bytes`. */
-  deliver(bytes: Uint8Array, upTo: number): void {
-    this.#options.sink.cork(() => this.#write(bytes, upTo));
+  /** An event that happens at `now`; a stream that is behind reads it later. `upTo` is the sequence number that is reached with it. */
+  deliver(bytes: Uint8Array, upTo: number, now: number): void {
+    if (this.#state !== 'flowing') return;
+    this.#spokeAt = now;
+    if (!this.#options.sink.write(bytes)) this.#refused(upTo);
   }
 
   /** Does not postpone the keep-alive: levels have no id, and the id of "love" must be sent even during long playback. */
   deliverLevel(bytes: Uint8Array): void {
-    if (this.#state === 'flowing') this.#options.sink.cork(() => this.#put(bytes));
+    if (this.#state === 'flowing') this.#put(bytes);
     else if (this.#state === 'behind') this.#level = bytes;
   }
 
   /** Ends the silence. A client that is behind has bytes pending, so it needs no event. */
   keepAlive(): void {
     this.#spokeAt = this.#options.clock.monotonic();
-    if (this.#state === 'flowing') this.#options.sink.cork(() => this.#write(this.#options.love()));
+    if (this.#state === 'flowing') this.#write(this.#options.love());
   }
 
   /** Ends the stream after the unread events and `bye`. */
   bye(): void {
     if (this.#state === 'flowing') {
       this.#state = 'leaving';
-      this.#options.sink.cork(() => this.#pump());
+      this.#pump();
     } else if (this.#state === 'behind') {
       this.#state = 'leaving';
     }
@@ -115,7 +107,7 @@ export class EventStream implements OpenStream {
   }
 
   writable(): void {
-    if (this.#state !== 'flowing' && this.#isOpen()) this.#options.sink.cork(() => this.#pump());
+    if (this.#state !== 'flowing' && this.#isOpen()) this.#pump();
   }
 
   /**
@@ -151,19 +143,22 @@ export class EventStream implements OpenStream {
   }
 
   /** False if the write was refused or the peer has disconnected; nothing more may be written now. */
-  #write(bytes: Uint8Array, upTo?: number): boolean {
+  #write(bytes: Uint8Array): boolean {
     this.#spokeAt = this.#options.clock.monotonic();
-    return this.#put(bytes, upTo);
+    return this.#put(bytes);
   }
 
   /** Like `#write`, but does not postpone the keep-alive. */
-  #put(bytes: Uint8Array, upTo?: number): boolean {
+  #put(bytes: Uint8Array): boolean {
     const taken = this.#options.sink.write(bytes);
-    if (!taken && this.#state === 'flowing') {
-      this.#state = 'behind';
-      this.#cursor = this.#options.behind(upTo);
-    }
+    if (!taken) this.#refused();
     return taken && this.#isOpen();
+  }
+
+  #refused(upTo?: number): void {
+    if (this.#state !== 'flowing') return;
+    this.#state = 'behind';
+    this.#cursor = this.#options.behind(upTo);
   }
 
   #isOpen(): boolean {

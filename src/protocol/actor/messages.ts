@@ -136,7 +136,7 @@ export interface ActorTask<S> {
 /** The supervisor's calls to the gateway. Both sides are wired in main.ts; neither imports the other. */
 export interface BackendListener {
   /** Changes of one batch, in order. */
-  changes(child: ChildName, changes: readonly Change[]): void;
+  changes(changes: readonly Change[]): void;
   level(json: string): void;
   /** Called after the preceding changes. Leaving `up` means that the backend's records are gone. */
   health(child: ChildName, health: BackendHealth): void;

@@ -43,7 +43,8 @@ export class NodeUnderTest {
   }
 
   publish(happenings: readonly (readonly Change[])[]): void {
-    this.hub.publish(this.journal.apply(happenings.flat()));
+    const date = this.clock.date();
+    this.hub.publish(this.journal.apply(happenings.flat(), date), date);
   }
 
   level(peak: number): void {

@@ -1,5 +1,5 @@
 // A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts the rules of ByteSink:
-// writes are corked, no write follows a refusal before `writable`, and none follows the end.
+// no write follows a refusal before `writable`, and none follows the end.
 
 import assert from 'node:assert/strict';
 import type { ByteSink, OpenStream } from '../../../src/gateway/events/stream.js';
@@ -13,7 +13,6 @@ export class SimulatedConnection implements ByteSink {
   readonly #taken: Uint8Array[] = [];
   #buffered = 0;
   #refused = false;
-  #corked = false;
 
   /** `capacity`: the number of unread bytes from which on a write is refused. */
   constructor(capacity = Number.POSITIVE_INFINITY) {
@@ -26,7 +25,6 @@ export class SimulatedConnection implements ByteSink {
   }
 
   write(bytes: Uint8Array): boolean {
-    assert.ok(this.#corked, 'a write is corked');
     assert.ok(!this.#refused, 'no write follows a refused one');
     assert.equal(this.over, undefined, 'no write follows the end');
     assert.ok(bytes.byteLength > 0, 'a write has bytes');
@@ -35,13 +33,6 @@ export class SimulatedConnection implements ByteSink {
     this.#buffered += bytes.byteLength;
     this.#refused = this.#buffered > this.#capacity;
     return !this.#refused;
-  }
-
-  cork(writes: () => void): void {
-    const outer = this.#corked;
-    this.#corked = true;
-    writes();
-    this.#corked = outer;
   }
 
   end(): void {

@@ -13,6 +13,9 @@ import { SEED, SeededRandom } from '../../seeded-random.js';
 import { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
+/** No event of these storms has a time. */
+const DATE = 0;
+
 const SLOW_CONSUMERS = 3;
 const REAL_ID = /^boot-[1-9]\d{0,5}$/;
 /** There are only a few names, so that they are used again, also under other keys. */
@@ -122,7 +125,7 @@ function publishBatch(hub: EventHub, journal: Journal, world: NodeWorld, weather
     ? 200 + weather.random.below(900)
     : 1 + weather.random.below(5);
   const batch = Array.from({ length: size }, () => happening(world, weather)).flat();
-  hub.publish(journal.apply(batch));
+  hub.publish(journal.apply(batch, DATE), DATE);
 }
 
 function capacityOf(random: SeededRandom): number {
@@ -172,7 +175,7 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
     journal,
     watchLevels: () => undefined,
   });
-  journal.apply(world.beginning());
+  journal.apply(world.beginning(), DATE);
   // With large records the limit of bytes takes effect, and any action may be forgotten.
   const actionsKept = kind.isRemembered ? 1024 : 0;
   const quick = new SimulatedConsumer(hub, world);
