@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { Branch } from '../../src/actors/mqtt/branch.js';
-import { OwnTopics } from '../../src/actors/mqtt/own-topics.js';
 import type { InterfaceAddresses } from '../../src/actors/mqtt/reach.js';
+import { RetainedTopics } from '../../src/actors/mqtt/retained-topics.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { SERVER, WHOLE_NODE } from './simulated-node.js';
 
@@ -19,12 +19,8 @@ interface Settings {
 }
 
 export class AnnouncedNode {
-  readonly branch = new Branch({
-    touched: () => undefined,
-    membersTouched: () => undefined,
-    stateChanged: () => undefined,
-  });
-  readonly topics: OwnTopics;
+  readonly branch = new Branch();
+  readonly topics: RetainedTopics;
 
   constructor(
     { control = true, homeAssistant = true, topic = 'tonearm/living' }: Settings = {},
@@ -32,7 +28,7 @@ export class AnnouncedNode {
     interfaces: InterfaceAddresses = {},
   ) {
     const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
-    this.topics = new OwnTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
+    this.topics = new RetainedTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
     this.branch.applyChanges({ isWhole: true, changes: told });
     this.branch.answered('server', JSON.stringify(SERVER));
     this.branch.answered('power', '{"reboot":true,"power_off":false}');
@@ -43,8 +39,9 @@ export class AnnouncedNode {
     return this;
   }
 
+  /** The message that is published while the broker holds this one. */
   text(held = ''): string {
-    return this.topics.wanted(this.topics.device, () => held) ?? assert.fail('there is no message');
+    return this.sequence(held)[0] ?? assert.fail('there is no message');
   }
 
   message(held = ''): Message {
@@ -53,8 +50,15 @@ export class AnnouncedNode {
 
   /** The messages published one after the other, until the next would equal the one that the broker holds. */
   sequence(held: string): readonly string[] {
-    const next = this.text(held);
-    return next === held ? [] : [next, ...this.sequence(next)];
+    this.topics.begin(new Map([[this.topics.device, held]]));
+    const texts: string[] = [];
+    for (;;) {
+      const { publications } = this.topics.differences(() => true);
+      const message = publications.find(({ topic }) => topic === this.topics.device);
+      if (message === undefined) return texts;
+      texts.push(message.text);
+      this.topics.acknowledged(message);
+    }
   }
 }
 

@@ -1,21 +1,19 @@
-// The bridge to an MQTT broker: checks who owns the branch, serves it, and comes back after every loss. The branch's content is defined
-// in branch.ts; serving.ts serves it over one connection.
+// The bridge to an MQTT broker: looks who owns the branch, serves it, and comes back after every loss. The package `mqtt` would come back
+// by itself, but neither with a growing pause nor with files read anew, and without the look.
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
-import type { BackendState, ChildName } from '../../protocol/actor/backends.js';
 import { SPECS } from '../../protocol/actor/collections.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { BridgeActor, NodeLink } from '../runtime.js';
 import { clipped } from '../text.js';
 import { type AskedTopic, Branch } from './branch.js';
-import { readBranch } from './branch-reader.js';
 import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
 import { brokerAddress } from './broker-address.js';
-import { clientIdOf, otherClaimant } from './node-identity.js';
-import { OFFLINE, OwnTopics } from './own-topics.js';
+import { look } from './look.js';
+import { clientIdOf } from './node-identity.js';
 import type { InterfaceAddresses } from './reach.js';
-import { RetainedTopics } from './retained-topics.js';
+import { OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
 
 /** A connection that lasted this long was good: after it the first attempt is made at once. */
@@ -47,13 +45,10 @@ interface Attempt {
 
 export class MqttBridge implements BridgeActor {
   readonly #parts: BridgeParts;
-  readonly #branch: Branch;
-  readonly #states: RetainedTopics;
+  readonly #branch = new Branch();
   readonly #timers: Timers<'wait' | 'ask'>;
-  /** Distinguishes this process from others. */
-  readonly #instance: string;
   /** Set once the machine has an id. */
-  #topics: OwnTopics | undefined;
+  #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
   #connection: BrokerConnection | undefined;
   #life: Promise<void> | undefined;
@@ -64,16 +59,10 @@ export class MqttBridge implements BridgeActor {
   constructor(parts: BridgeParts) {
     this.#parts = parts;
     this.#timers = new Timers(parts.clock);
-    this.#instance = parts.clock.random().toString(36).slice(2);
-    this.#states = new RetainedTopics((topic, heldAt) => this.#topics?.wanted(topic, heldAt));
-    this.#branch = new Branch({
-      touched: (topic) => this.#touch((topics) => topics.full(topic)),
-      membersTouched: () => this.#touch((topics) => topics.device),
-      stateChanged: (child, state) => this.#stateChanged(child, state),
-    });
   }
 
   applyChanges(batch: ChangeBatch): void {
+    const before = this.#branch.stateOf('power');
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
       if (change.kind === 'put' && SPECS[change.collection].keeps === 'each') {
@@ -81,7 +70,8 @@ export class MqttBridge implements BridgeActor {
         this.#serving?.publishPassing('event', `{"event":${type},"data":${change.json}}`);
       }
     }
-    this.#serving?.pump();
+    this.#serving?.changed();
+    if (before !== 'up' && this.#serving !== undefined) this.#askPower();
     // Nothing is published before the first batch, which holds all records.
     this.#life ??= this.#live();
   }
@@ -106,34 +96,27 @@ export class MqttBridge implements BridgeActor {
   }
 
   async #attempt(): Promise<Attempt> {
-    const { settings, interfaces, identifier: identifierNow } = this.#parts;
-    const identifier = identifierNow();
+    const { settings, interfaces, clock } = this.#parts;
+    const identifier = this.#parts.identifier();
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
-    this.#topics ??= new OwnTopics(settings, identifier, this.#branch, interfaces);
-    const read = await brokerAddress(settings, this.#parts.clock);
+    this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
+    const read = await brokerAddress(settings, clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
-    const own = { identifier, instance: this.#instance };
-    const look = await readBranch({
-      ...{ clock: this.#parts.clock, topics: this.#topics, identifier },
-      dial: this.#dialler(read.address, `${clientId}-look`),
-      claimedBy: (claim) => otherClaimant(claim, own),
-    });
-    if (!look.ok) return look;
-    if (look.owner !== undefined) return { reason: look.owner, waitMs: OCCUPIED_MS };
-    const held = new Map([...look.held].map(([topic, { text }]) => [topic, text]));
-    // Published once more, so that the retained status carries this process's instance.
-    if (this.#topics.claimIn(look.held).instance !== this.#instance) held.delete(this.#topics.status);
-    this.#states.begin(held);
+    const dial = this.#dialler(read.address, `${clientId}-look`);
+    const seen = await look(this.#topics, clock, dial);
+    if ('failed' in seen) return { reason: seen.failed };
+    if ('owner' in seen) return { reason: seen.owner, waitMs: OCCUPIED_MS };
+    this.#topics.begin(seen.held);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.address, clientId);
   }
 
-  async #serve(topics: OwnTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {
+  async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {
     const { settings, node, clock } = this.#parts;
     let settledAt = Number.POSITIVE_INFINITY;
     const named = new Set<string>();
     this.#serving = new Serving({
-      ...{ node, clock, topics, states: this.#states, control: settings.control },
+      ...{ node, clock, topics, control: settings.control },
       dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
       onSettled: (leftOut) => {
         const isNews = settledAt === Number.POSITIVE_INFINITY || leftOut.some((topic) => !named.has(topic));
@@ -149,53 +132,36 @@ export class MqttBridge implements BridgeActor {
     return clock.monotonic() - settledAt >= STEADY_MS ? { reason, waitMs: 0 } : { reason };
   }
 
-  #dialler(
-    address: BrokerAddress,
-    clientId: string,
-    will?: BrokerOptions['will'],
-  ): (onMessage: (message: BrokerMessage) => void) => BrokerConnection {
+  #dialler(address: BrokerAddress, clientId: string, will?: BrokerOptions['will']) {
     const { dial, clock } = this.#parts;
-    return (onMessage) => {
-      this.#connection = dial({
-        ...address,
-        instance: this.#instance,
-        clientId,
-        clock,
-        onMessage: (message) => {
-          if (this.#topics?.isOwn(message.topic)) onMessage(message);
-        },
-        ...(will !== undefined && { will }),
-      });
+    return (onMessage: (message: BrokerMessage) => void): BrokerConnection => {
+      const onOwnMessage = (message: BrokerMessage): void => {
+        if (this.#topics?.isOwn(message.topic)) onMessage(message);
+      };
+      const more = will === undefined ? {} : { will };
+      this.#connection = dial({ ...address, clientId, clock, onMessage: onOwnMessage, ...more });
       return this.#connection;
     };
   }
 
-  /** Asks for state that is not published as a record. */
+  /** Asks for state that is not published as a record, and has the interfaces read again. */
   #askAll(): void {
     void this.#refresh('server');
-    if (this.#branch.stateOf('power') === 'up') void this.#refresh('power');
-    // If all addresses are listened on, address changes are not published.
-    this.#touch((topics) => topics.device);
-    this.#serving?.pump();
+    this.#askPower();
+    this.#topics?.remakeDevice();
+    this.#serving?.changed();
     this.#timers.set('ask', ASK_AGAIN_MS, () => this.#askAll());
+  }
+
+  #askPower(): void {
+    if (this.#branch.stateOf('power') === 'up') void this.#refresh('power');
   }
 
   async #refresh(topic: AskedTopic): Promise<void> {
     const { status, body } = await this.#parts.node.ask({ operation: topic });
     if (status !== 200) return;
     this.#branch.answered(topic, body);
-    this.#serving?.pump();
-  }
-
-  #stateChanged(child: ChildName, state: BackendState): void {
-    if (this.#serving === undefined || state !== 'up') return;
-    // Topics of records that did not come back can be removed now.
-    this.#states.touchHeld();
-    if (child === 'power') void this.#refresh('power');
-  }
-
-  #touch(topicOf: (topics: OwnTopics) => string): void {
-    if (this.#topics !== undefined) this.#serving?.touch(topicOf(this.#topics));
+    this.#serving?.changed();
   }
 
   #wait(ms: number): Promise<void> {

@@ -3,9 +3,8 @@
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type IPublishPacket, MqttClient, ReasonCodes } from 'mqtt';
+import { type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
 import { type Clock, within } from '../../clock.js';
-import { PACKET_BYTES_MAX, PacketLimit } from './packet-limit.js';
 
 /** From dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
@@ -17,7 +16,11 @@ const END_DEADLINE_MS = 200;
 /** Our messages without acknowledgement; fewer if the broker asks for that. */
 const IN_FLIGHT_MAX = 16;
 
-/** Upper bound of a packet's size without topic and text: lengths, the packet's identifier, and the instance. */
+/** More than any state of a node. It is announced to the broker, which is left when it sends more without the end of a packet. */
+const PACKET_BYTES_MAX = 1 << 20;
+/** Node reads at most so much at a time, which may hold the ends of other packets. */
+const SOCKET_PART_BYTES = 1 << 16;
+/** Upper bound of a packet's size without topic and text: lengths, and the packet's identifier. */
 const PACKET_HEAD_BYTES_MAX = 64;
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
@@ -35,14 +38,10 @@ export interface BrokerMessage {
   readonly text: string;
   /** True for a stored message; with `rap` in the subscription also for a new one that the broker will store. */
   readonly retained: boolean;
-  /** The process that published it, if the message says so. */
-  readonly instance: string | undefined;
 }
 
 export interface BrokerOptions extends BrokerAddress {
   readonly clientId: string;
-  /** Sent along with messages to the will's topic. */
-  readonly instance: string;
   /** Retained; published by the broker when the connection is lost. */
   readonly will?: { readonly topic: string; readonly text: string };
   readonly onMessage: (message: BrokerMessage) => void;
@@ -55,51 +54,40 @@ export interface Subscription {
   readonly rap?: boolean;
 }
 
-/** Unless noted, every failure ends the connection; `ended` gives the reason. */
-export interface BrokerConnection {
-  /** False if the connection was never established. */
-  readonly ready: Promise<boolean>;
-  readonly ended: Promise<string>;
-  /** How many messages may be in flight; known once it is ready. */
-  readonly window: number;
-  /** False if refused or not answered; the same for `unsubscribe` and `publish`. */
-  subscribe(filters: readonly string[], how: Subscription): Promise<boolean>;
-  unsubscribe(filters: readonly string[]): Promise<boolean>;
-  /** Also false if the message is larger than the broker accepts: then nothing is sent, and the connection stays. */
-  publish(topic: string, text: string, retain: boolean): Promise<boolean>;
-  /** False if the message is larger than the broker accepts. */
-  takes(topic: string, text: string): boolean;
-  /** Sends a DISCONNECT, so that the will is not published. */
-  end(reason: string): Promise<void>;
-  /** Ends at once, without a DISCONNECT. */
-  cut(reason: string): void;
-}
+/** The public side of a connection, so that a test can stand in for it. */
+export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
 export function dialBroker(options: BrokerOptions): BrokerConnection {
   return new MqttConnection(options);
 }
 
-type Callback = (error?: Error | null) => void;
+type Done = (error?: Error | null) => void;
 
-class MqttConnection implements BrokerConnection {
+/** Unless noted, every failure ends the connection; `ended` gives the reason. */
+class MqttConnection {
+  /** False if the connection was never established. */
   readonly ready: Promise<boolean>;
   readonly ended: Promise<string>;
+  /** How many messages may be in flight; known once it is ready. */
   window = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
-  readonly #options: BrokerOptions;
   readonly #clock: Clock;
+  /** Settles what waits for the broker, with a trouble or with none. */
+  readonly #waiting = new Set<(trouble?: string) => void>();
   /** The largest packet that the broker accepts, in bytes. */
   #largest = Number.POSITIVE_INFINITY;
+  /** Bytes that have come since the end of the last packet, or a little less. */
+  #unread = 0;
   /** The first reason for the end. */
   #reason: string | undefined;
+  #isClosed = false;
 
   constructor(options: BrokerOptions) {
-    this.#options = options;
-    this.#clock = options.clock;
-    const { username, password, will } = options;
+    const { clock, clientId, username, password, will, onMessage } = options;
+    this.#clock = clock;
     this.#client = new MqttClient(() => this.#socket(options), {
       protocolVersion: 5,
-      clientId: options.clientId,
+      clientId,
       // State is retained and old commands are not run, so a stored session would be of no use.
       clean: true,
       keepalive: KEEPALIVE_S,
@@ -116,35 +104,33 @@ class MqttConnection implements BrokerConnection {
         will: { topic: will.topic, payload: Buffer.from(will.text), qos: 1, retain: true },
       }),
     });
-    const { promise: ready, resolve } = deferred<boolean>();
-    this.ready = ready;
-    this.ended = new Promise((resolveEnded) => {
+    this.ended = new Promise((resolve) => {
       this.#client.on('close', () => {
-        resolve(false);
-        resolveEnded(this.#reason ?? 'the broker closed the connection');
+        this.#isClosed = true;
+        const reason = this.#reason ?? 'the broker closed the connection';
+        for (const settle of [...this.#waiting]) settle(reason);
+        resolve(reason);
       });
+    });
+    this.ready = new Promise((resolve) => {
+      this.#client.on('connect', ({ properties }) => resolve(this.#accepted(properties)));
+      this.#client.on('close', () => resolve(false));
     });
     this.#client.on('error', (error) => this.cut(error.message));
     this.#client.on('disconnect', ({ reasonCode = 0, properties }) => {
-      const why =
-        properties?.reasonString ??
-        Object.entries(ReasonCodes).find(([code]) => code === `${reasonCode}`)?.[1];
+      const names: Readonly<Record<number, string>> = ReasonCodes;
+      const why = properties?.reasonString ?? names[reasonCode];
       this.cut(`the broker ended the connection: ${why || reasonCode}`);
     });
-    this.#client.on('message', (topic, payload, { retain, properties }: IPublishPacket) => {
-      const { instance } = properties?.userProperties ?? {};
-      const [first] = [instance ?? []].flat();
-      options.onMessage({ topic, text: payload.toString(), retained: retain, instance: first });
+    this.#client.on('packetreceive', () => {
+      this.#unread = 0;
     });
-    this.#client.on('connect', ({ properties: limits }) => {
-      this.window = Math.min(IN_FLIGHT_MAX, limits?.receiveMaximum ?? IN_FLIGHT_MAX);
-      this.#largest = limits?.maximumPacketSize ?? this.#largest;
-      if (limits?.retainAvailable === false) this.cut('the broker keeps no retained messages');
-      else if (limits?.maximumQoS === 0) this.cut('the broker acknowledges no messages');
-      else resolve(true);
-    });
+    this.#client.on('message', (topic, payload, { retain }) =>
+      onMessage({ topic, text: payload.toString(), retained: retain }),
+    );
   }
 
+  /** The same for `unsubscribe` and `publish`: false if refused or not answered. */
   subscribe(filters: readonly string[], how: Subscription): Promise<boolean> {
     return this.#answered('a subscription', (done) => this.#client.subscribe([...filters], how, done));
   }
@@ -155,19 +141,19 @@ class MqttConnection implements BrokerConnection {
     );
   }
 
+  /** Only what the broker takes: it would end the connection. */
   publish(topic: string, text: string, retain: boolean): Promise<boolean> {
-    if (!this.takes(topic, text)) return Promise.resolve(false);
-    const { will, instance } = this.#options;
-    const properties = topic === will?.topic ? { properties: { userProperties: { instance } } } : {};
     return this.#answered(topic, (done) =>
-      this.#client.publish(topic, Buffer.from(text), { qos: 1, retain, ...properties }, done),
+      this.#client.publish(topic, Buffer.from(text), { qos: 1, retain }, done),
     );
   }
 
+  /** False if the message is larger than the broker accepts. */
   takes(topic: string, text: string): boolean {
-    return packetBytesMax(topic, text) <= this.#largest;
+    return PACKET_HEAD_BYTES_MAX + Buffer.byteLength(topic) + Buffer.byteLength(text) <= this.#largest;
   }
 
+  /** Sends a DISCONNECT, so that the will is not published. */
   async end(reason: string): Promise<void> {
     this.#reason ??= reason;
     this.#client.end(false);
@@ -176,37 +162,50 @@ class MqttConnection implements BrokerConnection {
     await this.ended;
   }
 
+  /** Ends at once, without a DISCONNECT. */
   cut(reason: string): void {
     this.#reason ??= reason;
     this.#client.stream.destroy();
   }
 
+  #accepted(limits: IConnackPacket['properties']): boolean {
+    this.window = Math.min(IN_FLIGHT_MAX, limits?.receiveMaximum ?? IN_FLIGHT_MAX);
+    this.#largest = limits?.maximumPacketSize ?? this.#largest;
+    if (limits?.retainAvailable === false) this.cut('the broker keeps no retained messages');
+    else if (limits?.maximumQoS === 0) this.cut('the broker acknowledges no messages');
+    return this.#reason === undefined;
+  }
+
   /** Ends the connection unless `act` completes within the deadline. */
-  async #answered(what: string, act: (done: Callback) => void): Promise<boolean> {
-    const { promise, resolve } = deferred<string>();
-    act((error) => resolve(error ? `the broker refuses ${what}: ${error.message}` : ''));
-    const trouble = await within(this.#clock, ACK_DEADLINE_MS, Promise.race([promise, this.ended]));
-    if (trouble === '') return true;
-    this.cut(trouble ?? `the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`);
-    return false;
+  #answered(what: string, act: (done: Done) => void): Promise<boolean> {
+    if (this.#isClosed) return Promise.resolve(false);
+    return new Promise((resolve) => {
+      const settle = (trouble?: string): void => {
+        if (!this.#waiting.delete(settle)) return;
+        cancel();
+        if (trouble !== undefined) this.cut(trouble);
+        resolve(trouble === undefined);
+      };
+      this.#waiting.add(settle);
+      const cancel = this.#clock.after(ACK_DEADLINE_MS, () =>
+        settle(`the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`),
+      );
+      act((error) => settle(error ? `the broker refuses ${what}: ${error.message}` : undefined));
+    });
   }
 
   #socket({ url, ca }: BrokerOptions): Socket {
     const { protocol, hostname, port } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
     const to = { host, port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port) };
-    const socket =
-      protocol === 'mqtts:'
-        ? connectTls({
-            ...to,
-            ...(ca !== undefined && { ca }),
-            ...(isIP(host) === 0 && { servername: host }),
-          })
-        : connectTcp(to);
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    const trust = ca === undefined ? {} : { ca };
+    const socket = protocol === 'mqtts:' ? connectTls({ ...to, ...trust, ...name }) : connectTcp(to);
     socket.setNoDelay(true);
-    const limit = new PacketLimit();
-    socket.on('data', (chunk: Buffer) => {
-      if (!limit.passes(chunk)) this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
+    socket.on('data', ({ length }: Buffer) => {
+      this.#unread += length;
+      if (this.#unread > PACKET_BYTES_MAX + SOCKET_PART_BYTES)
+        this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
     });
     // The package passes on only errors that have a code.
     socket.on('error', ({ message }) => {
@@ -214,16 +213,4 @@ class MqttConnection implements BrokerConnection {
     });
     return socket;
   }
-}
-
-function packetBytesMax(topic: string, text: string): number {
-  return PACKET_HEAD_BYTES_MAX + Buffer.byteLength(topic) + Buffer.byteLength(text);
-}
-
-function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => undefined;
-  const promise = new Promise<T>((settle) => {
-    resolve = settle;
-  });
-  return { promise, resolve };
 }

@@ -1,11 +1,11 @@
-// Queues of waiting commands: each queue keeps its order and runs one request at a time. A waiting setting is dropped when a newer one comes,
-// so that a flood ends with the last value of each. The caller provides the function that runs a request.
+// Commands that wait: one of each queue runs at a time, in order. A waiting setting is dropped when a newer one comes, so that a flood ends
+// with the last value of each.
 
 import type { QueuedRequest } from './commands.js';
 
 /** In all queues together: more than people and homes send at a time. */
 const WAITING_MAX = 256;
-/** Queues that run at a time: a flood may make up any number of names, and other clients must get their turn. */
+/** A flood may make up any number of queues, and other clients must get their turn. */
 const UNDER_WAY_MAX = 16;
 
 export interface WaitingRequest extends QueuedRequest {
@@ -15,10 +15,9 @@ export interface WaitingRequest extends QueuedRequest {
 export class CommandQueues {
   /** Runs a request; settles when it is done, and never rejects. */
   readonly #carryOut: (request: WaitingRequest) => Promise<void>;
-  /** The waiting requests by queue name, in order; a queue exists while one of its requests waits or runs. */
-  readonly #queues = new Map<string, WaitingRequest[]>();
-  readonly #underWay = new Set<string>();
-  #waiting = 0;
+  readonly #waiting: WaitingRequest[] = [];
+  /** The queues that have a request under way. */
+  readonly #busy = new Set<string>();
 
   constructor(carryOut: (request: WaitingRequest) => Promise<void>) {
     this.#carryOut = carryOut;
@@ -26,38 +25,31 @@ export class CommandQueues {
 
   /** False if too many requests wait already; then this one is dropped. */
   take(request: WaitingRequest): boolean {
-    const queue = this.#queues.get(request.queue) ?? [];
-    const older = queue.findIndex(
-      ({ supersedes }) => supersedes !== undefined && supersedes === request.supersedes,
+    const { supersedes } = request;
+    const older = this.#waiting.findIndex(
+      (each) => supersedes !== undefined && each.supersedes === supersedes,
     );
-    if (older >= 0) {
-      queue.splice(older, 1);
-      this.#waiting -= 1;
-    }
-    const canBegin = !this.#underWay.has(request.queue) && this.#underWay.size < UNDER_WAY_MAX;
-    if (!canBegin && this.#waiting >= WAITING_MAX) return false;
-    queue.push(request);
-    this.#waiting += 1;
-    this.#queues.set(request.queue, queue);
-    if (canBegin) void this.#run(request.queue);
-    return true;
+    if (older >= 0) this.#waiting.splice(older, 1);
+    this.#waiting.push(request);
+    this.#runWaiting();
+    if (this.#waiting.length <= WAITING_MAX) return true;
+    this.#waiting.pop();
+    return false;
   }
 
-  async #run(name: string): Promise<void> {
-    this.#underWay.add(name);
-    for (let request = this.#shift(name); request !== undefined; request = this.#shift(name)) {
-      await this.#carryOut(request);
+  #runWaiting(): void {
+    while (this.#busy.size < UNDER_WAY_MAX) {
+      const at = this.#waiting.findIndex(({ queue }) => !this.#busy.has(queue));
+      const [request] = at < 0 ? [] : this.#waiting.splice(at, 1);
+      if (request === undefined) return;
+      void this.#run(request);
     }
-    this.#underWay.delete(name);
-    this.#queues.delete(name);
-    const next = [...this.#queues.keys()].find((other) => !this.#underWay.has(other));
-    // Not awaited: in an endless flood this call would wait for all later queues.
-    if (next !== undefined) void this.#run(next);
   }
 
-  #shift(name: string): WaitingRequest | undefined {
-    const request = this.#queues.get(name)?.shift();
-    if (request !== undefined) this.#waiting -= 1;
-    return request;
+  async #run(request: WaitingRequest): Promise<void> {
+    this.#busy.add(request.queue);
+    await this.#carryOut(request);
+    this.#busy.delete(request.queue);
+    this.#runWaiting();
   }
 }

@@ -10,8 +10,7 @@ import {
   type OperationName,
 } from '../../protocol/actor/operations.js';
 import { parametersOf } from '../../protocol/actor/parameters.js';
-import { boundedJson } from './bounded-json.js';
-import { decodeLevel } from './topics.js';
+import { boundedJson, decodeLevel } from './topics.js';
 
 export interface QueuedRequest {
   readonly request: BridgeRequest;

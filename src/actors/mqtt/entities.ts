@@ -1,32 +1,61 @@
-// Table of the Home Assistant entities for each thing of the node, with keys and settings. Pure.
-// Keys and unique ids are built from the node's identifier and the thing's own name, never from the host's name or address.
+// Table of Home Assistant's entities: what each thing of the node is there. Keys and unique ids are made of the node's identifier and the
+// thing's own name, never of the host's name or address. Pure.
 
+import { createHash } from 'node:crypto';
 import { BACKEND_STATES, type Backend, type ChildName } from '../../protocol/actor/backends.js';
-import type { PlayerRecord, ServiceRecord } from '../../protocol/actor/schemas.js';
-import { bluetoothEntities } from './bluetooth-entities.js';
-import { CARD_PREFIX, cardEntities } from './card-entities.js';
-import {
-  type Component,
-  type Draft,
-  type Entities,
-  type EntitySources,
-  SIMPLE,
-  SIMPLE_UNIT,
-  shownName,
-  slugOf,
-} from './drafts.js';
-import { DEFAULT_OUTPUT, defaultOutput, outputEntities } from './output-entities.js';
-import { ifJson, onlineIf, UNKNOWN } from './templates.js';
+import type {
+  AudioServerRecord,
+  BluetoothRecord,
+  CardRecord,
+  DeviceRecord,
+  OutputRecord,
+  PlayerRecord,
+  ServiceRecord,
+} from '../../protocol/actor/schemas.js';
+import { capped } from '../text.js';
 import { playerName, topicLevel } from './topics.js';
 
-/** The backend whose records an entity shows; undefined for the service's own. */
-export type EntityOwner = Backend | undefined;
+export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
 
-const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
+/** By key. */
+export type Entities = ReadonlyMap<string, Component>;
+
+/** The things that become entities, from backends that are up. */
+export interface Things {
+  readonly identifier: string;
+  readonly topic: string;
+  /** False: entities that only send commands are left out, and the others are read-only. */
+  readonly control: boolean;
+  readonly children: readonly ChildName[];
+  readonly server: AudioServerRecord | undefined;
+  readonly outputs: readonly OutputRecord[];
+  readonly cards: readonly CardRecord[];
+  readonly services: readonly ServiceRecord[];
+  readonly players: readonly PlayerRecord[];
+  readonly power: { readonly reboot: boolean; readonly power_off: boolean };
+  readonly canUpgrade: boolean;
+  readonly bluetooth: BluetoothRecord | undefined;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** `also`: a further condition for its availability, an expression over the JSON of a topic. */
+type Draft = readonly [
+  key: string,
+  platform: string,
+  name: string,
+  fields: Fields,
+  also?: Condition | undefined,
+];
+
+type Condition = readonly [topic: string, expression: string];
+
+/** The backend whose records an entity shows, by the beginning of its key; undefined for the service's own. */
+const KEY_OWNERS: readonly (readonly [prefix: string, owner: Backend | undefined])[] = [
   ['backend_', undefined],
   ['output_', 'audio'],
-  [CARD_PREFIX, 'audio'],
-  [DEFAULT_OUTPUT, 'audio'],
+  ['card_', 'audio'],
+  ['default_output', 'audio'],
   ['unit_', 'systemd'],
   ['player_', 'players'],
   ['reboot', 'power'],
@@ -35,96 +64,205 @@ const KEY_OWNERS: readonly (readonly [prefix: string, owner: EntityOwner])[] = [
   ['bluetooth', 'bluetooth'],
 ];
 
-export function ownerOf(key: string): EntityOwner {
+export function ownerOf(key: string): Backend | undefined {
   return KEY_OWNERS.find(([prefix]) => key.startsWith(prefix))?.[1];
 }
 
-/** In the order of the table; only the message sorts them by key. */
-export function entitiesOf(things: EntitySources): Entities {
+export function entitiesOf(things: Things): Entities {
+  const { outputs, cards, services, bluetooth } = things;
   const drafts = [
-    ...things.outputs.flatMap((output) => outputEntities(things, output)),
+    ...outputs.flatMap((output) => outputEntities(things, output)),
     ...defaultOutput(things),
-    ...things.cards.flatMap((card) => cardEntities(things, card)),
-    ...things.services.flatMap((service) => unitEntities(things, service)),
-    ...playerStems(things.players).flatMap(([player, stem]) => playerEntities(things, player, stem)),
+    ...cards.flatMap((card) => cardEntities(things, card)),
+    ...services.flatMap((service) => unitEntities(things, service)),
+    ...playerEntities(things),
     ...powerButtons(things),
     ...update(things),
-    ...bluetoothEntities(things),
+    ...(bluetooth === undefined ? [] : bluetoothEntities(things, bluetooth)),
     ...things.children.map((child) => childEntity(things, child)),
   ];
-  return new Map(drafts.map((draft) => [draft.key, componentOf(things, draft)]));
+  return new Map(drafts.map((draft) => [draft[0], componentOf(things, draft)]));
 }
 
-export function isRead(topic: string, entities: Entities): boolean {
-  return [...entities.values()].some((component) => component['state_topic'] === topic);
+/** True if the default output exists but is not an option of this select: it is new, or its name has changed. */
+export function isNotOffered(
+  { server, outputs }: Pick<Things, 'server' | 'outputs'>,
+  told: Entities,
+): boolean {
+  const label = outputLabels(outputs).get(server?.default_sink ?? '');
+  const options = told.get('default_output')?.['options'];
+  return label !== undefined && Array.isArray(options) && !options.includes(label);
 }
 
-/** Fields in the order of the message that was tested. */
-function componentOf(
-  { identifier, topic }: EntitySources,
-  { key, platform, name, rest, also }: Draft,
-): Component {
+function componentOf({ identifier, topic }: Things, [key, platform, name, fields, also]: Draft): Component {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
-  const up =
+  const up = { topic: `${topic}/backends`, value_template: onlineIf(`value_json.${owner}.state == 'up'`) };
+  const further = also === undefined ? [] : [{ topic: also[0], value_template: onlineIf(also[1]) }];
+  const availability =
     owner === undefined
       ? { availability: [online] }
-      : {
-          availability: [
-            online,
-            {
-              topic: `${topic}/backends`,
-              value_template: onlineIf(`value_json.${owner}.state == 'up'`),
-            },
-            ...(also === undefined ? [] : [also]),
-          ],
-          availability_mode: 'all',
-        };
-  return {
-    platform,
-    unique_id: `tonearm_${identifier}_${key}`,
-    name: shownName(name),
-    ...up,
-    ...rest,
-  };
+      : { availability: [online, up, ...further], availability_mode: 'all' };
+  const unique_id = `tonearm_${identifier}_${key}`;
+  return { platform, unique_id, name: shownName(name), ...availability, ...fields };
 }
 
-function unitEntities({ topic, control }: EntitySources, { scope, name }: ServiceRecord): readonly Draft[] {
-  const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
-  const state = { state_topic: `${topic}/services/${scope}/${topicLevel(name)}` };
-  const also = { topic: state.state_topic, value_template: onlineIf('value_json.exists') };
-  if (scope === 'system' || !control) {
-    const rest = {
-      ...state,
-      value_template: ifJson("'ON' if value_json.running else 'OFF'"),
-      device_class: 'running',
-      entity_category: 'diagnostic',
-    };
-    return [{ key, platform: 'binary_sensor', name, rest, also }];
+/**
+ * Templates are Jinja2. An emptied topic has no JSON, and reading a missing field is an error in Home Assistant: then each gives an empty
+ * text or its replacement.
+ */
+function ifJson(expression: string, otherwise = ''): string {
+  return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
+}
+
+/** A sensor shows this as unknown; an empty text it would not accept. */
+const UNKNOWN = 'None';
+
+function onlineIf(expression: string): string {
+  return `{{ 'online' if value_json is defined and ${expression} else 'offline' }}`;
+}
+
+/** A longer name is cut where it is shown. */
+const NAME_CHARS_MAX = 100;
+const SLUG_CHARS_MAX = 64;
+const HASH_CHARS = 8;
+
+/** Cut to whole characters: half a character, cut off or received, makes Home Assistant refuse the whole device. */
+function shownName(name: string): string {
+  return capped(Buffer.from(name).toString(), NAME_CHARS_MAX);
+}
+
+const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;
+const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
+
+/** A name as part of a key (letters, digits, _ and - only). Names that do not match `simple` get a hash, so that no two are equal. */
+function slugOf(name: string, simple = SIMPLE): string {
+  const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
+  if (simple.test(name)) return slug;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
+  return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
+}
+
+/** Texts that people choose from, by name: each thing's label, with more where several are called the same. */
+function labelsOf(
+  rows: readonly (readonly [name: string, label: string, more: string])[],
+): ReadonlyMap<string, string> {
+  const isAlone = (label: string): boolean => rows.filter(([, other]) => other === label).length === 1;
+  return new Map(rows.map(([name, label, more]) => [name, isAlone(label) ? label : `${label} (${more})`]));
+}
+
+/** A choice of one of these names: `field` of the state has the present one, and `member` of the command another one. */
+function select(
+  { control }: Things,
+  [key, name, state]: readonly [key: string, name: string, state: string],
+  labels: ReadonlyMap<string, string>,
+  [field, member]: readonly [field: string, member: string],
+  look: Fields = {},
+): Draft {
+  // Jinja2 accepts JSON literals.
+  const table = (pairs: Iterable<readonly [string, string]>): string =>
+    JSON.stringify(Object.fromEntries(pairs));
+  const shown = `${table(labels)}[value_json.${field} | default('')] | default('${UNKNOWN}')`;
+  const read = { state_topic: state, value_template: ifJson(shown, UNKNOWN), ...look };
+  if (!control) {
+    const category = look['entity_category'] === undefined ? {} : { entity_category: 'diagnostic' };
+    return [key, 'sensor', name, { ...read, ...category }];
   }
+  const names = new Map([...labels].map(([each, label]) => [label, each]));
+  const command = `{"${member}": {{ ${table(names)}[value] | tojson }}}`;
+  const set = { command_topic: `${state}/set`, command_template: command };
+  return [key, 'select', name, { ...read, options: [...names.keys()], ...set }];
+}
+
+const PERCENT = '(value_json.volume * 100) | round';
+
+/** The configured label, else the sound server's description. `nick` is the label if the properties hold no nick of the device. */
+function outputName({ name, description, nick, props }: OutputRecord): string {
+  const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
+  return shownName((isLabel && nick) || description || name);
+}
+
+function outputEntities({ topic, control }: Things, output: OutputRecord): readonly Draft[] {
+  const stem = `output_${slugOf(output.name)}`;
+  const state = { state_topic: `${topic}/audio/outputs/${topicLevel(output.name)}` };
   const set = { command_topic: `${state.state_topic}/set` };
+  // Home Assistant ignores a value above its maximum and logs an error.
+  const max = Math.max(1, Math.floor((output.volume_limit ?? 1) * 100 + 1e-6));
+  const slider = { command_template: '{"volume": {{ value / 100 }}}', min: 0, max, step: 1, mode: 'slider' };
+  const value = ifJson(control ? `[${PERCENT}, ${max}] | min` : PERCENT);
+  const percent = { ...state, value_template: value, unit_of_measurement: '%', icon: 'mdi:volume-high' };
+  const isMuted = ifJson("'ON' if value_json.muted else 'OFF'");
+  const mute = { ...state, value_template: isMuted, icon: 'mdi:volume-mute' };
+  const onOff = {
+    ...{ state_on: 'ON', state_off: 'OFF' },
+    payload_on: '{"muted": true}',
+    payload_off: '{"muted": false}',
+  };
+  const name = outputName(output);
   return [
-    {
-      key,
-      platform: 'switch',
-      name,
-      rest: {
-        ...state,
-        value_template: ifJson("'start' if value_json.running else 'stop'"),
-        state_on: 'start',
-        state_off: 'stop',
-        ...set,
-        payload_on: 'start',
-        payload_off: 'stop',
-      },
-      also,
-    },
-    {
-      ...button(`${key}_restart`, `Restart ${name}`, set.command_topic, 'restart', {
-        device_class: 'restart',
-      }),
-      also,
-    },
+    [
+      `${stem}_volume`,
+      control ? 'number' : 'sensor',
+      `${name} volume`,
+      { ...percent, ...(control && { ...set, ...slider }) },
+    ],
+    [
+      `${stem}_mute`,
+      control ? 'switch' : 'binary_sensor',
+      `${name} mute`,
+      { ...mute, ...(control && { ...set, ...onOff }) },
+    ],
+  ];
+}
+
+/** The outputs' names are those of their volumes. */
+function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, string> {
+  return labelsOf(outputs.map((output) => [output.name, outputName(output), slugOf(output.name)]));
+}
+
+function defaultOutput(things: Things): readonly Draft[] {
+  // A select needs at least one option.
+  if (things.server === undefined || things.outputs.length === 0) return [];
+  const what = ['default_output', 'Output', `${things.topic}/audio/server`] as const;
+  return [select(things, what, outputLabels(things.outputs), ['default_sink', 'output'])];
+}
+
+function cardEntities(things: Things, { name, description, profiles }: CardRecord): readonly Draft[] {
+  if (profiles.length < 2) return [];
+  const state = `${things.topic}/audio/cards/${topicLevel(name)}`;
+  const what = [`card_${slugOf(name)}`, `${shownName(description)} profile`, state] as const;
+  const labels = labelsOf(
+    profiles.map((each) => [each.name, shownName(each.description), shownName(each.name)]),
+  );
+  const look = { icon: 'mdi:expansion-card-variant', entity_category: 'config' };
+  return [select(things, what, labels, ['active_profile', 'profile'], look)];
+}
+
+/** A button that sends a word. */
+function press(key: string, name: string, to: string, word: string, look: Fields, also?: Condition): Draft {
+  return [key, 'button', name, { command_topic: to, payload_press: word, ...look }, also];
+}
+
+/** A switch that sends a word for each state, and whose value template gives the same words. */
+function turns(to: string, [on, off]: readonly [on: string, off: string]): Fields {
+  return { state_on: on, state_off: off, command_topic: to, payload_on: on, payload_off: off };
+}
+
+function unitEntities({ topic, control }: Things, { scope, name }: ServiceRecord): readonly Draft[] {
+  const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
+  const state = `${topic}/services/${scope}/${topicLevel(name)}`;
+  const exists: Condition = [state, 'value_json.exists'];
+  if (scope === 'system' || !control) {
+    const value = { state_topic: state, value_template: ifJson("'ON' if value_json.running else 'OFF'") };
+    const look = { device_class: 'running', entity_category: 'diagnostic' };
+    return [[key, 'binary_sensor', name, { ...value, ...look }, exists]];
+  }
+  const set = `${state}/set`;
+  const value = { state_topic: state, value_template: ifJson("'start' if value_json.running else 'stop'") };
+  const look = { device_class: 'restart', entity_category: 'config' };
+  return [
+    [key, 'switch', name, { ...value, ...turns(set, ['start', 'stop']) }, exists],
+    press(`${key}_restart`, `Restart ${name}`, set, 'restart', look, exists),
   ];
 }
 
@@ -145,58 +283,37 @@ const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
  * Keys begin with the constant part of a player's name, so that a restarted player gets its entities again. The second player of one
  * name is called `NAME 2`, and so on.
  */
-function playerStems(players: readonly PlayerRecord[]): readonly (readonly [PlayerRecord, string])[] {
+function playerEntities({ topic, control, players }: Things): readonly Draft[] {
   const seen = new Map<string, number>();
-  return players.map((player) => {
-    const name = playerName(player.bus_name).replace(INSTANCE, '');
-    const count = (seen.get(name) ?? 0) + 1;
-    seen.set(name, count);
-    return [player, `player_${slugOf(count === 1 ? name : `${name} ${count}`, SIMPLE)}`];
+  return players.flatMap((player) => {
+    const name = playerName(player.bus_name);
+    const constant = name.replace(INSTANCE, '');
+    const count = (seen.get(constant) ?? 0) + 1;
+    seen.set(constant, count);
+    const stem = `player_${slugOf(count === 1 ? constant : `${constant} ${count}`)}`;
+    const identity = player.identity || name;
+    const state = `${topic}/players/${topicLevel(name)}`;
+    const fields = {
+      ...{ state_topic: state, value_template: ifJson('value_json.playback_status', UNKNOWN) },
+      ...{ device_class: 'enum', options: ['Playing', 'Paused', 'Stopped'], icon: 'mdi:music' },
+      json_attributes_topic: state,
+      json_attributes_template: ifJson(`{${PLAYER_ATTRIBUTES}} | to_json`, '{}'),
+    };
+    const buttons = PLAYER_BUTTONS.map(([word, what, icon]) =>
+      press(`${stem}_${word}`, `${identity} ${what}`, `${state}/set`, word, { icon }),
+    );
+    return [[`${stem}_state`, 'sensor', identity, fields] as const, ...(control ? buttons : [])];
   });
 }
 
-function playerEntities(
-  { topic, control }: EntitySources,
-  player: PlayerRecord,
-  stem: string,
-): readonly Draft[] {
-  const name = playerName(player.bus_name);
-  const identity = player.identity === '' ? name : player.identity;
-  const state = `${topic}/players/${topicLevel(name)}`;
-  const rest = {
-    state_topic: state,
-    value_template: ifJson('value_json.playback_status', UNKNOWN),
-    device_class: 'enum',
-    options: ['Playing', 'Paused', 'Stopped'],
-    json_attributes_topic: state,
-    json_attributes_template: ifJson(`{${PLAYER_ATTRIBUTES}} | to_json`, '{}'),
-    icon: 'mdi:music',
-  };
-  const buttons = PLAYER_BUTTONS.map(([word, what, icon]) => {
-    const look = { command_topic: `${state}/set`, payload_press: word, icon };
-    return { key: `${stem}_${word}`, platform: 'button', name: `${identity} ${what}`, rest: look };
-  });
-  return [{ key: `${stem}_state`, platform: 'sensor', name: identity, rest }, ...(control ? buttons : [])];
-}
-
-function powerButtons({ topic, control, power }: EntitySources): readonly Draft[] {
-  if (!control) return [];
+function powerButtons({ topic, control, power }: Things): readonly Draft[] {
   const set = `${topic}/power/set`;
+  const restart = { device_class: 'restart', entity_category: 'config' };
+  const off = { icon: 'mdi:power', entity_category: 'config' };
   return [
-    ...(power.reboot ? [button('reboot', 'Reboot', set, 'reboot', { device_class: 'restart' })] : []),
-    ...(power.power_off ? [button('power_off', 'Power off', set, 'poweroff', { icon: 'mdi:power' })] : []),
+    ...(control && power.reboot ? [press('reboot', 'Reboot', set, 'reboot', restart)] : []),
+    ...(control && power.power_off ? [press('power_off', 'Power off', set, 'poweroff', off)] : []),
   ];
-}
-
-function button(
-  key: string,
-  name: string,
-  commandTopic: string,
-  payload: string,
-  look: Readonly<Record<string, string>>,
-): Draft {
-  const rest = { command_topic: commandTopic, payload_press: payload, ...look, entity_category: 'config' };
-  return { key, platform: 'button', name, rest };
 }
 
 const UPDATE_FIELDS = [
@@ -209,29 +326,59 @@ const UPDATE_FIELDS = [
 /** Without a result file the version is an empty text, which means that it is unknown. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
-function update({ topic, control, canUpgrade }: EntitySources): readonly Draft[] {
+function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
   if (!canUpgrade) return [];
   const state = `${topic}/upgrade`;
-  const rest = {
-    state_topic: state,
-    value_template: `{% if ${HAS_RESULT} %}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`,
-    ...(control && { command_topic: `${state}/set`, payload_install: 'start' }),
-  };
-  const also = { topic: state, value_template: onlineIf('value_json.current') };
-  return [{ key: 'update', platform: 'update', name: 'Software', rest, also }];
+  const value = `{% if ${HAS_RESULT} %}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`;
+  const set = control ? { command_topic: `${state}/set`, payload_install: 'start' } : {};
+  const fields = { state_topic: state, value_template: value, ...set };
+  return [['update', 'update', 'Software', fields, [state, 'value_json.current']]];
+}
+
+function bluetoothEntities({ topic, control }: Things, record: BluetoothRecord): readonly Draft[] {
+  const state = `${topic}/bluetooth`;
+  const set = `${state}/set`;
+  const devices = (record.known_devices ?? []).flatMap((device) => deviceEntities(device, state, control));
+  if (!control) return devices;
+  const value = ifJson("'power_up' if value_json.powered else 'power_down'");
+  const fields = { state_topic: state, value_template: value, icon: 'mdi:bluetooth' };
+  const look = { icon: 'mdi:bluetooth-connect' };
+  return [
+    ['bluetooth', 'switch', 'Bluetooth', { ...fields, ...turns(set, ['power_up', 'power_down']) }],
+    press('bluetooth_pairing', 'Bluetooth pairing', set, 'pairing_mode', look),
+    ...devices,
+  ];
+}
+
+/** A binary sensor, and a switch where commands are taken. */
+function deviceEntities({ address, name }: DeviceRecord, state: string, control: boolean): readonly Draft[] {
+  const key = `bluetooth_${address.replaceAll(':', '')}`;
+  // Devices that are forgotten have no part in the record.
+  const own = `selectattr('address', 'eq', '${address}') | selectattr('connected') | list | length`;
+  const connected = `(value_json.known_devices | default([])) | ${own} > 0`;
+  const read = (on: string, off: string): Fields => ({
+    ...{ state_topic: state, value_template: ifJson(`'${on}' if ${connected} else '${off}'`) },
+  });
+  const sensor = { ...read('ON', 'OFF'), device_class: 'connectivity' };
+  const [on, off] = [JSON.stringify({ connect: address }), JSON.stringify({ disconnect: address })];
+  const sends = { command_topic: `${state}/set`, payload_on: on, payload_off: off };
+  const look = { state_on: 'on', state_off: 'off', icon: 'mdi:bluetooth-audio' };
+  return [
+    [`${key}_connected`, 'binary_sensor', name, sensor],
+    ...(control
+      ? [[key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...look }] as const]
+      : []),
+  ];
 }
 
 /** Names that are not simply capitalized. */
 const CHILD_NAMES_SHOWN: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
-function childEntity({ topic }: EntitySources, child: ChildName): Draft {
-  const rest = {
-    state_topic: `${topic}/backends`,
-    value_template: ifJson(`value_json.${child}.state`, UNKNOWN),
-    device_class: 'enum',
-    options: BACKEND_STATES,
-    entity_category: 'diagnostic',
+function childEntity({ topic }: Things, child: ChildName): Draft {
+  const fields = {
+    ...{ state_topic: `${topic}/backends`, value_template: ifJson(`value_json.${child}.state`, UNKNOWN) },
+    ...{ device_class: 'enum', options: BACKEND_STATES, entity_category: 'diagnostic' },
   };
   const name = CHILD_NAMES_SHOWN[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
-  return { key: `backend_${child}`, platform: 'sensor', name: `${name} backend`, rest };
+  return [`backend_${child}`, 'sensor', `${name} backend`, fields];
 }

@@ -1,10 +1,10 @@
 // Home Assistant's device message: the whole node as one device, in the format of its MQTT discovery (tested with 2026.6). Pure.
 // The entities are defined in entities.ts; this file builds the message and decides how entities are removed.
 
+import type { Backend } from '../../protocol/actor/backends.js';
 import { VERSION } from '../../version.js';
-import { boundedJson } from './bounded-json.js';
-import type { Component, Entities } from './drafts.js';
-import { type EntityOwner, ownerOf } from './entities.js';
+import { type Component, type Entities, ownerOf } from './entities.js';
+import { boundedJson } from './topics.js';
 
 export interface DeviceFacts {
   readonly identifier: string;
@@ -13,11 +13,7 @@ export interface DeviceFacts {
   readonly url: string;
   readonly entities: Entities;
   /** True if `entities` is complete for this owner; else the owner's entities in the held message are kept. */
-  readonly isKnown: (owner: EntityOwner) => boolean;
-}
-
-export function deviceTopic(prefix: string, identifier: string): string {
-  return `${prefix}/device/tonearm_${identifier}/config`;
+  readonly isKnown: (owner: Backend | undefined) => boolean;
 }
 
 export interface DeviceMessage {
@@ -25,13 +21,17 @@ export interface DeviceMessage {
   readonly entities: Entities;
 }
 
+export function deviceTopic(prefix: string, identifier: string): string {
+  return `${prefix}/device/tonearm_${identifier}/config`;
+}
+
 /**
- * The message to publish while the broker holds one with the entities `held`. An entity is removed by a message that has only its platform;
+ * The message to publish while the broker holds one with these entities. An entity is removed by a message that has only its platform;
  * only the next message may use its key for another one, so this is called again until nothing changes.
  */
-export function deviceMessage(facts: DeviceFacts, held: Entities): DeviceMessage {
+export function deviceMessage(facts: DeviceFacts, told: Entities): DeviceMessage {
   const { identifier, hostname, platform, url } = facts;
-  const entities = entitiesToTell(facts, held);
+  const entities = entitiesToTell(facts, told);
   const text = JSON.stringify({
     device: {
       identifiers: [`tonearm_${identifier}`],
@@ -50,20 +50,17 @@ export function deviceMessage(facts: DeviceFacts, held: Entities): DeviceMessage
   return { text, entities };
 }
 
-function entitiesToTell(facts: DeviceFacts, held: Entities): Map<string, Component> {
-  const found = new Map(facts.entities);
-  for (const [key, component] of held) {
+function entitiesToTell({ entities, isKnown }: DeviceFacts, told: Entities): Entities {
+  const found = new Map(entities);
+  for (const [key, component] of told) {
     const wanted = found.get(key);
-    if (wanted === undefined && !facts.isKnown(ownerOf(key))) found.set(key, component);
-    else if (wanted?.platform !== component.platform && !isLeaving(component)) {
+    const isLeaving = Object.keys(component).length === 1;
+    if (wanted === undefined && !isKnown(ownerOf(key))) found.set(key, component);
+    else if (wanted?.platform !== component.platform && !isLeaving) {
       found.set(key, { platform: component.platform });
     }
   }
   return found;
-}
-
-function isLeaving(component: Component): boolean {
-  return Object.keys(component).length === 1;
 }
 
 /** The entities of a message from any source; other content at that topic is overwritten. */

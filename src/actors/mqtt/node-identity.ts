@@ -1,5 +1,4 @@
-// The node's identity towards a broker: an identifier that outlives its name and address, and the owner of a branch that two nodes want.
-// Pure, except for reading the machine's id.
+// The node's identity towards a broker: an identifier that outlives its name and address. Pure, except for reading the machine's id.
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -35,25 +34,8 @@ export function clientIdOf(identifier: string, topic: string): string {
   return `tonearm-${identifier}-${createHash('sha256').update(topic).digest('hex').slice(0, TOPIC_CHARS)}`;
 }
 
-/** The texts of `T/node` and `T/status`, '' for none, and the process that published the status. */
-export interface BranchClaim {
-  readonly node: string;
-  readonly status: string;
-  readonly instance: string | undefined;
-}
-
-/**
- * Names another claimant of the branch, for people; undefined if there is none. The claim may be a leftover of a node that lost its power,
- * or from before a broker was cut off, so its owner is asked (branch-reader.ts).
- */
-export function otherClaimant(
-  { node, status, instance }: BranchClaim,
-  own: { readonly identifier: string; readonly instance: string },
-): string | undefined {
-  if (status !== 'online' || node === '') return undefined;
-  if (node !== own.identifier) {
-    const name = clipped(node, NAME_CHARS_MAX);
-    return `this branch belongs to another node, ${name}: set mqtt.topic to a different value`;
-  }
-  return instance === own.instance ? undefined : 'this branch belongs to another tonearm on this machine';
+/** For people: whose branch it is, where the owner is alive. `node` is the text of `T/node`. */
+export function ownerText(node: string, identifier: string): string {
+  if (node === identifier) return 'this branch belongs to another tonearm on this machine';
+  return `this branch belongs to another node, ${clipped(node, NAME_CHARS_MAX)}: set mqtt.topic to a different value`;
 }

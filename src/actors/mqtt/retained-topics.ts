@@ -1,8 +1,19 @@
-// Decides which retained topics differ from their wanted text, and when each may be published: at most ten times a second, the newest text
-// wins, and the last one is always the true one (docs/home-assistant.md, "Topics"). Pure: callers pass the time and take what is due.
+// Compares what the broker holds of this node with what it should hold, the branch and Home Assistant's device message beside it, and gives
+// the differences that may be published now. Pure.
 
-/** A little above a tenth of a second, so that network delays cannot make eleven in a second. */
-export const PUBLICATION_GAP_MS = 110;
+import type { Backend } from '../../protocol/actor/backends.js';
+import type { Collection } from '../../protocol/actor/collections.js';
+import type { ServerRecord } from '../../protocol/actor/schemas.js';
+import type { MqttSettings } from '../../protocol/actor/settings.js';
+import type { Branch } from './branch.js';
+import { isCommand } from './commands.js';
+import { type Entities, entitiesOf, isNotOffered, type Things } from './entities.js';
+import { type DeviceMessage, deviceMessage, deviceTopic, entitiesIn } from './home-assistant.js';
+import { type InterfaceAddresses, pageUrl } from './reach.js';
+import { isTooLong } from './topics.js';
+
+export const ONLINE = 'online';
+export const OFFLINE = 'offline';
 
 export interface Publication {
   readonly topic: string;
@@ -10,102 +21,194 @@ export interface Publication {
   readonly text: string;
 }
 
-/** The broker's text at a topic, '' for none, as far as confirmed. */
-export type HeldAt = (topic: string) => string;
+/** `leftOut`: topics whose text is larger than the broker takes. */
+export interface Differences {
+  readonly publications: readonly Publication[];
+  readonly leftOut: readonly string[];
+}
 
-/** The wanted text of a topic, given the broker's state: '' means none, undefined that it must not be changed now. */
-export type WantedText = (topic: string, heldAt: HeldAt) => string | undefined;
+type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
-/** The text to publish instead, if it must be changed to fit; undefined to publish nothing. */
-export type FitText = (publication: Publication) => string | undefined;
+const NO_POWER = { reboot: false, power_off: false };
 
 export class RetainedTopics {
-  readonly #wanted: WantedText;
+  readonly identifier: string;
+  readonly status: string;
+  readonly node: string;
+  readonly device: string;
+  readonly #settings: TopicSettings;
+  readonly #branch: Branch;
+  readonly #interfaces: () => InterfaceAddresses;
   /** The broker's texts, as far as confirmed. */
-  readonly #held = new Map<string, string>();
-  readonly #publishedAt = new Map<string, number>();
-  readonly #underWay = new Map<string, string>();
-  readonly #touched = new Set<string>();
+  #held = new Map<string, string>();
+  /** Topics that are to be published once more, whatever is held. */
+  readonly #again = new Set<string>();
+  /** The device message that the broker holds. */
+  #told: DeviceMessage = { text: '', entities: new Map() };
+  /** The last one that was made, of what the branch was at this count of `looks`. */
+  #made: DeviceMessage | undefined;
+  #madeAt = 0;
 
-  constructor(wanted: WantedText) {
-    this.#wanted = wanted;
+  constructor(
+    settings: TopicSettings,
+    identifier: string,
+    branch: Branch,
+    interfaces: () => InterfaceAddresses,
+  ) {
+    this.#settings = settings;
+    this.identifier = identifier;
+    this.#branch = branch;
+    this.#interfaces = interfaces;
+    this.status = this.full('status');
+    this.node = this.full('node');
+    this.device = deviceTopic(settings.homeAssistantPrefix, identifier);
+  }
+
+  /** `topic` is relative to the node's topic. */
+  full(topic: string): string {
+    return `${this.#settings.topic}/${topic}`;
+  }
+
+  /** The inverse of `full`. */
+  below(topic: string): string {
+    return topic.slice(this.#settings.topic.length + 1);
+  }
+
+  /** True for this node's topics: a broker may send others. */
+  isOwn(topic: string): boolean {
+    return topic.startsWith(this.full('')) || topic === this.device;
   }
 
   /** Begins a new connection with the retained texts that were read; publications in flight are lost. */
   begin(held: ReadonlyMap<string, string>): void {
-    this.#held.clear();
-    this.#underWay.clear();
-    this.#touched.clear();
-    for (const [topic, text] of held) {
-      this.#held.set(topic, text);
-      this.touch(topic);
-    }
+    this.#held = new Map(held);
+    this.#again.clear();
+    const text = held.get(this.device) ?? '';
+    // Our own message may be larger than the bound for parsing a broker's text.
+    if (text !== this.#told.text) this.#told = { text, entities: entitiesIn(text) };
+    this.remakeDevice();
   }
 
-  /** Has the topic checked: its wanted text may have changed. */
-  touch(topic: string): void {
-    this.#touched.add(topic);
+  /** The address of the page may be another one: changes of interfaces are not published. */
+  remakeDevice(): void {
+    this.#madeAt = -1;
   }
 
-  /** Like `touch`, for each topic with a text. */
-  touchHeld(): void {
-    for (const topic of this.#held.keys()) this.touch(topic);
-  }
-
-  /** We or others published this text, so it is the broker's now, whatever is acknowledged later. */
-  published(topic: string, text: string): void {
-    this.#underWay.delete(topic);
-    this.#held.set(topic, text);
-    this.touch(topic);
-  }
-
-  readonly heldAt: HeldAt = (topic) => this.#held.get(topic) ?? '';
-
-  /** Publishes the topic once more, even if the broker holds its text or it is in flight. */
+  /** Has the topic published once more, even if the broker holds its text or it is in flight. */
   again(topic: string): void {
-    this.published(topic, '');
+    this.#again.add(topic);
   }
 
-  /** The next publication; it is in flight until it is acknowledged. `nowMs` is monotonic. */
-  next(nowMs: number, fitted: FitText): Publication | undefined {
-    for (const topic of this.#touched) {
-      if (this.#underWay.has(topic) || this.#dueAt(topic) > nowMs) continue;
-      this.#touched.delete(topic);
-      const wanted = this.#wanted(topic, this.heldAt);
-      const text = wanted === undefined ? undefined : fitted({ topic, text: wanted });
-      if (text === undefined || text === this.heldAt(topic)) continue;
-      this.#underWay.set(topic, text);
-      this.#publishedAt.set(topic, nowMs);
-      return { topic, text };
+  /** To be published; a topic that is too large is emptied, or its old text would be taken for true. `takes`: what the broker takes. */
+  differences(takes: (topic: string, text: string) => boolean): Differences {
+    const publications: Publication[] = [];
+    const leftOut: string[] = [];
+    const publish = (topic: string, text: string): void => {
+      if (!this.#differs(topic, text)) return;
+      this.#again.delete(topic);
+      publications.push({ topic, text });
+    };
+    const device = this.#deviceText() ?? this.#heldAt(this.device);
+    const isDeviceTaken = device === this.#heldAt(this.device) || takes(this.device, device);
+    for (const [topic, text] of this.#wanted()) {
+      if (!this.#differs(topic, text) || (isDeviceTaken && this.#waits(topic, text))) continue;
+      const isTaken = takes(topic, text);
+      if (!isTaken) leftOut.push(topic);
+      publish(topic, isTaken ? text : '');
     }
-    return undefined;
+    // A device that is too large stays as it was, or all of it would vanish.
+    if (isDeviceTaken) publish(this.device, device);
+    else leftOut.push(this.device);
+    return { publications, leftOut: leftOut.sort() };
   }
 
-  /** The time of the next publication, ignoring topics in flight; undefined if nothing is due by time alone. */
-  dueAt(): number | undefined {
-    const waiting = [...this.#touched].filter((topic) => !this.#underWay.has(topic));
-    return waiting.length === 0 ? undefined : Math.min(...waiting.map((topic) => this.#dueAt(topic)));
-  }
-
-  /** The broker has stored the text. The topic is checked again for newer texts and second steps. */
-  acknowledged(topic: string): void {
-    const text = this.#underWay.get(topic);
-    if (text === undefined) return;
-    this.#underWay.delete(topic);
+  /** The broker has stored the text. */
+  acknowledged({ topic, text }: Publication): void {
     if (text === '') this.#held.delete(topic);
     else this.#held.set(topic, text);
-    this.touch(topic);
+    if (topic !== this.device) return;
+    // A select that has got a new name for the current option shows it only when the state is published again.
+    if (isNotOffered(this.#sound(), this.#told.entities)) this.again(this.full('audio/server'));
+    this.#told = { text, entities: this.#made?.text === text ? this.#made.entities : entitiesIn(text) };
+    this.remakeDevice();
   }
 
-  /** Forgets old publication times, so that topics that come and go leave nothing behind. */
-  tidy(nowMs: number): void {
-    for (const [topic, at] of this.#publishedAt) {
-      if (at + PUBLICATION_GAP_MS <= nowMs) this.#publishedAt.delete(topic);
+  #differs(topic: string, text: string): boolean {
+    return text !== this.#heldAt(topic) || this.#again.has(topic);
+  }
+
+  #heldAt(topic: string): string {
+    return this.#held.get(topic) ?? '';
+  }
+
+  /** All texts but the device's, in the order in which they are published. */
+  #wanted(): ReadonlyMap<string, string> {
+    const wanted = new Map([
+      [this.node, this.identifier],
+      [this.status, ONLINE],
+    ]);
+    for (const [below, text] of this.#branch.texts()) {
+      const topic = this.full(below);
+      if (!isTooLong(topic)) wanted.set(topic, text);
     }
+    for (const topic of this.#held.keys()) {
+      const below = this.below(topic);
+      // Commands belong to others and are not removed.
+      const isOurs = topic.startsWith(this.full('')) && !wanted.has(topic) && !isCommand(below);
+      if (isOurs && this.#branch.isSettled(below)) wanted.set(topic, '');
+    }
+    return wanted;
   }
 
-  #dueAt(topic: string): number {
-    const at = this.#publishedAt.get(topic);
-    return at === undefined ? Number.NEGATIVE_INFINITY : at + PUBLICATION_GAP_MS;
+  /** A topic is emptied, and a new default named, only after the message that announces it; else Home Assistant would log an error. */
+  #waits(topic: string, text: string): boolean {
+    const { entities } = this.#told;
+    if (text === '') return isRead(topic, entities);
+    return topic === this.full('audio/server') && isNotOffered(this.#sound(), entities);
   }
+
+  /** '' for none; undefined while it is unknown. */
+  #deviceText(): string | undefined {
+    if (!this.#settings.homeAssistant) return '';
+    const { looks, served } = this.#branch;
+    const server = this.#branch.asked('server');
+    if (server === undefined || served === undefined) return undefined;
+    if (this.#made === undefined || this.#madeAt !== looks) {
+      const { hostname, os_platform: platform } = JSON.parse(server) as ServerRecord;
+      const url = pageUrl({ ...served, hostname, interfaces: this.#interfaces() });
+      const entities = entitiesOf(this.#things());
+      const isKnown = (owner: Backend | undefined): boolean =>
+        owner === undefined || this.#branch.isComplete(owner);
+      const facts = { identifier: this.identifier, hostname, platform, url, entities, isKnown };
+      this.#made = deviceMessage(facts, this.#told.entities);
+      this.#madeAt = looks;
+    }
+    return this.#made.text;
+  }
+
+  #sound(): Pick<Things, 'server' | 'outputs'> {
+    const [server] = this.#branch.records<NonNullable<Things['server']>>('audio.server');
+    return { server, outputs: this.#branch.records('audio.outputs') };
+  }
+
+  #things(): Things {
+    const { topic, control } = this.#settings;
+    const branch = this.#branch;
+    const first = <T>(collection: Collection): T | undefined => branch.records<T>(collection)[0];
+    const power = branch.texts().get('power');
+    return {
+      ...{ identifier: this.identifier, topic, control, children: branch.children },
+      ...this.#sound(),
+      cards: branch.records('audio.cards'),
+      services: branch.records('systemd.services'),
+      players: branch.records('players'),
+      power: power === undefined ? NO_POWER : (JSON.parse(power) as Things['power']),
+      canUpgrade: first<{ can_upgrade: boolean }>('upgrade')?.can_upgrade === true,
+      bluetooth: first('bluetooth'),
+    };
+  }
+}
+
+function isRead(topic: string, entities: Entities): boolean {
+  return [...entities.values()].some((component) => component['state_topic'] === topic);
 }

@@ -1,49 +1,44 @@
 // One connection that serves the node's branch: publishes differences and runs commands, until the connection ends or another node wants
 // the branch.
 
-import type { Clock } from '../../clock.js';
-import { within } from '../../clock.js';
+import { type Clock, within } from '../../clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
 import { CommandQueues, type WaitingRequest } from './command-queues.js';
 import { COMMAND_FILTERS, isCommand, requestsOf } from './commands.js';
-import { OFFLINE, type OwnTopics } from './own-topics.js';
-import type { Publication, RetainedTopics } from './retained-topics.js';
+import { OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
 
+/** From the end of one round of differences to the next: a little above a tenth of a second, for network delays. */
+export const ROUND_GAP_MS = 110;
 /** Non-retained messages that wait for the broker; beyond this the oldest are dropped. */
 const PASSING_MAX = 256;
-const PASSING_CHARS_MAX = 1 << 20;
 /** For the last status; after this the will publishes it. */
 const OFFLINE_DEADLINE_MS = 200;
 
 export interface ServingParts {
   readonly node: Pick<NodeLink, 'ask' | 'log'>;
   readonly clock: Clock;
-  readonly topics: OwnTopics;
-  readonly states: RetainedTopics;
+  readonly topics: RetainedTopics;
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
   /** All differences are published, except topics whose text is larger than the broker accepts. Called again when these change. */
   readonly onSettled: (leftOut: readonly string[]) => void;
 }
 
-interface PassingMessage {
-  readonly topic: string;
-  readonly text: string;
-}
-
 export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
   readonly #commands = new CommandQueues((request) => this.#carryOut(request));
-  readonly #passing: PassingMessage[] = [];
-  #passingChars = 0;
-  #isPassingsTurn = false;
-  #inFlight = 0;
-  /** `#leftOut`: topics whose text is too large for the broker; `#settledWithout`: the list that was last reported. */
-  readonly #leftOut = new Set<string>();
+  /** The rest of the present round, which has each topic once at most. */
+  #round: Publication[] = [];
+  #unacknowledged = 0;
+  #leftOut: readonly string[] = [];
   #settledWithout: string | undefined;
-  #cancelPump: () => void = () => undefined;
+  /** Undefined between rounds, while nothing has changed. */
+  #rest: 'publishing' | (() => void) | undefined;
+  #hasChanged = false;
+  readonly #passing: Publication[] = [];
+  #inFlight = 0;
   #state: 'opening' | 'open' | 'ended' = 'opening';
 
   constructor(parts: ServingParts) {
@@ -54,166 +49,124 @@ export class Serving {
   async run(): Promise<string> {
     const { topics, control } = this.#parts;
     const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
-    if (await this.#connection.ready) {
-      // Commands use QoS 0: of a flood at QoS 1 mosquitto drops those above 1000, and so the last ones (measured); a lost connection loses
-      // commands either way.
-      const isOpen =
-        (await this.#connection.subscribe([topics.node, topics.status, topics.who], { qos: 1 })) &&
-        (commands.length === 0 || (await this.#connection.subscribe(commands, { qos: 0, rap: true })));
-      if (isOpen) this.#open();
+    const watched = [topics.node, topics.status, topics.full('who')];
+    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops those above 1000, and so the last ones (measured); a lost connection loses
+    // commands either way.
+    const isOpen =
+      (await this.#connection.ready) &&
+      (await this.#connection.subscribe(watched, { qos: 1 })) &&
+      (commands.length === 0 || (await this.#connection.subscribe(commands, { qos: 0, rap: true })));
+    if (isOpen && this.#state === 'opening') {
+      this.#state = 'open';
+      this.changed();
     }
-    const end = await this.#connection.ended;
-    this.#state = 'ended';
-    this.#cancelPump();
-    return end;
+    const reason = await this.#connection.ended;
+    this.#end();
+    return reason;
   }
 
-  #open(): void {
-    this.#state = 'open';
-    this.#parts.topics.isDeviceLeftOut = false;
-    this.#touchAll();
-    this.pump();
+  /** Call it when the wanted texts may differ: what then differs is published in the next round. */
+  changed(): void {
+    this.#hasChanged = true;
+    if (this.#state === 'open' && this.#rest === undefined) this.#beginRound();
   }
 
-  #touchAll(): void {
-    const { topics, states } = this.#parts;
-    for (const topic of topics.all()) states.touch(topic);
-    states.touchHeld();
-  }
-
-  /** Has the topic checked. Before the connection is open this is not needed, because then all are checked. */
-  touch(topic: string): void {
-    if (this.#state === 'open') this.#parts.states.touch(topic);
-  }
-
-  /** Publishes what is due, as far as the broker keeps up. */
-  pump(): void {
-    if (this.#state !== 'open') return;
-    this.#cancelPump();
-    const { states, clock } = this.#parts;
-    let isMore = true;
-    while (isMore && this.#inFlight < this.#connection.window) {
-      // In turn, so that neither a flood of refusals nor one of changes delays the other.
-      this.#isPassingsTurn = !this.#isPassingsTurn;
-      isMore = this.#isPassingsTurn
-        ? this.#publishPassing() || this.#publishNext()
-        : this.#publishNext() || this.#publishPassing();
-    }
-    if (this.#inFlight > 0) return;
-    const now = clock.monotonic();
-    states.tidy(now);
-    const leftOut = [...this.#leftOut].sort();
-    if (this.#settledWithout !== leftOut.join()) {
-      this.#settledWithout = leftOut.join();
-      this.#parts.onSettled(leftOut);
-    }
-    const due = states.dueAt();
-    if (due !== undefined) this.#cancelPump = clock.after(Math.max(1, due - now), () => this.pump());
-  }
-
-  /** Publishes without retain; `topic` is below the node's. Dropped if too large or, because it is momentary, without a connection. */
+  /** Publishes a message that is not retained or, because it is momentary, drops it without a connection. */
   publishPassing(topic: string, text: string): void {
-    const full = this.#parts.topics.full(topic);
-    if (this.#state !== 'open' || !this.#connection.takes(full, text)) return;
-    this.#passing.push({ topic: full, text });
-    this.#passingChars += text.length;
-    while (this.#passing.length > PASSING_MAX || this.#passingChars > PASSING_CHARS_MAX) this.#shift();
-    this.pump();
+    const message = { topic: this.#parts.topics.full(topic), text };
+    if (this.#state !== 'open' || !this.#connection.takes(message.topic, text)) return;
+    this.#passing.push(message);
+    if (this.#passing.length > PASSING_MAX) this.#passing.shift();
+    this.#pump();
   }
 
   async close(): Promise<void> {
     const { topics, clock } = this.#parts;
-    if (this.#state === 'open') {
-      this.#state = 'ended';
-      const isSent = await within(
-        clock,
-        OFFLINE_DEADLINE_MS,
-        this.#connection.publish(topics.status, OFFLINE, true),
-      );
+    const wasOpen = this.#state === 'open';
+    this.#end();
+    if (wasOpen) {
+      const offline = this.#connection.publish(topics.status, OFFLINE, true);
       // A DISCONNECT would withdraw the will, which now has to publish the status.
-      if (isSent !== true) this.#connection.cut('the service ends');
+      if ((await within(clock, OFFLINE_DEADLINE_MS, offline)) !== true)
+        this.#connection.cut('the service ends');
     }
     await this.#connection.end('the service ends');
   }
 
-  #publishPassing(): boolean {
-    const passing = this.#shift();
-    if (passing === undefined) return false;
-    void this.#publish(passing.topic, passing.text, false, () => undefined);
-    return true;
+  #end(): void {
+    this.#state = 'ended';
+    if (typeof this.#rest === 'function') this.#rest();
   }
 
-  #publishNext(): boolean {
-    const { topics, states, clock } = this.#parts;
-    const next = states.next(clock.monotonic(), (publication) => this.#fitted(publication));
-    if (next === undefined) return false;
-    const before = states.heldAt(topics.device);
-    void this.#publish(next.topic, next.text, true, () => {
-      states.acknowledged(next.topic);
-      if (next.topic === topics.device) this.#deviceIsTold(before);
+  #beginRound(): void {
+    this.#hasChanged = false;
+    this.#rest = 'publishing';
+    const { publications, leftOut } = this.#parts.topics.differences((topic, text) =>
+      this.#connection.takes(topic, text),
+    );
+    this.#round = [...publications];
+    this.#unacknowledged = publications.length;
+    this.#leftOut = leftOut;
+    if (publications.length === 0) this.#endRound();
+    else this.#pump();
+  }
+
+  #endRound(): void {
+    if (this.#settledWithout !== this.#leftOut.join()) {
+      this.#settledWithout = this.#leftOut.join();
+      this.#parts.onSettled(this.#leftOut);
+    }
+    this.#rest = this.#parts.clock.after(ROUND_GAP_MS, () => {
+      this.#rest = undefined;
+      if (this.#hasChanged) this.#beginRound();
     });
-    return true;
   }
 
-  #deviceIsTold(before: string): void {
-    const { topics, states } = this.#parts;
-    // A select that has got a new name for the current option shows it only when the state is published again.
-    if (topics.isDefaultNewTo(before)) states.again(topics.audioServer);
-    // Other topics may have waited for this message.
-    this.#touchAll();
-  }
-
-  /** A state that is too large is emptied, or the old one would be taken for true. Home Assistant's device stays as it was. */
-  #fitted({ topic, text }: Publication): string | undefined {
-    const { topics } = this.#parts;
-    const isTaken = this.#connection.takes(topic, text);
-    if (isTaken) this.#leftOut.delete(topic);
-    else this.#leftOut.add(topic);
-    if (topic !== topics.device) return isTaken ? text : '';
-    if (topics.isDeviceLeftOut === isTaken) this.#touchAll();
-    topics.isDeviceLeftOut = !isTaken;
-    return isTaken ? text : undefined;
+  /** Publishes as far as the broker keeps up. Neither starves the other: a topic is in each round once, and few messages wait. */
+  #pump(): void {
+    while (this.#state === 'open' && this.#inFlight < this.#connection.window) {
+      const state = this.#round.shift();
+      const next = state ?? this.#passing.shift();
+      if (next === undefined) return;
+      void this.#publish(next, state !== undefined);
+    }
   }
 
   /** A failed publication has ended the connection; its topic still differs when the next one begins. */
-  async #publish(topic: string, text: string, retain: boolean, onDone: () => void): Promise<void> {
+  async #publish(message: Publication, isRetained: boolean): Promise<void> {
     this.#inFlight += 1;
-    const done = await this.#connection.publish(topic, text, retain);
+    const isDone = await this.#connection.publish(message.topic, message.text, isRetained);
     this.#inFlight -= 1;
-    if (!done || this.#state !== 'open') return;
-    onDone();
-    this.pump();
+    if (!isDone || this.#state !== 'open') return;
+    if (isRetained) this.#acknowledged(message);
+    this.#pump();
   }
 
-  #shift(): PassingMessage | undefined {
-    const passing = this.#passing.shift();
-    if (passing !== undefined) this.#passingChars -= passing.text.length;
-    return passing;
+  #acknowledged(message: Publication): void {
+    const { topics } = this.#parts;
+    topics.acknowledged(message);
+    // Other topics may have waited for this message.
+    if (message.topic === topics.device) this.#hasChanged = true;
+    this.#unacknowledged -= 1;
+    if (this.#unacknowledged === 0) this.#endRound();
   }
 
   #take(message: BrokerMessage): void {
-    const { topics, states, control } = this.#parts;
+    const { topics, control } = this.#parts;
     const { topic, text, retained } = message;
     const below = topics.below(topic);
     if (isCommand(below)) {
       // Without `control` commands are not subscribed to, but a broker may send them all the same.
       if (control) this.#command(below, message);
-    } else if (topic === topics.status && (!retained || text === OFFLINE)) {
-      // From this process, or the will of our previous connection, which this one may have just replaced, or from a person.
-      states.published(topic, text);
-      this.pump();
-    } else if (!retained && topic === topics.who) {
-      states.again(topics.status);
-      this.pump();
-    } else if (!retained && topic === topics.node && text !== topics.wanted(topic, () => '')) {
+    } else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
+      // A question whether the node lives; or a status of others, or the will of our previous connection, which this one has replaced.
+      topics.again(topics.status);
+      this.changed();
+    } else if (!retained && topic === topics.node && text !== topics.identifier) {
       // The next look decides who owns the branch, by the last message on this topic, which both nodes see.
-      this.#leave('another node has taken this branch');
+      this.#end();
+      void this.#connection.end('another node has taken this branch');
     }
-  }
-
-  #leave(reason: string): void {
-    this.#state = 'ended';
-    void this.#connection.end(reason);
   }
 
   #command(below: string, { topic, text, retained }: BrokerMessage): void {

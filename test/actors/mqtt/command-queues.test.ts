@@ -56,10 +56,10 @@ test('too many commands are refused, but never a setting that replaces a waiting
 
 test('a bounded number of queues runs, the others wait, and a waiting setting gives way to a newer one', async () => {
   const { queues, begun, finish } = held();
-  const scene = Array.from({ length: 40 }, (_, i) => ask(`unit ${i}`, 'run', `unit ${i}`));
+  const scene = Array.from({ length: 40 }, (_, i) => ask(`unit ${i}`, `run ${i}`, `unit ${i}`));
   for (const each of scene) assert.ok(queues.take(each));
   assert.equal(begun.length, 16);
-  assert.ok(queues.take(ask('unit 39 again', 'run', 'unit 39')));
+  assert.ok(queues.take(ask('unit 39 again', 'run 39', 'unit 39')));
   await finish(scene.length);
   assert.deepEqual(begun, [...scene.slice(0, 39).map(nameOf), 'unit 39 again']);
   assert.ok(queues.take(ask('once more', 'run', 'unit 0')));
@@ -68,7 +68,7 @@ test('a bounded number of queues runs, the others wait, and a waiting setting gi
 
 test('a flood with a queue for each command is refused beyond the bound', () => {
   const { queues, begun } = held();
-  const taken = Array.from({ length: 10_000 }, (_, i) => queues.take(ask('x', 'run', `queue ${i}`)));
+  const taken = Array.from({ length: 10_000 }, (_, i) => queues.take(ask('x', `run ${i}`, `queue ${i}`)));
   assert.equal(taken.filter(Boolean).length, 16 + 256);
   assert.equal(begun.length, 16);
 });

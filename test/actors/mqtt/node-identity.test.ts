@@ -1,14 +1,13 @@
-// Tests the identifier, and the ownership of a branch: a row per case of docs/home-assistant.md, "Two nodes with one branch".
+// The node's identifier, and what is said of the owner of a branch.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { identifierOf, otherClaimant, readIdentifier } from '../../../src/actors/mqtt/node-identity.js';
+import { identifierOf, ownerText, readIdentifier } from '../../../src/actors/mqtt/node-identity.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const MACHINE = '0123456789abcdef0123456789abcdef';
-const OWN = { identifier: 'me', instance: 'i' };
 
 test('the identifier is derived from the ids of the machine and the user, and does not reveal them', () => {
   assert.match(identifierOf(MACHINE, 1000), /^[0-9a-f]{16}$/);
@@ -31,21 +30,10 @@ for (const [text, expected] of [
   });
 }
 
-for (const [node, status, instance, claimant] of [
-  ['', '', undefined, undefined],
-  ['me', 'online', 'i', undefined],
-  ['me', 'online', undefined, /another tonearm on this machine/],
-  ['me', 'offline', 'j', undefined],
-  ['me', 'online', 'j', /another tonearm on this machine/],
-  ['you', 'offline', 'j', undefined],
-  ['you', '', undefined, undefined],
-  ['you', 'online', undefined, /another node, you: set mqtt\.topic/],
-  [`${'x'.repeat(63)}🎵`, 'online', undefined, /another node, x{63}\.\.\.: set/],
-  ['', 'online', undefined, undefined],
+for (const [node, owner] of [
+  ['me', /another tonearm on this machine/],
+  ['you', /another node, you: set mqtt\.topic/],
+  [`${'x'.repeat(63)}🎵`, /another node, x{63}\.\.\.: set/],
 ] as const) {
-  test(`T/node ${node}, T/status ${status} by ${instance}: ${claimant ?? 'ours'}`, () => {
-    const found = otherClaimant({ node, status, instance }, OWN);
-    if (claimant === undefined) assert.equal(found, undefined);
-    else assert.match(found ?? '', claimant);
-  });
+  test(`a branch of ${node}: ${owner}`, () => assert.match(ownerText(node, 'me'), owner));
 }

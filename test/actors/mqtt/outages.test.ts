@@ -17,8 +17,8 @@ import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const OUTPUTS = 'tonearm/living/audio/outputs/';
-/** The first bytes of a message that is larger than any limit. */
-const LARGE = Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]);
+/** The beginning of a message that is larger than any limit. */
+const LARGE = Buffer.concat([Buffer.from([0x30, 0xff, 0xff, 0xff, 0x7f]), Buffer.alloc(2 << 20)]);
 
 /** A proxy to the port; it loses connections in such a way that only the side that connected through it notices. */
 async function lossyLine(t: TestContext, port: number): Promise<{ readonly url: string; lose(): void }> {

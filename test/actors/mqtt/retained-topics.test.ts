@@ -1,114 +1,74 @@
-// Tests when each topic is published: the test moves the clock, and decides when the broker acknowledges.
+// Tests which differences between the broker and the node may be published now.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  PUBLICATION_GAP_MS,
-  type Publication,
-  RetainedTopics,
-} from '../../../src/actors/mqtt/retained-topics.js';
+import { AnnouncedNode } from '../../broker/announced-node.js';
+import { drop, health, output, put } from '../../broker/simulated-node.js';
 
-/** The broker accepts the whole text. */
-const whole = ({ text }: Publication): string => text;
+const T = 'tonearm/living';
+const KITCHEN = `${T}/audio/outputs/kitchen`;
 
-/** `wanted` is the text that each topic should hold. */
-function treeOf(wanted: Map<string, string>, held: Record<string, string> = {}): RetainedTopics {
-  const tree = new RetainedTopics((topic) => wanted.get(topic));
-  tree.begin(new Map(Object.entries(held)));
-  return tree;
+/** A node without Home Assistant, whose broker holds all of it. */
+function published(): AnnouncedNode {
+  const node = new AnnouncedNode({ homeAssistant: false });
+  for (const each of node.topics.differences(() => true).publications) node.topics.acknowledged(each);
+  return node;
 }
 
-function all(tree: RetainedTopics, nowMs: number): readonly string[] {
-  const next = tree.next(nowMs, whole);
-  return next === undefined ? [] : [`${next.topic}=${next.text}`, ...all(tree, nowMs)];
-}
+const differing = ({ topics }: AnnouncedNode) => {
+  const { publications } = topics.differences(() => true);
+  return publications.map(({ topic, text }) => `${topic.slice(T.length + 1)}=${text.slice(0, 10)}`);
+};
 
-test('a topic that the broker holds already is not published', () => {
-  const tree = treeOf(
-    new Map([
-      ['a', '1'],
-      ['b', '2'],
-      ['c', ''],
-    ]),
-    { a: '1', b: 'old', c: 'stale', d: 'nobody knows' },
+test('only what differs is published', () => {
+  const node = published();
+  assert.deepEqual(differing(node), []);
+  node.tell(put('audio.outputs', '2', output(2, 'kitchen')), drop('audio.outputs', '1'));
+  assert.deepEqual(differing(node), ['audio/outputs/kitchen={"id":2,"n', 'audio/outputs/alsa=']);
+});
+
+test('what was in flight when a connection ended is published on the next one, and leftovers are emptied', () => {
+  const node = published();
+  const held = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
+  node.topics.begin(new Map(held.map((below) => [`${T}/${below}`, 'online'])));
+  const found = differing(node);
+  assert.ok(found.includes('audio/outputs/kitchen={"id":2,"n'));
+  assert.ok(!found.some((each) => each.startsWith('status')));
+  assert.deepEqual(
+    found.filter((each) => each.endsWith('=')),
+    ['audio/outputs/gone=', 'players/gone='],
+    'others may have a command or something else there',
   );
-  assert.deepEqual(all(tree, 0), ['b=2', 'c=']);
 });
 
-test('a topic that changes all the time is published once in each gap, the last value at the end', () => {
-  const wanted = new Map<string, string>();
-  const tree = treeOf(wanted);
-  const published: [number, string][] = [];
-  for (let now = 0; now <= 2000; now += 5) {
-    if (now <= 1000) {
-      wanted.set('a', `${now}`);
-      tree.touch('a');
-    }
-    const next = tree.next(now, whole);
-    if (next !== undefined) {
-      published.push([now, next.text]);
-      tree.acknowledged('a');
-    }
-  }
-  const gaps = published.slice(1).map(([at], i) => at - (published[i]?.[0] ?? 0));
-  assert.ok(
-    gaps.every((gap) => gap >= PUBLICATION_GAP_MS),
-    String(gaps),
+test('the topics of a backend that is not up stay', () => {
+  const node = published().tell(health('audio', 'connecting'), drop('audio.outputs', '1'));
+  assert.deepEqual(
+    differing(node).map((each) => each.split('=')[0]),
+    ['backends'],
   );
-  assert.equal(published.at(-1)?.[1], '1000');
 });
 
-test('the time of the next publication is known, or that none is due', () => {
-  const wanted = new Map([['a', '1']]);
-  const tree = treeOf(wanted);
-  tree.touch('a');
-  tree.next(7, whole);
-  wanted.set('a', '2');
-  tree.touch('a');
-  assert.equal(tree.dueAt(), undefined, 'it is under way');
-  tree.acknowledged('a');
-  assert.equal(tree.dueAt(), 7 + PUBLICATION_GAP_MS);
-  assert.equal(tree.next(7 + PUBLICATION_GAP_MS - 1, whole), undefined);
-  assert.deepEqual(all(tree, 7 + PUBLICATION_GAP_MS), ['a=2']);
+test('an output with a new index keeps its topic', () => {
+  const node = published().tell(put('audio.outputs', '9', output(9, 'kitchen')), drop('audio.outputs', '2'));
+  assert.deepEqual(differing(node), ['audio/outputs/kitchen={"id":9,"n']);
 });
 
-test('a topic that others overwrite is published again, also before the acknowledgement', () => {
-  const tree = treeOf(new Map([['status', 'online']]));
-  tree.touch('status');
-  assert.deepEqual(all(tree, 0), ['status=online']);
-  tree.published('status', 'online');
-  tree.published('status', 'offline');
-  tree.acknowledged('status');
-  assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['status=online']);
+test('a topic to be repeated is published though it is held, once', () => {
+  const node = published();
+  node.topics.again(node.topics.status);
+  assert.deepEqual(differing(node), ['status=online']);
+  assert.deepEqual(differing(node), []);
 });
 
-test('a topic that was in flight when a connection ended is still to be published', () => {
-  const tree = treeOf(new Map([['a', '1']]));
-  tree.touch('a');
-  assert.deepEqual(all(tree, 0), ['a=1']);
-  tree.begin(new Map());
-  tree.touch('a');
-  assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['a=1']);
-});
-
-test('a topic that does not fit is replaced, or left as it is', () => {
-  const tree = treeOf(
-    new Map([
-      ['a', 'too large'],
-      ['b', 'too large'],
-    ]),
-    { a: 'old', b: 'old' },
-  );
-  const fitted = ({ topic }: Publication) => (topic === 'a' ? '' : undefined);
-  assert.deepEqual(tree.next(0, fitted), { topic: 'a', text: '' });
-  assert.equal(tree.next(0, fitted), undefined);
-});
-
-test('a topic to be repeated is published though it is held or in flight', () => {
-  const tree = treeOf(new Map([['a', '1']]), { a: '1' });
-  tree.again('a');
-  assert.deepEqual(all(tree, 0), ['a=1']);
-  tree.again('a');
-  tree.acknowledged('a');
-  assert.deepEqual(all(tree, PUBLICATION_GAP_MS), ['a=1']);
+test('a topic that does not fit is emptied and named; the device message stays, and nothing waits for it', () => {
+  const node = new AnnouncedNode();
+  const { device } = node.topics;
+  node.topics.begin(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
+  node.tell(drop('audio.outputs', '2'));
+  const takes = (topic: string): boolean => topic !== `${T}/audio/server` && topic !== device;
+  const { publications, leftOut } = node.topics.differences(takes);
+  assert.deepEqual(leftOut, [device, `${T}/audio/server`]);
+  const topics = publications.map(({ topic, text }) => (text === '' ? topic : ''));
+  assert.deepEqual(topics.filter(Boolean), [KITCHEN]);
 });

@@ -1,10 +1,12 @@
-// A broker sends messages that the bridge has not requested, a row per topic: only a command to this very node is carried out, and
-// retained messages of others stay. The broker is scripted, because no real one does so.
+// A connection that serves a branch, on a scripted broker: when it publishes, and what it does with messages that it has not asked for.
+// Only a command to this very node is carried out, and retained messages of others stay.
 
 import assert from 'node:assert/strict';
-import { describe, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
-import { type NodeOptions, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
+import { type NodeOptions, output, put, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
 const T = 'house/living';
@@ -17,7 +19,7 @@ class ScriptedBroker {
   /** The number of unacknowledged messages that it allows. */
   window = 16;
   /** Called before a message is acknowledged. */
-  onPublished: (topic: string) => void = () => undefined;
+  onPublished: (topic: string, text: string) => void = () => undefined;
   #say: BrokerOptions['onMessage'] = () => undefined;
 
   readonly dial = ({ onMessage }: BrokerOptions): BrokerConnection => {
@@ -35,10 +37,10 @@ class ScriptedBroker {
         return true;
       },
       unsubscribe: async () => true,
-      publish: async (topic) => {
+      publish: async (topic, text) => {
         this.published.push(topic);
         await new Promise(setImmediate);
-        this.onPublished(topic);
+        this.onPublished(topic, text);
         return true;
       },
       takes: () => true,
@@ -48,22 +50,47 @@ class ScriptedBroker {
   };
 
   say(topic: string, text: string, retained = false): void {
-    this.#say({ topic, text, retained, instance: undefined });
+    this.#say({ topic, text, retained });
   }
 }
 
 async function serving(
   t: TestContext,
   broker: ScriptedBroker,
-  settings: NodeOptions['settings'] = {},
+  more: Partial<NodeOptions> = {},
 ): Promise<SimulatedNode> {
-  const all = { topic: T, ...settings };
-  const node = new SimulatedNode({ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: all });
+  const node = new SimulatedNode({
+    ...{ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: { topic: T } },
+    ...more,
+  });
   t.after(() => node.stop());
   node.tell(...WHOLE_NODE);
   await node.up();
   return node;
 }
+
+test('a topic that changes all the time is published once in each gap, and the last value at the end', async (t) => {
+  const clock = new ManualClock();
+  const broker = new ScriptedBroker();
+  const published: [at: number, volume: number][] = [];
+  broker.onPublished = (topic, text) => {
+    if (topic.endsWith('/kitchen')) published.push([clock.monotonic(), JSON.parse(text).volume]);
+  };
+  const node = await serving(t, broker, { clock });
+  for (let now = 0; now <= 2000; now += 10) {
+    if (now <= 1000) node.tell(put('audio.outputs', '2', output(2, 'kitchen', { volume: now / 1000 })));
+    clock.advance(10);
+    for (let turns = 0; turns < 4; turns += 1) await new Promise(setImmediate);
+  }
+  const gaps = published.slice(1).map(([at], i) => at - (published[i]?.[0] ?? 0));
+  assert.ok(
+    gaps.every((gap) => gap >= ROUND_GAP_MS),
+    String(gaps),
+  );
+  assert.ok(published.length > 8);
+  assert.equal(published.at(-1)?.[1], 1);
+  assert.equal(clock.timers, 1, 'at rest only state that nobody announces is waited for');
+});
 
 /** A valid command: as soon as it is carried out, all earlier messages have been handled. */
 const FENCE = [`${T}/audio/server/set`, '{"muted":true}'] as const;
@@ -95,24 +122,21 @@ const NOT_OURS: readonly string[] = [
   `x${T}/power/set`,
 ];
 
-describe('a message on a topic that is no command of this node', () => {
-  for (const topic of NOT_OURS) {
-    test(JSON.stringify(topic), async (t) => {
-      const broker = new ScriptedBroker();
-      const node = await serving(t, broker);
-      for (const payload of ['reboot', 'start', '{"volume":1}']) broker.say(topic, payload);
-      broker.say(...FENCE);
-      await until('the command behind them is carried out', () => node.commands.length > 0);
-      assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
-      assert.ok(!broker.published.includes(`${T}/error`));
-      assert.equal(node.state, 'up');
-    });
-  }
+test('a message on a topic that is no command of this node does nothing', async (t) => {
+  const broker = new ScriptedBroker();
+  const node = await serving(t, broker);
+  for (const topic of NOT_OURS)
+    for (const payload of ['reboot', 'start', '{"volume":1}']) broker.say(topic, payload);
+  broker.say(...FENCE);
+  await until('the command behind them is carried out', () => node.commands.length > 0);
+  assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
+  assert.ok(!broker.published.includes(`${T}/error`));
+  assert.equal(node.state, 'up');
 });
 
 test('retained topics of others are not emptied, however the broker delivers them', async (t) => {
   const broker = new ScriptedBroker();
-  const kept = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true, instance: undefined });
+  const kept = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true });
   broker.kept = ['house/attic_/audio/outputs/gone', `${T}/audio/outputs/gone`].map(kept);
   await serving(t, broker);
   await until('the topic of this node is emptied', () =>
@@ -127,7 +151,7 @@ test('retained topics of others are not emptied, however the broker delivers the
 test('a branch with more topics than a node has is not taken, also if all arrive at one time', async (t) => {
   const broker = new ScriptedBroker();
   broker.kept = Array.from({ length: 10_001 }, (_, i) => ({
-    ...{ topic: `${T}/x/${i}`, text: 'x', retained: true, instance: undefined },
+    ...{ topic: `${T}/x/${i}`, text: 'x', retained: true },
   }));
   const node = new SimulatedNode({ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: { topic: T } });
   t.after(() => node.stop());
@@ -142,7 +166,7 @@ test('endlessly nested JSON, retained or as a command, ends nothing', async (t) 
   const broker = new ScriptedBroker();
   const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
   const text = `{"components":{"a":{"platform":"x","y":${DEEP}${']'.repeat(16_000)}}}}`;
-  broker.kept = [{ topic: device, text, retained: true, instance: undefined }];
+  broker.kept = [{ topic: device, text, retained: true }];
   const node = await serving(t, broker);
   assert.ok(broker.published.includes(device), 'it is overwritten');
   const payload = `{"volume":${DEEP}${']'.repeat(16_000)}}`;
