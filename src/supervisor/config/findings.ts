@@ -1,18 +1,7 @@
 // Problems and warnings about the configuration, with their places in the files, and the known key that is nearest to an unknown one.
 // Pure; prints nothing.
 
-/** A place in a file; line and column count from 1, the column in UTF-16 units. */
-export interface Location {
-  readonly file: string;
-  readonly line: number;
-  readonly col: number;
-}
-
-interface Finding {
-  readonly at: Location;
-  readonly key: string;
-  readonly text: string;
-}
+import type { Content, Given, Location } from './given.js';
 
 /** Limit for text from a file in a message. */
 const MAX_SHOWN_CHARS = 60;
@@ -48,92 +37,89 @@ export function keyPath(parent: string, name: string): string {
 }
 
 /** Describes a value for a message: `the text "abc"`, `8018`, `a list`. */
-export function describe(value: unknown): string {
-  if (value === null) return 'nothing';
-  if (typeof value === 'object') return Array.isArray(value) ? 'a list' : 'a map';
-  return typeof value === 'string' ? `the text ${quoted(value)}` : String(value);
+export function describe(content: Content): string {
+  if (content === null) return 'nothing';
+  if (typeof content === 'object') return Array.isArray(content) ? 'a list' : 'a map';
+  return typeof content === 'string' ? `the text ${quoted(content)}` : String(content);
 }
 
-/** Collects problems and warnings. `key` is the dotted path as it is written in the file. */
+interface Finding {
+  readonly at: Location;
+  readonly line: string;
+}
+
+/** Collects problems and warnings, as lines `FILE:LINE:COL: key: what is wrong` (docs/configuration.md, "What is refused"). */
 export class Findings {
+  readonly #files: readonly string[];
   readonly #problems: Finding[] = [];
   readonly #warnings: Finding[] = [];
 
+  /** `files` is their order, by which the lines are sorted. */
+  constructor(files: readonly string[]) {
+    this.#files = files;
+  }
+
+  /** `key` is the dotted path as it is written in the file. */
   problem(at: Location, key: string, text: string): void {
-    this.#problems.push({ at, key, text });
+    this.#problems.push(finding(at, key, text));
   }
 
   warning(at: Location, key: string, text: string): void {
-    this.#warnings.push({ at, key, text });
+    this.#warnings.push(finding(at, key, text));
   }
 
-  get failed(): boolean {
-    return this.#problems.length > 0;
+  /** Warns of a key that is none of `known`, of which there must be one. `path` has its names as the table calls them. */
+  unknownKey({ keyAt, key }: Given, path: readonly string[], known: readonly string[]): void {
+    this.warning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, known)}`);
   }
 
-  /**
-   * Lines `FILE:LINE:COL: key: what is wrong` (docs/configuration.md, "What is refused"), in the order of `files`, then by line and column.
-   */
-  problems(files: readonly string[]): string[] {
-    return linesOf(this.#problems, files);
+  get problems(): string[] {
+    return this.#sorted(this.#problems);
   }
-  warnings(files: readonly string[]): string[] {
-    return linesOf(this.#warnings, files);
+
+  get warnings(): string[] {
+    return this.#sorted(this.#warnings);
+  }
+
+  #sorted(findings: readonly Finding[]): string[] {
+    const rank = ({ at }: Finding): number => this.#files.indexOf(at.file);
+    return [...findings]
+      .sort((a, b) => rank(a) - rank(b) || a.at.line - b.at.line || a.at.col - b.at.col)
+      .map(({ line }) => line);
   }
 }
 
-function linesOf(findings: readonly Finding[], files: readonly string[]): string[] {
-  const rank = new Map(files.map((file, index) => [file, index]));
-  const order = (finding: Finding): number => rank.get(finding.at.file) ?? files.length;
-  return [...findings]
-    .sort((a, b) => order(a) - order(b) || a.at.line - b.at.line || a.at.col - b.at.col)
-    .map(({ at, key, text }) => onOneLine(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`));
+function finding(at: Location, key: string, text: string): Finding {
+  return { at, line: onOneLine(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`) };
 }
 
-/** Case-insensitive number of edits between two words: insert, delete, replace, or swap two neighbours (optimal string alignment). */
+/** Case-insensitive number of edits between two words (Levenshtein). */
 function editDistance(one: string, other: string): number {
-  const a = one.slice(0, MAX_COMPARED_CHARS).toLowerCase();
-  const b = other.slice(0, MAX_COMPARED_CHARS).toLowerCase();
-  let beforeLast: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= a.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const replaced = at(last, column - 1) + (a[row - 1] === b[column - 1] ? 0 : 1);
-      let least = Math.min(replaced, at(last, column) + 1, at(current, column - 1) + 1);
-      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
-      if (swapped) least = Math.min(least, at(beforeLast, column - 2) + 1);
-      current.push(least);
+  const [a, b] = [one, other].map((word) => [...word.slice(0, MAX_COMPARED_CHARS).toLowerCase()]);
+  const far = Number.POSITIVE_INFINITY;
+  let last = [...(b ?? []), ''].map((_, column) => column);
+  for (const [row, letter] of (a ?? []).entries()) {
+    const current = [row + 1];
+    for (const [column, opposite] of (b ?? []).entries()) {
+      const replaced = (last[column] ?? far) + (letter === opposite ? 0 : 1);
+      current.push(Math.min(replaced, (last[column + 1] ?? far) + 1, (current[column] ?? far) + 1));
     }
-    beforeLast = last;
     last = current;
   }
-  return at(last, b.length);
+  return last.at(-1) ?? 0;
 }
 
-function at(row: readonly number[], column: number): number {
-  return row[column] ?? Number.POSITIVE_INFINITY;
-}
-
-/**
- * The path in `known` whose last word is nearest to that of `path`. Among equals the one with more sections in common wins, then the
- * first. `known` must not be empty.
- */
-export function nearestKey(path: readonly string[], known: readonly string[]): string {
-  let best = '';
-  let bestRank: readonly [number, number] = [Number.POSITIVE_INFINITY, 0];
-  for (const candidate of known) {
+/** The path in `known` whose last word is nearest to that of `path`; among equals the one with more sections in common, then the first. */
+function nearestKey(path: readonly string[], known: readonly string[]): string {
+  const ranked = known.map((candidate) => {
     const other = candidate.split('.');
     const shared = sharedSections(path, other);
-    const sameSection = shared === path.length - 1 && other.length === path.length;
+    const isSameSection = shared === path.length - 1 && other.length === path.length;
     const edits = editDistance(path.at(-1) ?? '', other.at(-1) ?? '');
-    const distance = edits + (sameSection ? 0 : OTHER_SECTION_PENALTY);
-    if (distance < bestRank[0] || (distance === bestRank[0] && shared > bestRank[1])) {
-      best = candidate;
-      bestRank = [distance, shared];
-    }
-  }
-  return best;
+    return { candidate, shared, distance: edits + (isSameSection ? 0 : OTHER_SECTION_PENALTY) };
+  });
+  ranked.sort((a, b) => a.distance - b.distance || b.shared - a.shared);
+  return ranked[0]?.candidate ?? '';
 }
 
 function sharedSections(path: readonly string[], other: readonly string[]): number {

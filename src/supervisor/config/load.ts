@@ -30,7 +30,9 @@ const MAX_DROP_INS = 256;
 
 /** The bits of a file's mode for its group and all others. */
 const READ_BY_OTHERS = 0o044;
-const CHUNK_BYTES = 16 * 1024;
+
+/** Stands in a decoded text for bytes that are not UTF-8. */
+const REPLACEMENT_CHARACTER = '\ufffd';
 
 export interface LoadRequest extends Environment {
   /** The argument of `--config`: only this file is read. */
@@ -94,18 +96,19 @@ function dropIns(folder: string): readonly FileRead[] {
 /** Undefined if there is no such file. */
 function readConfig(path: string): FileRead | undefined {
   const unreadable = (text: string, line?: number) => ({ problem: problemAt(path, text, line) });
-  let bytes: Buffer | string;
   try {
-    bytes = readBounded(path);
+    const bytes = readBounded(path);
+    if (typeof bytes === 'string') return unreadable(bytes);
+    if (bytes.length > MAX_FILE_BYTES)
+      return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
+    const text = new TextDecoder().decode(bytes);
+    const before = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
+    return isUtf8(bytes) ? { path, text } : unreadable('syntax: is not UTF-8', before.split('\n').length);
   } catch (error) {
     const code = systemCodeOf(error);
     if (code === 'ENOENT' && isDanglingLink(path)) return unreadable(NOWHERE);
     return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : unreadable(failureText(code));
   }
-  if (typeof bytes === 'string') return unreadable(bytes);
-  if (bytes.length > MAX_FILE_BYTES) return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
-  if (!isUtf8(bytes)) return unreadable('syntax: is not UTF-8', firstForeignLine(bytes));
-  return { path, text: new TextDecoder('utf-8').decode(bytes) };
 }
 
 /**
@@ -128,16 +131,8 @@ function readBounded(path: string): Buffer | string {
     const stats = fstatSync(handle);
     // Devices are allowed: /dev/null is empty, given by itself or as a link that masks a file of conf.d.
     if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOfEntry(stats)}`;
-    const chunks: Buffer[] = [];
-    let size = 0;
-    while (size <= MAX_FILE_BYTES) {
-      const chunk = Buffer.alloc(CHUNK_BYTES);
-      const length = readSync(handle, chunk, 0, CHUNK_BYTES, null);
-      if (length === 0) break;
-      chunks.push(chunk.subarray(0, length));
-      size += length;
-    }
-    return Buffer.concat(chunks);
+    const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
+    return bytes.subarray(0, readSync(handle, bytes));
   } finally {
     closeSync(handle);
   }
@@ -158,18 +153,6 @@ function secretFault(path: string): string | undefined {
 function kindOfEntry(stats: Stats): string {
   if (stats.isDirectory()) return 'a directory';
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
-}
-
-/** The line, from 1, with the first byte sequence that is not UTF-8. */
-function firstForeignLine(bytes: Buffer): number {
-  let line = 1;
-  let start = 0;
-  for (let end = bytes.indexOf(0x0a); end >= 0; end = bytes.indexOf(0x0a, start)) {
-    if (!isUtf8(bytes.subarray(start, end))) return line;
-    line += 1;
-    start = end + 1;
-  }
-  return line;
 }
 
 /** Messages for the errors that a path can cause; any other error is shown by its code. */

@@ -3,8 +3,8 @@
 
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
-import { type ConfigValue, isPlainMap } from './config-value.js';
-import { describe, Findings, nearestKey } from './findings.js';
+import { describe, Findings } from './findings.js';
+import { type Given, laidOver } from './given.js';
 import {
   type Environment,
   isRow,
@@ -15,7 +15,7 @@ import {
   SECTION_ALIASES,
   settingsOf,
 } from './keys.js';
-import { soundNames, type ValueReader } from './readers.js';
+import { nameOfUnit } from './readers.js';
 
 export interface ConfigFile {
   /** The path as messages show it. */
@@ -40,36 +40,54 @@ export async function resolve(
   files: readonly ConfigFile[],
   environment: Environment,
 ): Promise<ResolveResult> {
-  const findings = new Findings();
-  const names = files.map(({ path }) => path);
-  const maps: ConfigValue[] = [];
+  const findings = new Findings(files.map(({ path }) => path));
+  const read: Given[] = [];
   for (const { path, text } of files) {
     // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20), so it is loaded only if there is a file.
     const { parseConfig } = await import('./yaml.js');
-    const map = parseConfig(path, text, findings);
-    if (map !== undefined) maps.push(map);
+    const given = parseConfig(path, text, findings);
+    if (given !== undefined) read.push(given);
   }
   // The content of a broken file is unknown, so checking the rest would report keys as missing.
-  const values = maps.length === files.length ? valuesFrom(maps, environment, findings) : undefined;
-  const warnings = findings.warnings(names);
-  return findings.failed || values === undefined
-    ? { ok: false, problems: findings.problems(names), warnings }
+  const values = read.length === files.length ? valuesFrom(read, environment, findings) : undefined;
+  const { problems, warnings } = findings;
+  return problems.length > 0 || values === undefined
+    ? { ok: false, problems, warnings }
     : { ok: true, settings: settingsOf(values), values, warnings };
 }
 
+type Entries = ReadonlyMap<string, Given>;
+
 /** Complete if `findings` has no problem. */
-function valuesFrom(files: readonly ConfigValue[], environment: Environment, findings: Findings): KeyValues {
-  const walk = new ValueReading(environment, findings);
+function valuesFrom(files: readonly Given[], environment: Environment, findings: Findings): KeyValues {
+  const merged = files.reduce<Given | undefined>((below, above) => laidOver(above, below), undefined);
+  const walk = new Walk(environment, findings);
+  const sections = merged === undefined ? new Map() : withOneSpelling(walk.entries(merged), findings);
   // A section's values have the shape of its table, but the types of a walk over any table cannot express that.
-  const values = walk.section(KEYS, files, '') as unknown as KeyValues;
+  const values = walk.section(KEYS, sections, '') as unknown as KeyValues;
   reportConflicts(values, walk.given, findings);
   reportBroker(values, walk.given, environment, findings);
   return values;
 }
 
-class ValueReading {
+/** Sections under their own names, each of which must have the same spelling in all files. */
+function withOneSpelling(entries: Entries, findings: Findings): Entries {
+  const sections = new Map<string, Given>();
+  for (const [spelled, given] of entries) {
+    const name = SECTION_ALIASES.get(spelled) ?? spelled;
+    const first = sections.get(name);
+    if (first === undefined) sections.set(name, given);
+    else {
+      const place = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
+      findings.problem(given.keyAt, given.key, `is another spelling of ${place}; use one of them`);
+    }
+  }
+  return sections;
+}
+
+class Walk {
   /** The given values by dotted path. */
-  readonly given = new Map<string, ConfigValue>();
+  readonly given = new Map<string, Given>();
   readonly #environment: Environment;
   readonly #findings: Findings;
 
@@ -78,74 +96,36 @@ class ValueReading {
     this.#findings = findings;
   }
 
-  /** The values of a section's keys, without those that have none. `maps` are in ascending priority. */
-  section(table: KeyTable, maps: readonly ConfigValue[], path: string): Record<string, unknown> {
-    const entries = this.#entries(maps, path === '');
-    for (const [name, given] of entries) {
-      if (!Object.hasOwn(table, name)) this.#reportUnknown(join(path, name), given);
-    }
+  /** The values of a section's keys, without those that have none. */
+  section(table: KeyTable, entries: Entries, parent: string): Record<string, unknown> {
+    const pathOf = (name: string) => (parent === '' ? name : `${parent}.${name}`);
+    for (const [name, given] of entries)
+      if (!Object.hasOwn(table, name)) this.#findings.unknownKey(given, pathOf(name).split('.'), KNOWN_PATHS);
     const values: Record<string, unknown> = {};
     for (const [name, row] of Object.entries(table)) {
-      const given = mergeFiles(entries.get(name) ?? []);
-      const value = isRow(row)
-        ? (this.#read(row.read, given, join(path, name)) ?? row.byDefault(this.#environment))
-        : this.section(row, this.#maps(given), join(path, name));
+      const [given, path] = [entries.get(name), pathOf(name)];
+      if (!isRow(row)) {
+        values[name] = this.section(row, given === undefined ? new Map() : this.entries(given), path);
+        continue;
+      }
+      if (given !== undefined) this.given.set(path, given);
+      const { home } = this.#environment;
+      const read = given && row.read(given, { home, findings: this.#findings });
+      const value = read ?? row.byDefault(this.#environment);
       if (value !== undefined) values[name] = value;
     }
     return values;
   }
 
-  /** The given values by name, in file order. A section must have the same spelling in all files. */
-  #entries(maps: readonly ConfigValue[], isTop: boolean): ReadonlyMap<string, readonly ConfigValue[]> {
-    const entries = new Map<string, readonly ConfigValue[]>();
-    for (const [spelled, entry] of maps.flatMap((map) => map.entries)) {
-      const name = (isTop && SECTION_ALIASES.get(spelled)) || spelled;
-      const others = entries.get(name) ?? [];
-      const [first] = others;
-      // Below the top only the section's spelling can differ, which was reported already.
-      if (isTop && first !== undefined && first.key !== entry.key) {
-        const place = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
-        this.#findings.problem(entry.keyAt, entry.key, `is another spelling of ${place}; use one of them`);
-      }
-      entries.set(name, [...others, entry]);
-    }
-    return entries;
-  }
-
-  #read<T>(read: ValueReader<T>, given: ConfigValue | undefined, path: string): T | undefined {
-    if (given === undefined) return undefined;
-    this.given.set(path, given);
-    return read(given, { home: this.#environment.home, findings: this.#findings });
-  }
-
   /** An empty section counts as absent. */
-  #maps(given: ConfigValue | undefined): readonly ConfigValue[] {
-    if (given === undefined || given.value === null) return [];
-    if (isPlainMap(given.value)) return [given];
-    this.#findings.problem(given.at, given.key, `must be a map of keys, not ${describe(given.value)}`);
-    return [];
-  }
-
-  #reportUnknown(path: string, given: readonly ConfigValue[]): void {
-    const last = given.at(-1);
-    if (last === undefined) return;
-    const near = nearestKey(path.split('.'), KNOWN_PATHS);
-    this.#findings.warning(last.keyAt, last.key, `unknown key; the nearest known key is ${near}`);
+  entries({ at, key, content }: Given): Entries {
+    if (content instanceof Map) return content;
+    if (content !== null) this.#findings.problem(at, key, `must be a map of keys, not ${describe(content)}`);
+    return new Map();
   }
 }
 
-function join(path: string, name: string): string {
-  return path === '' ? name : `${path}.${name}`;
-}
-
-/** The value of a key that several files give, the lowest file first. */
-function mergeFiles(values: readonly ConfigValue[]): ConfigValue | undefined {
-  return values.reduce<ConfigValue | undefined>((below, given) => given.over(below), undefined);
-}
-
-type ConfigValues = ReadonlyMap<string, ConfigValue>;
-
-function reportConflicts({ upgrade }: KeyValues, given: ConfigValues, findings: Findings): void {
+function reportConflicts({ upgrade }: KeyValues, given: Entries, findings: Findings): void {
   const enabled = given.get('upgrade.enabled');
   // A result file that is given but wrong has been reported already.
   if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
@@ -159,7 +139,7 @@ function reportConflicts({ upgrade }: KeyValues, given: ConfigValues, findings: 
 
 function reportBroker(
   { mqtt }: KeyValues,
-  given: ConfigValues,
+  given: Entries,
   { secretFault }: Environment,
   findings: Findings,
 ): void {
@@ -173,7 +153,7 @@ function reportBroker(
 }
 
 /** Two writers would destroy the file. */
-function reportSameFiles(upgrade: KeyValues['upgrade'], given: ConfigValues, findings: Findings): void {
+function reportSameFiles(upgrade: KeyValues['upgrade'], given: Entries, findings: Findings): void {
   const seen = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
     const spelled = upgrade[name];
@@ -189,16 +169,14 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], given: ConfigValues, fin
 }
 
 /** Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"), which may surprise the person who listed it. */
-function warnOfHiddenUnits(given: ConfigValues, findings: Findings): void {
+function warnOfHiddenUnits(given: Entries, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
-    const unit = given.get(owner);
-    if (unit === undefined) continue;
+    const unit = given.get(owner)?.content;
     for (const list of ['systemd.system', 'systemd.user']) {
-      const listed = given.get(list);
-      for (const { name, at, key } of listed === undefined ? [] : soundNames(listed)) {
-        if (name !== unit.value) continue;
-        findings.warning(at, key, `${name} is ${owner}, so it stays hidden from /services`);
-      }
+      const listed = given.get(list)?.content;
+      for (const { at, key, content } of Array.isArray(listed) ? listed.map(nameOfUnit) : [])
+        if (typeof unit === 'string' && content === unit)
+          findings.warning(at, key, `${unit} is ${owner}, so it stays hidden from /services`);
     }
   }
 }

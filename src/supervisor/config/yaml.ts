@@ -1,10 +1,20 @@
-// Converts YAML text to plain values with their places, and the effective configuration to YAML text. Pure. The only file that knows
+// Reads YAML text as values with their places, and prints the effective configuration as YAML text. Pure. The only file that knows
 // the package `yaml` (1.2, core schema).
 
-import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, stringify, visit } from 'yaml';
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  parseDocument,
+  stringify,
+  visit,
+} from 'yaml';
 import type { UnitEntry } from '../../protocol/actor/settings.js';
-import { ConfigValue, isPlainMap, type Path } from './config-value.js';
-import { describe, type Findings, onOneLine, quoted } from './findings.js';
+import { describe, type Findings, keyPath, onOneLine, quoted } from './findings.js';
+import type { Content, Given, Location } from './given.js';
 import type { KeyValues } from './keys.js';
 
 /** Limit for syntax problems of one file; the first usually causes the rest. */
@@ -19,9 +29,6 @@ const OPTIONS = {
   prettyErrors: false,
   logLevel: 'error',
 } as const;
-
-/** Limit for the content that aliases create, as the package counts it. */
-const MAX_ALIAS_COUNT = 1000;
 
 /** Shown in place of a key for problems that belong to none. */
 const SYNTAX = 'syntax';
@@ -38,81 +45,95 @@ const WORDS: Readonly<Record<string, string>> = {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
+type Place = (offset: number) => Location;
+type Targets = ReadonlyMap<Alias, Node>;
+
 /** Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the reason. */
-export function parseConfig(file: string, text: string, findings: Findings): ConfigValue | undefined {
-  const at = (offset: number) => {
+export function parseConfig(file: string, text: string, findings: Findings): Given | undefined {
+  const at: Place = (offset) => {
     const lines = text.slice(0, offset).split('\n');
     return { file, line: lines.length, col: (lines.at(-1) ?? '').length + 1 };
+  };
+  const wrong = (offset: number, what: string): undefined => {
+    findings.problem(at(offset), SYNTAX, what);
   };
   const forbidden = FORBIDDEN.exec(text);
   if (forbidden !== null) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
-    findings.problem(at(forbidden.index), SYNTAX, `the control character U+${code} is not allowed`);
-    return undefined;
+    return wrong(forbidden.index, `the control character U+${code} is not allowed`);
   }
   const document = parseDocument(text, OPTIONS);
   // Other errors of a text that is nested too deeply are consequences.
   const [deep] = document.errors.filter(({ code }) => code === 'RESOURCE_EXHAUSTION');
   const errors = deep === undefined ? document.errors.slice(0, MAX_SYNTAX_PROBLEMS) : [deep];
-  for (const { code, message, pos } of errors)
-    findings.problem(at(pos[0]), SYNTAX, onOneLine(WORDS[code] ?? message));
+  for (const { code, message, pos } of errors) wrong(pos[0], onOneLine(WORDS[code] ?? message));
   for (const { message, pos } of document.warnings.slice(0, MAX_SYNTAX_PROBLEMS))
     findings.warning(at(pos[0]), SYNTAX, onOneLine(message));
   if (errors.length > 0) return undefined;
-  const content = contentOf(document);
-  if ('wrong' in content) {
-    findings.problem(at(content.offset), SYNTAX, content.wrong);
-    return undefined;
-  }
-  const { value } = content;
-  const root = new ConfigValue(value ?? {}, { place: (path, part) => at(offsetOf(document, path, part)) });
-  if (isPlainMap(root.value)) return root;
-  findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${describe(value)}`);
-  return undefined;
-}
-
-interface AliasProblem {
-  readonly offset: number;
-  readonly wrong: string;
-}
-
-/** The plain value, or what is wrong with its aliases. */
-function contentOf(document: Document.Parsed): { readonly value: unknown } | AliasProblem {
-  let stray: AliasProblem | undefined;
   try {
-    visit(document, {
-      Alias: (_, alias) => {
-        if (alias.resolve(document) !== undefined) return undefined;
-        // Probably a pattern was meant.
-        const wrong = `the alias ${quoted(`*${alias.source}`)} has no anchor before it`;
-        stray = { offset: alias.range?.[0] ?? 0, wrong };
-        return visit.BREAK;
-      },
-    });
-    return stray ?? { value: document.toJS({ maxAliasCount: MAX_ALIAS_COUNT }) };
+    const { targets, stray } = aliasesIn(document.contents);
+    // Probably a pattern was meant.
+    const noAnchor = `the alias ${quoted(`*${stray?.source}`)} has no anchor before it`;
+    if (stray !== undefined) return wrong(stray.range?.[0] ?? 0, noAnchor);
+    // Only for the package's own limit of what aliases may make.
+    document.toJS();
+    const root = givenBy(document.contents, '', at, targets);
+    const content = root.content ?? new Map();
+    if (content instanceof Map) return { ...root, content };
+    findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
+    return undefined;
   } catch (error) {
     // The package throws these if aliases multiply too much or the stack overflows.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
-    return { offset: 0, wrong: 'its aliases or its nesting make it too large' };
+    return wrong(0, 'its aliases or its nesting make it too large');
   }
 }
 
-/** The offset of a value or its key; for a value behind an alias, the place where it is defined. */
-function offsetOf(document: Document.Parsed, path: Path, part: 'key' | 'value'): number {
-  let node: unknown = document.contents;
-  let offsets = { key: 0, value: document.contents?.range[0] ?? 0 };
-  for (const step of path) {
-    if (isAlias(node)) node = node.resolve(document);
-    const pair = isMap(node)
-      ? node.items.find(({ key }) => isScalar(key) && String(key.value) === step)
-      : undefined;
-    const key = isScalar(pair?.key) ? pair.key.range?.[0] : undefined;
-    node = isSeq(node) ? node.items[Number(step)] : pair?.value;
-    const value = isScalar(node) || isMap(node) || isSeq(node) || isAlias(node) ? node.range?.[0] : undefined;
-    // `{a}` has a key but no value node, not even an empty one.
-    offsets = { key: key ?? offsets.value, value: value ?? key ?? offsets.value };
-  }
-  return offsets[part];
+/** What each alias stands for: the last such anchor before it; and an alias that stands for nothing, if there is one. */
+function aliasesIn(contents: Node | null): { readonly targets: Targets; readonly stray?: Alias | undefined } {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Alias, Node>();
+  let stray: Alias | undefined;
+  visit(contents, {
+    Node: (_, node) => {
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) anchors.set(node.anchor, node);
+        return undefined;
+      }
+      const target = anchors.get(node.source);
+      if (target !== undefined) targets.set(node, target);
+      else stray ??= node;
+      return undefined;
+    },
+  });
+  return { targets, stray };
+}
+
+/** The value of a node. Behind an alias, the places are those where it is defined. `keyOffset` also places a value without a node: `{a}`. */
+function givenBy(node: Node | null, key: string, at: Place, targets: Targets, keyOffset = 0): Given {
+  const meant = isAlias(node) ? targets.get(node) : node;
+  return {
+    key,
+    get keyAt() {
+      return at(keyOffset);
+    },
+    get at() {
+      return at(node?.range?.[0] ?? keyOffset);
+    },
+    // Only when it is asked for, because an alias may make a value contain itself.
+    get content(): Content {
+      if (isSeq<Node>(meant))
+        return meant.items.map((item, index) => givenBy(item, `${key}[${index}]`, at, targets, keyOffset));
+      if (!isMap<Node, Node | null>(meant)) return isScalar<Content>(meant) ? meant.value : null;
+      return new Map(
+        meant.items.map((pair) => {
+          const name = isScalar(pair.key) ? String(pair.key.value) : '';
+          const inner = keyPath(key, name);
+          return [name, givenBy(pair.value, inner, at, targets, pair.key.range?.[0])];
+        }),
+      );
+    },
+  };
 }
 
 /**
