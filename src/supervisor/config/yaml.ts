@@ -89,7 +89,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Giv
   }
 }
 
-/** What each alias stands for: the last such anchor before it; and an alias that stands for nothing, if there is one. */
+/** An alias stands for the last such anchor before it; `stray` is the first that stands for nothing. */
 function aliasesIn(contents: Node | null): { readonly targets: Targets; readonly stray?: Alias | undefined } {
   const anchors = new Map<string, Node>();
   const targets = new Map<Alias, Node>();

@@ -2,8 +2,8 @@
 // could control a terminal are escaped, and lines for people shorten long texts.
 
 import type { DecodedMessage, Side } from './conversation.js';
-import type { Value } from './kinds.js';
 import type { Block } from './tap.js';
+import type { Value } from './values.js';
 
 /** `declined`: kinds of shared memory that the command offered. */
 type TracedCommand = { readonly from: Side; readonly declined: readonly string[] } & DecodedMessage;

@@ -1,0 +1,138 @@
+// Reads any value by the type that stands before it on the wire, as something that fits into JSON: null is the wire's "none". Numbers
+// that people know by a name have it from the fields of ./messages.ts.
+
+import { serverFault } from '../outcome.js';
+import type { Reader } from '../reader.js';
+import { decodeEvent, FACILITIES } from '../records.js';
+import { describeTag, TAG, WireError } from '../wire.js';
+
+export type Value =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly Value[]
+  | { readonly [name: string]: Value | undefined };
+
+/** A value with its type. */
+export interface TypedValue {
+  readonly type: string;
+  readonly value: Value;
+}
+
+/** Names from pulse/sample.h. */
+const SAMPLE_FORMATS = [
+  ...['u8', 'alaw', 'ulaw', 's16le', 's16be', 'float32le', 'float32be', 's32le', 's32be', 's24le', 's24be'],
+  ...['s24-32le', 's24-32be'],
+];
+
+/** Names from pulse/channelmap.h. */
+const POSITIONS = [
+  ...['mono', 'front-left', 'front-right', 'front-center', 'rear-center', 'rear-left', 'rear-right', 'lfe'],
+  ...['front-left-of-center', 'front-right-of-center', 'side-left', 'side-right'],
+  ...Array.from({ length: 32 }, (_, at) => `aux${at}`),
+  ...['top-center', 'top-front-left', 'top-front-right', 'top-front-center'],
+  ...['top-rear-left', 'top-rear-right', 'top-rear-center'],
+];
+
+/** Names from pulse/format.h. */
+const ENCODINGS = [
+  ...['any', 'pcm', 'ac3-iec61937', 'eac3-iec61937', 'mpeg-iec61937', 'dts-iec61937', 'mpeg2-aac-iec61937'],
+  ...['truehd-iec61937', 'dtshd-iec61937'],
+];
+
+/** 64 bits, as a number if that is exact. */
+const whole = (value: bigint): number | string =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
+
+/** Seconds, since the epoch or since another moment. */
+function timeIn(reader: Reader): number {
+  const words = reader.block(TAG.time, 8);
+  return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
+}
+
+/** Bytes may be a secret: only their number is shown. */
+function bytesIn(reader: Reader): string {
+  const rest = reader.rest();
+  const length = rest.length < 5 ? 0 : rest.readUInt32BE(1);
+  reader.block(TAG.bytes, 4 + length);
+  return `${length} bytes`;
+}
+
+function samplesIn(reader: Reader): Value {
+  const { format, ...others } = reader.sampleSpec();
+  return { format: SAMPLE_FORMATS[format] ?? format, ...others };
+}
+
+function formatIn(reader: Reader): Value {
+  const { encoding, props } = reader.format();
+  return { encoding: ENCODINGS[encoding] ?? encoding, props };
+}
+
+const KINDS: ReadonlyMap<number | undefined, readonly [type: string, read: (reader: Reader) => Value]> =
+  new Map([
+    [TAG.text, ['text', (reader) => reader.excerpt() ?? null]],
+    [TAG.noText, ['text', (reader) => reader.excerpt() ?? null]],
+    [TAG.u32, ['u32', (reader) => reader.index() ?? null]],
+    [TAG.u8, ['u8', (reader) => reader.u8()]],
+    [TAG.u64, ['u64', (reader) => whole(reader.block(TAG.u64, 8).readBigUInt64BE())]],
+    [TAG.s64, ['s64', (reader) => whole(reader.block(TAG.s64, 8).readBigInt64BE())]],
+    [TAG.sampleSpec, ['sampleSpec', samplesIn]],
+    [TAG.bytes, ['bytes', bytesIn]],
+    [TAG.yes, ['bool', (reader) => reader.bool()]],
+    [TAG.no, ['bool', (reader) => reader.bool()]],
+    [TAG.time, ['time', timeIn]],
+    [TAG.usec, ['usec', (reader) => reader.usec()]],
+    [TAG.channelMap, ['channelMap', (reader) => reader.channelMap().map((at) => POSITIONS[at] ?? at)]],
+    [TAG.volumes, ['volumes', (reader) => reader.volumes()]],
+    [TAG.volume, ['volume', (reader) => reader.volume()]],
+    [TAG.props, ['props', (reader) => reader.props()]],
+    [TAG.format, ['format', formatIn]],
+  ]);
+
+/** The next value. Throws WireError if there is none that can be read. */
+export function valueIn(reader: Reader): TypedValue {
+  const rest = reader.rest();
+  const kind = KINDS.get(rest[0]);
+  if (kind === undefined) throw new WireError(`${rest.length} bytes more, from ${describeTag(rest[0])} on`);
+  return { type: kind[0], value: kind[1](reader) };
+}
+
+/** The name of a number, or the number if it has none. */
+export type Naming = (value: number) => Value;
+
+const listed =
+  (names: readonly string[]): Naming =>
+  (value) =>
+    names[value] ?? value;
+
+/** Names from pulse/def.h and pulse/proplist.h. */
+export const available = listed(['unknown', 'no', 'yes']);
+export const updateMode = listed(['set', 'merge', 'replace']);
+export const deviceState = listed(['running', 'idle', 'suspended']);
+
+/** Without the upper bits: these are flags, which a trace declines and shows separately. */
+export const protocolVersion: Naming = (word) => word & 0xffff;
+
+export const fault: Naming = (code) => {
+  const { name } = serverFault(code);
+  return name === 'UNLISTED' ? code : name;
+};
+
+/** For example 'sink change'. */
+export const event: Naming = (word) => {
+  try {
+    const { facility, type } = decodeEvent(word, undefined);
+    return `${facility} ${type}`;
+  } catch (error) {
+    if (error instanceof WireError) return word;
+    throw error;
+  }
+};
+
+/** The facilities of a subscription, followed by bits without a name as one number. */
+export const facilities: Naming = (mask) => {
+  const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
+  const others = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
+  return others === 0 ? named : [...named, others];
+};
