@@ -144,11 +144,6 @@ export class UnitTable {
     return this.#entries.get(name)?.unit;
   }
 
-  /** The followed names of one systemd unit: several if an alias is followed too. */
-  unitsOf(id: string): readonly FollowedUnit[] {
-    return this.#of(({ unit }) => unit.facts.id === id).map(({ unit }) => unit);
-  }
-
   /** Taken when a reading begins, and passed to `read` at its end. */
   mark(name: string): number {
     return this.#entries.get(name)?.signalCount ?? 0;

@@ -23,8 +23,8 @@ export interface FollowerPlan {
 }
 
 export interface FollowerOwner {
-  /** All units have been read. `noSignals` says why the manager sends none: then somebody has to ask for readings. */
-  up(noSignals: string | undefined): void;
+  /** All units have been read, and their signals come. */
+  up(): void;
   down(reason: string): void;
   /** These units may have changed. Not called while a reload makes them seem to go, unless the interest is verdicts. */
   changed(units: readonly FollowedUnit[]): void;
@@ -49,7 +49,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #timers: Timers<'begin' | 'files'>;
   /** The supervisor bounds these, as it bounds running commands. */
   readonly #waiters = new Set<StateWaiter>();
-  #hasSignals = false;
   /** Counts beginnings, so that results of an earlier one are ignored. */
   #epoch = 0;
   #attempt = 0;
@@ -64,14 +63,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = new UnitReader(this.bus, this.table);
   }
 
-  /** True if the manager sends signals; otherwise somebody has to ask for readings. */
-  get hasSignals(): boolean {
-    return this.#hasSignals;
-  }
-
   /** Reads units again; resolves to the error if they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#reportRead(names, this.#read(names, this.#hasSignals));
+    return this.#reportRead(names, this.#read(names));
   }
 
   /** Waits for a change after which `holds` is true for the unit. */
@@ -185,58 +179,51 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const awaited = this.jobs.awaited();
     const refused = await subscribe(this.bus, this.#plan.interest, this.table.names);
     if (epoch !== this.#epoch) return;
-    const hasSignals = refused === undefined;
-    const failed = await this.#readAll(hasSignals);
+    const failed = refused ?? (await this.#readAll());
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) {
-      this.#away(sentence(failed));
-      this.#beginAgain();
+      this.#beginAgain(failed);
       return;
     }
+    this.#attempt = 0;
     this.#reload.lift();
-    this.#hasSignals = hasSignals;
     this.#wake(this.table.units());
-    this.#owner.up(refused && sentence(refused));
+    this.#owner.up();
     this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
-    if (hasSignals) this.#attempt = 0;
-    else this.#beginAgain();
   }
 
-  #beginAgain(): void {
+  #beginAgain(failed: BusError): void {
+    this.#away(sentence(failed));
     this.#attempt += 1;
     const { clock } = this.#plan;
     this.#timers.set('begin', backoffMs(this.#attempt, clock.random()), () => void this.#begin());
   }
 
   /** Signals carry primary names: where a unit is followed by an alias, signals of its primary name are subscribed to as well. */
-  async #readAll(hasSignals: boolean): Promise<BusError | undefined> {
-    const failed = await this.#read(this.table.names, hasSignals);
+  async #readAll(): Promise<BusError | undefined> {
+    const failed = await this.#read(this.table.names);
     if (failed !== undefined) return failed;
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return undefined;
     const ids = aliases.map(({ facts }) => facts.id);
     const unheard = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
     if (unheard !== undefined) return unheard;
-    const names = aliases.map(({ name }) => name);
-    return this.#read(names, hasSignals);
+    return this.#read(aliases.map(({ name }) => name));
   }
 
-  /** A service's result comes with signals; without them, or for a run that was not followed, it must be read. */
-  #read(names: readonly string[], hasSignals: boolean): Promise<BusError | undefined> {
-    const needsResult = !hasSignals || this.#plan.interest === 'verdicts';
-    return this.#reader.units(names, needsResult ? '' : UNIT_INTERFACE);
+  /** A service's result comes with signals; for a run that was not followed, it must be read. */
+  #read(names: readonly string[]): Promise<BusError | undefined> {
+    return this.#reader.units(names, this.#plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
   }
 
   /** Reads everything again, replacing changes that only seemed to happen during the reload. */
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.jobs.awaited();
-    const failed = await this.#readAll(this.#hasSignals);
+    const failed = await this.#readAll();
     if (epoch !== this.#epoch) return;
-    if (failed !== undefined) {
-      this.#away(sentence(failed));
-      this.#beginAgain();
-    } else if (this.#reload.hasRead()) {
+    if (failed !== undefined) this.#beginAgain(failed);
+    else if (this.#reload.hasRead()) {
       this.#report(this.table.units());
       this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
     }
@@ -245,7 +232,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   #away(reason: string): void {
     this.#timers.cancelAll();
     this.#reload.cancel();
-    this.#hasSignals = false;
     this.#owner.down(reason);
   }
 }

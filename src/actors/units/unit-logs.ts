@@ -1,9 +1,10 @@
 // Reads the log of a unit with journalctl: the journal's files have no other stable interface. The only file of the daemon that starts
 // another program; it never uses a shell, and decides nothing about who may read what.
 
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { type Clock, within } from '../../clock.js';
 import type { Answer, UnitScope } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -16,8 +17,6 @@ const READING_MAX_MS = 5_000;
 const OUTPUT_MAX_BYTES = 1 << 20;
 const ERRORS_MAX_UNITS = 1024;
 
-type Spawn = typeof import('node:child_process').spawn;
-
 export interface LogQuery {
   readonly scope: UnitScope;
   /** The name under which the unit logs, which is no alias. */
@@ -25,21 +24,16 @@ export interface LogQuery {
   readonly lines: number;
 }
 
-interface JournalctlResult {
-  /** Why it could not be started; undefined if it was. */
-  readonly fault: string | undefined;
-  readonly status: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly output: string;
-  readonly errors: string;
-  /** It was ended here, because it had written enough. */
-  readonly isCut: boolean;
+/** Node's error, or only the output of a program that ended well. */
+interface JournalctlEnd extends Partial<ExecFileException> {
+  readonly stdout: string;
+  readonly stderr: string;
 }
 
 export class UnitLogs {
   readonly #clock: Clock;
   readonly #program: string;
-  readonly #readings = new Map<ChildProcess, Promise<JournalctlResult>>();
+  readonly #readings = new Map<ChildProcess, Promise<JournalctlEnd>>();
 
   constructor(clock: Clock, program = 'journalctl') {
     this.#clock = clock;
@@ -48,16 +42,23 @@ export class UnitLogs {
 
   async read(query: LogQuery): Promise<Answer> {
     // Loaded when the first log is wanted: it takes 2 MB.
-    const { spawn } = await import('node:child_process');
+    const { execFile } = await import('node:child_process');
     const { size } = this.#readings;
     if (size >= READINGS_MAX) return failure('unavailable', `${size} logs are being read already`);
-    const child = this.#start(spawn, query);
-    if (typeof child === 'string') return cannotStart(child);
-    const ended = endOf(child).finally(() => this.#readings.delete(child));
-    this.#readings.set(child, ended);
-    const answer = ended.then((end) => answerTo(query.scope, end));
-    const inTime = await within(this.#clock, READING_MAX_MS, answer);
-    if (inTime !== undefined) return inTime;
+    const { PATH } = process.env;
+    const env = { LC_ALL: 'C.UTF-8', ...(PATH !== undefined && { PATH }) };
+    const options = { env, maxBuffer: OUTPUT_MAX_BYTES, killSignal: 'SIGKILL' } as const;
+    const running = promisify(execFile)(this.#program, logArguments(query), options);
+    const { child } = running;
+    const end = running
+      .then(
+        ({ stdout }) => ({ stdout, stderr: '' }),
+        (error: JournalctlEnd) => error,
+      )
+      .finally(() => this.#readings.delete(child));
+    this.#readings.set(child, end);
+    const inTime = await within(this.#clock, READING_MAX_MS, end);
+    if (inTime !== undefined) return answerTo(query.scope, inTime);
     child.kill('SIGKILL');
     return failure('timeout', `journalctl has not answered within ${READING_MAX_MS / 1000} s`);
   }
@@ -66,17 +67,6 @@ export class UnitLogs {
   async stop(): Promise<void> {
     for (const child of this.#readings.keys()) child.kill('SIGKILL');
     await Promise.all(this.#readings.values());
-  }
-
-  /** The fault if not even a failed child came of it, as without memory. */
-  #start(spawn: Spawn, query: LogQuery): ChildProcess | string {
-    const { PATH } = process.env;
-    const env = { LC_ALL: 'C.UTF-8', ...(PATH !== undefined && { PATH }) };
-    try {
-      return spawn(this.#program, logArguments(query), { stdio: ['ignore', 'pipe', 'pipe'], env });
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
   }
 }
 
@@ -92,46 +82,22 @@ function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   ];
 }
 
-function endOf(child: ChildProcess): Promise<JournalctlResult> {
-  const chunks: Buffer[] = [];
-  let [size, errors] = [0, ''];
-  let fault: string | undefined;
-  child.stdout?.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= OUTPUT_MAX_BYTES) chunks.push(chunk);
-    else child.kill('SIGKILL');
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    errors = clipped(errors + text, ERRORS_MAX_UNITS);
-  });
-  return new Promise((resolve) => {
-    const end = (status: number | null, signal: NodeJS.Signals | null): void =>
-      resolve({
-        ...{ fault, status, signal, errors, isCut: size > OUTPUT_MAX_BYTES },
-        output: Buffer.concat(chunks).toString(),
-      });
-    child.on('close', end);
-    child.on('error', (error) => {
-      fault = error.message;
-      // Without a process there is nothing to wait for.
-      if (child.pid === undefined) end(null, null);
-    });
-  });
-}
-
-async function answerTo(scope: UnitScope, ended: JournalctlResult): Promise<Answer> {
-  const { fault, status, signal, output, errors, isCut } = ended;
-  if (fault !== undefined) return cannotStart(fault);
-  const isWhole = status === 0;
-  const text = isWhole || isCut ? logText(output) : NOTHING;
+async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
+  const { code, signal, message, stdout, stderr } = end;
+  // A text is the system's reason why the program was not started, or Node's why it was ended.
+  const isCut = code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
+  if (typeof code === 'string' && !isCut)
+    return failure('refused', `journalctl cannot be started: ${message}`);
+  const isWhole = message === undefined;
+  const text = isWhole || isCut ? logText(stdout) : NOTHING;
   if (text !== NOTHING) return { ok: true, text };
-  const mayNot = isWhole ? await hasHiddenFile(scope) : MAY_NOT.test(errors);
+  const mayNot = isWhole ? await hasHiddenFile(scope) : MAY_NOT.test(stderr);
   if (mayNot) return NOT_READABLE;
   if (isWhole) return { ok: true, text };
   if (isCut) return failure('refused', `The newest message has more than ${OUTPUT_MAX_BYTES} bytes`);
-  const how = signal === null ? `with status ${status}` : `by ${signal}`;
-  const errorText = errors.trim().replace(/\s*\n\s*/g, '; ');
-  return failure('refused', `journalctl was ended ${how}${errorText === '' ? '' : `: ${errorText}`}`);
+  const how = signal ? `by ${signal}` : `with status ${code}`;
+  const why = clipped(stderr.trim().replace(/\s*\n\s*/g, '; '), ERRORS_MAX_UNITS);
+  return failure('refused', `journalctl was ended ${how}${why === '' ? '' : `: ${why}`}`);
 }
 
 const NOTHING = '[]';
@@ -156,8 +122,4 @@ async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
     ),
   );
   return (await Promise.all(faults)).includes(true);
-}
-
-function cannotStart(reason: string): Answer {
-  return failure('refused', `journalctl cannot be started: ${reason}`);
 }

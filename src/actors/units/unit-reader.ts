@@ -1,5 +1,5 @@
 // The read-only questions of a follower to its manager: subscriptions, which need a call of Subscribe before any signal is sent, and
-// readings of units, bounded because a connection allows only 256 calls at a time. Reading an unloaded unit makes the manager send
+// readings of units, in groups because a connection allows only 256 calls at a time. Reading an unloaded unit makes the manager send
 // UnitNew and UnitRemoved: nothing here reacts to those.
 
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -81,7 +81,7 @@ const READINGS_AT_ONCE = 8;
 export class UnitReader {
   readonly #bus: ReadingBus;
   readonly #table: UnitTable;
-  readonly #flights = new SingleFlight<BusError | undefined>(READINGS_AT_ONCE);
+  readonly #flights = new SingleFlight<BusError | undefined>();
   #asked = 0;
 
   constructor(bus: ReadingBus, table: UnitTable) {
@@ -158,50 +158,28 @@ const PER_UNIT: readonly string[] = [
   'org.freedesktop.DBus.Error.UnknownInterface',
 ];
 
-/** Single flight with a limit on concurrency: per subject at most one running and one queued reading, and `atOnce` readings in total. */
+/** Per subject at most one running and one queued reading. */
 class SingleFlight<Result> {
-  readonly #atOnce: number;
-  /** By subject: the flight that new callers join or wait for; `queued` if it has not begun. */
-  readonly #latest = new Map<string, { readonly result: Promise<Result>; readonly queued: boolean }>();
-  /** Bounded by the number of subjects: at most one flight of each. */
-  readonly #queue: (() => void)[] = [];
-  #underWay = 0;
+  readonly #running = new Map<string, Promise<Result>>();
+  readonly #queued = new Map<string, Promise<Result>>();
 
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce;
-  }
-
-  /** The result of a reading that begins after this call: `read`'s, or a shared one. */
+  /** The result of a reading that begins after this call: `read`'s, or a shared one. `read` does not reject. */
   join(subject: string, read: () => Promise<Result>): Promise<Result> {
-    const latest = this.#latest.get(subject);
-    if (latest === undefined) return this.#begin(subject, read);
-    if (latest.queued) return latest.result;
-    const begin = () => this.#begin(subject, read);
-    const result = latest.result.then(begin, begin);
-    this.#latest.set(subject, { result, queued: true });
-    return result;
+    const running = this.#running.get(subject);
+    if (running === undefined) return this.#begin(subject, read);
+    const next = async (): Promise<Result> => {
+      await running;
+      this.#queued.delete(subject);
+      return this.#begin(subject, read);
+    };
+    const queued = this.#queued.get(subject) ?? next();
+    this.#queued.set(subject, queued);
+    return queued;
   }
 
   #begin(subject: string, read: () => Promise<Result>): Promise<Result> {
-    const flight = { result: this.#inTurn(read), queued: false };
-    this.#latest.set(subject, flight);
-    const over = () => {
-      if (this.#latest.get(subject) === flight) this.#latest.delete(subject);
-    };
-    void flight.result.then(over, over);
-    return flight.result;
-  }
-
-  async #inTurn(read: () => Promise<Result>): Promise<Result> {
-    if (this.#underWay < this.#atOnce) this.#underWay += 1;
-    else await new Promise<void>((resolve) => this.#queue.push(resolve));
-    try {
-      return await read();
-    } finally {
-      // A turn that is passed on stays counted.
-      const next = this.#queue.shift();
-      if (next === undefined) this.#underWay -= 1;
-      else next();
-    }
+    const running = read().finally(() => this.#running.delete(subject));
+    this.#running.set(subject, running);
+    return running;
   }
 }
