@@ -1,10 +1,9 @@
 // The systemd backend: decides which units are watched and which of them a request may name; keeps one scope per list of units; and runs
 // the commands, which only the user's scope has. Records never flow back into the follower.
 
-import { type Clock, Timers } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
-import type { ServiceRecord } from '../../protocol/actor/schemas.js';
 import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
 import { type BusOwner, SystemBus, UserBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
@@ -14,7 +13,6 @@ import { UnitLogs } from '../units/unit-logs.js';
 import type { ReadingBus } from '../units/unit-reader.js';
 import { UnitCommand } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
-import { UnitsDirectory } from './units-directory.js';
 
 /** The watched units in whitelist order: system, then user, without internal units (docs/configuration.md, "Upgrades"). */
 export function watchedUnits(
@@ -42,34 +40,24 @@ function noSuchUnit(scope: UnitScope, name: string): UnitTarget & { readonly ok:
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(name)} is configured`);
 }
 
-/** Without signals, a unit in a passing state is read again after this time. */
-const PASSING_AGAIN_MS = 500;
-const PASSING: readonly string[] = ['activating', 'deactivating', 'reloading', 'refreshing'];
-
 interface ScopePlan {
   readonly scope: UnitScope;
   readonly watched: readonly WatchedUnit[];
   /** Units that clients must not see, by any of their names. */
   readonly internal: readonly string[];
-  /** The directory of this scope's manager with links for running units (units-directory.ts). */
-  readonly unitsDirectory: string;
   readonly clock: Clock;
 }
 
-/** Turns the follower's units, and without signals the units directory, into records for the publisher. */
+/** Turns the follower's units into records for the publisher. */
 export class Scope<B extends ReadingBus> implements FollowerOwner {
   readonly follower: UnitFollower<B>;
   readonly #plan: ScopePlan;
   readonly #services: ServicePublisher;
-  readonly #directory: UnitsDirectory;
-  readonly #timers: Timers<'passing'>;
   #absence: string | undefined = 'not connected yet';
 
   constructor(plan: ScopePlan, services: ServicePublisher, makeBus: (owner: BusOwner) => B) {
     this.#plan = plan;
     this.#services = services;
-    this.#timers = new Timers(plan.clock);
-    this.#directory = new UnitsDirectory(plan.unitsDirectory, plan.clock, (unit) => this.#linkChanged(unit));
     const names = plan.watched.map(({ name }) => name);
     // For system units the state is enough; commands to user units also need the ends of runs and jobs.
     const interest = plan.scope === 'user' ? 'runs' : 'state';
@@ -90,72 +78,36 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   /** Publishes a unit's present record at once, even if changes are being gathered or held back. */
   publishNow(watched: WatchedUnit): void {
     const unit = this.follower.table.unit(watched.name);
-    this.#services.changedNow(watched, unit && this.#record(watched, unit));
+    if (unit !== undefined) this.changed([unit]);
+    this.#services.publishNow(watched);
   }
 
   stop(): void {
     this.#absence = 'stopped';
-    this.#timers.cancelAll();
-    this.#directory.close();
     this.follower.stop();
   }
 
   // Calls from the follower.
 
-  up(noSignals: string | undefined): void {
+  up(): void {
     this.#absence = undefined;
-    if (noSignals !== undefined) this.#directory.open();
-    else {
-      this.#directory.close();
-      this.#timers.cancelAll();
-    }
     this.changed(this.follower.table.units());
-    this.#services.scopeUp(
-      this.#plan.scope,
-      noSignals && `no signals (${noSignals}), ${this.#directory.described}`,
-    );
+    this.#services.scopeUp(this.#plan.scope);
   }
 
   down(reason: string): void {
-    this.#timers.cancelAll();
     this.#absence = reason;
-    this.#directory.open();
-    this.changed(this.follower.table.units());
-    this.#services.scopeDown(this.#plan.scope, `${reason}, ${this.#directory.described}`);
+    this.#services.scopeDown(this.#plan.scope, reason);
   }
 
   changed(units: readonly FollowedUnit[]): void {
-    for (const unit of units) {
-      const watched = this.#plan.watched.find(({ name }) => name === unit.name);
+    for (const { name, known, facts, fileState, fileTrouble } of units) {
+      const watched = this.#plan.watched.find((each) => each.name === name);
       if (watched === undefined) continue;
-      this.#services.changed(watched, this.#record(watched, unit));
-      this.#services.fileTrouble(watched, unit.fileTrouble);
+      const isShown = known && !this.isHidden(name);
+      this.#services.changed(watched, isShown ? serviceRecord(watched, facts, fileState) : undefined);
+      this.#services.fileTrouble(watched, fileTrouble);
     }
-  }
-
-  // Calls from the directory.
-
-  /** `id` is a primary name; undefined if any unit may have changed. */
-  #linkChanged(id: string | undefined): void {
-    const { table } = this.follower;
-    const units = id === undefined ? table.units() : table.unitsOf(id);
-    if (this.#absence === undefined) void this.#reread(units);
-    else this.changed(units);
-  }
-
-  async #reread(units: readonly FollowedUnit[]): Promise<void> {
-    await this.follower.refresh(units.map(({ name }) => name));
-    if (this.follower.hasSignals || this.#absence !== undefined || this.#timers.has('passing')) return;
-    const passing = () =>
-      this.follower.table.units().filter(({ facts }) => PASSING.includes(facts.activeState));
-    if (passing().length > 0)
-      this.#timers.set('passing', PASSING_AGAIN_MS, () => void this.#reread(passing()));
-  }
-
-  #record(watched: WatchedUnit, { name, known, facts, fileState }: FollowedUnit): ServiceRecord | undefined {
-    if (!known || this.isHidden(name)) return undefined;
-    const atRest = this.#absence === undefined ? undefined : this.#directory.atRest(facts.id);
-    return serviceRecord(watched, facts, fileState, atRest);
   }
 }
 
@@ -178,21 +130,14 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #clock: Clock;
   readonly #logs: UnitLogs;
 
-  /** `directories`: see units-directory.ts. */
-  constructor(
-    settings: SystemdSettings,
-    directories: Readonly<Record<UnitScope, string>>,
-    publish: Publisher,
-    clock: Clock,
-    logs = new UnitLogs(clock),
-  ) {
+  constructor(settings: SystemdSettings, publish: Publisher, clock: Clock) {
     this.#watched = watchedUnits(settings);
-    this.#logs = logs;
+    this.#logs = new UnitLogs(clock);
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
     const open = <B extends ReadingBus>(scope: UnitScope, makeBus: (owner: BusOwner) => B) => {
       const watched = this.#watched.filter((each) => each.scope === scope);
-      const plan = { scope, watched, internal: settings.internal, unitsDirectory: directories[scope], clock };
+      const plan = { scope, watched, internal: settings.internal, clock };
       return watched.length === 0 ? undefined : new Scope(plan, this.#services, makeBus);
     };
     this.#system = open('system', (owner) => new SystemBus({}, owner));

@@ -94,8 +94,8 @@ export class UnitCommand {
     const end = await this.#within(this.#leftMs, jobs.wait(call.value, asked));
     if (end === undefined) return OK;
     if (end.kind === 'away') return this.#refusal({ kind: 'closed' });
-    // Signals caused by a job come before its end. Without signals, or with those of another unit, the unit must be read.
-    if (!this.#follower.hasSignals || lost !== undefined) await this.#follower.refresh([this.#name]);
+    // Signals caused by a job come before its end. After those of another unit, the unit must be read.
+    if (lost !== undefined) await this.#follower.refresh([this.#name]);
     if (aim === 'started') await this.#startGrace(before?.invocation);
     const facts = this.#facts;
     return facts === undefined ? OK : verdictOn(aim, end.result, facts);

@@ -1,10 +1,6 @@
-// Tests which units are watched and may be named; and a scope over a scripted manager, from its signals to published records, also
-// without units and without a manager.
+// Tests which units are watched and may be named; and a scope over a scripted manager, from its signals to published records.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { Scope, targetOf, watchedUnits } from '../../../src/actors/systemd/backend.js';
 import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
@@ -29,26 +25,23 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
     level: () => undefined,
   };
   const watched = watchedUnits({ system: names.map((name) => ({ name })), user: [], internal: [] });
-  const unitsDirectory = join(mkdtempSync(join(tmpdir(), 'tonearm-scope-')), 'units');
-  mkdirSync(unitsDirectory);
   const services = new ServicePublisher(publish, clock, watched);
-  const plan = { scope: 'system', watched, internal: ['secret.service'], unitsDirectory, clock } as const;
+  const plan = { scope: 'system', watched, internal: ['secret.service'], clock } as const;
   const manager = new ScriptedManager();
   const scope = new Scope(plan, services, manager.busOf);
   for (const name of names) manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
   t.after(() => {
     scope.stop();
     services.stop();
-    rmSync(join(unitsDirectory, '..'), { recursive: true, force: true });
   });
   return {
     clock,
     scope,
     manager,
-    unitsDirectory,
     records,
     status: () => status,
-    state: (name = 'x.service') => records.get(`system/${name}`)?.active_state,
+    missed: (state: string) =>
+      names.filter((name) => records.get(`system/${name}`)?.active_state !== state).length,
     /** Advances the clock, and lets promises settle that wait for nothing outside. */
     pass: async (ms: number) => {
       clock.advance(ms);
@@ -69,45 +62,27 @@ test('a unit that is internal by another name is not published, and is dropped w
   assert.deepEqual([scope.isHidden('x.service'), records.size], [true, 0]);
 });
 
-test('while the manager is away, the units directory decides what runs', async (t) => {
-  const { scope, status, state, unitsDirectory, records, pass } = setUp(t);
-  symlinkSync('0123', join(unitsDirectory, 'invocation:x.service'));
-  await scope.follower.up();
-  scope.follower.down('gone');
-  await pass(50);
-  assert.equal(status(), `connecting: system scope: gone, watching ${unitsDirectory}`);
-  assert.deepEqual([state(), records.get('system/x.service')?.running], [undefined, true]);
-  assert.equal(scope.absence, 'gone');
-});
-
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
-test('300 units without signals are all read when the directory changes, until they come to rest', async (t) => {
-  const { scope, manager, status, state, unitsDirectory, pass } = setUp(t, CROWD);
+test('without signals the backend is not up, and all of 300 units are read once they come', async (t) => {
+  const { scope, manager, status, missed, pass } = setUp(t, CROWD);
   manager.refusals.set('Subscribe', REFUSED);
-  for (const name of CROWD) manager.unitIs(name, { ActiveState: 'activating' });
   await scope.follower.up();
-  assert.equal(status(), `up: system scope: no signals (refused), watching ${unitsDirectory}`);
-  assert.equal(scope.follower.hasSignals, false);
-  // The follower requests signals again, and reads everything, after 250 ms and after 750 ms.
-  await pass(0);
-  await pass(250);
+  assert.equal(status(), 'connecting: system scope: refused');
+  assert.equal(scope.absence, 'refused');
   for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
+  manager.refusals.clear();
   await pass(250);
-  await pass(50);
-  const missed = CROWD.filter((name) => state(name) !== 'active');
-  assert.deepEqual(missed, []);
+  assert.deepEqual([status(), missed('active')], ['up', 0]);
 });
 
-test('a backend that is stopped while units are read leaves no timer', async (t) => {
+test('a backend that is stopped while it waits for signals leaves no timer', async (t) => {
   const { clock, scope, manager, pass } = setUp(t);
   manager.refusals.set('Subscribe', REFUSED);
-  manager.unitIs('x.service', { ActiveState: 'activating' });
   await scope.follower.up();
-  // The directory has been opened, which causes a second reading of all units.
   scope.stop();
   await pass(0);
-  assert.deepEqual([clock.timers, manager.counted('GetAll')], [0, 2]);
+  assert.equal(clock.timers, 0);
 });
 
 const WATCHED = watchedUnits({

@@ -10,14 +10,7 @@ const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 
 const BARE = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
 const GONE = { ...BARE, exists: false };
 
-type Row = readonly [
-  what: string,
-  facts: Partial<UnitFacts>,
-  file: string | undefined,
-  expected: object,
-  /** Comes from the units directory. */
-  atRest?: boolean,
-];
+type Row = readonly [what: string, facts: Partial<UnitFacts>, file: string | undefined, expected: object];
 
 const run = (activeState: string, subState: string) => ({ activeState, subState });
 const active = (state: string, sub: string) => ({ active_state: state, sub_state: sub });
@@ -48,15 +41,11 @@ const ROWS: readonly Row[] = [
     RUNNING,
   ],
   ['a unit with a bad file exists', { loadState: 'bad-setting' }, 'disabled', DEAD],
-  ['the directory agrees with the manager', RUNS, undefined, RUNNING, false],
-  ['a failed unit is at rest to the directory', run('failed', 'failed'), undefined, FAILED, true],
-  ['ended by the directory: stopped or failed is not known', RUNS, undefined, {}, true],
-  ['started by the directory', run('inactive', 'dead'), undefined, { running: true }, false],
 ];
 
-for (const [what, facts, file, expected, atRest] of ROWS) {
+for (const [what, facts, file, expected] of ROWS) {
   test(what, () => {
-    const record = serviceRecord(WATCHED, { ...LOADED, ...facts }, file, atRest);
+    const record = serviceRecord(WATCHED, { ...LOADED, ...facts }, file);
     const shown = file === undefined ? {} : { unit_file_state: file };
     assert.deepEqual(record, { ...BARE, description: 'X', ...shown, ...expected });
   });

@@ -58,22 +58,19 @@ for (const [record, change] of CHANGES) {
   });
 }
 
-const RESTS: readonly (readonly [state: string, rests: boolean])[] = [
-  ['inactive', true],
-  ['failed', true],
-  ['maintenance', true],
-  ['active', false],
-  ['activating', false],
-  ['deactivating', false],
-  ['reloading', false],
-  ['a state to come', false],
-];
-
-for (const [activeState, rests] of RESTS) {
-  test(`a unit that is ${activeState} ${rests ? 'rests' : 'does not rest'}`, () => {
-    assert.equal(isAtRest({ activeState }), rests);
-  });
-}
+test('a unit rests only in the states in which it neither runs nor is about to', () => {
+  const states = [
+    'inactive',
+    'failed',
+    'maintenance',
+    'active',
+    'activating',
+    'deactivating',
+    'a state to come',
+  ];
+  const resting = states.filter((activeState) => isAtRest({ activeState }));
+  assert.deepEqual(resting, ['inactive', 'failed', 'maintenance']);
+});
 
 const NAME = 'x.service';
 const PATH = unitPath(NAME);
@@ -139,7 +136,6 @@ test('an alias follows the unit behind it, from its first reading on', () => {
     touched.map(({ name }) => name),
     ['alias.service', 'x.service'],
   );
-  assert.equal(units.unitsOf('x.service').length, 2);
 });
 
 test('a unit without a file is gone when it rests, and stays while it runs', () => {

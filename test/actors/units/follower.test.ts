@@ -13,7 +13,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
   const clock = new ManualClock();
   const said: string[] = [];
   const owner = {
-    up: (noSignals: string | undefined) => said.push(noSignals === undefined ? 'up' : `up: ${noSignals}`),
+    up: () => said.push('up'),
     down: (reason: string) => said.push(`down: ${reason}`),
     changed: (units: readonly { readonly name: string }[]) => said.push(...units.map(({ name }) => name)),
     jobEnded: (job: string, id: string, result: string) => said.push(`${job} of ${id}: ${result}`),

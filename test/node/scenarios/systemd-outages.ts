@@ -18,7 +18,6 @@ const REFUSAL = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Confi
 
 export function systemdOutageScenarios(node: () => Node): void {
   const daemon = new SystemdDaemon(node);
-  const directory = () => `/run/user/${node().uid}/systemd/units`;
   /** Once it is up: what it does before is its own start, and no matter of these tests. */
   const audioState = (): Promise<unknown> =>
     until('the audio backend is up', async () => {
@@ -48,19 +47,13 @@ export function systemdOutageScenarios(node: () => Node): void {
     const audio = await audioState();
     await daemon.systemctl('mask', '--runtime', 'dbus.socket');
     await daemon.shell('systemctl --user stop dbus.socket dbus.service');
-    const detail = await daemon.is('connecting');
-    assert.match(detail, new RegExp(`user scope: .*watching ${directory()}`));
+    assert.match(await daemon.is('connecting'), /^user scope: /);
     await away();
     const [status] = await daemon.post('away-one.service', 'stop');
     assert.equal(status, 503);
-    // These commands use systemd's own socket, not the bus that the daemon watches; the directory shows them.
+    // These commands use systemd's own socket, not the bus that the daemon watches.
     await daemon.systemctl('stop', 'away-one.service');
     await daemon.systemctl('start', 'away-two.service');
-    await until('both units are published by the directory', () =>
-      ['away-one.service', 'away-two.service'].every((name) => eventsOfUnit(heard, name).length > 0),
-    );
-    const [one] = eventsOfUnit(heard, 'away-one.service').slice(-1);
-    assert.deepEqual([one?.active_state, one?.running], [undefined, false]);
     // The other scope goes on.
     await node().root('systemctl', 'start', 'away-system.service');
     await until(
@@ -131,23 +124,11 @@ export function systemdOutageScenarios(node: () => Node): void {
     assert.equal((await daemon.post('away-one.service', 'stop'))[0], 202);
   });
 
-  test('while signals are refused the directory is watched, and signals are used when they return', async () => {
+  test('while signals are refused: 503, and the current state when they return', async () => {
     await node().writeFile(REFUSE, REFUSAL);
     await daemon.systemctl('reload', 'dbus.service');
-    await daemon.begin(LISTS);
-    assert.match(await daemon.is('up'), new RegExp(`user scope: no signals .*watching ${directory()}`));
-    const heard = await daemon.listen();
-    await daemon.started('away-one.service');
-    await daemon.stopped('away-one.service');
-    assert.equal((await daemon.post('away-two.service', 'enable'))[0], 202);
-    const two = await daemon.service('away-two.service');
-    assert.deepEqual([two.running, two.enabled], [true, true]);
-    assert.equal((await daemon.post('away-two.service', 'disable'))[0], 202);
-    assert.deepEqual(
-      eventsOfUnit(heard, 'away-one.service').at(-1),
-      await daemon.service('away-one.service'),
-    );
-
+    await daemon.begin(LISTS, 'connecting');
+    await away();
     await node().root('rm', REFUSE);
     await daemon.systemctl('reload', 'dbus.service');
     await daemon.is('up', /^$/);
