@@ -1,21 +1,19 @@
-// How many connections may be open: what the configuration needs, within the process's limit of descriptors; and which one is closed
-// when there are too many. Without descriptors the main thread spins in accept and answers nobody (measured). Pure.
+// How many connections may be open: what the configuration needs, within the process's limit of descriptors. Those beyond are refused;
+// without descriptors the main thread would spin in accept and answer nobody (measured). Pure.
 
 /** For requests, on top of the streams. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
-/** For everything else: the upgrade actor's 256 progress connections, buses, files, threads (31 at rest, measured). */
+/** For everything else: progress connections, buses, files, threads (31 at rest, measured). */
 const OTHER_DESCRIPTORS = 512;
-/** May be open above the limit until they, or others, are closed; if descriptors are left. */
-const SPARE_CONNECTIONS = 512;
-/** One connection in this many is reserved for loopback: the node's own programs, such as a reverse proxy. */
-const LOOPBACK_PART = 8;
+/** One connection in this many is reserved for loopback, the node's own programs, such as a reverse proxy; and as many for all others. */
+const RESERVED_PART = 8;
 /** Even with few streams: enough for several pages in one browser. */
 const PER_ADDRESS_MIN = 32;
 
 export interface ConnectionLimits {
   readonly connections: number;
-  readonly spare: number;
-  readonly loopback: number;
+  /** For loopback, and for the others. */
+  readonly reserved: number;
   readonly perAddress: number;
   readonly streams: number;
 }
@@ -27,8 +25,7 @@ export function connectionLimits(streamsWanted: number, descriptorsMax: number):
   const streams = Math.min(streamsWanted, remaining(connections, CONNECTIONS_BESIDE_STREAMS));
   return {
     connections,
-    spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
-    loopback: Math.floor(connections / LOOPBACK_PART),
+    reserved: Math.floor(connections / RESERVED_PART),
     // One address must not be able to take all streams.
     perAddress: Math.max(PER_ADDRESS_MIN, Math.floor(streams / 2)),
     streams,
@@ -55,81 +52,49 @@ export function addressKey(address: ArrayBuffer): string {
   return bytes.equals(IPV6_LOOPBACK) ? LOOPBACK : bytes.toString('hex');
 }
 
-export interface Connection {
+interface OpenConnection {
   readonly address: string;
   /** Costs a system call. */
   readonly isOpen: () => boolean;
-  /** Nothing is in progress on it, so it may be closed. */
-  readonly isSilent: () => boolean;
 }
 
-interface Peer {
-  readonly address: string;
-  /** How many of its connections are reserved for it. */
-  readonly reserved: number;
-  /** How many connections it may have, even if there is room for more. */
-  readonly bound: number;
-  open: number;
-}
-
-/** All open connections, and the choice of one to close when there are too many. */
-export class Connections<C extends Connection> {
-  readonly #limits: Omit<ConnectionLimits, 'streams'>;
+/** The open connections, by the addresses of their other ends. */
+export class Connections {
+  readonly #limits: ConnectionLimits;
   /** Oldest first. */
-  readonly #open: { readonly connection: C; readonly peer: Peer }[] = [];
-  readonly #peers = new Map<string, Peer>();
+  readonly #open: OpenConnection[] = [];
+  readonly #counts = new Map<string, number>();
 
-  constructor(limits: Omit<ConnectionLimits, 'streams'>) {
+  constructor(limits: ConnectionLimits) {
     this.#limits = limits;
   }
 
-  get isOverfull(): boolean {
-    return this.#open.length > this.#limits.connections + this.#limits.spare;
+  /** False if there are too many already. Neither loopback nor the others can take the part that is reserved for the other side. */
+  admits(address: string): boolean {
+    const { connections, reserved, perAddress } = this.#limits;
+    const fromLoopback = this.#count(LOOPBACK);
+    const isLocal = address === LOOPBACK;
+    const sameSide = isLocal ? fromLoopback : this.#open.length - fromLoopback;
+    const isBelowBound = isLocal || this.#count(address) < perAddress;
+    return isBelowBound && this.#open.length < connections && sameSide < connections - reserved;
   }
 
-  arrived(connection: C): void {
-    const { loopback, perAddress } = this.#limits;
-    const { address } = connection;
-    const peer = this.#peers.get(address) ?? {
-      address,
-      ...(address === LOOPBACK
-        ? { reserved: loopback, bound: Number.POSITIVE_INFINITY }
-        : { reserved: 0, bound: perAddress }),
-      open: 0,
-    };
-    this.#peers.set(address, peer);
-    peer.open += 1;
-    this.#open.push({ connection, peer });
+  arrived(connection: OpenConnection): void {
+    this.#open.push(connection);
+    this.#counts.set(connection.address, this.#count(connection.address) + 1);
   }
 
   /** Removes the connection that has closed; usually a recent one. */
   left(): void {
-    this.#forget(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
-  }
-
-  /**
-   * Removes and returns the connection that must be closed; undefined if there are not too many. It is the oldest silent one of the
-   * peer that has most above its reserve; if no such peer has a silent one, the newest.
-   */
-  giver(): C | undefined {
-    const { connections, loopback } = this.#limits;
-    const shared = this.#open.length - Math.min(this.#peers.get(LOOPBACK)?.open ?? 0, loopback);
-    const isFull = shared > connections - loopback;
-    const excessOf = ({ open, reserved, bound }: Peer): number =>
-      isFull || open > bound ? open - reserved : 0;
-    let [giver, most] = [-1, 0];
-    this.#open.forEach(({ connection, peer }, at) => {
-      const excess = excessOf(peer);
-      if (excess > most && connection.isSilent()) [giver, most] = [at, excess];
-    });
-    return this.#forget(giver >= 0 ? giver : this.#open.findLastIndex(({ peer }) => excessOf(peer) > 0));
-  }
-
-  #forget(at: number): C | undefined {
+    const at = this.#open.findLastIndex(({ isOpen }) => !isOpen());
     const [gone] = at < 0 ? [] : this.#open.splice(at, 1);
-    if (gone === undefined) return undefined;
-    gone.peer.open -= 1;
-    if (gone.peer.open === 0) this.#peers.delete(gone.peer.address);
-    return gone.connection;
+    if (gone === undefined) return;
+    const rest = this.#count(gone.address) - 1;
+    if (rest > 0) this.#counts.set(gone.address, rest);
+    else this.#counts.delete(gone.address);
+  }
+
+  #count(address: string): number {
+    return this.#counts.get(address) ?? 0;
   }
 }

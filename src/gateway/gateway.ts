@@ -106,8 +106,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const server = createServer(handler, clock, {
     limits,
-    onFull: (address) =>
-      log('warn', 'too many connections: those that were idle longest are closed', { ...limits, address }),
+    onFull: (address) => log('warn', 'too many connections: further ones are closed', { ...limits, address }),
   });
   const requests = new BridgeRequests({ handler, replies, settings, log });
   let end: Promise<void> | undefined;

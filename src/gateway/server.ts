@@ -11,7 +11,7 @@ import {
   us_socket_local_port,
 } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
-import { addressKey, type Connection, type ConnectionLimits, Connections } from './connection-limits.js';
+import { addressKey, type ConnectionLimits, Connections } from './connection-limits.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 import { PendingCount } from './shutdown.js';
@@ -45,23 +45,13 @@ export interface ExchangeHandler {
   onFault(exchange: Exchange, error: unknown): void;
 }
 
-/**
- * Surplus connections are closed in groups: clients reconnect as soon as they are closed. When each was closed as it came, a thousand
- * of them took all time of the main thread (measured).
- */
-const CLOSE_EVERY_MS = 20;
-const CLOSED_TOGETHER = 8;
 /** Limits the log while there are too many connections for long. */
 const LOG_PAUSE_MS = 3_600_000;
 
 export interface ConnectionRules {
-  readonly limits: Omit<ConnectionLimits, 'streams'>;
-  /** Called now and then while there are too many connections, with the address of one that was closed. */
+  readonly limits: ConnectionLimits;
+  /** Called now and then while there are too many connections, with the address of one that was refused. */
   readonly onFull: (address: string) => void;
-}
-
-interface HttpConnection extends Connection {
-  readonly response: HttpResponse;
 }
 
 /**
@@ -76,7 +66,7 @@ export function createServer(
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
   const sockets = new Set<ListeningSocket>();
   const pending = new PendingCount();
-  boundConnections(app, connections, clock);
+  boundConnections(app, connections.limits, connections.onFull, clock);
 
   const onSettled = (): void => pending.down();
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
@@ -114,66 +104,39 @@ export function createServer(
 }
 
 /**
- * Closes surplus connections. uWebSockets.js itself closes those that send no request for 10 s. Its filter gets a response object when a
- * connection opens, valid until it closes, and an unrelated one when it has closed; the closed connection is recognized at that moment
- * by its lack of an address (all measured).
+ * Closes each connection that is one too many as soon as it opens. uWebSockets.js itself closes those that send no request for 10 s. Its
+ * filter gets a response object when a connection opens, valid until it closes, and an unrelated one when it has closed; the closed
+ * connection is recognized at that moment by its lack of an address (all measured).
  */
-function boundConnections(app: TemplatedApp, { limits, onFull }: ConnectionRules, clock: Clock): void {
-  const connections = new Connections<HttpConnection>(limits);
-  let isClosing = false;
-  let isTimed = false;
+function boundConnections(
+  app: TemplatedApp,
+  limits: ConnectionLimits,
+  onFull: (address: string) => void,
+  clock: Clock,
+): void {
+  const connections = new Connections(limits);
+  let isRefusing = false;
   let loggedAt = Number.NEGATIVE_INFINITY;
-
-  /** False if there are not too many. */
-  const closeOne = (): boolean => {
-    const giver = connections.giver();
-    if (giver === undefined) return false;
-    isClosing = true;
-    giver.response.close();
-    isClosing = false;
+  const refuse = (response: HttpResponse, address: string): void => {
+    isRefusing = true;
+    response.close();
+    isRefusing = false;
     const now = clock.monotonic();
-    if (now - loggedAt >= LOG_PAUSE_MS) {
-      loggedAt = now;
-      onFull(giver.address);
-    }
-    return true;
-  };
-  const closeSome = (most: number): void => {
-    let closed = 0;
-    while (closed < most && closeOne()) closed += 1;
-    isTimed = closed > 0;
-    if (isTimed) clock.after(CLOSE_EVERY_MS, () => closeSome(CLOSED_TOGETHER));
+    if (now - loggedAt < LOG_PAUSE_MS) return;
+    loggedAt = now;
+    onFull(address);
   };
   const opened = (response: HttpResponse): void => {
-    const bytes = response.getRemoteAddress();
-    const text = addressText(bytes);
-    let hasAsked = false;
-    // Called after the handler of the first request, unless that handler reads the body itself (measured).
-    response.onData(() => {
-      hasAsked = true;
-    });
-    connections.arrived({
-      response,
-      address: addressKey(bytes),
-      isOpen: () => addressText(response.getRemoteAddress()) === text,
-      // With a body: the answer was written in full, and no request has come since. Without a body that cannot be known, and a later
-      // stream looks the same, so then a connection is silent only if it has never sent a request.
-      isSilent: () => !hasAsked || response.getWriteOffset() > 0,
-    });
-    if (connections.isOverfull) closeOne();
-    else if (!isTimed) closeSome(1);
+    const address = addressKey(response.getRemoteAddress());
+    if (!connections.admits(address)) refuse(response, address);
+    else connections.arrived({ address, isOpen: () => response.getRemoteAddress().byteLength > 0 });
   };
   /** `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here (measured). */
   const changed = (response: HttpResponse, change: number): void => {
     if (change > 0) opened(response);
-    else if (!isClosing) connections.left();
+    else if (!isRefusing) connections.left();
   };
   app.filter(changed);
-}
-
-/** One character per byte; '' for a closed connection. */
-function addressText(address: ArrayBuffer): string {
-  return Buffer.from(address).toString('latin1');
 }
 
 function listenOn(app: ExclusiveListener, address: string, port: number): us_listen_socket | undefined {

@@ -20,25 +20,24 @@ const STREAMS_MAX = 256;
 const CLOSINGS = 600;
 const REQUESTS = 15;
 const REQUEST = `GET /server HTTP/1.1\r\nHost: ${NODE}\r\nConnection: close\r\n\r\n`;
-/** 256 streams and 512 others, and 512 more until they are closed. */
-const CONNECTIONS_MAX = 256 + 512 + 512;
+/** 256 streams and 512 others. */
+const CONNECTIONS_MAX = 256 + 512;
 /** The process itself may open this many meanwhile. */
 const OWN_MAX = 16;
 /** All those connections, with all data about them, need less (5 MB measured). */
 const GROWTH_MAX_MB = 32;
 
 /** The addresses of other clients, and the address to which each connects. */
-type Others = readonly (readonly [from: string, to: string])[];
-const OTHERS: Others = [
-  [HONEST, NODE],
-  ['127.0.0.1', '127.0.0.1'],
-];
+type Other = readonly [from: string, to: string];
+const HERE: Other = ['127.0.0.1', '127.0.0.1'];
+const ELSEWHERE: Other = [HONEST, NODE];
 /** The silent addresses, and the others that must be served. */
-const CROWDS: readonly (readonly [what: string, from: readonly string[], to: string, Others])[] = [
-  ['one address', HOSTS.slice(0, 1), NODE, OTHERS],
-  ['fifty addresses', HOSTS, NODE, OTHERS],
+const CROWDS: readonly (readonly [what: string, from: readonly string[], to: string, readonly Other[]])[] = [
+  ['one address', HOSTS.slice(0, 1), NODE, [ELSEWHERE, HERE]],
+  // Together they take all that others than loopback may have.
+  ['fifty addresses', HOSTS, NODE, [HERE]],
   // All addresses of the machine itself count as one neighbour, so that only other machines are distinguished from it.
-  ['fifty addresses of the machine itself', addresses('127.0.0.2', 50), '127.0.0.1', [[HONEST, NODE]]],
+  ['fifty addresses of the machine itself', addresses('127.0.0.2', 50), '127.0.0.1', [ELSEWHERE]],
 ];
 
 /** The beginning of the answer. */

@@ -32,7 +32,7 @@ const HEALTH: HealthRecord = {
 
 /** More connections than any test opens. */
 const BOUNDLESS = {
-  limits: { connections: 1000, spare: 0, loopback: 0, perAddress: 1000 },
+  limits: { connections: 1000, reserved: 0, perAddress: 1000, streams: 1000 },
   onFull: () => assert.fail('too many connections'),
 };
 
