@@ -3,8 +3,7 @@
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
-import type { GivenBody } from '../protocol/actor/operations.js';
-import { BODIES, type BodyName, type BodyOf } from '../protocol/actor/schemas.js';
+import { BODIES, type BodyName } from '../protocol/actor/schemas.js';
 
 /** The part of JSON Schema that the bodies use. */
 interface PlainSchema {
@@ -21,11 +20,10 @@ interface PlainSchema {
 /** Limit for a refused value in a problem's detail. */
 const SHOWN_CHARACTERS = 60;
 
-export const fits: GivenBody['fits'] = <K extends BodyName>(schema: K, json: unknown): json is BodyOf<K> =>
-  Check(BODIES[schema], json);
-
-export function bodyFault(schema: BodyName, json: unknown): string {
-  return explain(BODIES[schema] as TSchema & PlainSchema, json);
+/** One sentence; undefined if the body fits. */
+export function bodyFault(name: BodyName, json: unknown): string | undefined {
+  const schema = BODIES[name] as TSchema & PlainSchema;
+  return Check(schema, json) ? undefined : explain(schema, json);
 }
 
 /** Typebox lists the errors of every branch of a union; people need only the fault of the field that they sent. */

@@ -1,7 +1,7 @@
 // Parses a request body and checks it against its schema; the result is the JSON, or a problem that names field and fault.
 // Schemas are loaded with the first body that needs them, so a node that gets none never loads the validator.
 
-import type { ChangeOperation, GivenBody } from '../protocol/actor/operations.js';
+import type { ChangeOperation } from '../protocol/actor/operations.js';
 import { type Problem, problem } from './problem.js';
 
 /** docs/http-api.md, "Routes": larger bodies are 413. */
@@ -18,8 +18,6 @@ export type ReceivedBody =
 
 export type ParsedBody = { readonly ok: true; readonly json: unknown } | Problem;
 
-export type CheckedBody = { readonly ok: true; readonly given: GivenBody | undefined } | Problem;
-
 /** An empty body counts as no body, whatever its content type. */
 export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
   if (bytes.byteLength === 0) return { ok: true, json: undefined };
@@ -28,14 +26,15 @@ export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
 
 /** If no body is required, `{}` counts as none; `null` does too where no body is allowed, because some clients always send JSON. */
 export async function checkBody(
-  { body, isRequired }: Pick<ChangeOperation, 'body' | 'isRequired'>,
+  { body, isRequired, absent }: Pick<ChangeOperation, 'body' | 'isRequired' | 'absent'>,
   json: unknown,
-): Promise<CheckedBody> {
+): Promise<ParsedBody> {
   const isAbsent = isEmptyBody(json) || (json === null && body === undefined);
-  if (isAbsent && !isRequired) return { ok: true, given: undefined };
+  if (isAbsent && !isRequired) return { ok: true, json: absent };
   if (body === undefined) return badBody('This route takes no fields');
-  const { bodyFault, fits } = await import('./body-schemas.js');
-  return fits(body, json) ? { ok: true, given: { json, fits } } : badBody(bodyFault(body, json));
+  const { bodyFault } = await import('./body-schemas.js');
+  const fault = bodyFault(body, json);
+  return fault === undefined ? { ok: true, json } : badBody(fault);
 }
 
 /** Parameters are allowed, but only `charset` is checked: JSON must be UTF-8. */

@@ -1,7 +1,6 @@
 // Carries out the requests of bridges: the same operations as over HTTP, with the same checks, deadlines and refusals. Trust is not
 // checked, because a bridge is part of the node.
 
-import type { ChildName } from '../protocol/actor/backends.js';
 import type { BridgeReply, BridgeRequest } from '../protocol/actor/messages.js';
 import { OPERATIONS, type RouteSettings } from '../protocol/actor/operations.js';
 import { type Params, parametersOf } from '../protocol/actor/parameters.js';
@@ -12,7 +11,7 @@ import { GATEWAY_FAILED, problem, problemReply, SHUTTING_DOWN } from './problem.
 import type { HttpReply } from './reply.js';
 import { BAD_PATHS, noSuchPath } from './router.js';
 
-/** Per bridge; more than a person or a house needs at a time. */
+/** For all bridges together; more than a person or a house needs at a time. */
 const UNDER_WAY_MAX = 64;
 
 export interface BridgeRequestParts {
@@ -24,23 +23,19 @@ export interface BridgeRequestParts {
 
 export class BridgeRequests {
   readonly #parts: BridgeRequestParts;
-  readonly #underWay = new Map<ChildName, number>();
+  #underWay = 0;
 
   constructor(parts: BridgeRequestParts) {
     this.#parts = parts;
   }
 
   /** Never rejects. */
-  async carryOut(child: ChildName, request: BridgeRequest): Promise<BridgeReply> {
-    const others = this.#underWay.get(child) ?? 0;
-    if (others >= UNDER_WAY_MAX) {
-      return bridgeReply(
-        problemReply(problem('unavailable', `${UNDER_WAY_MAX} requests of ${child} wait already`)),
-      );
-    }
-    this.#underWay.set(child, others + 1);
+  async carryOut(request: BridgeRequest): Promise<BridgeReply> {
+    if (this.#underWay >= UNDER_WAY_MAX)
+      return bridgeReply(problemReply(problem('unavailable', `${UNDER_WAY_MAX} requests wait already`)));
+    this.#underWay += 1;
     const reply = await this.#reply(request).catch((error: unknown) => this.#failed(request, error));
-    this.#underWay.set(child, (this.#underWay.get(child) ?? 1) - 1);
+    this.#underWay -= 1;
     return bridgeReply(reply);
   }
 

@@ -116,7 +116,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       level: intake.level,
       health: intake.health,
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
-      asked: (child, request) => requests.carryOut(child, request),
+      asked: (_child, request) => requests.carryOut(request),
     },
     listen: (bind, port) => {
       sockets = new ListeningSockets({

@@ -13,7 +13,7 @@ import type { Page } from './page.js';
 import { GATEWAY_FAILED, type Problem, problem, problemReply, SHUTTING_DOWN } from './problem.js';
 import { refusedNameReply } from './refused-name.js';
 import type { HeaderPair } from './reply.js';
-import { type Endpoint, type RouteMatch, type Router, routeFor } from './router.js';
+import { hasMethod, methodsOf, type RouteMatch, type Router } from './router.js';
 import type { OperationRoute, Route } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
@@ -89,16 +89,15 @@ export class RequestHandler implements ExchangeHandler {
     if (!match.ok) return refuse(exchange, match);
     const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
     exchange.setHeaders([]);
-    return exchange.answer(optionsReply({ origin, standing, privateNetwork }, match.endpoint.allow, rules));
+    return exchange.answer(optionsReply({ origin, standing, privateNetwork }, methodsOf(match.route), rules));
   }
 
   #serveTrusted(exchange: Exchange): Handled {
     if (this.#isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
     const match = this.#parts.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
-    const route = routeFor(match.endpoint, exchange.method);
-    if (route === undefined) return refuseMethod(exchange, match.endpoint);
-    return this.#serveRoute(exchange, route, match);
+    if (!hasMethod(match.route, exchange.method)) return refuseMethod(exchange, match.route);
+    return this.#serveRoute(exchange, match);
   }
 
   onFault(exchange: Exchange, error: unknown): void {
@@ -113,7 +112,7 @@ export class RequestHandler implements ExchangeHandler {
     exchange.cut();
   }
 
-  #serveRoute(exchange: Exchange, route: Route, { params }: RouteMatch): Handled {
+  #serveRoute(exchange: Exchange, { route, params }: RouteMatch): Handled {
     const { page, identity, replies } = this.#parts;
     if (route.kind === 'events') return this.#openStream(exchange);
     if (route.kind === 'page')
@@ -165,7 +164,8 @@ async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void
   refuseForGood(exchange, found);
 }
 
-function refuseMethod(exchange: Exchange, endpoint: Endpoint): void {
-  const found = problem('wrong-method', `Path ${endpoint.path} has only the methods ${endpoint.allow}`);
-  exchange.answer(problemReply(found, [['Allow', endpoint.allow]]));
+function refuseMethod(exchange: Exchange, route: Route): void {
+  const allow = methodsOf(route);
+  const found = problem('wrong-method', `Path ${route.path} has only the methods ${allow}`);
+  exchange.answer(problemReply(found, [['Allow', allow]]));
 }

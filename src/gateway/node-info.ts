@@ -22,14 +22,6 @@ export interface NodeInfo {
 /** In the order of os-release(5). */
 const OS_RELEASE_FILES = ['/etc/os-release', '/usr/lib/os-release'] as const;
 
-/** Only the architectures that Go names differently. */
-const GO_ARCHITECTURES: Readonly<Record<string, string>> = {
-  x64: 'amd64',
-  ia32: '386',
-  ppc64: 'ppc64le',
-  mipsel: 'mipsle',
-};
-
 export function readNodeInfo(): NodeInfo {
   const pretty = OS_RELEASE_FILES.map((file) => prettyName(readIfThere(file))).find(
     (name) => name !== undefined,
@@ -39,7 +31,8 @@ export function readNodeInfo(): NodeInfo {
       return hostname();
     },
     descriptorsMax: openFilesMax(readIfThere('/proc/self/limits')),
-    platform: `linux/${goArchitecture(arch())}`,
+    // Go and Node name the architectures alike that uWebSockets.js is built for, but this one.
+    platform: `linux/${arch() === 'x64' ? 'amd64' : arch()}`,
     osVersion: pretty ?? `${type()} ${release()}`,
   };
 }
@@ -48,10 +41,6 @@ export function readNodeInfo(): NodeInfo {
 export function openFilesMax(limits: string): number {
   const soft = /^Max open files +(\d+) /m.exec(limits)?.[1];
   return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
-}
-
-export function goArchitecture(nodeArchitecture: string): string {
-  return GO_ARCHITECTURES[nodeArchitecture] ?? nodeArchitecture;
 }
 
 /** PRETTY_NAME in the text of an os-release file, which has shell syntax. Undefined if there is none. */

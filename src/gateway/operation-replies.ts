@@ -2,15 +2,9 @@
 // has checked trust and parsed the body.
 
 import type { Clock } from '../clock.js';
-import type { Backend } from '../protocol/actor/backends.js';
-import type { Command } from '../protocol/actor/commands.js';
+import type { Answer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import {
-  type ChangeOperation,
-  fullBusName,
-  type LogOperation,
-  type Operation,
-} from '../protocol/actor/operations.js';
+import { type ChangeOperation, fullBusName, type Operation } from '../protocol/actor/operations.js';
 import { allowedValues, LOG_LINES, type Params, parametersOf } from '../protocol/actor/parameters.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
@@ -49,8 +43,8 @@ export interface OperationInput {
   readonly json?: unknown;
 }
 
-/** Answers that are kept, 64 KiB of a log each; the one that was asked for longest ago goes first. */
-const ANSWERS_MAX = 32;
+/** Answers that are known again, 64 KiB of a log each. */
+const KNOWN_MAX = 32;
 
 type Reply = HttpReply | Promise<HttpReply>;
 
@@ -58,15 +52,16 @@ export class OperationReplies {
   readonly #parts: ReplyParts;
   readonly #startedDate: number;
   readonly #startedAt: number;
-  #server: CachedResponse | undefined;
-  /** The newest answer to each question to a backend, by question: an equal text is the same response. */
-  readonly #answers = new Map<string, CachedResponse>();
+  /** The newest answer to each question to a backend: an equal text is the same response, with its tag and time. */
+  readonly #known = new Map<string, CachedResponse>();
+  #server: CachedResponse;
   #openapi: CachedResponse | undefined;
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
     this.#startedDate = parts.clock.date();
     this.#startedAt = parts.clock.monotonic();
+    this.#server = parts.responses.make(JSON.stringify(parts.serverRecord()), this.#startedDate);
   }
 
   reply(operation: Operation, given: OperationInput): Reply {
@@ -80,22 +75,33 @@ export class OperationReplies {
 
   #replyNow(operation: Operation, given: OperationInput): Reply {
     const { params, held = '', query = '' } = given;
+    const { documents, backends, covers, clock, responses, serverRecord } = this.#parts;
     switch (operation.kind) {
       case 'command':
         return this.#change(operation, given);
       case 'document':
-        return documentReply(this.#parts.documents.read(operation.resource), held);
+        return documentReply(documents.read(operation.resource), held);
       case 'tracklist':
-        return documentReply(this.#parts.documents.tracklist(fullBusName(params['player'] ?? '')), held);
+        return documentReply(documents.tracklist(fullBusName(params['player'] ?? '')), held);
       case 'text':
       case 'cookie':
-        return this.#backendReply(operation.backend, operation.command, held);
-      case 'log':
-        return this.#log(operation, params, query, held);
+        return backends
+          .ask(operation.backend, operation.command)
+          .then((answer) => this.#answerReply(operation.path, answer, held));
+      case 'log': {
+        const lines = logLines(query);
+        const fault = badParameter(operation.path, params) ?? (lines === undefined ? BAD_LINES : undefined);
+        if (fault !== undefined) return problemReply(fault);
+        const command = operation.command(params, lines ?? LOG_LINES.byDefault);
+        return backends
+          .ask(operation.backend, command)
+          .then((answer) => this.#answerReply(JSON.stringify(command), answer, held));
+      }
       case 'cover':
-        return this.#parts.covers.reply(fullBusName(params['player'] ?? ''), held);
+        return covers.reply(fullBusName(params['player'] ?? ''), held);
       case 'server':
-        return this.#serverReply(held);
+        this.#server = responses.remake(this.#server, JSON.stringify(serverRecord()), clock.date());
+        return replyOf(this.#server, held);
       case 'health':
         return this.#health();
       case 'openapi':
@@ -106,40 +112,22 @@ export class OperationReplies {
   async #change(operation: ChangeOperation, { params, json }: OperationInput): Promise<HttpReply> {
     const body = await checkBody(operation, json);
     if (!body.ok) return problemReply(body);
-    const command = operation.command(params, body.given);
-    if (command === undefined) return problemReply(unknownParameter(operation.path, params));
+    const fault = badParameter(operation.path, params);
+    if (fault !== undefined) return problemReply(fault);
+    const command = operation.command(params, body.json);
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer);
   }
 
-  #log({ path, backend, command }: LogOperation, params: Params, query: string, held: string): Reply {
-    const lines = logLines(query);
-    const asked = command(params, lines ?? LOG_LINES.byDefault);
-    if (asked === undefined) return problemReply(unknownParameter(path, params));
-    if (lines === undefined) return problemReply(BAD_LINES);
-    return this.#backendReply(backend, asked, held);
-  }
-
-  async #backendReply<B extends Backend>(backend: B, command: Command<B>, held: string): Promise<HttpReply> {
-    const answer = await this.#parts.backends.ask(backend, command);
+  #answerReply(question: string, answer: Answer, held: string): HttpReply {
     if (!answer.ok) return problemReply(answer);
     if (answer.bytes !== undefined) return cookieReply(answer.bytes);
     if (answer.text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
-    const question = JSON.stringify([backend, command]);
-    const made = responses.remake(this.#answers.get(question), answer.text, clock.date());
-    this.#answers.delete(question);
-    this.#answers.set(question, made);
-    const [oldest] = this.#answers.keys();
-    if (oldest !== undefined && this.#answers.size > ANSWERS_MAX) this.#answers.delete(oldest);
+    const made = responses.remake(this.#known.get(question), answer.text, clock.date());
+    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.set(question, made);
     return replyOf(made, held);
-  }
-
-  #serverReply(held: string): HttpReply {
-    const { responses, clock, serverRecord } = this.#parts;
-    const changedAt = this.#server === undefined ? this.#startedDate : clock.date();
-    this.#server = responses.remake(this.#server, JSON.stringify(serverRecord()), changedAt);
-    return replyOf(this.#server, held);
   }
 
   #health(): HttpReply {
@@ -174,11 +162,15 @@ function documentReply(document: CachedResponse | Problem, held: string): HttpRe
   return 'fault' in document ? problemReply(document) : replyOf(document, held);
 }
 
-function unknownParameter(path: string, params: Params): Problem {
-  const found = parametersOf(path).find(
-    (name) => allowedValues(name)?.includes(params[name] ?? '') === false,
-  );
-  if (found === undefined) throw new Error(`The operation at ${path} was not given its parameters`);
-  const values = allowedValues(found)?.join(' and ');
-  return problem('not-found', `There is no ${found} ${JSON.stringify(params[found])}, only ${values}`);
+/** A parameter that is none of its allowed words. */
+function badParameter(path: string, params: Params): Problem | undefined {
+  for (const name of parametersOf(path)) {
+    const [words, given = ''] = [allowedValues(name), params[name]];
+    if (words?.includes(given) === false)
+      return problem(
+        'not-found',
+        `There is no ${name} ${JSON.stringify(given)}, only ${words.join(' and ')}`,
+      );
+  }
+  return undefined;
 }

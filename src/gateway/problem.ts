@@ -1,4 +1,4 @@
-// Every way a request can fail: a table from fault code to HTTP status and title, and the RFC 9457 document. Pure.
+// Every way a request can fail: a table with HTTP status and title, and the RFC 9457 document. Pure.
 
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import type { HttpReply } from './reply.js';
@@ -20,38 +20,6 @@ const GATEWAY_PROBLEMS = {
   'shutting-down': { status: 503, title: 'The service is shutting down' },
 } as const;
 
-const FAULT_STATUS: Readonly<Record<FaultCode, number>> = {
-  'bad-value': 400,
-  'no-such-output': 404,
-  'no-such-client': 404,
-  'no-such-port': 404,
-  'no-such-card': 404,
-  'no-such-profile': 404,
-  'no-such-unit': 404,
-  'no-such-player': 404,
-  'no-such-device': 404,
-  'no-cover': 404,
-  'no-tracklist': 404,
-  'no-such-track': 404,
-  'not-able': 403,
-  'no-cookie': 404,
-  'no-volume': 409,
-  'no-ports': 409,
-  'profile-unavailable': 409,
-  'not-stereo': 409,
-  'read-only-scope': 403,
-  'capability-off': 403,
-  'not-granted': 403,
-  'run-in-progress': 409,
-  blocked: 409,
-  inhibited: 409,
-  'in-progress': 409,
-  refused: 502,
-  unavailable: 503,
-  timeout: 504,
-  internal: 502,
-};
-
 export type ProblemCode = FaultCode | keyof typeof GATEWAY_PROBLEMS;
 
 /** A failed request. An `Answer` that is not ok is one of these. */
@@ -68,15 +36,7 @@ export interface ProblemKind {
 }
 
 /** All problems; the OpenAPI document and the tests use this table. */
-export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = {
-  ...(Object.fromEntries(
-    (Object.keys(FAULTS) as FaultCode[]).map((code) => [
-      code,
-      { status: FAULT_STATUS[code], title: FAULTS[code] },
-    ]),
-  ) as Record<FaultCode, ProblemKind>),
-  ...GATEWAY_PROBLEMS,
-};
+export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = { ...FAULTS, ...GATEWAY_PROBLEMS };
 
 /** Seconds. A lost sound server or bus is usually back after one or two attempts (docs/http-api.md, "Backends that are away"). */
 const RETRY_AFTER_S = 2;

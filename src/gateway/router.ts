@@ -1,26 +1,22 @@
-// Finds the endpoint for a path; for a path of a disabled route, the configuration key that enables it. Pure.
+// Finds the route for a path; for a path of a disabled route, the configuration key that enables it. Pure.
 
 import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { Params } from '../protocol/actor/parameters.js';
 import { type Problem, problem } from './problem.js';
 import type { Route } from './routes.js';
 
-export interface Endpoint {
-  readonly path: string;
-  readonly get: Route | undefined;
-  readonly post: Route | undefined;
-  readonly allow: string;
-}
-
 export interface RouteMatch {
   readonly ok: true;
-  readonly endpoint: Endpoint;
+  readonly route: Route;
   readonly params: Params;
 }
 
-type Template<T> = readonly [segments: readonly string[], of: T];
-
-const NO_PARAMS: Params = {};
+interface Template {
+  readonly segments: readonly string[];
+  readonly route: Route;
+  /** The configuration key that would enable a disabled route. */
+  readonly lacking: string | undefined;
+}
 
 /** Problems of paths that no route can have. */
 export const BAD_PATHS = {
@@ -37,25 +33,19 @@ export function noSuchPath(key: string | undefined): Problem {
 export class Router {
   /** Paths without parameters, with and without trailing slash: one look-up finds what clients poll (1 of the 7 µs of a GET, measured). */
   readonly #fixed = new Map<string, RouteMatch>();
-  readonly #templates: readonly Template<Endpoint>[];
-  /** Disabled routes, with the keys that would enable them. */
-  readonly #lacking: readonly Template<string>[];
+  readonly #templates: readonly Template[];
 
-  constructor(all: readonly Route[], settings: RouteSettings) {
-    const routes = all.filter(({ lacks }) => lacks(settings) === undefined);
-    const endpoints = [...new Set(routes.map((route) => route.path))].map((path) => endpointOf(path, routes));
-    for (const endpoint of endpoints) {
-      if (endpoint.path.includes('{')) continue;
-      const match: RouteMatch = { ok: true, endpoint, params: NO_PARAMS };
-      const bare = withoutSlash(endpoint.path);
-      this.#fixed.set(`${bare}/`, match);
-      if (bare !== '') this.#fixed.set(bare, match);
+  /** Each path has one route, so one method. */
+  constructor(routes: readonly Route[], settings: RouteSettings) {
+    this.#templates = routes.map((route) => ({
+      ...{ segments: segmentsOf(route.path), route, lacking: route.lacks(settings) },
+    }));
+    for (const { route, lacking } of this.#templates) {
+      if (lacking !== undefined || route.path.includes('{')) continue;
+      const bare = withoutSlash(route.path);
+      for (const path of bare === '' ? ['/'] : [bare, `${bare}/`])
+        this.#fixed.set(path, { ok: true, route, params: {} });
     }
-    this.#templates = endpoints.map((endpoint) => [segmentsOf(endpoint.path), endpoint]);
-    this.#lacking = all.flatMap(({ path, lacks }) => {
-      const key = lacks(settings);
-      return key === undefined ? [] : [[segmentsOf(path), key]];
-    });
   }
 
   /**
@@ -69,18 +59,22 @@ export class Router {
     if (segments === undefined) return BAD_PATHS.encoding;
     if (segments.some((segment) => segment.includes('\0'))) return BAD_PATHS.nul;
     if (segments.at(-1) === '') segments.pop();
-    for (const [template, endpoint] of this.#templates) {
+    for (const { segments: template, route, lacking } of this.#templates) {
       const params = compare(template, segments);
-      if (params !== undefined) return { ok: true, endpoint, params };
+      if (params !== undefined)
+        return lacking === undefined ? { ok: true, route, params } : noSuchPath(lacking);
     }
-    return noSuchPath(this.#lacking.find(([template]) => compare(template, segments) !== undefined)?.[1]);
+    return noSuchPath(undefined);
   }
 }
 
+export function methodsOf({ method }: Route): string {
+  return method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS';
+}
+
 /** HEAD uses the GET route; the exchange leaves out the body. */
-export function routeFor(endpoint: Endpoint, method: string): Route | undefined {
-  if (method === 'GET' || method === 'HEAD') return endpoint.get;
-  return method === 'POST' ? endpoint.post : undefined;
+export function hasMethod({ method }: Route, asked: string): boolean {
+  return asked === method || (asked === 'HEAD' && method === 'GET');
 }
 
 function withoutSlash(path: string): string {
@@ -89,14 +83,6 @@ function withoutSlash(path: string): string {
 
 function segmentsOf(path: string): readonly string[] {
   return withoutSlash(path).split('/');
-}
-
-function endpointOf(path: string, routes: readonly Route[]): Endpoint {
-  const find = (method: Route['method']): Route | undefined =>
-    routes.find((route) => route.path === path && route.method === method);
-  const [get, post] = [find('GET'), find('POST')];
-  const allow = [...(get ? ['GET', 'HEAD'] : []), ...(post ? ['POST'] : []), 'OPTIONS'].join(', ');
-  return { path, get, post, allow };
 }
 
 /** Undefined if the percent-encoding is bad. Splits before decoding, so that `%2F` stays inside its segment. */

@@ -30,8 +30,6 @@ type RequestHead = Pick<Exchange, 'method' | 'header' | 'repeated'>;
 /** `none`: no Origin header, as from everything that is not a browser. */
 export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
 
-/** Limit of remembered Host headers that passed. Honest clients use few. */
-const REMEMBERED_HOSTS_MAX = 64;
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
@@ -98,8 +96,6 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
 export class HostIdentity {
   readonly #read: () => string;
   readonly #settings: TrustSettings;
-  /** Host headers that passed: clients repeat theirs with every request, and each check takes 5 % of a GET (measured). */
-  readonly #passed = new Set<string>();
   #hostname: string;
   #rules: TrustRules;
 
@@ -120,19 +116,15 @@ export class HostIdentity {
     if (hostname === this.#hostname) return hostname;
     this.#hostname = hostname;
     this.#rules = trustRules(hostname, this.#settings);
-    this.#passed.clear();
     return hostname;
   }
 
   distrust(header: string): Problem | undefined {
-    if (this.#passed.has(header)) return undefined;
-    if (!isTrustedHost(header, this.#rules)) this.hostname();
-    if (!isTrustedHost(header, this.#rules)) {
-      const host = JSON.stringify(header);
-      return problem('foreign-host', `Host ${host} is not a name of this node; the key api.hosts adds names`);
-    }
-    if (this.#passed.size < REMEMBERED_HOSTS_MAX) this.#passed.add(header);
-    return undefined;
+    if (isTrustedHost(header, this.#rules)) return undefined;
+    this.hostname();
+    if (isTrustedHost(header, this.#rules)) return undefined;
+    const host = JSON.stringify(header);
+    return problem('foreign-host', `Host ${host} is not a name of this node; the key api.hosts adds names`);
   }
 }
 

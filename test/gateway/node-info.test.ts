@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { goArchitecture, openFilesMax, prettyName, readNodeInfo } from '../../src/gateway/node-info.js';
+import { openFilesMax, prettyName, readNodeInfo } from '../../src/gateway/node-info.js';
 
 const names: [text: string, name: string | undefined][] = [
   ['NAME=x\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nID=debian\n', 'Debian GNU/Linux 12 (bookworm)'],
@@ -16,19 +16,6 @@ const names: [text: string, name: string | undefined][] = [
 ];
 for (const [text, name] of names) {
   test(`os-release ${JSON.stringify(text)} names ${name}`, () => assert.equal(prettyName(text), name));
-}
-
-const architectures: [node: string, go: string][] = [
-  ['x64', 'amd64'],
-  ['arm64', 'arm64'],
-  ['arm', 'arm'],
-  ['ia32', '386'],
-  ['ppc64', 'ppc64le'],
-  ['riscv64', 'riscv64'],
-  ['s390x', 's390x'],
-];
-for (const [node, go] of architectures) {
-  test(`${node} is ${go}`, () => assert.equal(goArchitecture(node), go));
 }
 
 const ENDLESS = Number.POSITIVE_INFINITY;
@@ -45,7 +32,7 @@ for (const [text, max] of limits) {
 
 test('this machine has a name, a platform and a system', () => {
   const info = readNodeInfo();
-  assert.match(info.platform, /^linux\/\w+$/);
+  assert.match(info.platform, /^linux\/(amd64|arm64|arm)$/);
   assert.notEqual(info.hostname, '');
   assert.notEqual(info.osVersion, '');
   // No limit can be higher than the kernel's maximum for one process.

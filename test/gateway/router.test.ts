@@ -13,10 +13,9 @@ const router = new Router(ROUTES, SETTINGS);
 function found(path: string): string {
   const match = router.match(path);
   if (!match.ok) return match.fault;
-  return [
-    match.endpoint.path,
-    ...Object.entries(match.params).map(([name, value]) => `${name}=${value}`),
-  ].join(' ');
+  return [match.route.path, ...Object.entries(match.params).map(([name, value]) => `${name}=${value}`)].join(
+    ' ',
+  );
 }
 
 const rows: [path: string, expected: string][] = [

@@ -128,7 +128,7 @@ describe('a refusal of a backend', () => {
       );
       assertProblem(response, status, fault);
       const document = JSON.parse(response.text) as { title: string; detail: string };
-      assert.equal(document.title, FAULTS[fault as FaultCode]);
+      assert.equal(document.title, FAULTS[fault as FaultCode].title);
       assert.equal(document.detail, `because "${fault}"\r\nX: y`);
       assert.equal(response.headers['x'], undefined);
     });

@@ -4,7 +4,7 @@
 
 import type { Backend, ChildName } from './backends.js';
 import type { AdapterVerb, AudioTarget, Command, DeviceVerb, PlayersCommand, UnitVerb } from './commands.js';
-import { areOf, type Params, type ParamsOf } from './parameters.js';
+import type { Params, ParamsOf } from './parameters.js';
 import { RESOURCES, type Resource } from './resources.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 import type { Settings } from './settings.js';
@@ -14,12 +14,6 @@ export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 
 /** The configuration key that would have to be set for something to exist; undefined if it exists. */
 export type Lacks = (settings: RouteSettings) => string | undefined;
-
-/** A received body, and the test that gives it its type. */
-export interface GivenBody {
-  readonly json: unknown;
-  readonly fits: <K extends BodyName>(schema: K, json: unknown) => json is BodyOf<K>;
-}
 
 /** An MQTT name of an operation: a word is the whole payload; a member belongs to an object, and is a member of the body, too. */
 export interface MqttName {
@@ -52,12 +46,11 @@ interface CommandSource<K> {
   readonly command: Command;
 }
 
+/** The log of a unit; it alone has a query (`LOG_LINES`). */
 interface LogSource {
-  /** The log of a unit; it alone has a query (`LOG_LINES`). */
   readonly kind: 'log';
   readonly backend: Backend;
-  /** Undefined if the parameters do not fit. */
-  readonly command: (params: Params, lines: number) => Command | undefined;
+  command(params: Params, lines: number): Command;
 }
 
 /** The source of a JSON document: the gateway itself, records of a backend, or a command to the backend. */
@@ -70,32 +63,35 @@ type Json =
 type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | CommandSource<'cookie'>;
 
 /** `schema` is the answer's; undefined for bytes. */
-interface ReadRow<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
+interface Read<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
   readonly method: 'GET';
   readonly schema: S;
 }
 
-type Read<P extends string, S extends ComponentName | undefined, F extends Json | Bytes> = ReadRow<P, S> & F;
-
-interface ChangeRow<P extends string, K extends BodyName | undefined> extends OperationRow<P> {
+interface Change<P extends string, K extends BodyName | undefined> extends OperationRow<P> {
   readonly method: 'POST';
   readonly kind: 'command';
   readonly backend: Backend;
   /** Undefined if the operation takes no body. */
   readonly body: K;
   readonly isRequired: boolean;
-  /** Undefined if the parameters or the body do not fit. */
-  readonly command: (params: Params, given: GivenBody | undefined) => Command | undefined;
+  /** Replaces a body that was left out. */
+  readonly absent: unknown;
+  /** The caller has checked that the parameters are those of the path, and that the body fits its schema. */
+  command(params: Params, body: unknown): Command;
   /** The topic of the commanded thing, below the node's branch. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
 }
 
-export type ChangeOperation = ChangeRow<string, BodyName | undefined>;
+export type ChangeOperation = Change<string, BodyName | undefined>;
 
-export type LogOperation = Read<string, ComponentName, LogSource>;
+export type LogOperation = Read<string, ComponentName> & LogSource;
 
-export type Operation = Read<string, ComponentName, Json> | Read<string, undefined, Bytes> | ChangeOperation;
+export type Operation =
+  | (Read<string, ComponentName> & Json)
+  | (Read<string, undefined> & Bytes)
+  | ChangeOperation;
 
 /** The common fields of a row; `at` is the path of the commanded thing. */
 interface Written<A extends string, V extends string, B extends Backend> {
@@ -124,45 +120,43 @@ function read<P extends string, S extends ComponentName | undefined, F extends J
   schema: S,
   source: F,
   more?: Lacks,
-): Read<P, S, F> {
+): Read<P, S> & F {
   const lacks = 'backend' in source ? needing(source.backend, more) : () => undefined;
-  const reading: ReadRow<P, S> = { method: 'GET', path, summary, schema, lacks };
-  return Object.assign(reading, source);
+  return { method: 'GET', path, summary, schema, lacks, ...source };
 }
 
 function published(resource: Resource): PublishedSource {
   return { kind: 'document', backend: RESOURCES[resource].backend, resource };
 }
 
-function change<A extends string, V extends string, B extends Backend, K extends BodyName | undefined>(
-  { at, verb, summary, backend, lacks, mqtt = [] }: Written<A, V, B>,
-  body: K,
-  isRequired: boolean,
-  command: ChangeOperation['command'],
-): ChangeRow<`${A}/${V}`, K> {
-  const row = { method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend } as const;
-  return { ...row, body, isRequired, command, lacks: needing(backend, lacks), topic: at.slice(1), mqtt };
-}
-function post<A extends string, V extends string, B extends Backend>(
-  row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
-): ChangeRow<`${A}/${V}`, undefined> {
-  return change(row, undefined, false, (params) => (areOf(row, params) ? row.command(params) : undefined));
-}
+type Given<K> = K extends BodyName ? BodyOf<K> : undefined;
 
 /** An operation with a body. `absent` replaces a missing body; without `absent` a body is required. */
-function postWith<A extends string, V extends string, B extends Backend, K extends BodyName>(
-  row: Written<A, V, B> & {
-    readonly body: K;
-    readonly absent?: BodyOf<K>;
-    readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: BodyOf<K>) => Command<B>;
-  },
-): ChangeRow<`${A}/${V}`, K> {
-  const { body, absent } = row;
-  return change(row, body, absent === undefined, (params, given) => {
-    if (!areOf(row, params)) return undefined;
-    if (given === undefined) return absent && row.command(params, absent);
-    return given.fits(body, given.json) ? row.command(params, given.json) : undefined;
-  });
+function postWith<A extends string, V extends string, B extends Backend, K extends BodyName | undefined>({
+  at,
+  verb,
+  lacks,
+  mqtt = [],
+  absent,
+  ...row
+}: Written<A, V, B> & {
+  readonly body: K;
+  readonly absent?: Given<K>;
+  readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: Given<K>) => Command<B>;
+}): Change<`${A}/${V}`, K> {
+  return {
+    ...row,
+    ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, topic: at.slice(1) },
+    ...{ isRequired: row.body !== undefined && absent === undefined, absent },
+    ...{ lacks: needing(row.backend, lacks), mqtt },
+  };
+}
+
+/** An operation without a body. */
+function post<A extends string, V extends string, B extends Backend>(
+  row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
+): Change<`${A}/${V}`, undefined> {
+  return postWith({ ...row, body: undefined });
 }
 
 function payloadWord(name: string, sets?: string): readonly MqttName[] {
@@ -238,7 +232,7 @@ function playerOperation<V extends string, K extends BodyName>(
   verb: V,
   summary: string,
   body: K,
-  command: (to: { readonly player: string }, body: BodyOf<K>) => PlayersCommand,
+  command: (to: { readonly player: string }, body: Given<K>) => PlayersCommand,
   mqtt = member(verb),
 ) {
   return postWith({
@@ -279,10 +273,12 @@ const TABLE = {
     ...(['/services/{scope}/{unit}/log', "The newest lines of a unit's log", 'Log'] as const),
     {
       ...{ kind: 'log', backend: 'systemd' },
-      command: (params, lines) =>
-        areOf({ at: '/services/{scope}/{unit}', verb: '' }, params)
-          ? { do: 'log', scope: params.scope, unit: params.unit, lines }
-          : undefined,
+      command: ({ scope, unit: name }: ParamsOf<'/services/{scope}/{unit}'>, lines: number) => ({
+        do: 'log',
+        scope,
+        unit: name,
+        lines,
+      }),
     },
     ({ api }) => unless(api.logs, 'api.logs'),
   ),

@@ -1,5 +1,7 @@
 // The parameters in the paths of operations: their names and allowed values. Pure.
 
+import type { UnitScope } from './commands.js';
+
 /** A parameter of a path is an id or a name, a name alone, or one of these words. */
 export const PARAMETERS = {
   output: 'id or name',
@@ -15,9 +17,7 @@ export type ParameterKind = 'id or name' | 'name' | readonly string[];
 
 export type ParameterName = keyof typeof PARAMETERS;
 
-type ValueOf<N extends ParameterName> = (typeof PARAMETERS)[N] extends readonly (infer Word)[]
-  ? Word
-  : string;
+type ValueOf<N extends ParameterName> = N extends 'scope' ? UnitScope : string;
 
 type NamesIn<P extends string> = P extends `${string}{${infer N}}${infer Rest}` ? N | NamesIn<Rest> : never;
 
@@ -38,16 +38,4 @@ export function allowedValues(parameter: string): readonly string[] | undefined 
   const kinds: Readonly<Record<string, ParameterKind>> = PARAMETERS;
   const kind = kinds[parameter];
   return typeof kind === 'string' ? undefined : kind;
-}
-
-/** True if `params` are those of a path that is written in two parts. */
-export function areOf<A extends string, V extends string>(
-  { at, verb }: { readonly at: A; readonly verb: V },
-  params: object,
-): params is ParamsOf<A> & ParamsOf<V> {
-  const given = new Map<string, unknown>(Object.entries(params));
-  return parametersOf(at + verb).every((name) => {
-    const value = given.get(name);
-    return typeof value === 'string' && (allowedValues(name)?.includes(value) ?? true);
-  });
 }

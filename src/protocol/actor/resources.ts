@@ -14,45 +14,41 @@ export interface ResourceSpec {
   join(texts: RecordTexts): string | undefined;
 }
 
-function jsonArray(collection: Collection): (texts: RecordTexts) => string {
-  return (texts) => `[${texts(collection).join(',')}]`;
+function list(backend: ChildName, collection: Collection): ResourceSpec {
+  return { backend, collections: [collection], join: (texts) => jsonArray(texts(collection)) };
 }
 
-function single(collection: Collection): (texts: RecordTexts) => string | undefined {
-  return (texts) => texts(collection)[0];
+function single(backend: ChildName, collection: Collection): ResourceSpec {
+  return { backend, collections: [collection], join: (texts) => texts(collection)[0] };
 }
 
-const kind = single('audio.kind');
-const server = single('audio.server');
-const outputs = jsonArray('audio.outputs');
-const clients = jsonArray('audio.clients');
-
-function audio(texts: RecordTexts): string | undefined {
-  const [kindText, serverText] = [kind(texts), server(texts)];
-  if (kindText === undefined || serverText === undefined) return undefined;
-  return `{"kind":${kindText},"server":${serverText},"outputs":${outputs(texts)},"clients":${clients(texts)}}`;
+function jsonArray(texts: readonly string[]): string {
+  return `[${texts.join(',')}]`;
 }
+
+const AUDIO: ResourceSpec = {
+  backend: 'audio',
+  collections: ['audio.kind', 'audio.server', 'audio.outputs', 'audio.clients'],
+  join: (texts) => {
+    const [[kind], [server]] = [texts('audio.kind'), texts('audio.server')];
+    if (kind === undefined || server === undefined) return undefined;
+    const [outputs, clients] = [jsonArray(texts('audio.outputs')), jsonArray(texts('audio.clients'))];
+    return `{"kind":${kind},"server":${server},"outputs":${outputs},"clients":${clients}}`;
+  },
+};
 
 export const RESOURCES = {
-  audio: {
-    backend: 'audio',
-    collections: ['audio.kind', 'audio.server', 'audio.outputs', 'audio.clients'],
-    join: audio,
-  },
-  'audio.server': { backend: 'audio', collections: ['audio.server'], join: server },
-  'audio.outputs': { backend: 'audio', collections: ['audio.outputs'], join: outputs },
-  'audio.clients': { backend: 'audio', collections: ['audio.clients'], join: clients },
-  'audio.cards': { backend: 'audio', collections: ['audio.cards'], join: jsonArray('audio.cards') },
-  services: { backend: 'systemd', collections: ['systemd.services'], join: jsonArray('systemd.services') },
-  upgrade: { backend: 'upgrade', collections: ['upgrade'], join: single('upgrade') },
-  bluetooth: { backend: 'bluetooth', collections: ['bluetooth'], join: single('bluetooth') },
-  'bluetooth.devices': {
-    backend: 'bluetooth',
-    collections: ['bluetooth.devices'],
-    join: jsonArray('bluetooth.devices'),
-  },
-  players: { backend: 'players', collections: ['players'], join: jsonArray('players') },
-  nodes: { backend: 'discovery', collections: ['nodes'], join: jsonArray('nodes') },
+  audio: AUDIO,
+  'audio.server': single('audio', 'audio.server'),
+  'audio.outputs': list('audio', 'audio.outputs'),
+  'audio.clients': list('audio', 'audio.clients'),
+  'audio.cards': list('audio', 'audio.cards'),
+  services: list('systemd', 'systemd.services'),
+  upgrade: single('upgrade', 'upgrade'),
+  bluetooth: single('bluetooth', 'bluetooth'),
+  'bluetooth.devices': list('bluetooth', 'bluetooth.devices'),
+  players: list('players', 'players'),
+  nodes: list('discovery', 'nodes'),
 } as const satisfies Record<string, ResourceSpec>;
 
 export type Resource = keyof typeof RESOURCES;
