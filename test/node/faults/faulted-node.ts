@@ -9,7 +9,7 @@ import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { shell, userShell } from '../scenarios/commands.js';
 import { setUpPi } from '../scenarios/package-shell.js';
-import { PageOnNode } from '../scenarios/page-on-node.js';
+import { PageOnNode } from './page-on-node.js';
 
 export const LAN_ADDRESS = '192.168.77.5';
 export const BROKER = '192.168.77.9';

@@ -1,10 +1,10 @@
 // The page of the installed node in a Chromium of this machine, which stays open whatever becomes of the node; and what the node is
-// given for it: two outputs, a media player, a unit of each scope, the example of an upgrade.
+// given for it: two outputs, a media player with a cover, a unit of each scope, the example of an upgrade.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { type OpenBrowser, openChromium } from '../../browser/chromium.js';
 import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
 import { tempFolder } from '../../packaging/built-package.js';
@@ -12,13 +12,12 @@ import { COVER, writeTone } from '../../players/tones.js';
 import { remark } from '../../remark.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { property, shell, systemctl, userShell } from './commands.js';
-import { setUpPi } from './package-shell.js';
+import { property, shell, systemctl, userShell } from '../scenarios/commands.js';
+import { setUpPi } from '../scenarios/package-shell.js';
 
 const MUSIC = '/home/pi/Music';
 /** In their order in the player's list. */
-export const TITLES = ['First', 'Second'] as const;
-export const ANY_TITLE = /^(?:First|Second)$/;
+const TITLES = ['First', 'Second'] as const;
 const TRACK_SECONDS = 300;
 
 /** Each server makes them when it starts. */
@@ -126,27 +125,11 @@ export class PageOnNode {
     this.#browser.context.on('request', (request) => {
       if (!request.url().startsWith(this.#address)) this.faults.push(request.url());
     });
-    this.#page = await this.another();
+    this.#page = await this.#browser.context.newPage();
+    this.page.on('pageerror', (error) => this.faults.push(error.message));
+    await this.page.goto(this.#address);
+    await this.page.locator('#system .health').waitFor();
     await this.page.evaluate('window.sameDocument = true');
-  }
-
-  /** The button with exactly that name, on the page that is open all the time. */
-  button(name: string): Locator {
-    return this.page.getByRole('button', { name, exact: true });
-  }
-
-  /** The element that shows a unit there. */
-  unit(name: string): Locator {
-    return this.page.locator('.service').filter({ hasText: name });
-  }
-
-  /** A further page, which the caller closes. */
-  async another(): Promise<Page> {
-    const opened = await (this.#browser ?? assert.fail('no browser')).context.newPage();
-    opened.on('pageerror', (error) => this.faults.push(error.message));
-    await opened.goto(this.#address);
-    await opened.locator('#system .health').waitFor();
-    return opened;
   }
 
   get #address(): string {
@@ -165,10 +148,5 @@ export class PageOnNode {
 
   property(unit: string, name: string): Promise<string> {
     return property(this.node, name, unit);
-  }
-
-  /** mpv's own socket, which shows its true state. */
-  get mpvSocket(): string {
-    return this.node.outside(`/run/user/${this.node.uid}/mpv.socket`);
   }
 }
