@@ -45,15 +45,15 @@ onEachSoundServer('names', (node) => {
     await node().streamTellsTheTruth();
   });
 
-  test('150 streams come and go with unique names', async () => {
+  test('64 streams come and go with unique names', async () => {
     const client = await node().sound.streams('many');
     // PipeWire 0.3.65 takes 128 streams on one sink, and sometimes does not answer when very many are requested at once.
-    const portion = Array.from({ length: 15 }, (_, i) => ({ sink: i % 2 === 0 ? 'living' : 'kitchen' }));
-    for (let opened = 0; opened < 150; opened += portion.length) await client.open(portion);
-    await node().settles('150 are listed', ({ clients }) => clients.length === 150);
+    const portion = Array.from({ length: 16 }, (_, i) => ({ sink: i % 2 === 0 ? 'living' : 'kitchen' }));
+    for (let opened = 0; opened < 64; opened += portion.length) await client.open(portion);
+    await node().settles('64 are listed', ({ clients }) => clients.length === 64);
     await node().streamTellsTheTruth();
     const { clients } = await node().audio();
-    assert.equal(new Set(clients.map(({ name }) => name)).size, 150);
+    assert.equal(new Set(clients.map(({ name }) => name)).size, 64);
     await client.close();
     await node().settles('all are gone', (audio) => audio.clients.length === 0);
     await node().streamTellsTheTruth();

@@ -1,5 +1,5 @@
-// The client on the built daemon and a real sound server: after any failure of the three, each connection must reach the true state,
-// which the routes and the tests' own consumer show.
+// The client, and the tests' own consumers, on the built daemon and a real sound server: after any failure of the three, each connection
+// must reach the true state, which the routes show (docs/events.md, "Coming back").
 
 import assert from 'node:assert/strict';
 import { renameSync, writeFileSync } from 'node:fs';
@@ -25,6 +25,7 @@ import { Daemon } from './daemon.js';
 import { Storm } from './stream-storm.js';
 
 const STEPS = 150;
+const CONSUMERS = 6;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */
 const CHANCE = 0.2;
 /** A connection that is cut comes back within 5 s, and if it then fails, within 10 s more. */
@@ -102,7 +103,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let daemon: Daemon;
   let proxy: SeverableProxy;
   let storm: Storm;
-  let consumer: EventConsumer;
+  let consumers: readonly EventConsumer[] = [];
   let watched: readonly Watched[] = [];
   let resultFile = '';
   /** The present players by name. */
@@ -122,7 +123,9 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     for (const backend of ['audio', 'upgrade', 'players']) await daemon.backend(backend, 'up');
     proxy = await startProxy(daemon.port);
     storm = await Storm.over(sound, random);
-    consumer = await daemon.events('?snapshot=1');
+    consumers = await Promise.all(
+      Array.from({ length: CONSUMERS }, () => daemon.events('?snapshot=1&backend=audio')),
+    );
     watched = FILTERS.map(
       ([options, slices]) => new Watched(`http://127.0.0.1:${proxy.port}`, options, slices),
     );
@@ -164,8 +167,8 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       },
       RETURN_MS_MAX,
     );
-    if (consumer.ended) await consumer.reconnect();
-    await allKnowTheTruth(daemon, [consumer]);
+    for (const consumer of consumers) if (consumer.ended) await consumer.reconnect();
+    await allKnowTheTruth(daemon, consumers);
   }
 
   /** Writes a result in the same way as a detector: beside the file, then renamed. */
@@ -206,10 +209,20 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     }
   }
 
+  /** One of the consumers breaks off, or comes back. */
+  async function travel(): Promise<void> {
+    const consumer = random.pick(consumers);
+    if (consumer.ended) return consumer.reconnect();
+    consumer.close();
+    await consumer.until(({ ended }) => ended);
+  }
+
   async function aMoment(): Promise<void> {
     const percent = random.below(100);
     await random.pick<() => unknown>([
-      () => watched[random.below(watched.length)]?.renew(),
+      () => random.pick(watched).renew(),
+      travel,
+      travel,
       newResult,
       aPlayer,
       aPlayer,

@@ -212,6 +212,18 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   });
 }
 
+test('api.hosts and api.cors.origins of the file are who may ask', async (t) => {
+  const api = 'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}';
+  const daemon = await Daemon.start({ config: NO_BACKENDS, api }, t);
+  assert.equal((await daemon.get('/server', { Host: 'music.example.org' })).status, 200);
+  assert.equal((await daemon.get('/server', { Host: 'evil.example' })).status, 403);
+  const fromApp = { Origin: 'http://app.lan', 'Access-Control-Request-Method': 'GET' };
+  for (const method of ['GET', 'OPTIONS']) {
+    const { headers } = await daemon.send(method, '/server', undefined, fromApp);
+    assert.equal(headers['access-control-allow-origin'], 'http://app.lan', method);
+  }
+});
+
 test('SIGUSR1 opens no inspector in the daemon', async (t) => {
   const daemon = await Daemon.start({ config: NO_BACKENDS }, t);
   daemon.signal('SIGUSR1');

@@ -81,17 +81,6 @@ describe('two mpv on one bus', { skip }, () => {
     await node.streamTellsTheTruth();
   });
 
-  test('one of which hangs at the start: it is shown when it continues, the other at once', async () => {
-    one.program.signal('SIGSTOP');
-    await node.daemon.restart();
-    await node.player(other.instanceName);
-    assert.deepEqual(await names(), [other.instanceName]);
-    one.program.signal('SIGCONT');
-    await node.player(MPV, 'playing', (player) => player.playback_status === 'Playing');
-    await node.stream.reconnect();
-    await node.streamTellsTheTruth();
-  });
-
   test('one of which is killed: it is gone, and back with its state when it is started again', async () => {
     await one.program.end('SIGKILL');
     await until('the mpv is not listed', async () => (await names()).join() === other.instanceName);

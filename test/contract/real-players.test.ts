@@ -2,9 +2,7 @@
 // events of the stream.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { Cmus } from '../players/cmus.js';
 import { Mpv } from '../players/mpv.js';
@@ -12,10 +10,7 @@ import { PLAYER_PROGRAMS, PlayersNode, reckoned } from '../players/node.js';
 import { ALBUM, Session, TONES } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { AUDIO_ONLY } from './audio-node.js';
-import { Daemon } from './daemon.js';
 
-const run = promisify(execFile);
 const skip = lacks({ programs: PLAYER_PROGRAMS });
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
@@ -86,6 +81,7 @@ const COMMANDS: readonly Row[] = [
   { command: 'stop', property: 'idle-active', value: true, shown: (p) => p.playback_status === 'Stopped' },
 ];
 
+/** Those that mpv lacks, or does otherwise. */
 const CMUS_COMMANDS: readonly (readonly [
   command: string,
   body: object | undefined,
@@ -99,13 +95,6 @@ const CMUS_COMMANDS: readonly (readonly [
   ['loop', { loop: 'Track' }, 'set repeat_current', 'true', ({ loop_status }) => loop_status === 'Track'],
   ['loop', { loop: 'None' }, 'set repeat_current', 'false', ({ loop_status }) => loop_status === 'None'],
   ['volume', { volume: 0.5 }, 'set vol_left', '50', ({ volume }) => volume === 0.5],
-  ['pause', undefined, 'status', 'paused', ({ playback_status }) => playback_status === 'Paused'],
-  ['position', { position: 20 * SECOND_US }, 'position', '20', (p) => near(p.position ?? 0, 20 * SECOND_US)],
-  ['seek', { offset: -5 * SECOND_US }, 'position', '15', (p) => near(p.position ?? 0, 15 * SECOND_US)],
-  ['next', undefined, 'tag title', second.title, titled(second.title)],
-  ['previous', undefined, 'tag title', first.title, titled(first.title)],
-  ['play', undefined, 'status', 'playing', ({ playback_status }) => playback_status === 'Playing'],
-  ['stop', undefined, 'status', 'stopped', ({ playback_status }) => playback_status === 'Stopped'],
 ];
 
 describe('mpv', { skip }, () => {
@@ -170,59 +159,10 @@ describe('mpv', { skip }, () => {
     );
   });
 
-  test('is unknown to a daemon without the players backend, which has no route for it and is not on the bus', async (t) => {
-    const daemon = await Daemon.start({ env: node.session.env, config: AUDIO_ONLY }, t);
-    await daemon.backend('audio', 'up');
-    assert.equal((await daemon.get('/players')).status, 404);
-    const address = `--address=${node.session.env['DBUS_SESSION_BUS_ADDRESS']}`;
-    const { stdout } = await run('busctl', [address, '--json=short', 'list']);
-    const pids = (JSON.parse(stdout) as readonly { pid: number | null }[]).map(({ pid }) => pid);
-    assert.deepEqual([pids.includes(node.daemon.pid), pids.includes(daemon.pid)], [true, false]);
-  });
-
-  test('has the position that a client extrapolates, at double speed too', async (t) => {
-    // PulseAudio's null sinks take two seconds of sound at once, and mpv's own clock stands still meanwhile.
-    const quiet = await Mpv.start(node.session, ['--ao=null', node.session.tone(first.title)], 'quiet');
-    t.after(() => quiet.program.end());
-    const place = async () => ({
-      us: Number(await quiet.get('time-pos')) * SECOND_US,
-      ms: performance.now(),
-    });
-    for (const speed of [1, 2]) {
-      await quiet.command('set_property', 'speed', speed);
-      await node.player(quiet.instanceName, `at rate ${speed}`, ({ rate }) => rate === speed);
-      // The time is long enough to show a rate that is ignored.
-      const from = await place();
-      await until('mpv has played on', async () => (await place()).us > from.us + 2 * speed * SECOND_US);
-      const player = await node.player(quiet.instanceName);
-      const before = Date.now();
-      const really = await place();
-      // A busy machine may hold the player up; only the player itself can know of this loss.
-      const lost = Math.max(0, (really.ms - from.ms) * 1000 * speed - (really.us - from.us));
-      const lowest = reckoned(player, before) - AWAY_US - lost;
-      const highest = reckoned(player, Date.now()) + AWAY_US;
-      assert.ok(lowest < really.us && really.us < highest, `${lowest} < ${really.us} < ${highest}`);
-    }
-  });
-
   test('has the pid of its stream', async () => {
     const clients = await node.daemon.read<{ props?: Record<string, string> }[]>('/audio/clients');
     const pids = clients.map(({ props }) => props?.['application.process.id']);
     assert.deepEqual(pids, [String((await node.player(MPV)).pid)]);
-  });
-
-  test('corks its stream at a pause, and uncorks it to play', async () => {
-    for (const [command, corked] of [
-      ['pause', true],
-      ['play', false],
-    ] as const) {
-      await node.change('mpv', command);
-      const heard = async (): Promise<boolean> => {
-        const [input] = JSON.parse(await node.session.sound.pactl('--format=json', 'list', 'sink-inputs'));
-        return input.corked === corked;
-      };
-      await until(`the stream is ${corked ? 'corked' : 'running'}`, heard);
-    }
   });
 
   test('has its new position after a jump by itself', async () => {
@@ -257,7 +197,6 @@ describe('mpv', { skip }, () => {
     has('the pause', (player) => player.playback_status === 'Paused');
     has('the volume', (player) => player.volume === 0.4);
     has('the loop', (player) => player.loop_status === 'Track');
-    has('the rate', (player) => player.rate === 2);
     has('the next tone', titled(second.title));
     has('the end', (player) => player.playback_status === 'Stopped');
     assert.ok(updates.every(({ emitted_at }) => Number.isInteger(emitted_at)));
@@ -320,10 +259,6 @@ describe('cmus', { skip }, () => {
     assert.ok(Date.parse(position_updated_at) > 0);
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord }[];
     assert.equal(added.map(({ data }) => data.bus_name).join(), CMUS, 'the snapshot says so too');
-  });
-
-  test('has no cover', async () => {
-    assert.equal((await node.daemon.get('/players/cmus/cover')).status, 404);
   });
 
   for (const [command, body, line, value, shown] of CMUS_COMMANDS) {

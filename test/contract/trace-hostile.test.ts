@@ -84,10 +84,7 @@ const auth = wire.command(8, 0, wire.u32(35), wire.blob(Array.from({ length: 256
 /** The bytes that are sent, what is shown of them, and whether the connection outlives them. */
 const CASES: readonly (readonly [string, Uint8Array, string, boolean])[] = [
   ['17 MiB', wire.framed([1, 2, 3], { length: 17 * MIB }), 'a frame of 17825792 bytes', false],
-  ['garbage', Buffer.alloc(3000, 0xee), 'a frame of 4008636142 bytes', false],
-  ['a command with flags of memory', wire.framed([1], { flags: 0x80000000 }), 'an offset or flags', false],
   ['values that are none', wire.framed([...wire.u32(200), ...wire.u32(1), 0xfe]), 'byte 0xfe', true],
-  ['a command without its tag', wire.framed([...wire.u32(21)]), 'the end of the frame', true],
 ];
 
 for (const from of ['client', 'server'] as const) {
@@ -191,9 +188,7 @@ test(
 );
 
 const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
-  ...(['SIGINT', 'SIGTERM', 'SIGHUP'] as const).map(
-    (signal) => [signal, ({ child }: Tracer) => void child.kill(signal)] as const,
-  ),
+  ['SIGTERM', ({ child }) => void child.kill('SIGTERM')],
   ['the end of whoever reads', ({ child }) => void child.stdout?.destroy()],
 ];
 
@@ -236,18 +231,7 @@ const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[
     /^unix:.*\/tonearm-trace-\d+\n$/,
   ],
   ['the signal that ends it is passed on', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
-  [
-    'a missing program is exit 127',
-    ['no-such-program'],
-    127,
-    /^tonearm: trace: cannot run no-such-program: .*ENOENT\n$/,
-  ],
-  [
-    'a file that cannot be run is exit 126',
-    ['/etc/passwd'],
-    126,
-    /^tonearm: trace: cannot run \/etc\/passwd: .*EACCES\n$/,
-  ],
+  ['a missing program is exit 127', ['no-such-program'], 127, /cannot run no-such-program: .*ENOENT\n$/],
 ];
 
 for (const [what, command, status, err] of COMMANDS) {
@@ -280,41 +264,10 @@ test('a capture that fills its disk ends the trace with a reason', BOUNDED, asyn
   assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
 });
 
-for (const [what, args, variables, status, said] of [
-  [
-    'a directory that is not there',
-    [],
-    { XDG_RUNTIME_DIR: '/nowhere' },
-    69,
-    /^tonearm: trace: the folder \/nowhere, for the socket of the trace, does not exist: run this in a login of .* or set XDG_/,
-  ],
-  [
-    'an address of a server that the program would speak to, and the trace could not,',
-    [],
-    { PULSE_SERVER: 'tcp:127.0.0.1:4713' },
-    69,
-    /^tonearm: trace: PULSE_SERVER is tcp:127\.0\.0\.1:4713: only /,
-  ],
-  [
-    'a capture that cannot be made',
-    ['--raw', '/nowhere/x'],
-    {},
-    74,
-    /^tonearm: trace: ENOENT.*\/nowhere\/x\.json/,
-  ],
-  [
-    'a wrong command line',
-    ['--bogus'],
-    {},
-    64,
-    /^tonearm: trace: .*'--bogus'.*; see tonearm trace --help\n$/,
-  ],
-] as const) {
-  test(`${what} is ${status}`, BOUNDED, async (t) => {
-    const between = await peers(t);
-    const env = { ...between.env, ...variables };
-    const result = await ran(t, { env, args: [...args, '--', 'true'] });
-    assert.equal(result.status, status);
-    assert.match(result.err, said);
-  });
-}
+test('an address that the program would use, and the trace could not, is exit 69', BOUNDED, async (t) => {
+  const { env } = await peers(t);
+  const elsewhere = { ...env, PULSE_SERVER: 'tcp:127.0.0.1:4713' };
+  const { status, err } = await ran(t, { env: elsewhere, args: ['--', 'true'] });
+  assert.equal(status, 69);
+  assert.match(err, /^tonearm: trace: PULSE_SERVER is tcp:127\.0\.0\.1:4713: only /);
+});

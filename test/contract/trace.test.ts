@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { Framer } from '../../src/protocol/pulse/frame.js';
@@ -194,11 +194,6 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
   }
 }
 
-function temporary(t: TestContext): string {
-  const directory = temporaryFolder(t);
-  return directory;
-}
-
 for (const { kind, skip, start } of SOUND_SERVERS) {
   test(`${kind}: pactl, pacat, paplay and mpv work through the tracer, and all of it is named`, {
     timeout: DEADLINE_MS,
@@ -209,7 +204,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     const cookie = cookieOf(sound);
     if (kind === 'pulseaudio') await sound.pactl('load-module', 'module-device-restore');
     const wav = wavFile(sound.directory);
-    const directory = temporary(t);
+    const directory = temporaryFolder(t);
     const list = join(directory, 'capture.json');
     const tracer = await trace(t, { env: sound.env, args: ['--json', '--data', '--raw', list] });
     assert.equal(statSync(tracer.path).mode & 0o777, 0o600);
