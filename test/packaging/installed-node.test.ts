@@ -6,9 +6,7 @@ import { BootedNode } from '../node/booted-node.js';
 import { whyNoNode } from '../node/node.js';
 import { desktopScenarios } from '../node/scenarios/package-desktop.js';
 import { installScenarios } from '../node/scenarios/package-install.js';
-import { mqttScenarios } from '../node/scenarios/package-mqtt.js';
 import { otherUserScenarios } from '../node/scenarios/package-other-user.js';
-import { playersScenarios } from '../node/scenarios/package-players.js';
 import { removeScenarios } from '../node/scenarios/package-remove.js';
 import { serviceScenarios } from '../node/scenarios/package-service.js';
 import { refusalScenarios } from '../node/scenarios/power.js';
@@ -25,8 +23,6 @@ describe('the installed node', { skip: whyNoNode() }, () => {
   describe('installation', () => installScenarios(node));
   describe('the service', () => serviceScenarios(node));
   describe('another user of the node', () => otherUserScenarios(node));
-  describe('media players', () => playersScenarios(node));
-  describe('an MQTT broker', () => mqttScenarios(node));
   describe('refused power actions', () => refusalScenarios(node));
   describe('power actions', () => restartScenarios(node));
   describe('a desktop', () => desktopScenarios(node));

@@ -1,11 +1,10 @@
-// A node leaves nothing behind, however its test process ends; and one that does not come up reports why.
+// A node leaves nothing behind, however its test process ends.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
 const BOOT = new URL('../node.js', import.meta.url);
@@ -64,7 +63,6 @@ function folderOf(pid: number): string {
 
 const ENDS: readonly (readonly [how: string, end: (child: ReturnType<typeof spawn>) => unknown])[] = [
   ['close', (child) => child.stdin?.write('x')],
-  ['Ctrl-C', (child) => child.kill('SIGINT')],
   ['a crash', (child) => child.kill('SIGKILL')],
 ];
 
@@ -80,15 +78,4 @@ export function closeScenarios(): void {
       await until('the last trace to go', () => traces(dir).length === 0);
     });
   }
-
-  test('a node that does not boot reports the end of its console at once', async (t) => {
-    const env = { ...process.env, TONEARM_NODE_ROOT: temporaryFolder(t) };
-    const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-      env,
-    });
-    const said = (await child.stderr.setEncoding('utf8').toArray()).join('');
-    assert.match(said, /^Error: the node did not boot; its console said:\n.*fstab: /m);
-    assert.match(said, /the node ended unasked/);
-  });
 }

@@ -35,21 +35,14 @@ export async function isThere(node: Node, path: string): Promise<boolean> {
   return (await node.root('test', '-e', path)).status === 0;
 }
 
-/** The user that holds a lock on the shutdown, and the script to run while it is held. */
-export interface Lock {
-  readonly by?: 'root' | 'pi';
-  /** A script that prints something first, and goes on until its input ends. */
-  readonly script?: string;
-}
-
-/** Resolves when the lock is held, which it is until the answer is called. */
+/** Resolves when `by` holds a lock on the shutdown, which it does until the answer is called. */
 export async function holdShutdown(
   node: Node,
   mode: 'block' | 'delay',
-  { by = 'root', script = 'echo held; cat' }: Lock = {},
+  by: 'root' | 'pi' = 'root',
 ): Promise<() => Promise<void>> {
   const why = [`--who=${by}'s upgrade`, '--why=half-way'];
-  const hold = ['systemd-inhibit', '--what=shutdown', `--mode=${mode}`, ...why, 'sh', '-euc', script];
+  const hold = ['systemd-inhibit', '--what=shutdown', `--mode=${mode}`, ...why, 'sh', '-c', 'echo held; cat'];
   const holder = by === 'root' ? node.spawnRoot(...hold) : node.spawnUser(...hold);
   const gone = once(holder, 'close');
   const [said] = await Promise.race([once(holder.stdout, 'data'), gone]);

@@ -2,7 +2,6 @@
 // "Finding nodes").
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
 import { after, before, test } from 'node:test';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
@@ -32,7 +31,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.isFoundAt();
   });
 
-  test('the service is found under its name, with port and TXT, where it is served and nowhere else', async () => {
+  test('the service is found under its name, with port and TXT, where it is served and nowhere else, until its end', async () => {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.isFoundAt('lan0 IPv4');
     const { version } = JSON.parse((await daemon.ask('GET', '/health')).text);
@@ -45,6 +44,8 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.is('up', new RegExp(`^announced as ${NAME}$`));
     const server = JSON.parse((await daemon.ask('GET', '/server')).text);
     assert.equal(server.backends.zeroconf, true);
+    await daemon.end('TERM');
+    await daemon.isFoundAt();
   });
 
   test('the service is announced everywhere where the daemon listens everywhere, and withdrawn everywhere', async () => {
@@ -56,15 +57,6 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.isFoundAt();
     await daemon.unplug();
   });
-
-  for (const signal of ['TERM', 'KILL']) {
-    test(`the service is withdrawn by SIG${signal}`, async () => {
-      await daemon.begin('[lo, lan0]');
-      await daemon.isFoundAt('lan0 IPv4');
-      await daemon.end(signal);
-      await daemon.isFoundAt();
-    });
-  }
 
   test('a new address is announced, also on an interface in place of another, and a removed one is not', async () => {
     await daemon.begin('[lo, lan0, lan1]');
@@ -87,22 +79,6 @@ export function discoveryScenarios(node: () => Node): void {
     assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${NAME} #2`);
     await daemon.is('up', new RegExp(`^announced as ${NAME} #2$`));
     await leave();
-  });
-
-  test('a name that another service of this host has gets a number', async () => {
-    const other = daemon.node.spawnRoot('avahi-publish', '-s', 'kitchen', '_http._tcp', '80');
-    let said = '';
-    for (const from of [other.stdout, other.stderr]) {
-      from.on('data', (text: Buffer) => {
-        said += text;
-      });
-    }
-    const gone = once(other, 'close');
-    await until('the other service has the name', () => said.includes("'kitchen'"));
-    await daemon.begin('[lo, lan0]', 'kitchen');
-    await daemon.is('up', /^announced as kitchen #2$/);
-    await daemon.root('kill $(pidof avahi-publish)');
-    await gone;
   });
 
   test('the nodes of the network are listed as they come and go, with this one marked; a printer is not', async () => {
@@ -132,14 +108,6 @@ export function discoveryScenarios(node: () => Node): void {
     await printer();
   });
 
-  test('an invalid path leads to the root of the node', async () => {
-    await daemon.begin('[lo, lan0]', 'kitchen');
-    await daemon.is('up', /^announced as kitchen$/);
-    const leave = await daemon.neighbour('attic', 'api=odio-api', 'path=javascript:alert(1)');
-    await daemon.nodesAre(await ownNode(), ATTIC);
-    await leave();
-  });
-
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
     await daemon.is('up', /^announced as kitchen$/);
@@ -152,18 +120,6 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.root('systemctl start avahi-daemon');
     await daemon.nodesAre(await ownNode(), ATTIC);
     await leave();
-  });
-
-  test('the announcement returns with avahi-daemon, which delays nobody', async () => {
-    await daemon.begin('[lo, lan0]');
-    await daemon.isFoundAt('lan0 IPv4');
-    await daemon.root('systemctl restart avahi-daemon');
-    await daemon.isFoundAt('lan0 IPv4');
-    await daemon.root('systemctl stop avahi-daemon.socket avahi-daemon');
-    await daemon.is('connecting', /^avahi-daemon is not running$/);
-    await daemon.root('systemctl start avahi-daemon');
-    assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, NAME);
-    await daemon.is('up', /^announced/);
   });
 
   test('an avahi-daemon that hangs is reported, and waited for', async () => {

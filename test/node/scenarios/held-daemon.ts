@@ -59,13 +59,6 @@ export class HeldDaemon {
     );
   }
 
-  /** Milliseconds of processor time that what was launched has had. */
-  async cpuMs(): Promise<number> {
-    const stat = await this.shell(`cat /proc/$(cat ${PID})/stat`);
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return (Number(fields[11]) + Number(fields[12])) * 10;
-  }
-
   /** Waits until the backend's state and detail are these, and gives the detail. */
   async backendIs(name: string, state: string, detail: RegExp): Promise<string> {
     let last = '';

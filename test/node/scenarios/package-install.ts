@@ -185,6 +185,14 @@ export function installScenarios(node: () => Node): void {
     });
   });
 
+  test('--players shows players, and is kept', async () => {
+    assert.equal((await ask(node(), 'GET', '/players')).status, 404);
+    await setUpPi(node(), '--players');
+    assert.deepEqual(await until('the players', () => read(node(), '/players')), []);
+    await setUpPi(node(), '--unit', 'mpd.service', '--unit', 'a\\x27b.service');
+    assert.match(await shell(node(), `cat ${ASKED}`), /^players: \{enabled: true\}$/m);
+  });
+
   test('a configuration that the daemon refuses changes nothing', async () => {
     const pid = await property(node(), 'MainPID');
     for (const [option, value] of [
@@ -233,7 +241,7 @@ export function installScenarios(node: () => Node): void {
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
     assert.equal(
       await shell(node(), `grep -v '^#' ${ASKED}`),
-      `bind: ['lo']\nsystemd:\n${units}discovery: {enabled: true}\n`,
+      `bind: ['lo']\nsystemd:\n${units}discovery: {enabled: true}\nplayers: {enabled: true}\n`,
     );
     await setUpPi(node(), '--unit', 'mpd.service');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);

@@ -50,14 +50,6 @@ export function serviceScenarios(node: () => Node): void {
     }
   });
 
-  test('the user of the service runs tonearm bench beside it', async () => {
-    const ran = await node().user('tonearm', 'bench', '--json', '--seconds', '2');
-    assert.equal(ran.status, 0, ran.stderr);
-    const { missing, figures } = JSON.parse(ran.stdout);
-    assert.equal(missing, null);
-    assert.ok(figures.event_to_bytes_ms_p50 > 0);
-  });
-
   test('every backend works inside the sandbox of the service', async () => {
     await until('all backends are up', async () => {
       const { backends } = await read<Health>(node(), '/health');
@@ -69,12 +61,6 @@ export function serviceScenarios(node: () => Node): void {
     const filters = (text: string): number => Number(/^Seccomp_filters:\t(\d+)$/m.exec(text)?.[1]);
     assert.ok(filters(status) > filters(await shell(node(), 'cat /proc/1/status')));
     assert.notEqual(await property(node(), 'MemoryMax'), 'infinity');
-  });
-
-  test('root reads the health by the command of the README', async () => {
-    const ran = await node().root('systemctl', '--user', '-M', 'pi@', 'status', 'tonearm');
-    assert.equal(ran.status, 0, ran.stderr);
-    assert.match(ran.stdout, /Active: active \(running\)/);
   });
 
   test('systemd finds no fault with the unit', async () => {

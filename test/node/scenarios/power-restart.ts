@@ -5,23 +5,9 @@ import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 import { ask, watch } from './client.js';
-import { holdShutdown, property, shell } from './commands.js';
+import { holdShutdown, property } from './commands.js';
 
 const DEADLINE_MS = 30_000;
-
-/** logind asks polkit twice, at the question and at the command: the second answer waits until the gate has been opened and shut. */
-const GATE = '/run/gate';
-const GATE_RULE_FILE = '/etc/polkit-1/rules.d/40-test.rules';
-const GATE_RULE = `var asked = 0;
-polkit.addRule(function (action, subject) {
-  if (action.id !== "org.freedesktop.login1.power-off" || subject.user !== "pi") return undefined;
-  asked += 1;
-  if (asked === 2) polkit.spawn(["cat", "${GATE}"]);
-  return undefined;
-});`;
-const LOGIND = 'org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
-/** Reboots while the gate is open, which it is from when polkit waits there. */
-const OTHER_REBOOT = `echo held; exec 3>${GATE}; busctl call ${LOGIND} Reboot b false; exec 3>&-; cat`;
 
 /** Up again, and connected to logind. */
 async function serviceIsBack(node: Node): Promise<void> {
@@ -72,26 +58,5 @@ export function restartScenarios(node: () => Node): void {
     await node().start();
     await serviceIsBack(node());
     assert.ok(watcher.events.some(({ data }) => data === '{"action":"poweroff"}'));
-  });
-
-  test('a power-off that logind gets behind another reboot is 409, and the stream has only bye', async (t) => {
-    t.after(() => shell(node(), `rm -f ${GATE_RULE_FILE}`));
-    await node().writeFile(GATE_RULE_FILE, GATE_RULE);
-    await shell(node(), `mkfifo ${GATE} && systemctl restart polkit.service`);
-    const watcher = await watch(node());
-    await watcher.until('server.info', /connected/);
-    await node().reboot(async () => {
-      const letGo = await holdShutdown(node(), 'delay', { script: OTHER_REBOOT });
-      const reply = await ask(node(), 'POST', '/power/power_off');
-      assert.equal(reply.status, 409, reply.text);
-      await shell(node(), `rm ${GATE_RULE_FILE}`);
-      await letGo();
-      await watcher.until('server.info', /bye/);
-    });
-    await serviceIsBack(node());
-    assert.deepEqual(
-      watcher.events.filter(({ type }) => type === 'power.action'),
-      [],
-    );
   });
 }

@@ -88,20 +88,6 @@ export function logScenarios(daemon: SystemdDaemon): void {
     assert.match(detail ?? '', /systemd-journal/);
   });
 
-  test('where the journal is in memory, a user without groups reads no log', async () => {
-    await shell(daemon.node, 'journalctl --relinquish-var');
-    try {
-      // The user's own file from before can be read, and has nothing of this unit.
-      assert.equal((await log('user/absent.service/log'))[0], 403);
-      await shell(daemon.node, 'mv /var/log/journal /var/log/away');
-      await talk();
-      for (const scope of ['user', 'system'])
-        assert.equal((await log(`${scope}/talks.service/log`))[0], 403, scope);
-    } finally {
-      await shell(daemon.node, BACK);
-    }
-  });
-
   test('a member of systemd-journal reads both logs, also where the journal is in memory', async () => {
     await shell(daemon.node, `usermod --append --groups systemd-journal ${NODE_USER}`);
     try {

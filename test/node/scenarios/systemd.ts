@@ -156,20 +156,6 @@ export function systemdScenarios(node: () => Node): void {
     assert.ok(status === 502 || status === 202, detail);
   });
 
-  test('many commands at once are each answered, and the last state is published', async () => {
-    const heard = await daemon.listen();
-    const verbs = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? 'start' : 'stop'));
-    const answers = await Promise.all(verbs.map((verb) => daemon.post('plain.service', verb)));
-    for (const [status, detail] of answers)
-      assert.ok(status === 202 || status === 502, `${status} ${detail}`);
-    assert.deepEqual(await daemon.post('plain.service', 'stop'), [202, '']);
-    assert.equal((await daemon.service('plain.service')).active_state, 'inactive');
-    await daemon.barrier(heard);
-    // Each command may have been overtaken by the next: then nothing has changed.
-    const last = eventsOfUnit(heard, 'plain.service').at(-1);
-    if (last !== undefined) assert.deepEqual(last, await daemon.service('plain.service'));
-  });
-
   describe('changes of units by others', () => otherHandsScenarios(daemon));
   describe('the system scope', () => systemScopeScenarios(daemon));
   describe('the log of a unit', () => logScenarios(daemon));
@@ -182,23 +168,5 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.ask('POST', '/services/user/tpl@kitchen.service/stop')).status, 202);
   });
 
-  test('a list that is too long for match rules of its own', async () => {
-    const many = Array.from({ length: 150 }, (_, index) => `absent-${index}.service`);
-    await daemon.begin(`{user: [plain.service, ${many.join(', ')}]}`);
-    assert.equal((await daemon.services()).length, 151);
-    await daemon.started('plain.service');
-    assert.deepEqual(await daemon.post('plain.service', 'stop'), [202, '']);
-    assert.equal((await daemon.service('plain.service')).active_state, 'inactive');
-  });
-
   describe('odd unit files', () => oddFileScenarios(daemon));
-
-  test('at rest the units backend uses no CPU time', async () => {
-    // Some seconds after the start V8 tidies up once.
-    await until('the daemon is at rest', async () => {
-      const before = await daemon.cpuMs();
-      await node().user('sleep', '3');
-      return (await daemon.cpuMs()) - before <= 50;
-    });
-  });
 }

@@ -54,9 +54,7 @@ export class UpgradeDaemon extends HeldDaemon {
   async remove(): Promise<void> {
     this.stopListening();
     await this.systemctl('stop', 'tonearm.service');
-    await this.node.user('systemctl', '--user', 'stop', 'holds.service');
-    const units =
-      'tonearm*.service tonearm*.timer up.service never.service holds.service bad.service masked.service';
+    const units = 'tonearm*.service tonearm*.timer up.service never.service bad.service masked.service';
     await this.shell(`cd ~/.config/systemd/user && rm -f ${units}`);
     await this.shell('rm -rf ~/.config/tonearm ~/.local/state/tonearm ~/gate ~/as-root');
     await this.systemctl('daemon-reload');
@@ -93,20 +91,7 @@ export class UpgradeDaemon extends HeldDaemon {
       (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"'),
     );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
-    await this.#dead();
-  }
-
-  /** Starts an upgrade and kills the daemon in the moment of its answer. What the state file held then. */
-  async startAndKill(): Promise<string> {
-    const pid = await property(this.node, 'MainPID');
-    const saved = await this.shell(`${NODE_PROGRAM} -e '
-      require("http").request({ host: "127.0.0.1", port: 8018, method: "POST", path: "/upgrade/start" }, (response) => {
-        process.kill(${pid}, "SIGKILL");
-        const state = process.env.HOME + "/.local/state/tonearm/upgrade-run.json";
-        console.log(response.statusCode, require("fs").readFileSync(state, "utf8"));
-      }).end();'`);
-    await this.#dead();
-    return saved;
+    await until('the daemon has ended', async () => (await property(this.node, 'ActiveState')) === 'failed');
   }
 
   /** Waits until the upgrade unit has ended. */
@@ -118,10 +103,6 @@ export class UpgradeDaemon extends HeldDaemon {
     );
   }
 
-  async #dead(): Promise<void> {
-    await until('the daemon has ended', async () => (await property(this.node, 'ActiveState')) === 'failed');
-  }
-
   /** An upgrade unit, a oneshot whose work is `script`. */
   async unit(name: string, script: string, more = ''): Promise<void> {
     await this.node.writeFile(`/opt/upgrade/${name}`, `#!/bin/sh\n${script}\n`, '755');
@@ -131,13 +112,6 @@ export class UpgradeDaemon extends HeldDaemon {
       `[Service]\nType=oneshot\nExecStart=/opt/upgrade/${name}\n${more}`,
     );
     await this.node.user('systemctl', '--user', 'reset-failed', name);
-  }
-
-  /** Has systemd remember how the unit ends, whatever becomes of the daemon, until holds.service is stopped. */
-  async remember(name: string): Promise<void> {
-    const holds = `[Unit]\nBefore=${name}\n[Service]\nExecStart=/bin/sleep infinity\n`;
-    await this.node.writeUnit('user', 'holds.service', holds);
-    await this.systemctl('start', 'holds.service');
   }
 
   async openGate(): Promise<void> {

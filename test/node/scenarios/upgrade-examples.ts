@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../until.js';
 import { property } from './commands.js';
-import { GATE, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
+import { RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
 const EXAMPLES = `${PACKAGING}/upgrade`;
@@ -70,23 +70,6 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     await daemon.runs('idle', 'systemd');
     assert.notEqual(await property(daemon.node, 'MainPID'), before);
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
-  });
-
-  test('the result of a check is kept while the daemon is away, even if the unit is reset', async () => {
-    for (const [status, verdict] of [
-      [0, 'idle'],
-      [1, 'failed'],
-    ] as const) {
-      await daemon.node.writeFile('/opt/fake/sudo', `#!/bin/sh\n${GATE}\nexit ${status}\n`, '755');
-      await daemon.begin(UPGRADE);
-      await daemon.start();
-      await daemon.kill();
-      await daemon.openGate();
-      await daemon.unitEnds('tonearm-upgrade.service');
-      await daemon.systemctl('reset-failed');
-      await daemon.up();
-      assert.equal((await daemon.answers()).run.state, verdict);
-    }
   });
 
   test('the timer of the example checks every day', async () => {

@@ -31,64 +31,7 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
       const { run } = await daemon.answers();
       assert.deepEqual([run.state, run.started_at], [verdict, before.run.started_at]);
     });
-
-    test(`a daemon killed as it answers finds that the run has ended ${verdict}`, async () => {
-      await daemon.beginWith(`${GATE}; exit ${status}`);
-      assert.match(await daemon.startAndKill(), /^202 .*"state":"running"/);
-      await daemon.openGate();
-      await daemon.unitEnds();
-      await daemon.up();
-      const { run } = await daemon.answers();
-      assert.deepEqual([run.state, run.origin], [verdict, 'systemd']);
-    });
   }
-
-  /** Starts an upgrade, kills the daemon, and has the unit end with `status` and systemd forget the failures of all. */
-  const endUnseen = async (status: number) => {
-    await daemon.beginRun(`${GATE}; exit ${status}`);
-    await daemon.kill();
-    await daemon.openGate();
-    await daemon.unitEnds();
-    await daemon.systemctl('reset-failed');
-    await daemon.up();
-    return (await daemon.answers()).run.state;
-  };
-
-  test('a run whose unit systemd has forgotten while the daemon was away has failed', async () => {
-    for (const status of [3, 0]) assert.equal(await endUnseen(status), 'failed');
-  });
-
-  test('a run whose unit systemd remembers ends with its result, though it was reset', async () => {
-    await daemon.remember('up.service');
-    assert.equal(await endUnseen(3), 'failed');
-    assert.equal(await endUnseen(0), 'idle');
-    await daemon.systemctl('stop', 'holds.service');
-  });
-
-  test("a run of which only the start was saved is judged by the unit's own invocation", async () => {
-    await daemon.beginRun('exit 1');
-    await daemon.runs('failed', 'systemd');
-    const state = '~/.local/state/tonearm/upgrade-run.json';
-    await daemon.systemctl('stop', 'tonearm.service');
-    await daemon.remember('up.service');
-    // The state file as it was when a run had been started after that failure.
-    const queued = `sed -i 's/"failed"/"running"/; s/"invocation"/"before"/' ${state}`;
-    for (const [script, verdict] of [
-      ['', 'failed'],
-      ['exit 0', 'idle'],
-    ] as const) {
-      await daemon.shell(`cp ${state} ~/kept.json; ${queued}`);
-      if (script !== '') {
-        await daemon.unit('up.service', script);
-        await daemon.systemctl('start', 'up.service');
-      }
-      await daemon.up();
-      assert.equal((await daemon.answers()).run.state, verdict);
-      await daemon.systemctl('stop', 'tonearm.service');
-      await daemon.shell(`mv ~/kept.json ${state}`);
-    }
-    await daemon.systemctl('stop', 'holds.service');
-  });
 
   test('a daemon that the upgrade itself restarts publishes the end', async () => {
     await daemon.beginRun(`systemctl --user restart tonearm.service\n${GATE}\nexit 4`);
@@ -125,16 +68,6 @@ export function restartScenarios(daemon: UpgradeDaemon): void {
       heard.filter(({ type }) => type === 'backend.updated'),
       [],
     );
-  });
-
-  test("a run that a restart of the user's systemd cuts off has failed", async () => {
-    await daemon.beginRun('sleep infinity');
-    await daemon.runs('running', 'systemd');
-    await daemon.kill();
-    const restarted = await daemon.node.root('systemctl', 'restart', `user@${daemon.node.uid}.service`);
-    assert.equal(restarted.status, 0, restarted.stderr);
-    await daemon.up();
-    assert.equal((await daemon.answers()).run.state, 'failed');
   });
 
   test('a run that a reboot cuts off does not run for ever', async () => {

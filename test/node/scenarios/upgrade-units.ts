@@ -80,12 +80,6 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.shell('rm ~/tries');
   });
 
-  test('none of many starts that are refused at once is reported as a run in progress', async () => {
-    await daemon.begin(FULL.replace('up.service', 'missing.service'));
-    const replies = await Promise.all(Array.from({ length: 4 }, () => daemon.post('/upgrade/start')));
-    assert.deepEqual(replies, [502, 502, 502, 502]);
-  });
-
   test('a run that is started by systemctl is followed', async () => {
     await daemon.beginWith(GATE);
     await daemon.systemctl('start', '--no-block', 'up.service');
@@ -149,75 +143,6 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       }
     });
   }
-
-  test('an unmet condition keeps the result of the run before, reset or not', async () => {
-    await daemon.beginRun('exit 3');
-    await daemon.runs('failed', 'systemd');
-    for (const forget of [false, true]) {
-      if (forget) await daemon.systemctl('reset-failed', 'up.service');
-      await daemon.node.writeUnit(
-        'user',
-        'up.service',
-        '[Unit]\nConditionPathExists=/nowhere\n[Service]\nType=oneshot\nExecStart=/bin/true\n',
-      );
-      await isKeptFromRunning(CONDITION);
-      assert.equal((await daemon.answers()).run.state, 'failed');
-    }
-  });
-
-  test('a unit that has ended is stopped and then kept from running', async () => {
-    await daemon.beginWith('exit 0', 'RemainAfterExit=yes\n[Unit]\nConditionPathExists=/home/pi/may\n');
-    await daemon.shell('touch ~/may');
-    await daemon.start();
-    await daemon.runs('idle', 'systemd');
-    await daemon.shell('rm ~/may');
-    await isKeptFromRunning(CONDITION);
-  });
-
-  test('a start that waits long is accepted, and has failed if the unit never runs', async () => {
-    await daemon.node.writeUnit(
-      'user',
-      'never.service',
-      `[Service]\nType=oneshot\nTimeoutStartSec=infinity\nExecStart=/bin/sh -c '${GATE}'\n`,
-    );
-    await daemon.beginRun(
-      'exit 0',
-      '[Unit]\nConditionPathExists=/nowhere\nWants=never.service\nAfter=never.service\n',
-    );
-    assert.equal((await daemon.answers()).run.state, 'running');
-    await daemon.openGate();
-    await daemon.runs('failed', 'systemd');
-  });
-
-  test('a reload that fails does not change the result', async () => {
-    await daemon.unit('up.service', GATE, 'Type=simple\nExecReload=/bin/false\n');
-    for (const start of [
-      async () => assert.equal(await daemon.post('/upgrade/start'), 202),
-      () => daemon.systemctl('start', 'up.service'),
-    ]) {
-      await daemon.begin(FULL);
-      await start();
-      await daemon.runs('running', 'systemd');
-      assert.notEqual((await daemon.node.user('systemctl', '--user', 'reload', 'up.service')).status, 0);
-      await daemon.openGate();
-      await daemon.runs('idle', 'systemd');
-    }
-  });
-
-  test('a stop or a reload of a unit that ended before the daemon started is no run', async () => {
-    const remains = 'RemainAfterExit=yes\nExecReload=/bin/sleep 0.2\nExecStop=/bin/sleep 0.2\n';
-    await daemon.unit('up.service', 'exit 0', remains);
-    await daemon.systemctl('start', 'up.service');
-    await daemon.begin(FULL);
-    const heard = await daemon.listen();
-    await daemon.systemctl('reload', 'up.service');
-    await daemon.systemctl('stop', 'up.service');
-    // All earlier events have arrived by now.
-    await daemon.start();
-    await until('the run is idle', () => states(heard).at(-1) === 'idle');
-    assert.deepEqual(states(heard), ['running', 'idle']);
-    await daemon.systemctl('stop', 'up.service');
-  });
 
   test('a start that is refused changes nothing', async () => {
     for (const [unit, why] of [

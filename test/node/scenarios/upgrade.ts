@@ -4,7 +4,6 @@ import { after, before, describe } from 'node:test';
 import type { Node } from '../node.js';
 import { UpgradeDaemon } from './upgrade-daemon.js';
 import { exampleScenarios } from './upgrade-examples.js';
-import { hangScenarios } from './upgrade-hang.js';
 import { restartScenarios } from './upgrade-restarts.js';
 import { unitScenarios } from './upgrade-units.js';
 
@@ -17,6 +16,5 @@ export function upgradeScenarios(node: () => Node): void {
 
   describe('the unit', () => unitScenarios(daemon));
   describe('the daemon ends and returns', () => restartScenarios(daemon));
-  describe('a disk that hangs', () => hangScenarios(daemon));
   describe('the examples', () => exampleScenarios(daemon));
 }
