@@ -1,4 +1,5 @@
-// Questions to children: every one is answered once, in time and in order, whatever becomes of the child.
+// Messages to children: every question is answered once, in time and in order, whatever becomes of the child; and the one that reads the
+// meters knows whether anybody watches.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -34,22 +35,11 @@ test('an answer after the deadline is a time-out, and its lateness harms nobody'
   assert.ok(released.text !== '"kept"');
 });
 
-test('commands that are sent while the thread starts wait for it', async (t) => {
-  const { say } = stage(t, { audio: 'obedient' });
-  assert.equal((await say('audio', 'who')).ok, true);
-});
-
 test('a backend that is not enabled or not started is unavailable', async (t) => {
   const unavailable = { ok: false, fault: 'unavailable', detail: 'The power backend is not running' };
   const { say } = stage(t, { audio: 'obedient' });
   assert.deepEqual(await say('power', 'who'), unavailable);
   assert.deepEqual(await prepare({ power: 'obedient' }).say('power', 'who'), unavailable);
-});
-
-test('a backend whose turn to start has not come is unavailable, and its health has that state', async (t) => {
-  const { say } = stage(t, { audio: 'obedient', power: 'obedient' });
-  const detail = 'The power backend is connecting';
-  assert.deepEqual(await say('power', 'who'), { ok: false, fault: 'unavailable', detail });
 });
 
 test('no more than 256 commands wait for one child, and the bound is per child', async (t) => {
@@ -78,4 +68,33 @@ test('a batch arrives whole and in order: changes before the state behind them, 
   ]);
   const connecting = witness.healths.findLast(([, { state }]) => state === 'connecting');
   assert.equal(connecting?.[1].detail, 'the sound server is away');
+});
+
+test('a thread is notified that its meters are watched: at its start, for each new listener, and when the last one goes', async (t) => {
+  const { supervisor, witness, say } = prepare({ audio: 'watches', power: 'watches' });
+  t.after(() => supervisor.stop());
+  const heard = () => witness.lines.filter(({ message }) => message.startsWith('levels'));
+  // Before there is a thread.
+  supervisor.watchLevels(true);
+  supervisor.start(witness);
+  await witness.until(() => heard().length === 1);
+  supervisor.watchLevels(true);
+  await witness.until(() => heard().length === 2);
+  await say('audio', 'die');
+  await witness.untilState('audio', 'up', 1);
+  await witness.until(() => heard().length === 3);
+  supervisor.watchLevels(false);
+  await witness.until(() => heard().length === 4);
+  await say('audio', 'die');
+  await witness.untilState('audio', 'up', 2);
+  await say('power', 'who');
+  assert.deepEqual(
+    heard().map(({ message, fields }) => [fields['backend'], message]),
+    [
+      ['audio', 'levels true'],
+      ['audio', 'levels true'],
+      ['audio', 'levels true'],
+      ['audio', 'levels false'],
+    ],
+  );
 });

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
+import { ManualClock } from '../manual-clock.js';
 import { QUICK_PULSE, type Stage, type StageOptions, stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
 function textOf(answer: Answer): string {
@@ -104,20 +105,6 @@ test('an actor that idles and never reads its mailbox is killed at the second ch
   assert.match(witness.now('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
 });
 
-test('messages that a thread sent before it died arrive, and later ones do not', async (t) => {
-  const restarts = { waitsMs: [0, 0, 0], windowMs: 60_000, restMs: 60_000 };
-  const { witness } = stage(t, { audio: 'throws-at-start' }, { restarts });
-  await witness.untilState('audio', 'failed', 4);
-  const words = witness.lines.map(({ message }) => message).filter((message) => message.includes('words'));
-  assert.deepEqual(words, ['last words', 'last words', 'last words', 'last words']);
-});
-
-test("the young generation of a thread's heap does not grow beyond its limit", async (t) => {
-  const { say } = await stageUp(t, { audio: 'obedient' });
-  const kept = Number(textOf(await say('audio', 'grow')));
-  assert.ok(kept > 0 && kept <= HEAP_LIMITS.maxYoungGenerationSizeMb * 1024 * 1024, `${kept} bytes`);
-});
-
 test('many messages before the death arrive to the last one', async (t) => {
   const { say, witness } = await stageUp(t, { audio: 'obedient' });
   const dying = say('audio', 'speak and exit');
@@ -127,13 +114,6 @@ test('many messages before the death arrive to the last one', async (t) => {
   const speech = witness.story.slice(2, witness.story.indexOf('restarting'));
   assert.equal(speech.length, 20 * 1024);
   assert.equal(speech.at(-1), `put ${20 * 1024 - 1}`);
-});
-
-test('an error in a thread whose task has ended is harmless', async (t) => {
-  const scene = stage(t, { audio: 'fails-twice', power: 'obedient' });
-  const before = await neighbour(scene);
-  await scene.witness.until(() => (scene.witness.now('audio')?.restarts ?? 0) >= 20);
-  assert.equal(await neighbour(scene), before);
 });
 
 test('each state is logged once, with the stack of the error', async (t) => {
@@ -165,4 +145,25 @@ test('commands that wait for a dying thread are answered unavailable, oldest fir
   assert.deepEqual(await Promise.all(waiting), ['unavailable', 'unavailable', 'unavailable']);
   assert.equal(faultOf(await dying), 'unavailable');
   assert.deepEqual(order, [1, 2, 3]);
+});
+
+test('after 5 deaths in 60 s a child is restarting, after the sixth it has failed and waits for 60 s', async (t) => {
+  const clock = new ManualClock();
+  const { witness } = stage(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
+  for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
+    await witness.untilState('audio', 'restarting', died + 1);
+    if (waitMs > 0) clock.advance(waitMs - 1);
+    assert.equal(witness.now('audio')?.restarts, died + 1);
+    clock.advance(waitMs > 0 ? 1 : 0);
+  }
+  await witness.untilState('audio', 'failed', 6);
+  assert.match(witness.now('audio')?.detail ?? '', THREW_AT_LOAD);
+  assert.match(witness.now('audio')?.detail ?? '', /; 6 deaths in 60 s$/);
+  assert.equal(witness.now('audio')?.since, clock.date());
+  clock.advance(59_999);
+  assert.equal(witness.now('audio')?.state, 'failed');
+  clock.advance(1);
+  assert.equal(witness.now('audio')?.state, 'restarting');
+  // The six have been forgotten: this death is the first.
+  await witness.untilState('audio', 'restarting', 7);
 });

@@ -2,12 +2,10 @@
 // the backend is back as soon as there is enough again, not only when the heartbeat finds it missing.
 
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -17,18 +15,6 @@ import { QUICK_PULSE, stage, stageUp } from './harness.js';
 
 /** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
 const DEADLINE_MS = 25_000;
-
-const run = promisify(execFile);
-
-test('without descriptors threads die as they load, and the child starts when there are some', {
-  skip: lacks({ programs: ['prlimit'] }),
-}, async () => {
-  const script = fileURLToPath(new URL('./short-life.js', import.meta.url));
-  const { stdout } = await run(process.execPath, [script], { timeout: DEADLINE_MS });
-  const told: { detail?: string; neighbour?: boolean } = JSON.parse(stdout);
-  assert.match(told.detail ?? '', /^thread ended: EMFILE: too many open files/);
-  assert.equal(told.neighbour, true);
-});
 
 /** Node asks for the limits in `new Worker`: there it throws, as it does when the system has no thread to give (EAGAIN). */
 class Refusal {

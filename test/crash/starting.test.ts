@@ -1,12 +1,10 @@
 // The start of the supervisor: one child after another, and none kept waiting by one that hangs or dies as it loads.
 
 import assert from 'node:assert/strict';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { ManualClock } from '../manual-clock.js';
-import { until } from '../until.js';
-import { prepare, stage, stageUp, THREW_AT_LOAD } from './harness.js';
+import { stage, stageUp, THREW_AT_LOAD } from './harness.js';
 
 test('a child starts when the one before it has sent its first message', async (t) => {
   // Its time stands still: on a busy machine the longest wait for a child may pass before it sends anything.
@@ -50,11 +48,6 @@ for (const [fixture, detail] of [
     assert.match(witness.now('audio')?.detail ?? '', detail);
     await witness.untilState('power', 'up');
   });
-
-  test(`a thread for another child that ${fixture.replaceAll('-', ' ')} does not disturb its neighbour`, async (t) => {
-    const { witness } = await stageUp(t, { power: 'obedient' }, { warmUp: fixture });
-    assert.deepEqual(witness.states('power'), ['connecting', 'up']);
-  });
 }
 
 test('a child gets the thread that was started for it, and another one when that has gone', async (t) => {
@@ -64,22 +57,3 @@ test('a child gets the thread that was started for it, and another one when that
   await witness.untilState('audio', 'up', 1);
   assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
 });
-
-test('a thread that was started for a child, and that no child takes, ends', async (t) => {
-  const { supervisor, witness } = prepare({}, { warmUp: 'holds-a-file' });
-  t.after(() => supervisor.stop());
-  const held = () =>
-    readdirSync('/proc/self/fd').some((descriptor) => linkOf(descriptor).endsWith('holds-a-file.js'));
-  await until('the thread lives', held);
-  supervisor.start(witness);
-  await until('the thread has gone', () => !held());
-});
-
-/** The path behind a descriptor of this process; '' when it has been closed meanwhile. */
-function linkOf(descriptor: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${descriptor}`);
-  } catch {
-    return '';
-  }
-}

@@ -5,9 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../src/clock.js';
-import { HEAP_LIMITS, Threads } from '../../src/supervisor/threads.js';
-import { type Cast, prepare, stage, stageUp } from './harness.js';
+import { type Cast, stage, stageUp } from './harness.js';
 
 test('children stop in reverse order of their start', async (t) => {
   const { supervisor, witness } = await stageUp(t, {
@@ -35,35 +33,11 @@ test('a child that ignores the stop is killed and reported, and the others stop 
   assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
 });
 
-test('a thread that ends later than its deadline is waited for', async () => {
-  // Every deadline is over at once: no thread has gone by then.
-  const after = (_ms: number, callback: () => void) => {
-    queueMicrotask(callback);
-    return () => undefined;
-  };
-  const threads = new Threads(HEAP_LIMITS, { ...systemClock, after });
-  const { supervisor, witness } = prepare({ audio: 'obedient', power: 'obedient' }, { threads });
-  supervisor.start(witness);
-  for (const backend of ['audio', 'power'] as const) await witness.untilState(backend, 'up');
-  assert.deepEqual(await supervisor.stop(), { late: [] });
-  assert.equal(threads.stuck, false);
-});
-
 test('a stop that ends with an error is logged, and is not late', async (t) => {
   const { supervisor, witness } = await stageUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await supervisor.stop(), { late: [] });
   assert.equal(witness.lines.at(-1)?.fields['detail'], 'cannot let go');
   assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
-});
-
-test('children stop while they start', async (t) => {
-  const { supervisor } = stage(t, { audio: 'obedient', power: 'obedient' });
-  assert.deepEqual(await supervisor.stop(), { late: [] });
-});
-
-test('a child that hangs while it loads is killed', async (t) => {
-  const { supervisor } = stage(t, { audio: 'hangs-at-load' }, { stopWithinMs: 200 });
-  assert.deepEqual(await supervisor.stop(), { late: ['audio'] });
 });
 
 for (const [state, waitsMs] of [
@@ -88,15 +62,6 @@ test('a child that waits for its restart is not started while another stops', as
   assert.equal(witness.now('audio')?.restarts, 1);
 });
 
-test('a child that dies while another stops stays down', async (t) => {
-  const cast: Cast = { audio: 'obedient', power: 'ignores-stop' };
-  const { supervisor, witness, say } = await stageUp(t, cast, { stopWithinMs: 1000 });
-  const stopping = supervisor.stop();
-  await say('audio', 'throw');
-  assert.deepEqual(await stopping, { late: ['power'] });
-  assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting']);
-});
-
 test('commands that wait at the stop are answered, and later ones at once', async (t) => {
   const { supervisor, say } = await stageUp(t, { audio: 'obedient' });
   const waiting = say('audio', 'wait');
@@ -106,12 +71,6 @@ test('commands that wait at the stop are answered, and later ones at once', asyn
   assert.equal((await waiting).ok, false);
   await stopping;
   assert.equal((await say('audio', 'who')).ok, false);
-});
-
-test('a second stop is the first one, and a stop before the start is allowed', async (t) => {
-  const { supervisor } = stage(t, { audio: 'obedient' });
-  assert.equal(supervisor.stop(), supervisor.stop());
-  assert.deepEqual(await prepare({ audio: 'obedient' }).supervisor.stop(), { late: [] });
 });
 
 test('a process whose supervisor has stopped ends by itself', async (t) => {
