@@ -1,5 +1,5 @@
-// As many listeners as a node has, on the built daemon and a real sound server: each receives every change, once and in order, and those
-// that never read delay nobody and cost no memory (docs/events.md, "Slow readers"). A thousand of each: bench/fanout.ts, bench/crowds.ts.
+// The 64 listeners of a node, on the built daemon and a real sound server: each receives every change, once and in order, and those that
+// never read delay nobody and cost no memory (docs/events.md, "Slow readers"). A thousand of each: bench/fanout.ts, bench/crowds.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -80,7 +80,7 @@ export class Mpv {
 type MpvCommand = readonly (string | number | boolean)[];
 
 /** `path` is what `--input-ipc-server` names. Rejects with mpv's own error, or when it does not answer. */
-export async function askMpv(path: string, ...command: MpvCommand): Promise<unknown> {
+async function askMpv(path: string, ...command: MpvCommand): Promise<unknown> {
   const socket = connect({ path });
   const signal = AbortSignal.timeout(REPLY_DEADLINE_MS);
   try {
