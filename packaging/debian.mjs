@@ -34,7 +34,6 @@ const PACKAGES = {
   'mpv-mpris': '/etc/mpv/scripts/mpris.so',
   'nginx-light': '/usr/sbin/nginx',
   openssl: '/usr/bin/openssl',
-  pavucontrol: '/usr/bin/pavucontrol',
   pipewire: '/usr/bin/pipewire',
   'pipewire-pulse': '/usr/bin/pipewire-pulse',
   polkitd: '/usr/lib/polkit-1/polkitd',
@@ -47,7 +46,6 @@ const PACKAGES = {
   'python3-dbusmock': '/usr/lib/python3/dist-packages/dbusmock/templates/bluez5.py',
   wireplumber: '/usr/bin/wireplumber',
   wrk: '/usr/bin/wrk',
-  xvfb: '/usr/bin/Xvfb',
 };
 
 /** A machine whose sound server is PipeWire keeps it, and the tests use it. */

@@ -17,7 +17,7 @@ const KINDS = {
   seldom: /^browser\/page-(away|seldom-states)/,
   page: /^browser\//,
   load: /^(leaks\/|contract\/(audio-thread|bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow)|supervisor\/config\/fuzz)/,
-  long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|audio-names|example-backend|real-|silent-|stream-return|trace))/,
+  long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|audio-names|example-backend|real-|silent-|trace))/,
   fuzz: /^fuzz\//,
   daemon: /^(contract|tools|bench|actors\/audio\/real-)/,
   unit: /^/,
