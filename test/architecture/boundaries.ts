@@ -33,7 +33,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/actors/units/unit-logs.ts',
     may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/text.ts', 'src/actors/units/'],
-    builtins: 'child_process fs fs/promises',
+    builtins: 'child_process fs fs/promises util',
   },
   {
     of: 'src/actors/units/',
@@ -49,7 +49,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/actors/players/public-web.ts',
     may: ['src/clock.ts', 'src/actors/players/'],
-    builtins: 'dns/promises os',
+    builtins: 'dns/promises net os',
   },
   {
     of: 'src/actors/*/',

@@ -1,19 +1,17 @@
 // The players backend: decides which players exist, whose signals are followed, and runs commands. A single player is in player.ts.
 
-import { type Clock, RateLimit, Timers, within } from '../../clock.js';
+import { type Clock, Timers, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
-import { PLAYER_NAMES, PLAYER_OWNERS, playerSignals } from '../../protocol/dbus/mpris.js';
+import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { type BusOptions, type BusOwner, PlayersBus } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
-import { carryOut } from './commands.js';
-import { CoverReader } from './cover-reader.js';
+import { carryOut, isTrackCommand } from './commands.js';
+import { CoverReader, type FetchCover } from './cover-reader.js';
 import { Player } from './player.js';
 import { PlayersPublisher } from './publisher.js';
-import { isTrackCommand } from './track-commands.js';
-import { type FetchCover, WebCovers } from './web-covers.js';
 
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
@@ -24,10 +22,6 @@ const SETTLE_MS = 250;
 const MESSAGE_MAX_BYTES = 24 << 20;
 /** How long players that exist at the start are waited for; one that hangs is published when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
-/** Per connection and second. A player in use sends some ten signals; each costs this thread a tenth of a millisecond. */
-const SIGNALS_MAX = 200;
-/** How long signals of a flooding connection are ignored. Then its players are read. */
-const REST_MS = 1_000;
 /** Per player: one that hangs must not use up the bound of all together. */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
@@ -41,15 +35,11 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #owners = new Map<string, string>();
   /** By unique name. */
   readonly #players = new Map<string, Player>();
-  readonly #limits = new Map<string, RateLimit>();
   readonly #timers: Timers<'settle'>;
   #settledAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
   /** True while a name waits for the process id of another name's owner. */
   #secondWaits = false;
-  readonly #underWay = new Map<Player, number>();
-  /** Connections whose signals are ignored now, with the function that cancels the pause. */
-  readonly #resting = new Map<string, () => void>();
   /** Names whose owner changed since they were listed: that signal is newer than the reply. Only set while owners are asked for. */
   #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
@@ -57,14 +47,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   /** Counts losses, so that a connection that is lost during `up` is not published as up. */
   #losses = 0;
 
-  /** `fetch`: see web-covers.ts; undefined if the node fetches no covers. */
+  /** `fetch`: undefined if the node fetches no covers. */
   constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}, fetch?: FetchCover) {
     this.#publish = publish;
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#publisher = new PlayersPublisher(publish, clock);
     this.#bus = new PlayersBus({ messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
-    this.#covers = new CoverReader(this.#bus, clock, fetch && new WebCovers(fetch, clock));
+    this.#covers = new CoverReader(this.#bus, clock, fetch);
   }
 
   async up(): Promise<void> {
@@ -115,9 +105,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       if (this.#changedNames === undefined) this.#settleSoon();
       return;
     }
-    const { sender } = signal;
-    if (this.#limits.get(sender)?.admits(this.#clock.monotonic()) === false) this.#rest(sender);
-    else this.#players.get(sender)?.take(signal);
+    this.#players.get(signal.sender)?.take(signal);
   }
 
   async handle(command: PlayersCommand): Promise<Answer> {
@@ -129,15 +117,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     }
     if (command.do === 'cover') return this.#covers.answer(player, command.held);
-    const underWay = this.#underWay.get(player) ?? 0;
-    if (underWay >= COMMANDS_UNDER_WAY_MAX) {
-      return failure('timeout', `${underWay} commands wait for ${command.player} already`);
+    const { commandsUnderWay } = player;
+    if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX) {
+      return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
     }
-    this.#underWay.set(player, underWay + 1);
+    player.commandsUnderWay += 1;
     const answer = await carryOut(this.#bus, player, command);
-    const left = (this.#underWay.get(player) ?? 1) - 1;
-    if (left > 0) this.#underWay.set(player, left);
-    else this.#underWay.delete(player);
+    player.commandsUnderWay -= 1;
     // Not every player sends signals for its changes.
     if (answer.ok) player.readAgain();
     if (answer.ok && isTrackCommand(command)) player.tracklist.readAgain();
@@ -196,47 +182,23 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       this.#hasLoggedTooMany = true;
       return;
     }
-    // Subscribed first, read then: a signal in between causes another reading.
-    this.#limits.set(owner, new RateLimit(SIGNALS_MAX));
-    void this.#bus.watch(playerSignals(owner));
     const changed = (player: Player): void => this.#publisher.changed(player);
-    const player = new Player(name, owner, { bus: this.#bus, clock: this.#clock, changed });
+    const player = new Player(name, owner, this.#bus, this.#clock, changed);
     this.#players.set(owner, player);
     void player.identified.then(() => this.#secondWaits && this.#settleSoon());
   }
 
   #gone(player: Player): void {
-    const { owner } = player;
     player.stop();
-    this.#players.delete(owner);
+    this.#players.delete(player.owner);
     this.#publisher.gone(player);
-    this.#limits.delete(owner);
-    this.#resting.get(owner)?.();
-    this.#resting.delete(owner);
-    void this.#bus.unwatch(playerSignals(owner));
-  }
-
-  /** Ignores the connection for a moment. Its player is read at the end, so that the last change is not missed. */
-  #rest(owner: string): void {
-    if (this.#resting.has(owner)) return;
-    void this.#bus.unwatch(playerSignals(owner));
-    const cancel = this.#clock.after(REST_MS, () => {
-      this.#resting.delete(owner);
-      void this.#bus.watch(playerSignals(owner));
-      this.#players.get(owner)?.readAgain();
-      this.#players.get(owner)?.tracklist.readAgain();
-    });
-    this.#resting.set(owner, cancel);
   }
 
   #forgetAll(): void {
     for (const player of this.#players.values()) player.stop();
-    for (const cancel of this.#resting.values()) cancel();
     this.#timers.cancelAll();
     this.#owners.clear();
     this.#players.clear();
-    this.#limits.clear();
-    this.#resting.clear();
     this.#hasLoggedTooMany = false;
     this.#publisher.forget();
   }

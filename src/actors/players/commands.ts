@@ -1,5 +1,5 @@
-// Commands to players: the capability that each needs, the method that is called, and the fault for a refusal (docs/players.md,
-// "Commands").
+// Commands to players: the capability that each needs, the method that is called, and the fault for a refusal; in a tracklist, which track
+// is meant, and what may be added (docs/players.md, "Commands" and "Tracklists").
 
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -10,10 +10,11 @@ import type { PlayersBus } from '../bus/bus.js';
 import { faultOf, isAbsence, type Outcome } from '../bus/fault.js';
 import { capabilitiesOf, type PlayerFacts } from './facts.js';
 import type { Player } from './player.js';
-import { callTracklist, isTrackCommand, type TrackCommand } from './track-commands.js';
 
 export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' }>;
+type TrackCommand = Extract<PlayersCommand, { readonly do: 'goto' | 'remove' | 'add' }>;
 type PlainCommand = Exclude<PlayerCommand, TrackCommand>;
+type Refusal = Extract<Answer, { readonly ok: false }>;
 
 type Capability = keyof PlayerRecord['capabilities'];
 
@@ -42,6 +43,10 @@ const METHODS = {
   next: 'next',
   previous: 'previous',
 } as const;
+
+export function isTrackCommand(command: PlayersCommand): command is TrackCommand {
+  return command.do === 'goto' || command.do === 'remove' || command.do === 'add';
+}
 
 /** Sends the command; resolves when the player has accepted it. */
 export async function carryOut(
@@ -90,4 +95,31 @@ async function call(
     default:
       return bus.call(methods[METHODS[command.do]], []);
   }
+}
+
+/** The outcome of the call, or why there is none. */
+async function callTracklist(
+  bus: Pick<PlayersBus, 'call'>,
+  { tracklist, busName, owner, facts }: Player,
+  command: TrackCommand,
+): Promise<Outcome<undefined> | Refusal> {
+  const { reading } = tracklist;
+  if (reading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
+  if (command.do !== 'goto' && !reading.canEdit)
+    return failure('not-able', `${busName} does not allow this: can_edit_tracks is false`);
+  const methods = playerMethods(owner);
+  const ref = command.do === 'add' ? command.after : command.track;
+  const id = ref === undefined ? reading.lastId : tracklist.idOf(ref);
+  if (id === undefined)
+    return failure('no-such-track', `The tracklist of ${busName} has no track ${JSON.stringify(ref)}`);
+  if (command.do === 'goto') return bus.call(methods.goTo, [id]);
+  if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);
+  const schemes = facts.root.SupportedUriSchemes ?? [];
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(command.uri)?.[1]?.toLowerCase();
+  if (scheme === undefined || !schemes.some((each) => each.toLowerCase() === scheme))
+    return failure(
+      'bad-value',
+      `uri: ${busName} accepts only ${schemes.join(', ') || 'addresses whose scheme it names, and it names none'}`,
+    );
+  return bus.call(methods.addTrack, [command.uri, id, command.isCurrent]);
 }

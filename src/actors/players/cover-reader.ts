@@ -6,32 +6,49 @@ import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { PlayersBus } from '../bus/bus.js';
-import { coverOf } from './cover.js';
+import { coverOf, type ImageAnswer } from './cover.js';
 import type { Player } from './player.js';
-import type { WebCovers } from './web-covers.js';
 
 /** From the request to the answer; fetching from the web comes on top. */
 const ANSWER_MAX_MS = 4_000;
 /** The maximum number of players: more requests mean that the disk does not answer. */
 const WAITING_MAX = 32;
 
+/** Fetches at a time: each may hold a whole cover. */
+const FETCHES_MAX = 4;
+/** Addresses in the web of which it is known for a while what came of them, so that several pages that show one cover cost one fetch. */
+const KNOWN_MAX = 32;
+/** Some radio stations change the picture behind one address. */
+const KNOWN_MS = 60_000;
+
 const NONE = failure('no-cover', 'The player names no image that may be served');
 
 /** The player that names a cover. */
 type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 
+/** Undefined if the cover cannot be had. Never rejects, and ends by itself. */
+export type FetchCover = (url: string) => Promise<ImageAnswer | undefined>;
+
+interface KnownCover {
+  /** Undefined if the last attempt failed. */
+  readonly tag: string | undefined;
+  readonly until: number;
+}
+
 export class CoverReader {
   readonly #bus: Pick<PlayersBus, 'call'>;
   readonly #clock: Clock;
   #last: Promise<unknown> = Promise.resolve();
-  readonly #web: WebCovers | undefined;
+  readonly #fetch: FetchCover | undefined;
   #waiting = 0;
+  #fetches = 0;
+  readonly #known = new Map<string, KnownCover>();
 
-  /** Without `web`, clients are sent to covers on the web. */
-  constructor(bus: Pick<PlayersBus, 'call'>, clock: Clock, web?: WebCovers) {
+  /** Without `fetch`, clients are sent to covers on the web. */
+  constructor(bus: Pick<PlayersBus, 'call'>, clock: Clock, fetch?: FetchCover) {
     this.#bus = bus;
     this.#clock = clock;
-    this.#web = web;
+    this.#fetch = fetch;
   }
 
   async answer(player: CoverPlayer, held: string | undefined): Promise<Answer> {
@@ -40,12 +57,32 @@ export class CoverReader {
       const { artUrl } = player.facts.metadata;
       const answer = await this.#named(player, held);
       const cover = answer.ok ? answer.cover : undefined;
-      if (this.#web === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
-      const fetched = await this.#web.read(cover.location, held);
+      if (this.#fetch === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
+      const fetched = await this.#fetched(this.#fetch, cover.location, held);
       // While the web answers slowly, the player may have gone to another track.
       const isOld = player.facts.metadata.artUrl !== artUrl;
       if (!isOld || this.#clock.monotonic() >= lastAt) return { ok: true, cover: fetched };
     }
+  }
+
+  /** `held` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
+  async #fetched(fetch: FetchCover, url: string, held: string | undefined): Promise<CoverAnswer> {
+    const elsewhere = { location: url };
+    const known = this.#known.get(url);
+    if (known !== undefined && this.#clock.monotonic() < known.until) {
+      if (known.tag === undefined) return elsewhere;
+      if (known.tag === held) return 'held';
+    }
+    if (this.#fetches >= FETCHES_MAX) return elsewhere;
+    this.#fetches += 1;
+    const cover = await fetch(url);
+    this.#fetches -= 1;
+    this.#known.delete(url);
+    this.#known.set(url, { tag: cover?.tag, until: this.#clock.monotonic() + KNOWN_MS });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
+    if (cover === undefined) return elsewhere;
+    return cover.tag === held ? 'held' : cover;
   }
 
   async #named(player: CoverPlayer, held: string | undefined): Promise<Answer> {

@@ -15,7 +15,7 @@ const LOCATION_MAX_CHARACTERS = 2048;
 const URL_MAX_UNITS = 16 * 1024;
 const TAG_CHARACTERS = 22;
 /** The length of the longest signature below. */
-export const MAGIC_BYTES = 12;
+const MAGIC_BYTES = 12;
 
 /** Opens no link, does not wait for a FIFO's writer, and takes no terminal as ours. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -97,25 +97,12 @@ async function openedCover(
   const tag = tagOf(imageIdentity(stats));
   if (tag === held) return 'held';
   const bytes = new Uint8Array(Number(stats.size));
-  const beginning = await readInto(file, bytes, 0, MAGIC_BYTES);
-  const type = typeOf(Buffer.from(bytes.buffer, 0, beginning));
-  if (type === undefined) return undefined;
-  await readInto(file, bytes, beginning, bytes.length);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+  const type = typeOf(Buffer.from(bytes.buffer));
+  if (type === undefined || bytesRead < bytes.length) return undefined;
   // The file may have been written to or cut meanwhile.
   const after = await file.stat({ bigint: true });
   return tagOf(imageIdentity(after)) === tag ? { tag, type, bytes } : undefined;
-}
-
-/** Reads up to `end` or to the end of the file; returns the offset that was reached. */
-async function readInto(file: FileHandle, bytes: Uint8Array, from: number, end: number): Promise<number> {
-  let at = from;
-  const to = Math.min(end, bytes.length);
-  while (at < to) {
-    const { bytesRead } = await file.read(bytes, at, to - at, at);
-    if (bytesRead === 0) break;
-    at += bytesRead;
-  }
-  return at;
 }
 
 function imageIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {

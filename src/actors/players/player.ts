@@ -1,7 +1,6 @@
-// One player, as long as one connection owns its name: reads its properties and applies its signals. A signal during a reading causes
-// another one, because the order of the two is unknown here.
+// One player, as long as one connection owns its name: reads its properties and applies its signals.
 
-import { backoffMs, type Clock, within } from '../../clock.js';
+import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { BUS_METHODS, PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -9,6 +8,7 @@ import {
   PLAYER_INTERFACE,
   PLAYER_PATH,
   playerMethods,
+  playerSignals,
   ROOT_INTERFACE,
   SEEKED,
 } from '../../protocol/dbus/mpris.js';
@@ -26,24 +26,22 @@ import {
 } from './facts.js';
 import { isSameTrack } from './metadata.js';
 import { type Anchor, anchorAt, hasClockJumped, isJump, type Moment, reckoned } from './position.js';
+import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
 const READ_DEADLINE_MS = 5_000;
 /** The wait for the tracklist, so that the first record usually has whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
+/** Per second. A player in use sends some ten signals; each costs this thread a tenth of a millisecond. */
+const SIGNALS_MAX = 200;
+/** How long the signals of a flooding connection are ignored. */
+const REST_MS = 1_000;
 /**
  * Delay after which the position is read once more after playing began: an idle output may take 2 s of sound at once while players stand
  * still (null sinks of PulseAudio: mpv and cmus were then shown 1.9 s ahead of the audible sound, measured).
  */
 const LOOK_AGAIN_MS = 3_000;
-
-export interface PlayerParts {
-  readonly bus: Pick<PlayersBus, 'call'>;
-  readonly clock: Clock;
-  /** The record or the position may have changed. Not called before the player has been read. */
-  readonly changed: (player: Player) => void;
-}
 
 export class Player {
   readonly busName: string;
@@ -51,10 +49,16 @@ export class Player {
   /** Resolves when the bus has answered, or refused, the question for the process id. */
   readonly identified: Promise<void>;
   /** Resolves when the player is identified and its first reading has ended. */
-  readonly settled: Promise<void>;
+  readonly settled: Promise<unknown>;
   readonly tracklist: Tracklist;
-  readonly #parts: PlayerParts;
+  commandsUnderWay = 0;
+  readonly #bus: Pick<PlayersBus, 'call' | 'watch' | 'unwatch'>;
+  readonly #clock: Clock;
+  readonly #changed: () => void;
   readonly #methods: ReturnType<typeof playerMethods>;
+  readonly #timers: Timers<'look' | 'rest'>;
+  readonly #limit = new RateLimit(SIGNALS_MAX);
+  readonly #reading: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   #anchor: Anchor;
   /** Counts jumps: changes of the position that clients cannot extrapolate. */
@@ -63,25 +67,32 @@ export class Player {
   #isAstray = true;
   #pid: number | 'asked' | 'unknown' = 'asked';
   #isKnown = false;
-  #isReading = false;
-  #isStale = false;
-  #readAt = Number.NEGATIVE_INFINITY;
-  #lookAgainAt = Number.NEGATIVE_INFINITY;
-  #failures = 0;
-  #cancel: (() => void) | undefined;
   #isGone = false;
 
-  constructor(busName: string, owner: string, parts: PlayerParts) {
+  /** `changed`: the record or the position may have changed. Not called before the player has been read. */
+  constructor(
+    busName: string,
+    owner: string,
+    bus: Pick<PlayersBus, 'call' | 'watch' | 'unwatch'>,
+    clock: Clock,
+    changed: (player: Player) => void,
+  ) {
     this.busName = busName;
     this.owner = owner;
-    this.#parts = parts;
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
     this.#anchor = { positionUs: undefined, at: this.#now() };
-    const { bus, clock } = parts;
-    const changed = (): void => void (this.#isKnown && parts.changed(this));
-    this.tracklist = new Tracklist(owner, { bus, clock, changed });
+    this.#changed = () => {
+      if (this.#isKnown) changed(this);
+    };
+    // Subscribed first, read then: a signal in between causes another reading.
+    void bus.watch(playerSignals(owner));
+    this.tracklist = new Tracklist(owner, bus, clock, this.#changed);
     this.identified = this.#readPid();
-    this.settled = Promise.all([this.identified, this.#read()]).then(() => undefined);
+    this.#reading = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
+    this.settled = Promise.all([this.identified, this.#reading.first]);
   }
 
   get facts(): PlayerFacts {
@@ -120,28 +131,43 @@ export class Player {
 
   /** Applies a signal of its connection; the match rule excludes other objects. */
   take(signal: Signal): void {
+    if (this.#timers.has('rest')) return;
+    if (!this.#limit.admits(this.#clock.monotonic())) {
+      this.#rest();
+      return;
+    }
     this.tracklist.take(signal);
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;
-    if (this.#isReading) this.#isStale = true;
+    if (this.#reading.isUnderWay) this.#reading.again();
     if (seeked !== undefined) this.#jumpTo(positionIn({ Position: seeked[0] }));
     if (changed !== undefined) this.#propertiesChanged(...changed);
-    if (this.#isKnown) this.#parts.changed(this);
+    this.#changed();
   }
 
   /** Has the player read again, because the facts may be outdated. */
   readAgain(): void {
-    this.#isStale = true;
-    const pauseMs = this.#readAt + READ_PAUSE_MS - this.#parts.clock.monotonic();
-    this.#readSoon(Math.max(0, pauseMs));
+    this.#reading.again();
   }
 
   /** The name has another owner, or none. */
   stop(): void {
     this.#isGone = true;
+    this.#timers.cancelAll();
     this.tracklist.stop();
-    this.#cancel?.();
+    this.#reading.stop();
+    void this.#bus.unwatch(playerSignals(this.owner));
+  }
+
+  /** Ignores a connection that floods for a moment. All is read at the end, so that the last change is not missed. */
+  #rest(): void {
+    void this.#bus.unwatch(playerSignals(this.owner));
+    this.#timers.set('rest', REST_MS, () => {
+      void this.#bus.watch(playerSignals(this.owner));
+      this.readAgain();
+      this.tracklist.readAgain();
+    });
   }
 
   #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
@@ -173,39 +199,17 @@ export class Player {
   }
 
   async #readPid(): Promise<void> {
-    const { bus } = this.#parts;
-    const outcome = await bus.call(BUS_METHODS.getConnectionUnixProcessID, [this.owner]);
+    const outcome = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [this.owner]);
     // 0 means a process of another container.
     this.#pid = outcome.ok && outcome.value > 0 ? outcome.value : 'unknown';
   }
 
-  #readSoon(afterMs: number): void {
-    if (this.#isReading || this.#isGone) return;
-    this.#cancel?.();
-    this.#cancel = this.#parts.clock.after(afterMs, () => void this.#read());
-  }
-
-  async #read(): Promise<void> {
-    if (this.#isReading || this.#isGone) return;
-    this.#isReading = true;
-    this.#isStale = false;
-    const read = await this.#readBoth();
-    this.#isReading = false;
-    this.#readAt = this.#parts.clock.monotonic();
-    if (this.#isGone) return;
-    this.#failures = read ? 0 : this.#failures + 1;
-    if (!read) this.#readSoon(backoffMs(this.#failures, this.#parts.clock.random()));
-    else if (this.#isStale) this.#readSoon(READ_PAUSE_MS);
-    else if (this.#lookAgainAt > this.#readAt) this.#readSoon(this.#lookAgainAt - this.#readAt);
-  }
-
   /** True if the Player interface answered; a player without the root interface is accepted. */
-  async #readBoth(): Promise<boolean> {
-    const { bus, clock, changed } = this.#parts;
+  async #read(): Promise<boolean> {
     const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
     const [root, player] = await Promise.all([
-      bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
-      bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
+      this.#bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
+      this.#bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
     ]);
     if (this.#isGone || !player.ok) return false;
     // Properties that are missing now no longer exist.
@@ -213,10 +217,10 @@ export class Player {
     this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#found(positionIn(player.value));
     // Only now, because a change that came during the wait would be lost to the older reading.
-    if (!this.#isKnown) await within(clock, TRACKLIST_WAIT_MS, this.tracklist.first);
+    if (!this.#isKnown) await within(this.#clock, TRACKLIST_WAIT_MS, this.tracklist.first);
     if (this.#isGone) return false;
     this.#isKnown = true;
-    changed(this);
+    this.#changed();
     return true;
   }
 
@@ -224,13 +228,12 @@ export class Player {
   #found(positionUs: number | undefined): void {
     const now = this.#now();
     if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.#facts), positionUs, now)) return;
-    if (this.#isAstray && this.plays) this.#lookAgainAt = now.monotonic + LOOK_AGAIN_MS;
+    if (this.#isAstray && this.plays) this.#timers.set('look', LOOK_AGAIN_MS, () => this.readAgain());
     this.#isAstray = false;
     this.#jumpTo(positionUs);
   }
 
   #now(): Moment {
-    const { clock } = this.#parts;
-    return { date: clock.date(), monotonic: clock.monotonic() };
+    return { date: this.#clock.date(), monotonic: this.#clock.monotonic() };
   }
 }

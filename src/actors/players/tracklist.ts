@@ -1,7 +1,6 @@
-// The tracklist of one player: when it is read, and the part of it that clients see. It is read when the player appears and when a signal or
-// a command may have changed it, and never polled.
+// The tracklist of one player: when it is read, and the part of it that clients see.
 
-import { backoffMs, type Clock } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -16,6 +15,7 @@ import { readProperties } from '../../protocol/dbus/properties.js';
 import type { PlayersBus } from '../bus/bus.js';
 import { type BusError, isAbsence } from '../bus/fault.js';
 import { isTrack, metadataOf } from './metadata.js';
+import { RepeatedReading } from './repeated-reading.js';
 
 /** Tracks of one list, from its beginning; a longer list is cut. */
 const TRACKS_MAX = 500;
@@ -30,12 +30,6 @@ const INTERFACE_END = 'MediaPlayer2.TrackList';
 type Properties = Readonly<Record<string, unknown>>;
 type Track = TracklistRecord['tracks'][number];
 
-export interface TracklistParts {
-  readonly bus: Pick<PlayersBus, 'call'>;
-  readonly clock: Clock;
-  readonly changed: () => void;
-}
-
 interface TracklistReading {
   readonly json: string;
   readonly canEdit: boolean;
@@ -45,25 +39,26 @@ interface TracklistReading {
 }
 
 export class Tracklist {
-  /** Resolves when the first attempt to read it has ended. */
-  readonly first: Promise<void>;
-  readonly #parts: TracklistParts;
+  readonly #bus: Pick<PlayersBus, 'call'>;
   readonly #methods: ReturnType<typeof playerMethods>;
+  readonly #changed: () => void;
+  readonly #repeated: RepeatedReading;
   /** Undefined if the player has none, or has not answered yet. */
   #reading: TracklistReading | undefined;
   /** Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track begins (seen). */
   readonly #added = new Set<string>();
-  #isReading = false;
-  #isStale = false;
-  #readAt = Number.NEGATIVE_INFINITY;
-  #failures = 0;
-  #cancel: (() => void) | undefined;
   #isGone = false;
 
-  constructor(owner: string, parts: TracklistParts) {
-    this.#parts = parts;
+  constructor(owner: string, bus: Pick<PlayersBus, 'call'>, clock: Clock, changed: () => void) {
+    this.#bus = bus;
     this.#methods = playerMethods(owner);
-    this.first = this.#read();
+    this.#changed = changed;
+    this.#repeated = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
+  }
+
+  /** Resolves when the first attempt to read it has ended. */
+  get first(): Promise<void> {
+    return this.#repeated.first;
   }
 
   /** Undefined if the player has none. */
@@ -85,13 +80,12 @@ export class Tracklist {
   }
 
   readAgain(): void {
-    this.#isStale = true;
-    this.#readSoon(Math.max(0, this.#readAt + READ_PAUSE_MS - this.#parts.clock.monotonic()));
+    this.#repeated.again();
   }
 
   stop(): void {
     this.#isGone = true;
-    this.#cancel?.();
+    this.#repeated.stop();
   }
 
   #follow({ member, values: [value] }: Signal): void {
@@ -104,30 +98,18 @@ export class Tracklist {
     if (typeof id === 'string' && isTrack(id) && this.#added.size < TRACKS_MAX) this.#added.add(id);
   }
 
-  #readSoon(afterMs: number): void {
-    if (this.#isReading || this.#isGone) return;
-    this.#cancel?.();
-    this.#cancel = this.#parts.clock.after(afterMs, () => void this.#read());
-  }
-
-  async #read(): Promise<void> {
-    this.#isReading = true;
-    this.#isStale = false;
+  async #read(): Promise<boolean> {
     const read = await this.#readOnce();
-    this.#isReading = false;
-    this.#readAt = this.#parts.clock.monotonic();
-    if (this.#isGone) return;
-    this.#failures = read === 'no answer' ? this.#failures + 1 : 0;
-    if (read === 'no answer') this.#readSoon(backoffMs(this.#failures, this.#parts.clock.random()));
-    else if (this.#isStale) this.#readSoon(READ_PAUSE_MS);
-    if (read === 'no answer' || read?.json === this.#reading?.json) return;
+    if (read === 'no answer') return false;
+    if (this.#isGone || read?.json === this.#reading?.json) return true;
     this.#reading = read;
-    this.#parts.changed();
+    this.#changed();
+    return true;
   }
 
   /** A player that refuses to answer, or answers something else, has none. */
   async #readOnce(): Promise<TracklistReading | undefined | 'no answer'> {
-    const { bus } = this.#parts;
+    const bus = this.#bus;
     const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
     const listed = await bus.call(this.#methods.getAll, [TRACKLIST_INTERFACE], options);
     if (!listed.ok) return isWithoutReply(listed.error) ? 'no answer' : undefined;

@@ -5,7 +5,7 @@ import { type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { type Clock, within } from '../../clock.js';
-import { COVER_MAX_BYTES, type ImageAnswer, imageOf, MAGIC_BYTES } from './cover.js';
+import { COVER_MAX_BYTES, type ImageAnswer, imageOf } from './cover.js';
 
 /** From the first look-up to the last byte. */
 const FETCH_MAX_MS = 5_000;
@@ -81,18 +81,14 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   });
 }
 
-/** Empty as soon as it cannot be an image, or is too large. */
+/** Empty if it is too large or was cut off. */
 async function bodyOf(response: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  let isChecked = false;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     size += chunk.length;
     if (size > COVER_MAX_BYTES) return Buffer.alloc(0);
-    if (isChecked || size < MAGIC_BYTES) continue;
-    if (imageOf(Buffer.concat(chunks)) === undefined) return Buffer.alloc(0);
-    isChecked = true;
   }
   return response.complete ? Buffer.concat(chunks) : Buffer.alloc(0);
 }

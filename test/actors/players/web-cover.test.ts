@@ -5,12 +5,11 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { CoverReader } from '../../../src/actors/players/cover-reader.js';
+import { CoverReader, type FetchCover } from '../../../src/actors/players/cover-reader.js';
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
-import { type FetchCover, WebCovers } from '../../../src/actors/players/web-covers.js';
 import { systemClock } from '../../../src/clock.js';
-import type { CoverAnswer } from '../../../src/protocol/actor/commands.js';
+import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
@@ -188,61 +187,59 @@ test('a name server that does not answer is given up after 5 s', async (t) => {
 
 const URL = 'https://covers.example/1';
 const image = (tag: string) => ({ tag, type: 'image/png', bytes: Uint8Array.from(PNG) });
-const locationOf = (cover: CoverAnswer) =>
-  typeof cover === 'object' && 'location' in cover ? cover.location : '';
+const locationOf = (answer: Answer): string => {
+  const cover = answer.ok ? answer.cover : undefined;
+  return typeof cover === 'object' && 'location' in cover ? cover.location : '';
+};
+
+/** A reader of covers that asks this fetcher, for players that name a cover on the web. */
+function covers(fetch: FetchCover, clock = new ManualClock()) {
+  const call = () => Promise.reject(new Error('nothing is asked of the player'));
+  const reader = new CoverReader({ call }, clock, fetch);
+  const read = (url: string, held?: string) => reader.answer({ owner: ':1.7', facts: naming(url) }, held);
+  return { reader, read, clock };
+}
+
+const naming = (url: string) => withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
 
 test('for a minute an address is not fetched again for a client that has its image, nor after a failure', async () => {
-  const clock = new ManualClock();
   const asked: string[] = [];
-  const covers = new WebCovers(async (url) => {
+  const { read, clock } = covers(async (url) => {
     asked.push(url);
     return url === URL ? image('a') : undefined;
-  }, clock);
-  assert.deepEqual(await covers.read(URL, undefined), image('a'));
-  assert.equal(await covers.read(URL, 'a'), 'held');
-  assert.equal(locationOf(await covers.read(`${URL}/bad`, 'a')), `${URL}/bad`);
-  assert.equal(locationOf(await covers.read(`${URL}/bad`, 'a')), `${URL}/bad`);
+  });
+  assert.deepEqual(await read(URL), { ok: true, cover: image('a') });
+  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'held' });
+  assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
+  assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
   assert.equal(asked.length, 2);
-  assert.deepEqual(await covers.read(URL, 'another'), image('a'));
+  assert.deepEqual(await read(URL, 'another'), { ok: true, cover: image('a') });
   assert.equal(asked.length, 3);
   clock.advance(60_000);
-  assert.equal(await covers.read(URL, 'a'), 'held');
+  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'held' });
   assert.equal(asked.length, 4);
 });
 
 test('four covers are fetched at a time; further clients are redirected to the web', async () => {
   const open: (() => void)[] = [];
-  const fetch: FetchCover = (url) => new Promise((resolve) => open.push(() => resolve(image(url))));
-  const covers = new WebCovers(fetch, new ManualClock());
-  const four = [1, 2, 3, 4].map((each) => covers.read(`${URL}${each}`, undefined));
-  assert.equal(locationOf(await covers.read(URL, undefined)), URL);
+  const { read } = covers((url) => new Promise((resolve) => open.push(() => resolve(image(url)))));
+  const four = [1, 2, 3, 4].map((each) => read(`${URL}${each}`));
+  await until('four covers are fetched', () => open.length === 4);
+  assert.equal(locationOf(await read(URL)), URL);
   for (const answer of open) answer();
-  assert.deepEqual(
-    await Promise.all(four),
-    [1, 2, 3, 4].map((each) => image(`${URL}${each}`)),
-  );
-  const again = covers.read(URL, undefined);
+  const expected = [1, 2, 3, 4].map((each) => ({ ok: true, cover: image(`${URL}${each}`) }));
+  assert.deepEqual(await Promise.all(four), expected);
+  const again = read(URL);
+  await until('another cover is fetched', () => open.length === 5);
   open.at(-1)?.();
-  assert.deepEqual(await again, image(URL));
+  assert.deepEqual(await again, { ok: true, cover: image(URL) });
 });
 
 test('a player that changes its track during the fetch gets the cover of the new track', async () => {
-  const named = (url: string) => ({
-    owner: ':1.7',
-    facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } }),
-  });
-  let player = named(`${URL}?1`);
-  const current = {
-    owner: ':1.7',
-    get facts() {
-      return player.facts;
-    },
-  };
-  const covers = new WebCovers(async (url) => {
-    player = named(`${URL}?2`);
+  const player = { owner: ':1.7', facts: naming(`${URL}?1`) };
+  const { reader } = covers(async (url) => {
+    player.facts = naming(`${URL}?2`);
     return image(url);
-  }, new ManualClock());
-  const call = () => Promise.reject(new Error('nothing is asked of the player'));
-  const answer = await new CoverReader({ call }, new ManualClock(), covers).answer(current, undefined);
-  assert.deepEqual(answer, { ok: true, cover: image(`${URL}?2`) });
+  });
+  assert.deepEqual(await reader.answer(player, undefined), { ok: true, cover: image(`${URL}?2`) });
 });

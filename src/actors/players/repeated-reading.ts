@@ -1,0 +1,58 @@
+// Reads something of a player whenever that may have changed: one reading at a time, with a pause between two, and again, backed off, while
+// there is no answer. Nothing is polled.
+
+import { backoffMs, type Clock } from '../../clock.js';
+
+export class RepeatedReading {
+  /** Resolves when the first attempt has ended. */
+  readonly first: Promise<void>;
+  readonly #clock: Clock;
+  readonly #pauseMs: number;
+  readonly #read: () => Promise<boolean>;
+  #isUnderWay = false;
+  #isStale = false;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #failures = 0;
+  #cancel: (() => void) | undefined;
+  #isStopped = false;
+
+  /** `read` resolves to false if there was no answer. It is called once from within the constructor. */
+  constructor(clock: Clock, pauseMs: number, read: () => Promise<boolean>) {
+    this.#clock = clock;
+    this.#pauseMs = pauseMs;
+    this.#read = read;
+    this.first = this.#readNow();
+  }
+
+  /** A change during a reading causes another one, because the order of the two is unknown here. */
+  get isUnderWay(): boolean {
+    return this.#isUnderWay;
+  }
+
+  again(): void {
+    this.#isStale = true;
+    this.#readAfter(Math.max(0, this.#readAt + this.#pauseMs - this.#clock.monotonic()));
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#cancel?.();
+  }
+
+  #readAfter(ms: number): void {
+    if (this.#isUnderWay || this.#isStopped) return;
+    this.#cancel?.();
+    this.#cancel = this.#clock.after(ms, () => void this.#readNow());
+  }
+
+  async #readNow(): Promise<void> {
+    this.#isUnderWay = true;
+    this.#isStale = false;
+    const isAnswered = await this.#read();
+    this.#isUnderWay = false;
+    this.#readAt = this.#clock.monotonic();
+    this.#failures = isAnswered ? 0 : this.#failures + 1;
+    if (!isAnswered) this.#readAfter(backoffMs(this.#failures, this.#clock.random()));
+    else if (this.#isStale) this.#readAfter(this.#pauseMs);
+  }
+}
