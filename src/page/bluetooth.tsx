@@ -1,69 +1,56 @@
 // Bluetooth: power, pairing mode with the time that is left, known devices, and a scan for speakers.
 
 import { useState } from 'preact/hooks';
-import type { BluetoothRecord, DeviceRecord, NodeState, Tonearm } from '../client/client.js';
+import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
 import { isolated, translate } from './language.js';
-import { Cards, Empty, ForeignLine, memoized, Unfold, useTicks } from './parts.js';
+import { node, useLive } from './node.js';
+import { Cards, Empty, ForeignLine, Unfold, useTicks } from './parts.js';
 
-interface BluetoothProps {
-  readonly node: Tonearm;
-  readonly bluetooth: BluetoothRecord;
-  readonly discovered: NodeState['discovered'];
-  /** The node's time, in milliseconds since the epoch. */
-  readonly now: () => number;
-}
-
-export const Bluetooth = memoized(({ node, bluetooth, discovered, now }: BluetoothProps) => {
-  const { known_devices: known = [] } = bluetooth;
-  const found = [...discovered.values()].filter((device) => !known.some(isOf(device)));
+export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
+  if (bluetooth === undefined) return null;
+  const { known_devices: known = [], powered } = bluetooth;
+  const found = [...discovered.values()].filter(
+    ({ address }) => !known.some((device) => device.address === address),
+  );
   return (
     <>
-      <Adapter node={node} bluetooth={bluetooth} now={now} />
+      <Adapter adapter={bluetooth} />
       {known.length === 0 ? <Empty>{translate('noDevices')}</Empty> : null}
       {known.length + found.length === 0 ? null : (
         <Cards>
           {[...known, ...found].map((device) => (
-            <Device
-              key={device.address}
-              node={node}
-              device={device}
-              isKnown={known.includes(device)}
-              isOn={bluetooth.powered}
-            />
+            <Device key={device.address} device={device} isKnown={known.includes(device)} isOn={powered} />
           ))}
         </Cards>
       )}
     </>
   );
-});
-
-function isOf({ address }: DeviceRecord): (other: DeviceRecord) => boolean {
-  return (other) => other.address === address;
 }
 
-function Adapter({ node, bluetooth, now }: Omit<BluetoothProps, 'discovered'>) {
-  const { name, powered, pairing_active: isPairing, pairing_until, scanning } = bluetooth;
-  const power = (isOn: boolean) => (isOn ? node.switchBluetoothOn() : node.switchBluetoothOff());
+function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
+  const { name, powered, pairing_active: isPairing, pairing_until = '', scanning } = adapter;
   const pairing = translate(isPairing ? 'pairingStop' : 'pairingStart');
   const scan = translate(scanning ? 'scanStop' : 'scanStart');
   return (
     <div class="card">
       <div class="row">
         <ForeignLine class="strong grow">{name}</ForeignLine>
-        <Switch label={translate('bluetooth')} isOn={powered} send={power} />
+        <Switch
+          label={translate('bluetooth')}
+          isOn={powered}
+          send={(isOn) => (isOn ? node.switchBluetoothOn() : node.switchBluetoothOff())}
+        />
       </div>
-      {isPairing ? <Countdown name={name} until={Date.parse(pairing_until ?? '')} now={now} /> : null}
+      {isPairing ? <Countdown name={name} until={pairing_until} /> : null}
       <div class="row wrap-row">
         <ActionButton
-          class="button small"
           failed={translate('didNotWork', { what: pairing })}
           send={() => (isPairing ? node.stopPairing() : node.startPairing())}
         >
           {pairing}
         </ActionButton>
         <ActionButton
-          class="button small"
           failed={translate('didNotWork', { what: scan })}
           disabled={!powered}
           send={() => (scanning ? node.stopScan() : node.startScan())}
@@ -77,14 +64,10 @@ function Adapter({ node, bluetooth, now }: Omit<BluetoothProps, 'discovered'>) {
 
 const SECOND_MS = 1000;
 
-interface CountdownProps extends Pick<BluetoothProps, 'now'> {
-  readonly name: string;
-  readonly until: number;
-}
-
-function Countdown({ name, until, now }: CountdownProps) {
+function Countdown({ name, until }: { readonly name: string; readonly until: string }) {
+  const live = useLive();
   useTicks(SECOND_MS);
-  const seconds = Math.max(0, Math.ceil((until - now()) / SECOND_MS)) || 0;
+  const seconds = Math.max(0, Math.ceil((Date.parse(until) - live.nodeTime()) / SECOND_MS)) || 0;
   return (
     <p class="wrap" role="timer">
       {translate('pairingNow', { name: isolated(name), seconds })}
@@ -93,30 +76,25 @@ function Countdown({ name, until, now }: CountdownProps) {
 }
 
 interface DeviceProps {
-  readonly node: Tonearm;
   readonly device: DeviceRecord;
   readonly isKnown: boolean;
   readonly isOn: boolean;
 }
 
-const Device = memoized(({ node, device, isKnown, isOn }: DeviceProps) => {
-  const { address, name, connected, battery } = device;
+function Device({ device: { address, name, connected, battery }, isKnown, isOn }: DeviceProps) {
   const [isOpen, open] = useState(false);
-  const facts = [
-    translate(connected ? 'live' : isKnown ? 'notConnected' : 'found'),
-    ...(battery === undefined ? [] : [translate('battery', { value: battery })]),
-  ];
-  const label = translate(connected ? 'disconnectOf' : 'connectOf', { name });
+  const state = translate(connected ? 'live' : isKnown ? 'notConnected' : 'found');
   return (
     <li class="card">
       <div class="row">
         <div class="grow">
           <ForeignLine class="strong">{name}</ForeignLine>
-          <p class="quiet">{facts.join(' · ')}</p>
+          <p class="quiet">
+            {battery === undefined ? state : `${state} · ${translate('battery', { value: battery })}`}
+          </p>
         </div>
         <ActionButton
-          class="button small"
-          label={label}
+          label={translate(connected ? 'disconnectOf' : 'connectOf', { name })}
           disabled={!isOn}
           send={() => (connected ? node.disconnectDevice({ address }) : node.connectDevice({ address }))}
         >
@@ -129,15 +107,11 @@ const Device = memoized(({ node, device, isKnown, isOn }: DeviceProps) => {
           <p class="quiet grow">
             <bdi>{address}</bdi>
           </p>
-          <ActionButton
-            class="button small"
-            label={translate('forgetOf', { name })}
-            send={() => node.forgetDevice({ address })}
-          >
+          <ActionButton label={translate('forgetOf', { name })} send={() => node.forgetDevice({ address })}>
             {translate('forget')}
           </ActionButton>
         </div>
       ) : null}
     </li>
   );
-});
+}

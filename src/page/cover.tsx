@@ -1,8 +1,9 @@
 // The cover of a player's current track.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { PlayerRecord, Tonearm } from '../client/client.js';
+import type { PlayerRecord } from '../client/client.js';
 import { Icon } from './icons.js';
+import { node } from './node.js';
 
 /** A cover that failed may be there later: the web is slow, or a player still writes its file. */
 const TRY_AGAIN_MS = 60_000;
@@ -11,7 +12,7 @@ const TRY_AGAIN_MS = 60_000;
  * Only covers that the node serves: loading one from elsewhere would disclose what is played here. Where the node does not fetch covers
  * from the web, it leads there, and the page's own policy stops the browser.
  */
-export function Cover({ node, player }: { readonly node: Tonearm; readonly player: PlayerRecord }) {
+export function Cover({ player }: { readonly player: PlayerRecord }) {
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');
   useEffect(() => {

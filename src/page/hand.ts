@@ -1,11 +1,11 @@
-// Connects the browser's pointer events on a slider to `gesture.ts`, which interprets them.
+// Interprets a pointer on a slider: a drag, a tap, or a scroll of the page. A scrolling finger may start on a slider, so nothing is set
+// until the finger has moved sideways, or was lifted in place.
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { type Grip, gripAt, move, type Point, partOf, type SliderExtent } from './gesture.js';
 
+/** All positions are parts of the slider, 0..1. */
 interface HandOptions {
-  /** The slider's position, 0..1. */
   readonly part: number;
   /** A mouse button was pressed, or a finger was lifted. */
   readonly onDown: () => void;
@@ -14,19 +14,14 @@ interface HandOptions {
   readonly onHold: () => void;
   readonly onMove: (part: number) => void;
   readonly onTap: (part: number) => void;
-  /** Gets the last position, if there was movement; if the browser has cancelled the gesture, the first one. */
-  readonly onEnd: (part: number | undefined) => void;
+  /** Gets the last position; if the browser has cancelled the gesture, the first one. */
+  readonly onEnd: (part: number) => void;
 }
 
 /** The width of the thumb, as in page.css. */
 const THUMB_REM = 1.375;
-
-function extentOf(field: HTMLElement): SliderExtent {
-  const { left, width } = field.getBoundingClientRect();
-  const thumb = THUMB_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
-  return { left: left + thumb / 2, length: width - thumb };
-}
-
+/** Pixels; an unsteady finger moves less. */
+const SIDEWAYS_PX = 8;
 /** A little less than one notch of a mouse wheel; a touchpad sends smaller amounts. */
 const NOTCH_PX = 50;
 const LINE_PX = 16;
@@ -41,7 +36,7 @@ export function useHand(field: RefObject<HTMLInputElement | null>, options: Hand
   const isDown = useRef(false);
   useEffect(() => {
     const { current } = field;
-    current?.addEventListener('pointerdown', (down) => take(current, down, latest));
+    current?.addEventListener('pointerdown', (down) => follow(current, down, latest));
     for (const begin of ['pointerdown', 'touchstart'] as const)
       current?.addEventListener(begin, () => {
         isDown.current = true;
@@ -72,43 +67,46 @@ export function useHand(field: RefObject<HTMLInputElement | null>, options: Hand
   return () => isDown.current;
 }
 
-function take(field: HTMLElement, down: PointerEvent, latest: { readonly current: HandOptions }): void {
+function follow(field: HTMLElement, down: PointerEvent, latest: { readonly current: HandOptions }): void {
   if (!down.isPrimary || down.button !== 0) return;
-  const way = extentOf(field);
-  const { part: from, onHold } = latest.current;
-  const spotOf = ({ clientX: x, clientY: y }: PointerEvent): Point => ({ x, y });
+  const { left, width } = field.getBoundingClientRect();
+  const thumb = THUMB_REM * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const length = width - thumb;
+  const { part: from } = latest.current;
+  const isMouse = down.pointerType === 'mouse';
+  /** The pointer's position when the gesture became a drag. A mouse sets the value under it; a finger moves the value along. */
+  let since: number | undefined;
+  const partAt = (x: number): number => {
+    const part =
+      isMouse || since === undefined ? (x - left - thumb / 2) / length : from + (x - since) / length;
+    return Math.min(1, Math.max(0, part));
+  };
+  const drag = ({ clientX: x }: PointerEvent): void => {
+    if (since === undefined) latest.current.onHold();
+    since ??= x;
+    latest.current.onMove(partAt(x));
+  };
   const ended = new AbortController();
   const listen = (
     type: 'pointermove' | 'pointerup' | 'pointercancel',
     handle: (event: PointerEvent) => void,
   ) => field.addEventListener(type, (event) => event.pointerId === down.pointerId && handle(event), ended);
-  let grip: Grip = gripAt(spotOf(down), from, down.pointerType === 'mouse');
-  let last: number | undefined;
-  const follow = (event: PointerEvent): void => {
-    last = partOf(grip, way, event.clientX);
-    if (last !== undefined) latest.current.onMove(last);
-  };
   field.setPointerCapture(down.pointerId);
-  if (grip.isSure) {
-    onHold();
-    follow(down);
-  }
+  if (isMouse) drag(down);
   listen('pointermove', (event) => {
-    const next = move(grip, spotOf(event));
-    if (next === 'scrolls') return ended.abort();
-    if (next.since !== undefined && grip.since === undefined) latest.current.onHold();
-    grip = next;
-    follow(event);
+    const [dx, dy] = [Math.abs(event.clientX - down.clientX), Math.abs(event.clientY - down.clientY)];
+    if (since !== undefined || (dx > SIDEWAYS_PX && dx > dy)) drag(event);
+    else if (dy > SIDEWAYS_PX) ended.abort();
   });
-  listen('pointerup', (event) => {
+  listen('pointerup', ({ clientX: x }) => {
     ended.abort();
     // First, because the browser's own mousedown comes too late, after what the gesture sets.
     latest.current.onDown();
-    if (grip.since !== undefined) latest.current.onEnd(last);
-    else latest.current.onTap(Math.min(1, Math.max(0, (event.clientX - way.left) / way.length)));
+    if (since === undefined) latest.current.onTap(partAt(x));
+    else latest.current.onEnd(partAt(x));
   });
   listen('pointercancel', () => {
     ended.abort();
-    if (grip.since !== undefined) latest.current.onEnd(from);
+    if (since !== undefined) latest.current.onEnd(from);
   });
 }

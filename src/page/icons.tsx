@@ -1,4 +1,6 @@
-// The page's icons, each one path on a grid of 24, and the button that shows one.
+// The page's icons, each one path on a grid of 24, and its buttons, which show an icon, a text, or both.
+
+import type { ComponentChildren } from 'preact';
 
 const PATHS = {
   volume:
@@ -35,30 +37,36 @@ export function Icon({ name }: { readonly name: IconName }) {
   );
 }
 
-interface IconButtonProps {
-  readonly label: string;
-  readonly icon: IconName;
+interface ButtonProps {
+  /** Its name, if it has no text or one that is not enough. */
+  readonly label?: string | undefined;
+  readonly icon?: IconName | undefined;
   readonly onClick: () => void;
-  readonly class?: string;
+  readonly class?: string | undefined;
   readonly isPressed?: boolean;
   /** It has opened something. */
   readonly isOpen?: boolean;
+  readonly isBusy?: boolean;
   readonly disabled?: boolean;
+  /** Its text, if it is more than an icon. */
+  readonly children?: ComponentChildren;
 }
 
-/** A button without visible words. */
-export function IconButton({ label, icon, isPressed, isOpen, class: of = '', ...rest }: IconButtonProps) {
+export function Button({ label, icon, onClick, isPressed, isOpen, isBusy, disabled, ...look }: ButtonProps) {
   return (
     <button
       type="button"
-      class={`icon-button ${of}`}
+      class={`${look.children === undefined ? 'icon-button' : 'button'} ${look.class ?? ''}`}
       aria-label={label}
       title={label}
       aria-pressed={isPressed}
       aria-expanded={isOpen}
-      {...rest}
+      aria-busy={isBusy}
+      disabled={disabled ?? false}
+      onClick={onClick}
     >
-      <Icon name={icon} />
+      {icon === undefined ? null : <Icon name={icon} />}
+      {look.children}
     </button>
   );
 }

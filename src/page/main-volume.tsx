@@ -1,10 +1,11 @@
 // The volume control of an output, and the main one, for the output that plays now: beside the current track, and at the foot of a phone's page.
 
 import { useContext, useRef } from 'preact/hooks';
-import type { ClientRecord, NodeState, OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
 import { Toggle } from './controls.js';
-import { IconButton } from './icons.js';
+import { Button } from './icons.js';
 import { formatPercent, translate } from './language.js';
+import { node } from './node.js';
 import { Reporting } from './notices.js';
 import { outputName, volumeLimitOf } from './output-choice.js';
 import { Empty, ForeignLine } from './parts.js';
@@ -15,22 +16,22 @@ import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
 const STEP = 0.05;
 
 /** The output of the player's stream, else of any stream that plays, else the default. */
-export function mainOutput(
-  outputs: readonly OutputRecord[],
-  streams: readonly ClientRecord[],
-  player?: PlayerRecord,
-): OutputRecord | undefined {
-  const own = player === undefined ? [] : streamsOf(player, streams);
-  const stream = own[0] ?? (player === undefined ? streams.find(({ corked }) => !corked) : undefined);
-  return outputs.find(({ name }) => name === stream?.output) ?? outputs.find((each) => each.default);
+export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
+  const all = [...outputs.values()];
+  const [stream] = player === undefined ? soundingOf(clients) : streamsOf(player, clients);
+  return all.find(({ name }) => name === stream?.output) ?? all.find((each) => each.default);
+}
+
+function soundingOf(clients: NodeState['clients']): readonly ClientRecord[] {
+  return [...clients.values()].filter(({ corked }) => !corked);
 }
 
 interface VolumeProps {
-  readonly node: Tonearm;
   readonly output: OutputRecord;
+  readonly isMain?: boolean;
 }
 
-export function OutputVolume({ node, output, isMain }: VolumeProps & { readonly isMain?: boolean }) {
+export function OutputVolume({ output, isMain = false }: VolumeProps) {
   const { id, muted, volume } = output;
   const name = outputName(output);
   return (
@@ -42,7 +43,7 @@ export function OutputVolume({ node, output, isMain }: VolumeProps & { readonly 
         isOn={muted}
         send={(wanted) => node.muteOutput(id, { muted: wanted })}
       />
-      {isMain ? <StepButton node={node} output={output} by={-STEP} /> : null}
+      {isMain ? <StepButton output={id} by={-STEP} /> : null}
       <Slider
         class="grow"
         label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
@@ -53,55 +54,49 @@ export function OutputVolume({ node, output, isMain }: VolumeProps & { readonly 
         wheel={isMain ? STEP : undefined}
         send={(wanted) => node.setOutputVolume(id, { volume: wanted })}
       />
-      {isMain ? <StepButton node={node} output={output} by={STEP} /> : null}
+      {isMain ? <StepButton output={id} by={STEP} /> : null}
     </div>
   );
 }
 
 /** Each press counts, also while another is in progress: the node adds them up. */
-function StepButton({ node, output: { id }, by }: VolumeProps & { readonly by: number }) {
-  const reporter = useContext(Reporting);
+function StepButton({ output, by }: { readonly output: number; readonly by: number }) {
+  const report = useContext(Reporting);
   const label = translate(by > 0 ? 'louder' : 'quieter');
   return (
-    <IconButton
+    <Button
       class="step"
       icon={by > 0 ? 'plus' : 'minus'}
       label={label}
-      onClick={() => {
-        const title = translate('didNotWork', { what: label });
-        node.setOutputVolume(id, { delta: by }).then(
-          () => reporter.mended(title),
-          (error: unknown) => reporter.failed(title, error),
-        );
-      }}
+      onClick={() =>
+        report(translate('didNotWork', { what: label }), node.setOutputVolume(output, { delta: by }))
+      }
     />
   );
 }
 
 interface FootProps {
-  readonly node: Tonearm;
-  readonly state: Pick<NodeState, 'clients' | 'outputs'>;
+  readonly state: NodeState;
   readonly player: PlayerRecord | undefined;
-  readonly output: OutputRecord | undefined;
+  readonly output: OutputRecord;
   /** Nothing can be sent now. */
   readonly isGone: boolean;
 }
 
 /** Stays in place while the page scrolls. */
-export function Foot({ node, state: { clients, outputs }, player, output, isGone }: FootProps) {
-  if (output === undefined) return null;
-  const sounding = [...clients.values()].find(({ corked }) => !corked)?.name;
+export function Foot({ state: { clients, outputs }, player, output, isGone }: FootProps) {
+  const sounding = soundingOf(clients)[0]?.name;
   return (
     <footer class="foot">
       <fieldset disabled={isGone}>
         <div class="row">
-          {player === undefined ? null : <PlayButton node={node} player={player} label={labelFor(player)} />}
+          {player === undefined ? null : <PlayButton player={player} label={labelFor(player)} />}
           <ForeignLine class="strong grow">
             {player === undefined ? (sounding ?? translate('nothingPlays')) : titleOf(player)}
           </ForeignLine>
-          <MuteAll node={node} outputs={[...outputs.values()]} />
+          <MuteAll outputs={[...outputs.values()]} />
         </div>
-        <OutputVolume node={node} output={output} isMain />
+        <OutputVolume output={output} isMain />
       </fieldset>
     </footer>
   );
@@ -121,13 +116,8 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
   return current;
 }
 
-interface MuteAllProps {
-  readonly node: Tonearm;
-  readonly outputs: readonly OutputRecord[];
-}
-
 /** Outputs that were muted before stay muted when the others are unmuted. */
-function MuteAll({ node, outputs }: MuteAllProps) {
+function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
   const taken = useRef<readonly number[]>([]);
   const isSilent = outputs.every(({ muted }) => muted);
   const send = (wanted: boolean): Promise<unknown> => {
@@ -139,34 +129,24 @@ function MuteAll({ node, outputs }: MuteAllProps) {
   return <Toggle label={translate('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
 }
 
-interface CurrentStreamsProps {
-  readonly node: Tonearm;
-  readonly streams: readonly ClientRecord[];
-  readonly outputs: readonly OutputRecord[];
-}
-
 /** The current streams in one sentence, for nodes without a media player. */
-export function CurrentStreams({ node, streams, outputs }: CurrentStreamsProps) {
-  const sounding = streams.filter(({ corked }) => !corked);
+export function CurrentStreams(state: NodeState) {
+  const sounding = soundingOf(state.clients);
   const [first] = sounding;
   if (first === undefined) return <Empty>{translate('nothingPlays')}</Empty>;
-  const output = mainOutput(outputs, streams);
+  const output = mainOutput(state);
   const where = output === undefined ? first.output : outputName(output);
   return (
     <div class="card sounding">
       <ForeignLine class="title">{first.name}</ForeignLine>
       <p class="quiet clip">
         <bdi>{first.app}</bdi>
-        {where === undefined ? null : (
-          <>
-            {' · '}
-            <bdi>{where}</bdi>
-          </>
-        )}
+        {where === undefined ? '' : ' · '}
+        <bdi>{where}</bdi>
         {sounding.length > 1 ? ` · ${translate('andMore', { count: sounding.length - 1 })}` : ''}
       </p>
       {output?.muted || first.muted ? <p class="warn">{translate('muted')}</p> : null}
-      {output === undefined ? null : <OutputVolume node={node} output={output} isMain />}
+      {output === undefined ? null : <OutputVolume output={output} isMain />}
     </div>
   );
 }

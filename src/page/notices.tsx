@@ -4,7 +4,7 @@
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import { ProblemError } from '../client/client.js';
-import { IconButton } from './icons.js';
+import { Button } from './icons.js';
 import { translate } from './language.js';
 import { reasonFor } from './reasons.js';
 
@@ -13,16 +13,15 @@ const NOTICES_MAX = 3;
 /** Each is shown this long; longer while the pointer or the focus is on it. */
 const SHOWN_MS = 10_000;
 
-export interface Reporter {
-  /** `title` names what failed, for instance "MPD could not start"; the same failure has the same title. */
-  failed(title: string, error: unknown): void;
-  mended(title: string): void;
-}
+/**
+ * Shows a notice if `work` fails, and removes it if it succeeds; resolves with which of the two. `title` names what failed, for instance
+ * "MPD could not start"; the same failure has the same title.
+ */
+type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
-export const Reporting = createContext<Reporter>({ failed: () => undefined, mended: () => undefined });
+export const Reporting = createContext<Report>(async () => true);
 
 interface ShownNotice {
-  readonly id: number;
   readonly title: string;
   readonly reason: string;
   readonly detail: string;
@@ -30,33 +29,40 @@ interface ShownNotice {
   readonly isAbove: boolean;
 }
 
-export function useNotices(): {
-  readonly notices: readonly ShownNotice[];
-  readonly reporter: Reporter;
-  readonly dismiss: (id: number) => void;
-} {
+function noticeOf(title: string, error: unknown): ShownNotice {
+  const problem = error instanceof ProblemError ? error.problem : { title: '', detail: String(error) };
+  const reason = error instanceof ProblemError ? reasonFor(error) : undefined;
+  return {
+    title,
+    reason: reason === undefined ? title : translate('because', { what: title, reason }),
+    detail: [problem.title, problem.detail].filter(Boolean).join(': '),
+    isAbove: isBusyBelow(),
+  };
+}
+
+export function useNotices() {
   const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
-  const reporter = useRef<Reporter>({
-    mended: (title) =>
-      // The same list causes no redraw.
-      setNotices((before) => (before.some((each) => each.title === title) ? without(before, title) : before)),
-    failed: (title, error) => {
-      const problem = error instanceof ProblemError ? error.problem : { title: '', detail: String(error) };
-      const reason = error instanceof ProblemError ? reasonFor(error) : undefined;
-      setNotices((before) => {
-        const id = 1 + Math.max(0, ...before.map((notice) => notice.id));
-        const text = reason === undefined ? title : translate('because', { what: title, reason });
-        const detail = [problem.title, problem.detail].filter(Boolean).join(': ');
-        const notice = { id, title, reason: text, detail, isAbove: isBusyBelow() };
-        // A repeated failure is shown once; a slider may be refused ten times.
-        return [...without(before, title), notice].slice(-NOTICES_MAX);
-      });
-    },
-  });
-  const dismiss = useCallback((id: number) => {
-    setNotices((before) => before.filter((notice) => notice.id !== id));
+  const dismiss = useCallback((title: string) => {
+    // The same list causes no redraw.
+    setNotices((all) => (all.some((each) => each.title === title) ? without(all, title) : all));
   }, []);
-  return { notices, reporter: reporter.current, dismiss };
+  const report = useCallback<Report>(
+    (title, work) =>
+      work.then(
+        () => {
+          dismiss(title);
+          return true;
+        },
+        (error: unknown) => {
+          const notice = noticeOf(title, error);
+          // A repeated failure is shown once; a slider may be refused ten times.
+          setNotices((all) => [...without(all, title), notice].slice(-NOTICES_MAX));
+          return false;
+        },
+      ),
+    [],
+  );
+  return { notices, report, dismiss };
 }
 
 function without(notices: readonly ShownNotice[], title: string): readonly ShownNotice[] {
@@ -71,32 +77,33 @@ function isBusyBelow(): boolean {
   return (top + bottom) / 2 > innerHeight / 2;
 }
 
-interface NoticesProps {
-  readonly notices: readonly ShownNotice[];
-  readonly dismiss: (id: number) => void;
-}
-
 /** Always in the document, so that screen readers announce what is added to it. */
-export function Notices({ notices, dismiss }: NoticesProps) {
+export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>, 'report'>) {
   const isAbove = notices.at(-1)?.isAbove ?? false;
   return (
     <div class={`notices ${isAbove ? 'above' : ''}`} role="alert">
       {notices.map((notice) => (
-        <Notice key={notice.id} {...notice} dismiss={dismiss} />
+        <Notice key={notice.title} notice={notice} dismiss={dismiss} />
       ))}
     </div>
   );
 }
 
-function Notice({ id, reason, detail, dismiss }: ShownNotice & Pick<NoticesProps, 'dismiss'>) {
+interface NoticeProps {
+  readonly notice: ShownNotice;
+  readonly dismiss: (title: string) => void;
+}
+
+function Notice({ notice, dismiss }: NoticeProps) {
+  const { title, reason, detail } = notice;
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const timer = setInterval(() => {
       const isRead = card.current?.matches(':hover, :focus-within') || card.current?.querySelector('[open]');
-      if (!isRead) dismiss(id);
+      if (!isRead) dismiss(title);
     }, SHOWN_MS);
     return () => clearInterval(timer);
-  }, [id, dismiss]);
+  }, [notice, dismiss]);
   return (
     <div ref={card} class="notice">
       <div class="grow">
@@ -108,15 +115,15 @@ function Notice({ id, reason, detail, dismiss }: ShownNotice & Pick<NoticesProps
           </details>
         )}
       </div>
-      <IconButton icon="close" label={translate('dismiss')} onClick={() => dismiss(id)} />
+      <Button icon="close" label={translate('dismiss')} onClick={() => dismiss(title)} />
     </div>
   );
 }
 
 /** Removes the notice `title` as soon as `isMended`, whoever has solved the problem. */
 export function useMended(title: string, isMended: boolean): void {
-  const reporter = useContext(Reporting);
+  const report = useContext(Reporting);
   useEffect(() => {
-    if (isMended) reporter.mended(title);
-  }, [reporter, title, isMended]);
+    if (isMended) void report(title, Promise.resolve());
+  }, [report, title, isMended]);
 }

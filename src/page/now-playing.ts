@@ -1,14 +1,15 @@
 // Shows the current track outside the page: in the tab's title and on the browser's media keys and lock screens.
 
 import { useEffect } from 'preact/hooks';
-import type { PlayerRecord, Tonearm } from '../client/client.js';
+import type { PlayerRecord } from '../client/client.js';
+import { node } from './node.js';
 import { hasTrack, isPlaying, titleOf } from './transport.js';
 
-/** `node` is the node's name. */
-export function useTabTitle(node: string, player: PlayerRecord | undefined): void {
-  const artist = player?.metadata?.['xesam:artist'];
-  const track = player === undefined || !isPlaying(player) ? [] : [titleOf(player), artist];
-  const title = [...track, node].filter(Boolean).join(' · ');
+/** `name` is the node's. */
+export function useTabTitle(name: string, player: PlayerRecord | undefined): void {
+  const track =
+    player !== undefined && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
+  const title = [...track, name].filter(Boolean).join(' · ');
   useEffect(() => {
     document.title = title;
   }, [title]);
@@ -17,7 +18,7 @@ export function useTabTitle(node: string, player: PlayerRecord | undefined): voi
 const NO_TRACK = { metadata: null, playbackState: 'none' } as const;
 
 /** Media keys control the player, if the browser supports them. */
-export function useMediaKeys(node: Tonearm, player: PlayerRecord | undefined): void {
+export function useMediaKeys(player: PlayerRecord | undefined): void {
   useEffect(() => {
     const { mediaSession: session } = navigator;
     // Missing in Safari before 15, and in some browsers for pages without https.
@@ -44,5 +45,5 @@ export function useMediaKeys(node: Tonearm, player: PlayerRecord | undefined): v
       const press = (): void => void send(bus_name).catch(() => undefined);
       session.setActionHandler(key, isAble ? press : null);
     }
-  }, [node, player]);
+  }, [player]);
 }

@@ -1,52 +1,40 @@
 // The outputs: volume, mute, level, default, port, balance, and the profile of their card.
 
 import { useState } from 'preact/hooks';
-import type { CardRecord, NodeState, OutputRecord, Tonearm } from '../client/client.js';
+import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { Choice, useControl } from './controls.js';
-import type { TextKey } from './english.js';
+import { Button } from './icons.js';
 import { translate } from './language.js';
 import { OutputVolume } from './main-volume.js';
 import { Meter } from './meter.js';
+import { node } from './node.js';
 import { hasNoSoundCard, outputName } from './output-choice.js';
-import { Cards, Empty, ForeignLine, memoized, Unfold } from './parts.js';
+import { Cards, Empty, Field, ForeignLine, Missing, memoized, Unfold } from './parts.js';
 import { Slider } from './slider.js';
-
-interface OutputsProps {
-  readonly node: Tonearm;
-  readonly state: NodeState;
-}
+import type { TextKey } from './texts.js';
 
 /** In the sound server's order, also when the default changes, so that a card does not move while it is used. */
-export function Outputs({ node, state }: OutputsProps) {
+export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];
   const silent = cards.filter(
     (card) => hasChoice(card) && sorted.every((output) => output.card !== card.name),
   );
-  if (hasNoSoundCard(state)) return <NoCard detail={state.backends.get('audio')?.detail} />;
+  if (hasNoSoundCard(state))
+    return <Missing detail={state.backends.get('audio')?.detail}>{translate('noCard')}</Missing>;
   if (sorted.length + silent.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
   return (
     <Cards>
-      {sorted.map((output) => {
-        const card = cards.find(({ name }) => name === output.card);
-        return <OutputCard key={output.id} node={node} output={output} card={card} />;
-      })}
+      {sorted.map((output) => (
+        <OutputCard key={output.id} output={output} card={cards.find(({ name }) => name === output.card)} />
+      ))}
       {silent.map((card) => (
         <li key={card.name} class="card" data-card={card.name}>
           <ForeignLine class="strong">{card.description}</ForeignLine>
-          <ProfileChoice node={node} card={card} />
+          <ProfileChoice card={card} />
         </li>
       ))}
     </Cards>
-  );
-}
-
-function NoCard({ detail }: { readonly detail: string | undefined }) {
-  return (
-    <div class="card away" role="status">
-      <p class="strong">{translate('noCard')}</p>
-      {detail === undefined ? null : <p class="quiet wrap">{detail}</p>}
-    </div>
   );
 }
 
@@ -55,32 +43,34 @@ function hasChoice({ profiles }: CardRecord): boolean {
 }
 
 /** Without an output of its own the card has only this. */
-function ProfileChoice({ node, card }: { readonly node: Tonearm; readonly card: CardRecord }) {
-  const { id, description, active_profile = '', profiles } = card;
-  return (
-    <div class="field">
-      <span aria-hidden="true">{translate('profile')}</span>
-      <Choice
-        label={translate('profileOf', { name: description })}
-        value={active_profile}
-        options={profiles.map((profile) => ({
-          value: profile.name,
-          text: optionText(profile),
-        }))}
-        send={(profile) => node.setCardProfile(id, { profile })}
-      />
-    </div>
-  );
+function ProfileChoice({
+  card: { id, description, active_profile = '', profiles },
+}: {
+  readonly card: CardRecord;
+}) {
+  const send = (profile: string) => node.setCardProfile(id, { profile });
+  return <PlugChoice what="profile" name={description} value={active_profile} all={profiles} send={send} />;
 }
 
-function optionText({
-  available,
-  description,
-}: {
-  readonly available: string;
-  readonly description: string;
-}): string {
-  return available === 'no' ? translate('portAway', { name: description }) : description;
+interface PlugChoiceProps {
+  readonly what: 'port' | 'profile';
+  /** The name of the card or output. */
+  readonly name: string;
+  readonly value: string;
+  readonly all: CardRecord['profiles'] | NonNullable<OutputRecord['ports']>;
+  readonly send: (value: string) => Promise<unknown>;
+}
+
+function PlugChoice({ what, name, value, all, send }: PlugChoiceProps) {
+  const options = all.map(({ name, description, available }) => ({
+    value: name,
+    text: available === 'no' ? translate('portAway', { name: description }) : description,
+  }));
+  return (
+    <Field name={translate(what)}>
+      <Choice label={translate(`${what}Of`, { name })} value={value} options={options} send={send} />
+    </Field>
+  );
 }
 
 const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
@@ -90,77 +80,58 @@ const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
   unknown: 'stateUnknown',
 };
 
-interface OutputCardProps {
-  readonly node: Tonearm;
+interface OutputProps {
   readonly output: OutputRecord;
   readonly card: CardRecord | undefined;
 }
 
-const OutputCard = memoized(({ node, output, card }: OutputCardProps) => {
+const OutputCard = memoized(({ output, card }: OutputProps) => {
   const name = outputName(output);
   const [isOpen, open] = useState(false);
-  const words = translate(output.muted ? 'muted' : STATES[output.state]);
   return (
     <li class="card output" data-output={output.name} data-default={output.default}>
       <div class="row">
         <div class="grow">
           <ForeignLine class="strong">{name}</ForeignLine>
-          <p class="quiet">{words}</p>
+          <p class="quiet">{translate(output.muted ? 'muted' : STATES[output.state])}</p>
         </div>
-        <DefaultButton node={node} output={output} name={name} />
+        <DefaultButton output={output} />
         <Unfold name={name} isOpen={isOpen} open={open} />
       </div>
-      <OutputVolume node={node} output={output} />
+      <OutputVolume output={output} />
       <Meter output={output.id} name={name} />
-      {isOpen ? <OutputMore node={node} output={output} card={card} name={name} /> : null}
+      {isOpen ? <OutputMore output={output} card={card} /> : null}
     </li>
   );
 });
 
-interface OutputPartProps {
-  readonly node: Tonearm;
-  readonly output: OutputRecord;
-  readonly name: string;
-}
-
-function DefaultButton({ node, output, name }: OutputPartProps) {
-  const label = translate('makeDefaultOf', { name });
+function DefaultButton({ output }: { readonly output: OutputRecord }) {
+  const label = translate('makeDefaultOf', { name: outputName(output) });
   const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
   // One button for both states, so that it keeps the focus.
   return (
-    <button
-      type="button"
-      class="button small default"
-      aria-label={label}
-      aria-pressed={shown}
-      onClick={() => shown || set(true)}
-    >
+    <Button class="default" label={label} isPressed={shown} onClick={() => shown || set(true)}>
       {translate(shown ? 'defaultOutput' : 'makeDefault')}
-    </button>
+    </Button>
   );
 }
 
-function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardProps) {
-  const { id, ports = [], active_port, balance } = output;
+function OutputMore({ output, card }: OutputProps) {
+  const { id, ports = [], active_port, balance, driver } = output;
+  const name = outputName(output);
   return (
     <>
       {ports.length === 0 || active_port === undefined ? null : (
-        <div class="field">
-          <span aria-hidden="true">{translate('port')}</span>
-          <Choice
-            label={translate('portOf', { name })}
-            value={active_port}
-            options={ports.map((port) => ({
-              value: port.name,
-              text: optionText(port),
-            }))}
-            send={(port) => node.setOutputPort(id, { port })}
-          />
-        </div>
+        <PlugChoice
+          what="port"
+          name={name}
+          value={active_port}
+          all={ports}
+          send={(port) => node.setOutputPort(id, { port })}
+        />
       )}
-      {card !== undefined && hasChoice(card) ? <ProfileChoice node={node} card={card} /> : null}
-      <div class="field">
-        <span aria-hidden="true">{translate('balance')}</span>
+      {card !== undefined && hasChoice(card) ? <ProfileChoice card={card} /> : null}
+      <Field name={translate('balance')}>
         <Slider
           class="grow middle"
           label={translate('balanceOf', { name })}
@@ -170,15 +141,11 @@ function OutputMore({ node, output, card, name }: OutputPartProps & OutputCardPr
           text={balanceText}
           send={(wanted) => node.setOutputBalance(id, { balance: wanted })}
         />
-      </div>
+      </Field>
       <p class="quiet wrap">
         <bdi>{output.name}</bdi>
-        {output.driver === undefined ? null : (
-          <>
-            {' · '}
-            <bdi>{output.driver}</bdi>
-          </>
-        )}
+        {driver === undefined ? '' : ' · '}
+        <bdi>{driver}</bdi>
       </p>
     </>
   );

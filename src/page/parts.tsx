@@ -1,27 +1,22 @@
 // Components for all sections: text lines, sections with the reason why they are away, lists that are drawn without a
 // long task, and components that are redrawn only if their props have changed.
 
-import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { Component, type ComponentChildren, type JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
-import { IconButton } from './icons.js';
+import { Button } from './icons.js';
 import { translate } from './language.js';
-import { Turns } from './turns.js';
 
-/** The scheduler for pieces of a part. */
-export const Pacing = createContext(new Turns((call) => requestAnimationFrame(call)));
+interface ForeignLineProps {
+  readonly children: string;
+  readonly class?: string;
+}
 
 /**
  * One line of foreign text. It is always shown as text, and in the direction of its own letters, so that its beginning is
  * visible.
  */
-export function ForeignLine({
-  children,
-  class: of = '',
-}: {
-  readonly children: string;
-  readonly class?: string;
-}) {
+export function ForeignLine({ children, class: of = '' }: ForeignLineProps) {
   return (
     <p class={`clip ${of}`} dir="auto" title={children}>
       {children}
@@ -30,38 +25,12 @@ export function ForeignLine({
 }
 
 /** Shows a shortened text in full after a tap, and short again after the next, because a finger cannot hover. */
-export function showWholeAtTouch(page: HTMLElement): void {
-  page.addEventListener('click', ({ target }) => {
-    if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
-    const text = target.closest('.clip');
-    if (!(text instanceof HTMLElement)) return;
-    const isCut = text.scrollWidth > text.clientWidth + 1 || text.scrollHeight > text.clientHeight + 1;
-    if (text.dataset['whole'] !== undefined) delete text.dataset['whole'];
-    else if (isCut) text.dataset['whole'] = '';
-  });
-}
-
-interface SectionProps {
-  readonly title: string;
-  readonly id: string;
-  /** Its position among all sections, for the layout with one column. */
-  readonly place: number;
-  /** The section's backend, if that is not up. */
-  readonly away?: AwayProps | undefined;
-  readonly children: ComponentChildren;
-}
-
-export function Section({ title, id, place, away, children }: SectionProps) {
-  return (
-    <section class="section" id={id} style={{ order: place }} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>{title}</h2>
-      {away === undefined ? children : <Away {...away} />}
-    </section>
-  );
-}
-
-export function stateText(state: BackendInfo['state']): string {
-  return state === 'up' ? translate('up') : translate(`down_${state}`);
+export function showWholeAtTouch({ target }: Event): void {
+  if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
+  const text = target.closest('.clip');
+  if (text === null) return;
+  const isCut = text.scrollWidth > text.clientWidth + 1 || text.scrollHeight > text.clientHeight + 1;
+  if (isCut || text.hasAttribute('data-whole')) text.toggleAttribute('data-whole');
 }
 
 interface AwayProps extends BackendInfo {
@@ -72,17 +41,63 @@ interface AwayProps extends BackendInfo {
 /** Shown in place of something unavailable: its state and the reason. */
 export function Away({ what, state, detail }: AwayProps) {
   return (
+    <Missing detail={detail}>
+      {what === undefined ? stateText(state) : translate('awayNow', { what, state: stateText(state) })}
+    </Missing>
+  );
+}
+
+interface MissingProps {
+  readonly detail: string | undefined;
+  readonly children: string;
+}
+
+export function Missing({ detail, children }: MissingProps) {
+  return (
     <div class="card away" role="status">
-      <p class="strong">
-        {what === undefined ? stateText(state) : translate('awayNow', { what, state: stateText(state) })}
-      </p>
+      <p class="strong">{children}</p>
       {detail === undefined ? null : <p class="quiet wrap">{detail}</p>}
     </div>
   );
 }
 
+export function stateText(state: BackendInfo['state']): string {
+  return translate(state === 'up' ? 'up' : `down_${state}`);
+}
+
+interface StatusProps {
+  readonly tone: 'good' | 'bad' | 'busy' | 'off';
+  readonly children: string;
+}
+
+export function Status({ tone, children }: StatusProps) {
+  return (
+    <span class={`state ${tone}`}>
+      <span class="dot" aria-hidden="true" />
+      {children}
+    </span>
+  );
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly children: ComponentChildren;
+}
+
+/** A control that says its own name to screen readers, beside a shorter one. */
+export function Field({ name, children }: FieldProps) {
+  return (
+    <div class="field">
+      <span aria-hidden="true">{name}</span>
+      {children}
+    </div>
+  );
+}
+
+const CARDS_AT_ONCE = 4;
+
 export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
-  const drawn = useGrowing({ wanted: children.length, step: 1, isNext: true });
+  const drawn = useGrowing(children.length, CARDS_AT_ONCE);
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
 }
 
@@ -96,8 +111,10 @@ interface UnfoldProps {
 /** Stands at the end of a card's first line, and opens what is rarely needed below. */
 export function Unfold({ name, isOpen, open }: UnfoldProps) {
   return (
-    <IconButton
-      {...{ class: 'unfold', icon: 'more', isOpen }}
+    <Button
+      class="unfold"
+      icon="more"
+      isOpen={isOpen}
       label={translate('moreOf', { name })}
       onClick={() => open(!isOpen)}
     />
@@ -133,21 +150,13 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-interface GrowingOptions {
-  readonly wanted: number;
-  readonly step: number;
-  /** Draw it before other pending pieces, so that it does not push down anything below it later. */
-  readonly isNext?: boolean;
-}
-
-/** The number of `wanted` things to draw now; it grows as time allows. Drawing all at once would be a task long enough to be noticed. */
-export function useGrowing({ wanted, step, isNext = false }: GrowingOptions): number {
-  const turns = useContext(Pacing);
-  const [drawn, setDrawn] = useState(0);
-  useLayoutEffect(() => {
+/** The number of `wanted` things to draw now: `step` more in each frame, because all at once would be a task long enough to be noticed. */
+export function useGrowing(wanted: number, step: number): number {
+  const [drawn, setDrawn] = useState(step);
+  useEffect(() => {
     // If they return after a decrease, they are drawn step by step again.
-    if (drawn > wanted + step) setDrawn(wanted + step);
-    return drawn < wanted ? turns.later(() => setDrawn(drawn + step), isNext) : undefined;
-  }, [turns, drawn, wanted, step, isNext]);
+    if (drawn < wanted) setDrawn(drawn + step);
+    else if (drawn > wanted + step) setDrawn(wanted + step);
+  }, [drawn, wanted, step]);
   return Math.min(drawn, wanted);
 }

@@ -1,54 +1,42 @@
 // The position in the track, as a slider that moves by itself.
 
-import { type PlayerRecord, positionOf, type Tonearm } from '../client/client.js';
+import { type PlayerRecord, positionOf } from '../client/client.js';
 import { translate } from './language.js';
+import { node, useLive } from './node.js';
 import { useTicks } from './parts.js';
 import { Slider } from './slider.js';
-import { isPlaying } from './transport.js';
+import { isPlaying, titleOf } from './transport.js';
 
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
 
-interface PositionProps {
-  readonly node: Tonearm;
-  readonly player: PlayerRecord;
-  readonly title: string;
-  readonly now: () => number;
-}
-
-export function PositionBar({ node, player, title, now }: PositionProps) {
+export function PositionBar({ player }: { readonly player: PlayerRecord }) {
+  const live = useLive();
   const runs = isPlaying(player);
   useTicks(TICK_MS, runs);
-  const position = positionOf(player, now());
-  const length = lengthOf(player);
+  const { bus_name, metadata, capabilities } = player;
+  const position = positionOf(player, live.nodeTime());
+  /** Not known, for instance, of a radio station. */
+  const length = Number(metadata?.['mpris:length']);
+  const track = metadata?.['mpris:trackid'];
   if (position === undefined) return null;
-  if (length === undefined) return <p class="quiet">{clockOf(position)}</p>;
-  const track = player.metadata?.['mpris:trackid'];
+  if (!(length > 0)) return <p class="quiet">{clockOf(position)}</p>;
   return (
     <Slider
       class="position"
-      label={translate('positionOf', { name: title })}
+      label={translate('positionOf', { name: titleOf(player) })}
       value={position}
       max={length}
       step={US_PER_S}
       late
       runs={runs}
       text={(at) => translate('positionText', { position: clockOf(at), length: clockOf(length) })}
-      disabled={!player.capabilities.can_seek}
+      disabled={!capabilities.can_seek}
       send={(at) =>
-        node.setPosition(player.bus_name, {
-          position: Math.min(at, length),
-          ...(track && { track_id: track }),
-        })
+        node.setPosition(bus_name, { position: Math.min(at, length), ...(track && { track_id: track }) })
       }
     />
   );
-}
-
-/** Microseconds; undefined if not known, for instance of a radio station. */
-function lengthOf({ metadata }: PlayerRecord): number | undefined {
-  const length = Number(metadata?.['mpris:length']);
-  return length > 0 ? length : undefined;
 }
 
 /** 83000000 -> `1:23`. */

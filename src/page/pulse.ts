@@ -26,11 +26,14 @@ export const HAND_MS = 60_000;
 /** Returns the time in ms since the last input; loading the page counts as input. */
 export function watchHands(page: EventTarget): () => number {
   let at = performance.now();
-  const note = (): void => {
-    at = performance.now();
-  };
   for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
-    page.addEventListener(sign, note, { capture: true, passive: true });
+    page.addEventListener(
+      sign,
+      () => {
+        at = performance.now();
+      },
+      { capture: true, passive: true },
+    );
   return () => performance.now() - at;
 }
 
@@ -44,9 +47,8 @@ export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions)
   /** While the connection is lost: true if the last request was answered. */
   let isBack = false;
   const report = (now: boolean): void => {
-    if (now === isBeating) return;
+    if (now !== isBeating) onChange(now);
     isBeating = now;
-    onChange(now);
   };
   const noteAlive = (): void => {
     aliveAt = performance.now();
@@ -63,25 +65,23 @@ export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions)
     ask(AbortSignal.timeout(2 * ANSWER_MS)).then(noteAlive, () => undefined);
   };
   const awaitReturn = (now: number): void => {
-    aliveAt = now;
-    openSince = undefined;
     if (now - askedAt < RETURN_MS) return;
     askedAt = now;
+    const settle = (isAnswered: boolean): void => {
+      if (isAnswered && !isBack && attention() === 'lost') onReturn();
+      isBack = isAnswered;
+    };
     ask(AbortSignal.timeout(RETURN_MS)).then(
-      () => {
-        if (!isBack && attention() === 'lost') onReturn();
-        isBack = true;
-      },
-      () => {
-        isBack = false;
-      },
+      () => settle(true),
+      () => settle(false),
     );
   };
-  const rest = (now: number): void => {
+  setInterval(() => {
+    const [now, what] = [performance.now(), attention()];
+    if (what === 'watched') return watch(now);
     aliveAt = now;
     openSince = undefined;
-  };
-  const looks = { watched: watch, lost: awaitReturn, resting: rest } as const;
-  setInterval(() => looks[attention()](performance.now()), LOOK_MS);
+    if (what === 'lost') awaitReturn(now);
+  }, LOOK_MS);
   return noteAlive;
 }

@@ -1,56 +1,47 @@
-// A confirmation dialog for actions that cannot be undone: it names the effect, and its first button cancels.
+// A button for an action that cannot be undone, and its confirmation dialog: it names the effect, and its first button cancels.
 
-import { useRef } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
 import { useAction } from './controls.js';
+import { Button } from './icons.js';
 import { translate } from './language.js';
 
-/** `send` is called for "yes"; then the dialog closes. `failed` is the title of a failure. */
-export function useQuestion(send: () => Promise<unknown>, failed: string) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const [isUnderWay, begin] = useAction(() => send().finally(() => dialog.current?.close()), failed);
-  return { dialog, isUnderWay, begin, open: () => dialog.current?.showModal() };
-}
-
-interface QuestionProps extends Omit<ReturnType<typeof useQuestion>, 'open'> {
-  /** Prefix of the ids of its texts. */
-  readonly id: string;
+interface QuestionProps extends Pick<Parameters<typeof Button>[0], 'icon' | 'class' | 'disabled'> {
+  readonly text: string;
   readonly ask: string;
   readonly explanation: string;
+  /** The text of the button that confirms. */
   readonly yes: string;
   readonly isDangerous?: boolean;
+  /** The title of a failure. */
+  readonly failed: string;
+  readonly send: () => Promise<unknown>;
 }
 
-export function Question({
-  dialog,
-  id,
-  ask,
-  explanation,
-  yes,
-  isDangerous,
-  isUnderWay,
-  begin,
-}: QuestionProps) {
+export function QuestionButton(props: QuestionProps) {
+  const { text, ask, explanation, yes, isDangerous, failed, send, ...button } = props;
+  const id = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  const close = (): void => dialog.current?.close();
+  const [isBusy, begin] = useAction(() => send().finally(close), failed);
   return (
-    <dialog ref={dialog} aria-labelledby={`${id}-ask`} aria-describedby={`${id}-explanation`}>
-      <h2 id={`${id}-ask`} class="wrap">
-        {ask}
-      </h2>
-      <p id={`${id}-explanation`} class="wrap">
-        {explanation}
-      </p>
-      <div class="row wrap-row end">
-        <button type="button" class="button" onClick={() => dialog.current?.close()}>
-          {translate('cancel')}
-        </button>
-        <button
-          type="button"
-          class={`button ${isDangerous ? 'danger' : 'main'}`}
-          aria-busy={isUnderWay}
-          onClick={begin}
-        >
-          <span class="clip">{yes}</span>
-        </button>
-      </div>
-    </dialog>
+    <>
+      <Button {...button} onClick={() => dialog.current?.showModal()}>
+        <span class="clip">{text}</span>
+      </Button>
+      <dialog ref={dialog} aria-labelledby={`${id}-ask`} aria-describedby={`${id}-explanation`}>
+        <h2 id={`${id}-ask`} class="wrap">
+          {ask}
+        </h2>
+        <p id={`${id}-explanation`} class="wrap">
+          {explanation}
+        </p>
+        <div class="row wrap-row end">
+          <Button onClick={close}>{translate('cancel')}</Button>
+          <Button class={isDangerous ? 'danger' : 'main'} isBusy={isBusy} onClick={begin}>
+            <span class="clip">{yes}</span>
+          </Button>
+        </div>
+      </dialog>
+    </>
   );
 }

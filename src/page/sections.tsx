@@ -1,14 +1,14 @@
 // The sections of the page, in columns.
 
 import type { ComponentChildren } from 'preact';
-import { useCallback } from 'preact/hooks';
-import type { BackendInfo, Live, NodeState } from '../client/client.js';
+import { useState } from 'preact/hooks';
+import type { BackendInfo, ChildName, NodeState } from '../client/client.js';
 import { Bluetooth } from './bluetooth.js';
 import { translate } from './language.js';
 import { CurrentStreams } from './main-volume.js';
 import { hasNoSoundCard } from './output-choice.js';
 import { Outputs } from './outputs.js';
-import { Away, Section, useGrowing } from './parts.js';
+import { Away, useGrowing } from './parts.js';
 import { Players } from './players.js';
 import { useReasons } from './reasons.js';
 import { Services } from './services.js';
@@ -17,132 +17,110 @@ import { System } from './system.js';
 import { UpgradeCard, useSteps } from './upgrade.js';
 import type { SectionId, View } from './view.js';
 
+interface SectionRow {
+  readonly id: SectionId;
+  readonly column: number;
+  readonly backend?: ChildName;
+}
+
 /** In the order of a phone's page, which is also the order of drawing. A section exists if its backend is enabled. Long sections are
  * placed beside long ones.
  */
-const SECTIONS: readonly {
-  readonly id: SectionId;
-  readonly column: number;
-  readonly backend?: string;
-  readonly draw: (live: Live, state: NodeState, now: () => number) => ComponentChildren;
-}[] = [
-  { id: 'now', column: 0, draw: drawNow },
-  {
-    id: 'outputs',
-    column: 0,
-    backend: 'audio',
-    draw: ({ node }, state) => <Outputs node={node} state={state} />,
-  },
-  {
-    id: 'streams',
-    column: 1,
-    backend: 'audio',
-    draw: ({ node }, { clients, outputs }) => (
-      <Streams node={node} streams={clients} outputs={[...outputs.values()]} />
-    ),
-  },
-  {
-    id: 'bluetooth',
-    column: 1,
-    backend: 'bluetooth',
-    draw: ({ node }, { bluetooth, discovered }, now) =>
-      bluetooth && <Bluetooth {...{ node, bluetooth, discovered, now }} />,
-  },
-  {
-    id: 'services',
-    column: 2,
-    backend: 'systemd',
-    draw: ({ node }, { units }) => <Services node={node} services={[...units.values()]} />,
-  },
-  {
-    id: 'upgrade',
-    column: 1,
-    backend: 'upgrade',
-    draw: ({ node }, { upgrade }) => upgrade && <UpgradeCard node={node} upgrade={upgrade} />,
-  },
-  {
-    id: 'system',
-    column: 2,
-    draw: ({ node }, { server, backends, power }) => (
-      <System node={node} server={server} backends={backends} power={power} />
-    ),
-  },
+const SECTIONS: readonly SectionRow[] = [
+  { id: 'now', column: 0 },
+  { id: 'outputs', column: 0, backend: 'audio' },
+  { id: 'streams', column: 1, backend: 'audio' },
+  { id: 'bluetooth', column: 1, backend: 'bluetooth' },
+  { id: 'services', column: 2, backend: 'systemd' },
+  { id: 'upgrade', column: 1, backend: 'upgrade' },
+  { id: 'system', column: 2 },
 ];
 
 /** The players; without any, the streams that play. */
-function drawNow(live: Live, state: NodeState, now: () => number): ComponentChildren {
-  const players = [...state.players.values()];
-  const [streams, outputs] = [[...state.clients.values()], [...state.outputs.values()]];
+function Now(state: NodeState) {
   const away = awayIn(state, 'players');
   return (
     <>
-      {players.length > 0 ? (
-        <Players {...{ node: live.node, players, streams, outputs, now }} tracklists={state.tracklists} />
-      ) : (
-        <CurrentStreams node={live.node} streams={streams} outputs={outputs} />
-      )}
+      {state.players.size > 0 ? <Players {...state} /> : <CurrentStreams {...state} />}
       {away === undefined ? null : <Away what={translate('backend_players')} {...away} />}
     </>
   );
 }
 
-export function awayIn({ backends }: NodeState, name: string): BackendInfo | undefined {
-  const backend = [...backends].find(([each]) => each === name)?.[1];
+/** The backend, if it is not up. */
+export function awayIn({ backends }: NodeState, name: ChildName): BackendInfo | undefined {
+  const backend = backends.get(name);
   return backend?.state === 'up' ? undefined : backend;
 }
 
-/** With the part's name where the section is called otherwise. */
-function awayOf(state: NodeState, id: SectionId, backend: string) {
-  const away = awayIn(state, backend);
-  return away && id === 'outputs' ? { ...away, what: translate('backend_audio') } : away;
-}
-
-function isShown(state: NodeState, { id, backend }: (typeof SECTIONS)[number]): boolean {
-  const names: readonly string[] = [...state.backends.keys()];
-  const isSilent = !names.includes('audio') || awayIn(state, 'audio') !== undefined;
+function isShown(state: NodeState, { id, backend }: SectionRow): boolean {
+  const { backends } = state;
+  const isSilent = backends.get('audio')?.state !== 'up';
   // If the sound server is away, the outputs show that, and it is unknown what plays.
-  if (id === 'now') return !isSilent || names.includes('players');
+  if (id === 'now') return !isSilent || backends.has('players');
   if (id === 'streams') return !isSilent;
-  return backend === undefined || names.includes(backend);
+  return backend === undefined || backends.has(backend);
 }
 
 interface SectionsProps {
-  readonly live: Live;
   readonly state: NodeState;
-  readonly view: View;
+  readonly only: View['only'];
 }
 
-export function Sections({ live, state: known, view: { only } }: SectionsProps) {
+export function Sections({ state: known, only }: SectionsProps) {
   const upgrade = useSteps(known.upgrade);
-  const state = { ...known, upgrade, backends: useReasons(live.node, known.backends, hasNoSoundCard(known)) };
-  const now = useCallback(() => live.nodeTime(), [live]);
+  const state = { ...known, upgrade, backends: useReasons(known.backends, hasNoSoundCard(known)) };
+  // Kept here while the sound server is away.
+  const unfolding = useState(false);
+  const contents: Readonly<Record<SectionId, () => ComponentChildren>> = {
+    now: () => <Now {...state} />,
+    outputs: () => <Outputs {...state} />,
+    streams: () => <Streams state={state} unfolding={unfolding} />,
+    bluetooth: () => <Bluetooth {...state} />,
+    services: () => <Services {...state} />,
+    upgrade: () => <UpgradeCard upgrade={upgrade} />,
+    system: () => <System {...state} />,
+  };
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
-  const drawn = shown.slice(0, useGrowing({ wanted: SECTIONS.length, step: 1 }));
-  const names: readonly string[] = [...state.backends.keys()];
+  const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1));
   /** A column keeps its place while its backend is away, so that nothing else moves there. */
-  const isKept = (column: number): boolean =>
-    SECTIONS.some(
-      (each) => each.column === column && only === undefined && names.includes(each.backend ?? ''),
-    );
+  const isKept = (own: number): boolean =>
+    only === undefined &&
+    SECTIONS.some(({ column, backend }) => column === own && backend && state.backends.has(backend));
   return (
     <>
       {[0, 1, 2].map((column) => (
         <div key={column} class={`column ${isKept(column) ? 'kept' : ''}`}>
           {drawn
             .filter((section) => section.column === column)
-            .map(({ id, backend, draw }) => (
-              <Section
-                key={id}
-                id={id}
-                place={SECTIONS.findIndex((each) => each.id === id)}
-                title={translate(id)}
-                away={backend === undefined ? undefined : awayOf(state, id, backend)}
-              >
-                {draw(live, state, now)}
+            .map((row) => (
+              <Section key={row.id} row={row} state={state}>
+                {contents[row.id]}
               </Section>
             ))}
         </div>
       ))}
     </>
+  );
+}
+
+interface SectionProps {
+  readonly row: SectionRow;
+  readonly state: NodeState;
+  readonly children: () => ComponentChildren;
+}
+
+function Section({ row, state, children }: SectionProps) {
+  const { id, backend } = row;
+  const away = backend && awayIn(state, backend);
+  // With the part's name where the section is called otherwise.
+  const what = id === 'outputs' && { what: translate('backend_audio') };
+  // For the layout with one column.
+  const style = { order: SECTIONS.indexOf(row) };
+  return (
+    <section class="section" id={id} style={style} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{translate(id)}</h2>
+      {away === undefined ? children() : <Away {...what} {...away} />}
+    </section>
   );
 }

@@ -2,26 +2,23 @@
 // only shown.
 
 import { useState } from 'preact/hooks';
-import type { ServiceRecord, Tonearm } from '../client/client.js';
+import type { NodeState, ServiceRecord } from '../client/client.js';
 import { Switch } from './controls.js';
-import type { TextKey } from './english.js';
+import { Button } from './icons.js';
 import { translate } from './language.js';
-import { Cards, Empty, ForeignLine, memoized, Unfold } from './parts.js';
+import { node } from './node.js';
+import { Cards, Empty, ForeignLine, memoized, Status, Unfold } from './parts.js';
+import type { TextKey } from './texts.js';
 import { useUnitCommands, type Verb } from './unit-commands.js';
 import { UnitLog } from './unit-log.js';
 
-interface ServicesProps {
-  readonly node: Tonearm;
-  readonly services: readonly ServiceRecord[];
-}
-
-export function Services({ node, services }: ServicesProps) {
-  if (services.length === 0) return <Empty>{translate('noServices')}</Empty>;
-  const sorted = [...services].sort((a, b) => Number(isMine(b)) - Number(isMine(a)));
+export function Services({ units }: Pick<NodeState, 'units'>) {
+  if (units.size === 0) return <Empty>{translate('noServices')}</Empty>;
+  const sorted = [...units].sort(([, a], [, b]) => Number(isMine(b)) - Number(isMine(a)));
   return (
     <Cards>
-      {sorted.map((service) => (
-        <ServiceCard key={`${service.scope}/${service.name}`} node={node} service={service} />
+      {sorted.map(([key, service]) => (
+        <ServiceCard key={key} service={service} />
       ))}
     </Cards>
   );
@@ -31,16 +28,14 @@ function isMine({ scope, exists }: ServiceRecord): boolean {
   return scope === 'user' && exists;
 }
 
-type ActiveState = NonNullable<ServiceRecord['active_state']>;
-
 interface ShownState {
   readonly text: TextKey;
-  readonly tone: 'good' | 'bad' | 'busy' | 'off';
+  readonly tone: Parameters<typeof Status>[0]['tone'];
   /** The action of the button; undefined if nothing can be done now. */
   readonly verb?: Exclude<Verb, 'restart'>;
 }
 
-const STATES: Readonly<Record<ActiveState, ShownState>> = {
+const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, ShownState>> = {
   active: { text: 'active', tone: 'good', verb: 'stop' },
   reloading: { text: 'starting', tone: 'busy', verb: 'stop' },
   inactive: { text: 'stopped', tone: 'off', verb: 'start' },
@@ -62,95 +57,86 @@ const DURING_COMMAND: Readonly<Record<Verb, ShownState>> = {
 const MISSING: ShownState = { text: 'missing', tone: 'bad' };
 const RESTARTED: ShownState = { text: 'restarted', tone: 'good', verb: 'stop' };
 
-function shownState({ active_state = 'inactive', exists, running }: ServiceRecord): ShownState {
+function knownState({ active_state = 'inactive', exists, running }: ServiceRecord): ShownState {
   if (!exists) return MISSING;
-  const shown = STATES[active_state];
-  return active_state === 'active' && running ? { ...shown, text: 'running' } : shown;
+  const known = STATES[active_state];
+  return active_state === 'active' && running ? { ...known, text: 'running' } : known;
 }
 
-const ServiceCard = memoized(
-  ({ node, service }: { readonly node: Tonearm; readonly service: ServiceRecord }) => {
-    const { name, scope, description } = service;
-    const title = description || name;
-    const [isOpen, open] = useState(false);
-    const [isLogOpen, openLog] = useState(false);
-    const { verb, hasRestarted, run } = useUnitCommands(node, service, title);
-    const known = shownState(service);
-    const done = hasRestarted && known.verb === 'stop' ? RESTARTED : undefined;
-    const shown = done ?? (verb === undefined || hasRestarted ? known : DURING_COMMAND[verb]);
-    return (
-      <li class="card service" data-unit={name}>
-        <div class="row">
-          <div class="grow">
-            <ForeignLine class="strong">{title}</ForeignLine>
-            <State {...shown} isWatched={scope === 'system'} />
-          </div>
-          {isMine(service) ? (
-            <button
-              type="button"
-              class="button small"
-              aria-label={translate(shown.verb === 'start' ? 'startOf' : 'stopOf', { name: title })}
-              disabled={shown.verb === undefined}
-              onClick={() => shown.verb !== undefined && run(shown.verb)}
-            >
-              {translate(shown.verb === 'start' ? 'start' : 'stop')}
-            </button>
-          ) : null}
-          <Unfold name={title} isOpen={isOpen} open={open} />
+const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) => {
+  const { name, scope, description, active_state } = service;
+  const title = description || name;
+  const [isOpen, open] = useState(false);
+  const { verb, hasRestarted, run } = useUnitCommands(service, title);
+  const known = knownState(service);
+  const during = verb === undefined ? known : DURING_COMMAND[verb];
+  const { text, tone, verb: next } = hasRestarted ? (known.verb === 'stop' ? RESTARTED : known) : during;
+  const hasFailed = active_state === 'failed';
+  return (
+    <li class="card service" data-unit={name}>
+      <div class="row">
+        <div class="grow">
+          <ForeignLine class="strong">{title}</ForeignLine>
+          <p class="quiet">
+            <Status tone={tone}>{translate(text)}</Status>
+            {scope === 'system' ? ` · ${translate('readOnly')}` : ''}
+          </p>
         </div>
-        {isOpen ? (
-          <ServiceMore
-            node={node}
-            service={service}
-            title={title}
-            restart={() => run('restart')}
-            isStill={shown.verb === undefined}
-          />
+        {isMine(service) ? (
+          <UnitButton verb={next === 'start' ? 'start' : 'stop'} title={title} isStill={!next} run={run} />
         ) : null}
-        {isOpen || isLogOpen || service.active_state === 'failed' ? (
-          <UnitLog
-            read={() => node.unitLog(scope, name)}
-            state={service.active_state}
-            hasFailed={service.active_state === 'failed'}
-            title={title}
-            isOpen={isLogOpen}
-            open={openLog}
-          />
-        ) : null}
-      </li>
-    );
-  },
-);
+        <Unfold name={title} isOpen={isOpen} open={open} />
+      </div>
+      {isOpen ? <ServiceMore service={service} title={title} isStill={!next} run={run} /> : null}
+      <UnitLog
+        read={() => node.unitLog(scope, name)}
+        state={active_state}
+        hasFailed={hasFailed}
+        title={title}
+        isOffered={isOpen || hasFailed}
+      />
+    </li>
+  );
+});
 
-interface MoreProps {
-  readonly node: Tonearm;
-  readonly service: ServiceRecord;
+interface ButtonProps {
   readonly title: string;
-  readonly restart: () => void;
   /** No command can be sent now. */
   readonly isStill: boolean;
+  readonly run: (verb: Verb) => void;
 }
 
-function ServiceMore({ node, service, title, restart, isStill }: MoreProps) {
-  const { name, scope, enabled } = service;
+function UnitButton({ verb, title, isStill, run }: ButtonProps & { readonly verb: Verb }) {
+  return (
+    <Button label={translate(`${verb}Of`, { name: title })} disabled={isStill} onClick={() => run(verb)}>
+      {translate(verb)}
+    </Button>
+  );
+}
+
+function ServiceMore({ service, ...button }: ButtonProps & { readonly service: ServiceRecord }) {
+  const { name, scope, enabled, url } = service;
+  const { title } = button;
+  // The configuration may contain any text, so only http and https addresses become links.
+  const isLink = url !== undefined && /^https?:\/\//i.test(url);
   return (
     <>
       <p class="quiet wrap">
         <bdi>{name}</bdi>
       </p>
       <div class="row wrap-row">
-        {isMine(service) ? (
-          <button
-            type="button"
-            class="button small"
-            aria-label={translate('restartOf', { name: title })}
-            disabled={isStill}
-            onClick={restart}
+        {isMine(service) ? <UnitButton verb="restart" {...button} /> : null}
+        {isLink ? (
+          <a
+            class="button"
+            href={url}
+            target="_blank"
+            rel="noopener noreferrer"
+            aria-label={translate('openOf', { name: title })}
           >
-            {translate('restart')}
-          </button>
+            {translate('open')}
+          </a>
         ) : null}
-        <ServiceLink service={service} name={title} />
         {isMine(service) ? (
           <Switch
             label={translate('autostartOf', { name: title })}
@@ -162,38 +148,5 @@ function ServiceMore({ node, service, title, restart, isStill }: MoreProps) {
         ) : null}
       </div>
     </>
-  );
-}
-
-interface StateProps extends ShownState {
-  /** It cannot be controlled from here. */
-  readonly isWatched: boolean;
-}
-
-function State({ tone, text, isWatched }: StateProps) {
-  return (
-    <p class="quiet">
-      <span class={`state ${tone}`}>
-        <span class="dot" aria-hidden="true" />
-        {translate(text)}
-      </span>
-      {isWatched ? ` · ${translate('readOnly')}` : ''}
-    </p>
-  );
-}
-
-/** The configuration may contain any text, so only http and https addresses become links. */
-function ServiceLink({ service: { url }, name }: { readonly service: ServiceRecord; readonly name: string }) {
-  if (url === undefined || !/^https?:\/\//i.test(url)) return null;
-  return (
-    <a
-      class="button small"
-      href={url}
-      target="_blank"
-      rel="noopener noreferrer"
-      aria-label={translate('openOf', { name })}
-    >
-      {translate('open')}
-    </a>
   );
 }

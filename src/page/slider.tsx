@@ -1,10 +1,8 @@
 // A slider. Keys and screen readers use the native one; pointers are handled here, because browsers set a value even where a
 // scrolling finger comes down.
 
-import type { RefObject } from 'preact';
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useControl } from './controls.js';
-import { RISE_MS, stepsTo } from './gesture.js';
 import { useHand } from './hand.js';
 
 interface SliderProps {
@@ -27,66 +25,71 @@ interface SliderProps {
   readonly late?: boolean;
 }
 
-export function Slider(props: SliderProps) {
-  const {
-    label,
-    value,
-    min = 0,
-    max = 1,
-    step: by = 0.01,
-    text,
-    send,
-    disabled = false,
-    late,
-    runs,
-    wheel,
-  } = props;
-  const alike = useCallback((a: number, b: number) => Math.abs(a - b) < by * 0.6, [by]);
-  const { shown, set, hold, release } = useControl(value, send, label, alike);
+/** The largest upward step, as part of the range: a tap must not make a sudden loud sound. */
+const RISE_MAX = 0.1;
+/** Between two steps; ten of them take less than a second. */
+const RISE_MS = 95;
+
+export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send, ...more }: SliderProps) {
+  const { late, wheel } = more;
+  const control = useControl(value, send, label, (a, b) => Math.abs(a - b) < step * 0.6);
+  /** Like everything of the native slider, in steps from the minimum. */
   const [preview, setPreview] = useState<number>();
   const input = useRef<HTMLInputElement>(null);
+  const end = Math.round((max - min) / step);
+  const stepAt = (part: number): number => Math.round(part * end);
+  const valueAt = (at: number): number => Number((min + at * step).toFixed(4));
+  const set = (at: number): void => control.set(valueAt(at));
   const ramp = useRamp(set);
-  const seen = preview ?? shown;
-  const part = clamp((seen - min) / (max - min), 0, 1);
-  const rounded = (wanted: number): number => Number((min + Math.round((wanted - min) / by) * by).toFixed(4));
-  const valueAt = (at: number): number => rounded(min + at * (max - min));
-  const take = (wanted: number): void => (late ? setPreview : set)(wanted);
+  const seen = preview === undefined ? control.shown : valueAt(preview);
+  const part = clamp((seen - min) / (max - min), 1);
+  const now = Math.round((seen - min) / step);
+  const take = (at: number): void => (late ? setPreview(at) : set(at));
+  const finish = (at: number): void => {
+    set(at);
+    setPreview(undefined);
+  };
   const hasHand = useHand(input, {
     part,
     onDown: () => input.current?.focus({ preventScroll: true }),
     onHold: () => {
       ramp([]);
-      hold();
+      control.hold();
     },
-    onWheel:
-      wheel === undefined ? undefined : (notches) => take(rounded(clamp(seen + notches * wheel, min, max))),
-    onMove: (at) => take(valueAt(at)),
-    onTap: (at) => ramp(late ? [valueAt(at)] : stepsTo(seen, valueAt(at), max - min).map(rounded)),
-    onEnd: (at) => {
-      if (at !== undefined) set(valueAt(at));
-      setPreview(undefined);
-      release();
+    onWheel: wheel ? (notches) => take(clamp(now + Math.round((notches * wheel) / step), end)) : undefined,
+    onMove: (to) => take(stepAt(to)),
+    onTap: (to) => ramp(late ? [stepAt(to)] : stepsTo(now, stepAt(to), RISE_MAX * end)),
+    onEnd: (to) => {
+      finish(stepAt(to));
+      control.release();
     },
   });
+  const runs = more.runs === true && preview === undefined;
+  const announced = useAnnounced(input, now, runs);
   return (
-    <div class={`slider ${props.class ?? ''} ${props.dim ? 'dim' : ''}`} style={{ '--part': part }}>
+    <div class={`slider ${more.class ?? ''} ${more.dim ? 'dim' : ''}`} style={{ '--part': part }}>
       <div class="slider-way">
-        <Keyed
-          {...{ input, label, disabled }}
-          at={Math.round((seen - min) / by)}
-          end={Math.round((max - min) / by)}
-          text={(at) => text(min + at * by)}
-          runs={runs === true && preview === undefined}
-          hasHand={hasHand}
-          onStep={(at) => {
-            ramp([]);
-            take(rounded(min + at * by));
+        <input
+          ref={input}
+          type="range"
+          aria-label={label}
+          aria-valuetext={text(min + announced * step)}
+          min={0}
+          max={end}
+          value={announced}
+          disabled={more.disabled}
+          onKeyDown={({ currentTarget: field }) => {
+            // A key starts from the current value; the next one, which may come before a redraw, from the result.
+            if (runs && field.valueAsNumber === announced) field.valueAsNumber = now;
           }}
-          onDone={(at) => {
-            if (!late) return;
-            set(rounded(min + at * by));
-            setPreview(undefined);
+          onInput={({ currentTarget: field }) => {
+            if (hasHand()) field.valueAsNumber = now;
+            else {
+              ramp([]);
+              take(field.valueAsNumber);
+            }
           }}
+          onChange={({ currentTarget }) => late && !hasHand() && finish(currentTarget.valueAsNumber)}
         />
         <div class="slider-look" />
       </div>
@@ -97,71 +100,36 @@ export function Slider(props: SliderProps) {
   );
 }
 
-interface KeyedProps extends Pick<SliderProps, 'label' | 'disabled'> {
-  readonly input: RefObject<HTMLInputElement | null>;
-  /** In steps from the minimum, like the following members. */
-  readonly at: number;
-  readonly end: number;
-  readonly text: (at: number) => string;
-  readonly runs: boolean;
-  readonly hasHand: () => boolean;
-  readonly onStep: (at: number) => void;
-  readonly onDone: (at: number) => void;
-}
-
-/** The native slider, for keys and screen readers. */
-function Keyed(props: KeyedProps) {
-  const { input, label, disabled, at, end, text, runs, hasHand, onStep, onDone } = props;
-  const announced = useAnnouncedValue(input, at, runs);
-  return (
-    <input
-      ref={input}
-      type="range"
-      aria-label={label}
-      aria-valuetext={text(announced)}
-      min={0}
-      max={end}
-      value={announced}
-      disabled={disabled}
-      onKeyDown={({ currentTarget }) => {
-        // A key starts from the current value; the next one, which may come before a redraw, from the result.
-        if (runs && currentTarget.valueAsNumber === announced) currentTarget.valueAsNumber = at;
-      }}
-      onInput={({ currentTarget }) => {
-        if (hasHand()) currentTarget.valueAsNumber = at;
-        else onStep(currentTarget.valueAsNumber);
-      }}
-      onChange={({ currentTarget }) => hasHand() || onDone(currentTarget.valueAsNumber)}
-    />
-  );
-}
-
-function clamp(value: number, min: number, max: number): number {
-  return Math.min(max, Math.max(min, value));
+function clamp(value: number, max: number): number {
+  return Math.min(max, Math.max(0, value));
 }
 
 /** The value that screen readers announce; while the slider `runs` and has the focus, the value at the time of focusing. */
-function useAnnouncedValue(
-  input: { readonly current: Element | null },
-  value: number,
-  runs: boolean,
-): number {
+function useAnnounced(input: { readonly current: Element | null }, value: number, runs: boolean): number {
   const kept = useRef(value);
   const hasFocus = input.current !== null && input.current === document.activeElement;
   if (!runs || !hasFocus) kept.current = value;
   return kept.current;
 }
 
+/** The steps to set after a tap, one each `RISE_MS`: down at once, up by `rise` at most. */
+function stepsTo(from: number, to: number, rise: number): readonly number[] {
+  const count = Math.max(1, Math.ceil((to - from) / rise));
+  return Array.from({ length: count }, (_, index) =>
+    index + 1 === count ? to : Math.floor(from + (index + 1) * rise),
+  );
+}
+
 /** Sets values one after another, until it is called again or the slider is removed. */
-function useRamp(set: (value: number) => void): (steps: readonly number[]) => void {
+function useRamp(set: (at: number) => void): (steps: readonly number[]) => void {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const setter = useRef(set);
   setter.current = set;
   useEffect(() => () => clearTimeout(timer.current), []);
-  return useCallback(function go([first, ...others]: readonly number[]): void {
+  return function go([first, ...others]: readonly number[]): void {
     clearTimeout(timer.current);
     if (first === undefined) return;
     setter.current(first);
     if (others.length > 0) timer.current = setTimeout(() => go(others), RISE_MS);
-  }, []);
+  };
 }

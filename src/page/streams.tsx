@@ -1,125 +1,71 @@
 // The clients of the sound server, each a stream: volume, mute, and its output, chosen in a menu or by dragging.
 // If there are many, the others are behind a button, so that the sections below are not far away on a phone.
 
-import { createContext } from 'preact';
-import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { ClientRecord, OutputRecord, Tonearm } from '../client/client.js';
-import { ChoiceOf, type Option, Toggle, useControl } from './controls.js';
-import { Icon } from './icons.js';
+import { useContext, useMemo, useState } from 'preact/hooks';
+import type { ClientRecord, NodeState } from '../client/client.js';
+import { Choice, type Option, Toggle } from './controls.js';
+import { Button, Icon } from './icons.js';
 import { formatPercent, translate } from './language.js';
+import { node } from './node.js';
+import { Reporting } from './notices.js';
 import { outputName } from './output-choice.js';
-import { Empty, ForeignLine, memoized, Pacing, useGrowing } from './parts.js';
+import { Empty, ForeignLine, memoized, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
-import { type StreamDrag, useStreamDrag } from './stream-drag.js';
+import { dragStream, type StreamDrag } from './stream-drag.js';
 
-const ROWS_AT_ONCE = 2;
-const CHANGES_AT_ONCE = 4;
+const ROWS_AT_ONCE = 4;
 /** Rows before the button. A single further row is shown and gets no button. */
 const FIRST_ROWS = 8;
 
-/** State and setter for the streams behind the button; the provider keeps the state while the sound server is away. */
-export const Unfolding = createContext<readonly [isUnfolded: boolean, unfold: (wanted: boolean) => void]>([
-  false,
-  () => undefined,
-]);
-
 interface StreamsProps {
-  readonly node: Tonearm;
-  readonly streams: ReadonlyMap<number, ClientRecord>;
-  readonly outputs: readonly OutputRecord[];
+  readonly state: NodeState;
+  /** State and setter for the streams behind the button. */
+  readonly unfolding: readonly [isUnfolded: boolean, unfold: (wanted: boolean) => void];
 }
 
-export function Streams({ node, streams, outputs }: StreamsProps) {
-  const options = useStableObject(
-    outputs.map((output) => ({ value: output.name, text: outputName(output) })),
-  );
+export function Streams({ state: { clients, outputs }, unfolding: [isUnfolded, unfold] }: StreamsProps) {
+  const names = [...outputs.values()].map((output) => ({ value: output.name, text: outputName(output) }));
+  // The same object while it has the same content, so that no row is redrawn.
+  const options = useMemo(() => names, [JSON.stringify(names)]);
   const [drag, setDrag] = useState<StreamDrag>();
-  const [isUnfolded, unfold] = useContext(Unfolding);
-  const shown = usePaced(streams);
-  if (streams.size === 0) return <Empty>{translate('noStreams')}</Empty>;
-  const sorted = shown.sort((a, b) => a.id - b.id);
+  const first = clients.size > FIRST_ROWS + 1 ? FIRST_ROWS : clients.size;
+  const drawn = useGrowing(isUnfolded ? clients.size : first, ROWS_AT_ONCE);
+  if (clients.size === 0) return <Empty>{translate('noStreams')}</Empty>;
+  const rows = [...clients.values()]
+    .sort((a, b) => a.id - b.id)
+    .slice(0, drawn)
+    .map((stream) => <StreamRow key={stream.id} stream={stream} options={options} onDrag={setDrag} />);
+  // In the same list, so that a row keeps its identity when it appears from behind the button.
+  if (first < clients.size && drawn >= first)
+    rows.splice(
+      first,
+      0,
+      <li key="fold" class="fold">
+        <Button isOpen={isUnfolded} onClick={() => unfold(!isUnfolded)}>
+          {translate('moreStreams', { count: clients.size - first })}
+        </Button>
+      </li>,
+    );
   return (
     <>
-      <StreamList streams={sorted} {...{ node, options, isUnfolded, unfold }} onDrag={setDrag} />
+      <ul class="cards">{rows}</ul>
       {drag === undefined ? null : <DropTray drag={drag} options={options} />}
     </>
   );
 }
 
-/** Draws many changes a few per turn, longest waiting first: all at once would be a task long enough to be noticed. */
-function usePaced(streams: StreamsProps['streams']): ClientRecord[] {
-  const turns = useContext(Pacing);
-  const [, draw] = useState(0);
-  const shown = useRef<ReadonlyMap<number, ClientRecord>>(new Map());
-  const stale = useRef(new Set<number>());
-  const next = new Map([...streams].map(([id, stream]) => [id, shown.current.get(id) ?? stream]));
-  for (const [id, stream] of streams) if (next.get(id) !== stream) stale.current.add(id);
-  for (const id of [...stale.current].slice(0, CHANGES_AT_ONCE)) {
-    stale.current.delete(id);
-    const stream = streams.get(id);
-    if (stream !== undefined) next.set(id, stream);
-  }
-  shown.current = next;
-  const isBehind = stale.current.size > 0;
-  useLayoutEffect(() => (isBehind ? turns.later(() => draw((times) => times + 1)) : undefined));
-  return [...next.values()];
-}
-
-interface ListProps extends Omit<RowProps, 'stream'> {
-  readonly streams: readonly ClientRecord[];
-  readonly isUnfolded: boolean;
-  readonly unfold: (wanted: boolean) => void;
-}
-
-/** One list for all, so that a row keeps its identity when it appears from behind the button. */
-function StreamList({ streams, isUnfolded, unfold, ...others }: ListProps) {
-  const { length } = streams;
-  const first = length > FIRST_ROWS + 1 ? FIRST_ROWS : length;
-  const wanted = isUnfolded ? length : first;
-  const drawn = useGrowing({ wanted, step: ROWS_AT_ONCE });
-  const rows = streams
-    .slice(0, drawn)
-    .map((stream) => <StreamRow key={stream.id} stream={stream} {...others} />);
-  if (first < length && drawn >= first)
-    rows.splice(
-      first,
-      0,
-      <li key="fold" class="fold">
-        <button
-          type="button"
-          class="button small"
-          aria-expanded={isUnfolded}
-          onClick={() => unfold(!isUnfolded)}
-        >
-          {translate('moreStreams', { count: length - first })}
-        </button>
-      </li>,
-    );
-  return <ul class="cards">{rows}</ul>;
-}
-
-/** Keeps the old object while the new one has equal content, which avoids redrawing. */
-function useStableObject<T>(value: T): T {
-  const kept = useRef(value);
-  if (JSON.stringify(kept.current) !== JSON.stringify(value)) kept.current = value;
-  return kept.current;
-}
-
 interface RowProps {
   readonly stream: ClientRecord;
-  readonly node: Tonearm;
   readonly options: readonly Option[];
   readonly onDrag: (drag: StreamDrag | undefined) => void;
 }
 
-const StreamRow = memoized(({ node, stream, options, onDrag }: RowProps) => {
+const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
   const { id, name, app, corked, muted, volume, output = '' } = stream;
-  const placed = useControl(
-    output,
-    (wanted) => node.moveClient(id, { output: wanted }),
-    translate('moveOf', { name }),
-  );
-  const take = useStreamDrag({ name, onDrag, onDrop: placed.set });
+  const label = translate('moveOf', { name });
+  const place = (wanted: string): Promise<unknown> => node.moveClient(id, { output: wanted });
+  const report = useContext(Reporting);
+  const onDrop = (wanted: string) => report(translate('couldNotSet', { name: label }), place(wanted));
   return (
     <li class="card stream" data-stream={id}>
       <div class="row">
@@ -129,7 +75,7 @@ const StreamRow = memoized(({ node, stream, options, onDrag }: RowProps) => {
           tabIndex={-1}
           aria-hidden="true"
           title={translate('dragOf', { name })}
-          onPointerDown={take}
+          onPointerDown={(event) => dragStream(event, { name, onDrag, onDrop })}
         >
           <Icon name="drag" />
         </button>
@@ -140,7 +86,7 @@ const StreamRow = memoized(({ node, stream, options, onDrag }: RowProps) => {
             {corked ? ` · ${translate('paused')}` : ''}
           </p>
         </div>
-        <ChoiceOf label={translate('moveOf', { name })} options={options} control={placed} />
+        <Choice label={label} value={output} options={options} send={place} />
       </div>
       <div class="row">
         <Toggle
@@ -167,9 +113,13 @@ const StreamRow = memoized(({ node, stream, options, onDrag }: RowProps) => {
   );
 });
 
+interface TrayProps {
+  readonly drag: StreamDrag;
+  readonly options: readonly Option[];
+}
+
 /** Shows all outputs within reach during a drag, wherever the page is scrolled to. */
-function DropTray({ drag, options }: { readonly drag: StreamDrag; readonly options: readonly Option[] }) {
-  const { name, x, y, over } = drag;
+function DropTray({ drag: { name, x, y, over }, options }: TrayProps) {
   return (
     <div class="tray" aria-hidden="true">
       <p class="quiet">{translate('dropHere')}</p>

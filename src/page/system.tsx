@@ -1,146 +1,92 @@
 // The node itself: system facts, the health of its parts, and power actions behind a confirmation that names the node.
 
-import { useState } from 'preact/hooks';
-import type { BackendInfo, NodeState, Tonearm } from '../client/client.js';
-import type { TextKey } from './english.js';
-import { Icon } from './icons.js';
+import type { NodeState } from '../client/client.js';
 import { isolated, translate } from './language.js';
-import { memoized, stateText } from './parts.js';
-import { Question, useQuestion } from './question.js';
+import { node } from './node.js';
+import { Status, stateText } from './parts.js';
+import { QuestionButton } from './question.js';
 
-interface SystemProps extends Pick<NodeState, 'server' | 'backends' | 'power'> {
-  readonly node: Tonearm;
-}
-
-export const System = memoized(({ node, server, backends, power }: SystemProps) => {
+export function System({ server, backends, power }: NodeState) {
   return (
     <div class="cards">
-      {power === undefined ? null : <Power node={node} power={power} name={server?.hostname ?? ''} />}
+      {power === undefined ? null : <Power power={power} name={server?.hostname ?? ''} />}
       <Health backends={backends} />
       {server === undefined ? null : (
         <dl class="card facts">
-          <dt>{translate('version')}</dt>
-          <dd>
-            <bdi>{`${server.api_sw} ${server.api_version}`}</bdi>
-          </dd>
-          <dt>{translate('system_os')}</dt>
-          <dd>
-            <bdi>{server.os_version}</bdi>
-          </dd>
-          <dt>{translate('platform')}</dt>
-          <dd>
-            <bdi>{server.os_platform}</bdi>
-          </dd>
+          <Fact name={translate('version')} value={`${server.api_sw} ${server.api_version}`} />
+          <Fact name={translate('system_os')} value={server.os_version} />
+          <Fact name={translate('platform')} value={server.os_platform} />
         </dl>
       )}
     </div>
   );
-});
+}
+
+function Fact({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        <bdi>{value}</bdi>
+      </dd>
+    </>
+  );
+}
 
 /** Collapsed to one line while all is well. */
-function Health({ backends }: Pick<SystemProps, 'backends'>) {
+function Health({ backends }: Pick<NodeState, 'backends'>) {
   const isWell = [...backends.values()].every(({ state }) => state === 'up');
   return (
     <details class="card health" open={!isWell}>
       <summary>
-        <span class={`state ${isWell ? 'good' : 'bad'}`}>
-          <span class="dot" aria-hidden="true" />
-          {translate(isWell ? 'allWell' : 'notWell')}
-        </span>
+        <Status tone={isWell ? 'good' : 'bad'}>{translate(isWell ? 'allWell' : 'notWell')}</Status>
       </summary>
       <ul class="lines">
-        {[...backends].map(([name, state]) => (
-          <BackendLine key={name} name={name} state={state} />
+        {[...backends].map(([name, { state, detail }]) => (
+          <li key={name}>
+            <div class="row wrap-row">
+              <span class="part">{translate(`backend_${name}`)}</span>
+              <Status tone={state === 'up' ? 'good' : 'bad'}>{stateText(state)}</Status>
+            </div>
+            {detail === undefined || state === 'up' ? null : <p class="quiet wrap">{detail}</p>}
+          </li>
         ))}
       </ul>
     </details>
   );
 }
 
-const BACKENDS: Readonly<Record<string, TextKey>> = {
-  audio: 'backend_audio',
-  systemd: 'backend_systemd',
-  power: 'backend_power',
-  upgrade: 'backend_upgrade',
-  players: 'backend_players',
-  bluetooth: 'backend_bluetooth',
-  mqtt: 'backend_mqtt',
-  discovery: 'backend_discovery',
-};
-
-function BackendLine({ name, state }: { readonly name: string; readonly state: BackendInfo }) {
-  const text = BACKENDS[name];
-  return (
-    <li>
-      <div class="row wrap-row">
-        <span class="part">{text === undefined ? name : translate(text)}</span>
-        <span class={`state ${state.state === 'up' ? 'good' : 'bad'}`}>
-          <span class="dot" aria-hidden="true" />
-          {stateText(state.state)}
-        </span>
-      </div>
-      {state.detail === undefined || state.state === 'up' ? null : <p class="quiet wrap">{state.detail}</p>}
-    </li>
-  );
-}
-
-const ACTIONS = {
-  reboot: { icon: 'restart', label: 'reboot', ask: 'rebootAsk', explanation: 'rebootTell', yes: 'rebootYes' },
-  power_off: {
-    icon: 'power',
-    label: 'powerOff',
-    ask: 'powerOffAsk',
-    explanation: 'powerOffTell',
-    yes: 'powerOffYes',
-  },
-} as const;
-
-type PowerAction = keyof typeof ACTIONS;
-
 interface PowerProps {
-  readonly node: Tonearm;
-  readonly power: Readonly<Record<PowerAction, boolean>>;
+  readonly power: NonNullable<NodeState['power']>;
   readonly name: string;
 }
 
-function Power({ node, power, name }: PowerProps) {
-  const [action, setAction] = useState<PowerAction>('reboot');
-  const { ask, explanation, yes } = ACTIONS[action];
+function Power({ power, name }: PowerProps) {
   const names = { node: isolated(name) };
-  const { open, ...question } = useQuestion(
-    () => (action === 'reboot' ? node.reboot() : node.powerOff()),
-    translate('didNotWork', { what: translate(yes, names) }),
-  );
-  const begin = (wanted: PowerAction): void => {
-    setAction(wanted);
-    open();
-  };
+  const actions = [
+    ['reboot', 'restart', power.reboot],
+    ['powerOff', 'power', power.power_off],
+  ] as const;
   return (
     <div class="card">
       <h3>{translate('power')}</h3>
       {power.reboot || power.power_off ? null : <p class="quiet">{translate('noPower')}</p>}
       <div class="row wrap-row">
-        {(Object.keys(ACTIONS) as PowerAction[]).map((each) => (
-          <button
-            key={each}
-            type="button"
-            class="button small"
-            disabled={!power[each]}
-            onClick={() => begin(each)}
-          >
-            <Icon name={ACTIONS[each].icon} />
-            {translate(ACTIONS[each].label)}
-          </button>
+        {actions.map(([action, icon, isAllowed]) => (
+          <QuestionButton
+            key={action}
+            icon={icon}
+            text={translate(action)}
+            disabled={!isAllowed}
+            ask={translate(`${action}Ask`, names)}
+            explanation={translate(`${action}Tell`, names)}
+            yes={translate(`${action}Yes`, names)}
+            isDangerous
+            failed={translate('didNotWork', { what: translate(`${action}Yes`, names) })}
+            send={() => node[action]()}
+          />
         ))}
       </div>
-      <Question
-        {...question}
-        id="power"
-        ask={translate(ask, names)}
-        explanation={translate(explanation, names)}
-        yes={translate(yes, names)}
-        isDangerous
-      />
     </div>
   );
 }

@@ -1,41 +1,40 @@
 // A player's tracklist: each track plays at a touch; where the player allows it, tracks are removed and added.
 
 import { useRef, useState } from 'preact/hooks';
-import type { PlayerRecord, Tonearm, TracklistRecord } from '../client/client.js';
+import type { PlayerRecord, TracklistRecord } from '../client/client.js';
 import { ActionButton, useAction } from './controls.js';
 import { translate } from './language.js';
+import { node } from './node.js';
 import { memoized, useGrowing } from './parts.js';
 
 const STEP = 10;
 
 interface TracklistProps {
-  readonly node: Tonearm;
   readonly player: PlayerRecord;
   readonly tracklist: TracklistRecord;
 }
 
-export function Tracklist({ node, player, tracklist }: TracklistProps) {
+export function Tracklist({ player, tracklist }: TracklistProps) {
   const [isOpen, setOpen] = useState(false);
   const { identity } = player;
   const name = translate('tracks', { count: tracklist.tracks.length });
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('ofPlayer', { what: name, name: identity })}>{name}</summary>
-      {isOpen ? <Tracks {...{ node, player, tracklist }} /> : null}
+      {isOpen ? <Tracks player={player} tracklist={tracklist} /> : null}
     </details>
   );
 }
 
-function Tracks({ node, player, tracklist: { tracks, can_edit_tracks } }: TracklistProps) {
+function Tracks({ player, tracklist: { tracks, can_edit_tracks } }: TracklistProps) {
   const { bus_name, metadata = {}, capabilities } = player;
-  const drawn = useGrowing({ wanted: tracks.length, step: STEP });
+  const drawn = useGrowing(tracks.length, STEP);
   return (
     <>
       <ol class="tracks">
         {tracks.slice(0, drawn).map((track) => (
           <TrackLine
             key={track.track_id}
-            node={node}
             busName={bus_name}
             track={track}
             isCurrent={track.track_id === metadata['mpris:trackid']}
@@ -44,13 +43,12 @@ function Tracks({ node, player, tracklist: { tracks, can_edit_tracks } }: Trackl
           />
         ))}
       </ol>
-      {can_edit_tracks ? <AddTrack node={node} busName={bus_name} /> : null}
+      {can_edit_tracks ? <AddTrack busName={bus_name} /> : null}
     </>
   );
 }
 
 interface TrackProps {
-  readonly node: Tonearm;
   readonly busName: string;
   readonly track: TracklistRecord['tracks'][number];
   readonly isCurrent: boolean;
@@ -58,7 +56,7 @@ interface TrackProps {
   readonly canEdit: boolean;
 }
 
-const TrackLine = memoized(({ node, busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
+const TrackLine = memoized(({ busName, track, isCurrent, canControl, canEdit }: TrackProps) => {
   const { track_id: id, metadata } = track;
   const { 'xesam:artist': artist } = metadata;
   const name = metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
@@ -74,7 +72,6 @@ const TrackLine = memoized(({ node, busName, track, isCurrent, canControl, canEd
       </ActionButton>
       {canEdit ? (
         <ActionButton
-          class="icon-button"
           icon="close"
           label={translate('removeTrack', { name })}
           disabled={!canControl}
@@ -85,7 +82,7 @@ const TrackLine = memoized(({ node, busName, track, isCurrent, canControl, canEd
   );
 });
 
-function AddTrack({ node, busName }: Pick<TrackProps, 'node' | 'busName'>) {
+function AddTrack({ busName }: Pick<TrackProps, 'busName'>) {
   const field = useRef<HTMLInputElement>(null);
   const add = async (): Promise<void> => {
     await node.addTrack(busName, { uri: field.current?.value ?? '' });
@@ -108,7 +105,7 @@ function AddTrack({ node, busName }: Pick<TrackProps, 'node' | 'busName'>) {
         aria-label={translate('trackAddress')}
         placeholder={translate('trackAddress')}
       />
-      <button type="submit" class="button small" aria-busy={isUnderWay}>
+      <button type="submit" class="button" aria-busy={isUnderWay}>
         {translate('addTrack')}
       </button>
     </form>

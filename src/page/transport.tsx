@@ -1,9 +1,10 @@
 // A player's transport: previous, play or pause, next, repeat; and which of these are possible.
 
-import type { ClientRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import type { ClientRecord, NodeState, PlayerRecord } from '../client/client.js';
 import { ActionButton, useControl } from './controls.js';
-import { IconButton } from './icons.js';
+import { Button } from './icons.js';
 import { translate } from './language.js';
+import { node } from './node.js';
 
 export function isPlaying({ playback_status }: PlayerRecord): boolean {
   return playback_status === 'Playing';
@@ -20,12 +21,15 @@ export function titleOf(player: PlayerRecord): string {
   return metadata['xesam:title'] || metadata['xesam:url'] || translate('untitled');
 }
 
-export function streamsOf({ pid }: PlayerRecord, streams: readonly ClientRecord[]): readonly ClientRecord[] {
-  if (pid === undefined) return [];
-  return streams.filter(({ props }) => props?.['application.process.id'] === String(pid));
+/** Artist and album, as far as they are known. */
+export function makerOf({ metadata = {} }: PlayerRecord): string {
+  return [metadata['xesam:artist'], metadata['xesam:album']].filter(Boolean).join(' – ');
 }
 
-type LoopStatus = NonNullable<PlayerRecord['loop_status']>;
+export function streamsOf({ pid }: PlayerRecord, clients: NodeState['clients']): readonly ClientRecord[] {
+  const isOwn = ({ props }: ClientRecord) => props?.['application.process.id'] === String(pid);
+  return pid === undefined ? [] : [...clients.values()].filter(isOwn);
+}
 
 /** For each mode its look, and the mode after a press. */
 const LOOPS = {
@@ -34,31 +38,30 @@ const LOOPS = {
   Track: { text: 'loopTrack', icon: 'loopOne', next: 'None' },
 } as const;
 
-/** A button's label, with the player's name if there are several. */
-export type Label = (what: string) => string;
-
-interface LoopProps {
-  readonly status: LoopStatus;
-  readonly label: Label;
-  readonly disabled: boolean;
-  readonly send: (status: LoopStatus) => Promise<unknown>;
-}
-
-export function LoopButton({ status, label: of, disabled, send }: LoopProps) {
-  const { shown, set } = useControl(status, send, of(translate('loop')));
-  const { text, icon, next } = LOOPS[shown];
-  const label = of(translate('loopOf', { what: translate(text) }));
-  return <IconButton {...{ label, icon, disabled }} isPressed={shown !== 'None'} onClick={() => set(next)} />;
-}
-
 interface TransportProps {
-  readonly node: Tonearm;
   readonly player: PlayerRecord;
-  readonly label: Label;
+  /** Makes a button's label, with the player's name if there are several. */
+  readonly label: (what: string) => string;
+}
+
+export function LoopButton({ player, label: of }: TransportProps) {
+  const { bus_name, loop_status = 'None', capabilities } = player;
+  const send = (loop: keyof typeof LOOPS) => node.setLoop(bus_name, { loop });
+  const { shown, set } = useControl(loop_status, send, of(translate('loop')));
+  const { text, icon, next } = LOOPS[shown];
+  return (
+    <Button
+      label={of(translate('loopOf', { what: translate(text) }))}
+      icon={icon}
+      isPressed={shown !== 'None'}
+      disabled={!capabilities.can_control}
+      onClick={() => set(next)}
+    />
+  );
 }
 
 /** Play or pause in one button, which keeps its place and the focus. */
-export function PlayButton({ node, player, label }: TransportProps) {
+export function PlayButton({ player, label }: TransportProps) {
   const { bus_name, capabilities: can, tracklist_supported, identity } = player;
   const playing = useControl(
     isPlaying(player),
@@ -69,7 +72,7 @@ export function PlayButton({ node, player, label }: TransportProps) {
   const canPlay = can.can_play && (hasTrack(player) || tracklist_supported);
   const name = playing.shown ? 'pause' : 'play';
   return (
-    <IconButton
+    <Button
       class="main"
       icon={name}
       label={label(translate(name))}
@@ -79,35 +82,22 @@ export function PlayButton({ node, player, label }: TransportProps) {
   );
 }
 
-export function TransportButtons({ node, player, label }: TransportProps) {
+export function TransportButtons({ player, label }: TransportProps) {
   const { bus_name, capabilities: can } = player;
-  const isAble = hasTrack(player);
+  const button = (verb: 'previous' | 'next' | 'stop', isAble: boolean) => (
+    <ActionButton
+      icon={verb}
+      label={label(translate(verb))}
+      disabled={!isAble || !hasTrack(player)}
+      send={() => node[verb](bus_name)}
+    />
+  );
   return (
     <>
-      <ActionButton
-        class="icon-button"
-        icon="previous"
-        label={label(translate('previous'))}
-        disabled={!can.can_go_previous || !isAble}
-        send={() => node.previous(bus_name)}
-      />
-      <PlayButton node={node} player={player} label={label} />
-      <ActionButton
-        class="icon-button"
-        icon="next"
-        label={label(translate('next'))}
-        disabled={!can.can_go_next || !isAble}
-        send={() => node.next(bus_name)}
-      />
-      {can.can_pause ? null : (
-        <ActionButton
-          class="icon-button"
-          icon="stop"
-          label={label(translate('stop'))}
-          disabled={!can.can_control || !isAble}
-          send={() => node.stop(bus_name)}
-        />
-      )}
+      {button('previous', can.can_go_previous)}
+      <PlayButton player={player} label={label} />
+      {button('next', can.can_go_next)}
+      {can.can_pause ? null : button('stop', can.can_control)}
     </>
   );
 }

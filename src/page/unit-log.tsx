@@ -1,4 +1,4 @@
-// The newest lines of a unit's log, fetched only while they are open; of a failed unit also since when and how it failed.
+// The newest lines of a log, fetched only while they are open; of a failed unit also since when and how it failed.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';
@@ -10,46 +10,43 @@ interface UnitLogProps {
   readonly state: string | undefined;
   readonly hasFailed: boolean;
   readonly title: string;
-  readonly isOpen: boolean;
-  readonly open: (isOpen: boolean) => void;
+  /** It is offered; once open, it stays until it is closed. */
+  readonly isOffered: boolean;
 }
 
-export function UnitLog({ read, state, hasFailed, title, isOpen, open }: UnitLogProps) {
-  const [log, setLog] = useState<readonly LogEntryRecord[] | string>('');
+export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogProps) {
+  const [isOpen, setOpen] = useState(false);
+  const [entries, setEntries] = useState<readonly LogEntryRecord[]>([]);
+  /** Shown in place of entries. */
+  const [word, setWord] = useState('');
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
+    const show = (entries: readonly LogEntryRecord[], word: string): void => {
+      if (!isCurrent) return;
+      setEntries(entries);
+      setWord(word);
+    };
     read().then(
-      (entries) => isCurrent && setLog(entries),
-      (error: unknown) =>
-        isCurrent &&
-        setLog(
-          translate('because', {
-            what: translate('couldNotRead'),
-            reason: error instanceof Error ? error.message : '',
-          }),
-        ),
+      (read) => show(read, read.length === 0 ? translate('noLog') : ''),
+      ({ message }: Error) =>
+        show([], translate('because', { what: translate('couldNotRead'), reason: message })),
     );
     return () => {
       isCurrent = false;
     };
     // `read` is made anew at each rendering.
   }, [state, isOpen]);
-  const entries = typeof log === 'string' ? [] : log;
+  if (!isOffered && !isOpen) return null;
   const end = hasFailed ? endIn(entries) : undefined;
   return (
-    <details class="more" open={isOpen} onToggle={({ currentTarget }) => open(currentTarget.open)}>
+    <details class="more" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('ofPlayer', { what: translate('log'), name: title })}>
         {translate('log')}
       </summary>
       <div role="status">
-        {end === undefined ? null : (
-          <p class="bad-text">
-            {translate('failedSince', { time: formatTime(end.time), result: end.result })}
-          </p>
-        )}
-        {typeof log === 'string' ? <p class="quiet wrap">{log}</p> : null}
-        {log.length === 0 && typeof log !== 'string' ? <p class="quiet">{translate('noLog')}</p> : null}
+        {end === undefined ? null : <p class="bad-text">{translate('failedSince', end)}</p>}
+        {word === '' ? null : <p class="quiet wrap">{word}</p>}
       </div>
       {entries.length === 0 ? null : <pre class="log">{entries.map(lineOf).join('\n')}</pre>}
     </details>
@@ -60,9 +57,9 @@ export function UnitLog({ read, state, hasFailed, title, isOpen, open }: UnitLog
 const FAILED = /: Failed with result '([^']+)'/;
 
 function endIn(entries: readonly LogEntryRecord[]) {
-  const { time, message } = entries.findLast((entry) => FAILED.test(entry.message)) ?? {};
-  const result = FAILED.exec(message ?? '')?.[1];
-  return time === undefined || result === undefined ? undefined : { time, result };
+  const { time = '', message = '' } = entries.findLast((entry) => FAILED.test(entry.message)) ?? {};
+  const result = FAILED.exec(message)?.[1];
+  return result === undefined ? undefined : { time: formatTime(time), result };
 }
 
 function lineOf({ time, message }: LogEntryRecord): string {

@@ -1,89 +1,75 @@
 // The node's upgrade: installed and available version, progress while it runs, and the result of the last run.
 
-import { useRef, useState } from 'preact/hooks';
-import type { NodeState, Tonearm, UpgradeCheck, UpgradeRun } from '../client/client.js';
+import { useRef } from 'preact/hooks';
+import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
 import { useAction } from './controls.js';
+import { Button } from './icons.js';
 import { formatTime, isolated, translate } from './language.js';
-import { memoized } from './parts.js';
-import { Question, useQuestion } from './question.js';
+import { node } from './node.js';
+import { QuestionButton } from './question.js';
 import { UnitLog } from './unit-log.js';
 
-type Upgrade = NonNullable<NodeState['upgrade']>;
-
-interface UpgradeProps {
-  readonly node: Tonearm;
-  readonly upgrade: Upgrade;
-}
-
-export const UpgradeCard = memoized(({ node, upgrade }: UpgradeProps) => {
+export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {
+  if (upgrade === undefined) return null;
   const { current = '', latest = '', upgrade_available, checked_at, can_check, can_upgrade } = upgrade;
   const { run = { state: 'idle' }, check } = upgrade;
   const isRunning = run.state === 'running';
-  const [isLogOpen, openLog] = useState(false);
-  const checkedAt = check?.finished_at ?? checked_at;
+  const version = isolated(latest);
   return (
     <div class="card">
       <p class="strong wrap">
         {isRunning
           ? translate('upgrading')
           : upgrade_available
-            ? translate('available', { version: isolated(latest) })
+            ? translate('available', { version })
             : translate(current === '' ? 'unknownVersion' : 'upToDate')}
       </p>
       {current === '' ? null : (
         <p class="quiet wrap">{translate('installed', { version: isolated(current) })}</p>
       )}
-      {isRunning ? <Progress {...run} /> : <LastRun run={run} />}
-      {isRunning ? null : <LastCheckLine check={check} at={checkedAt} />}
-      {run.state === 'failed' && can_upgrade ? (
-        <UnitLog
-          read={() => node.upgradeLog()}
-          state={run.finished_at}
-          hasFailed
-          title={translate('upgrade')}
-          isOpen={isLogOpen}
-          open={openLog}
-        />
-      ) : null}
+      {isRunning ? <Progress {...run} /> : <LastRun {...run} />}
+      {isRunning ? null : <LastCheck check={check} at={check?.finished_at ?? checked_at} />}
+      <UnitLog
+        read={() => node.upgradeLog()}
+        state={run.finished_at}
+        hasFailed
+        title={translate('upgrade')}
+        isOffered={run.state === 'failed' && can_upgrade === true}
+      />
       {isRunning ? null : (
         <div class="row wrap-row">
-          {can_upgrade && upgrade_available ? <UpgradeButton node={node} latest={latest} /> : null}
-          {can_check ? <CheckButton node={node} isRunning={check?.state === 'running'} /> : null}
+          {can_upgrade && upgrade_available ? <UpgradeButton latest={latest} /> : null}
+          {can_check ? <CheckButton isRunning={check?.state === 'running'} /> : null}
         </div>
       )}
     </div>
   );
-});
+}
 
-function UpgradeButton({ node, latest }: { readonly node: Tonearm; readonly latest: string }) {
-  const text =
-    latest === '' ? translate('upgradeAny') : translate('upgradeNow', { version: isolated(latest) });
-  const { open, ...question } = useQuestion(() => node.startUpgrade(), translate('couldNotUpgrade'));
+function UpgradeButton({ latest }: { readonly latest: string }) {
+  const version = { version: isolated(latest) };
+  const isKnown = latest !== '';
+  const text = isKnown ? translate('upgradeNow', version) : translate('upgradeAny');
   return (
-    <>
-      <button type="button" class="button small main" onClick={open}>
-        <span class="clip">{text}</span>
-      </button>
-      <Question
-        {...question}
-        id="upgrade"
-        ask={
-          latest === '' ? translate('upgradeAnyAsk') : translate('upgradeAsk', { version: isolated(latest) })
-        }
-        explanation={translate('upgradeTell')}
-        yes={text}
-      />
-    </>
+    <QuestionButton
+      class="main"
+      text={text}
+      ask={isKnown ? translate('upgradeAsk', version) : translate('upgradeAnyAsk')}
+      explanation={translate('upgradeTell')}
+      yes={text}
+      failed={translate('couldNotUpgrade')}
+      send={() => node.startUpgrade()}
+    />
   );
 }
 
-function CheckButton({ node, isRunning }: { readonly node: Tonearm; readonly isRunning: boolean }) {
+function CheckButton({ isRunning }: { readonly isRunning: boolean }) {
   const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
   const isLooking = isUnderWay || isRunning;
   return (
-    <button type="button" class="button small" aria-busy={isLooking} onClick={() => isLooking || begin()}>
+    <Button isBusy={isLooking} onClick={() => isLooking || begin()}>
       {translate(isLooking ? 'checking' : 'check')}
-    </button>
+    </Button>
   );
 }
 
@@ -92,13 +78,12 @@ interface LastCheckProps {
   readonly at: string | undefined;
 }
 
-function LastCheckLine({ check, at }: LastCheckProps) {
+function LastCheck({ check, at }: LastCheckProps) {
+  const what = translate('couldNotCheck');
   if (check?.state === 'failed')
     return (
       <p class="bad-text wrap" role="status">
-        {check.detail === undefined
-          ? translate('couldNotCheck')
-          : translate('because', { what: translate('couldNotCheck'), reason: isolated(check.detail) })}
+        {check.detail === undefined ? what : translate('because', { what, reason: isolated(check.detail) })}
       </p>
     );
   return at === undefined ? null : <p class="quiet">{translate('checkedAt', { time: formatTime(at) })}</p>;
@@ -125,7 +110,7 @@ function Progress({ percent, step }: UpgradeRun) {
   );
 }
 
-function LastRun({ run: { state, step, finished_at } }: { readonly run: UpgradeRun }) {
+function LastRun({ state, step, finished_at }: UpgradeRun) {
   if (finished_at === undefined) return null;
   const time = formatTime(finished_at);
   if (state !== 'failed') return <p class="quiet">{translate('upgradeDone', { time })}</p>;
@@ -143,9 +128,8 @@ export function useSteps(upgrade: NodeState['upgrade']): NodeState['upgrade'] {
   const last = useRef<UpgradeRun | undefined>(undefined);
   const run = upgrade?.run;
   if (run?.state === 'running' && run.step !== undefined) last.current = run;
-  const { current } = last;
-  if (run === undefined || run.step !== undefined || current === undefined) return upgrade;
-  if (run.state === 'idle' || run.started_at !== current.started_at) return upgrade;
-  const { percent, step } = current;
-  return { ...upgrade, run: { ...run, ...(step && { step }), ...(percent !== undefined && { percent }) } };
+  const { step, percent, started_at } = last.current ?? {};
+  const isForgotten = step !== undefined && run?.step === undefined && run?.started_at === started_at;
+  if (run === undefined || run.state === 'idle' || !isForgotten) return upgrade;
+  return { ...upgrade, run: { ...run, step, ...(percent !== undefined && { percent }) } };
 }

@@ -1,16 +1,14 @@
 // The parts of the page that an address shows: `?view=now` for a wall or a television, `?only=outputs,players` inside another page. Pure.
 
-export type SectionId = 'now' | 'outputs' | 'streams' | 'bluetooth' | 'services' | 'upgrade' | 'system';
-
 export interface View {
   /** The current track, as large as possible. */
   readonly isWall: boolean;
-  /** Undefined means all. */
+  /** Ids of sections; undefined means all. */
   readonly only: ReadonlySet<SectionId> | undefined;
 }
 
 /** By the names of the HTTP interface too. */
-const NAMES: Readonly<Record<string, SectionId>> = {
+const NAMES = {
   now: 'now',
   players: 'now',
   outputs: 'outputs',
@@ -21,12 +19,16 @@ const NAMES: Readonly<Record<string, SectionId>> = {
   upgrade: 'upgrade',
   system: 'system',
   power: 'system',
-};
+} as const;
+
+export type SectionId = (typeof NAMES)[keyof typeof NAMES];
 
 /** `query` is that of an address. Unknown names are ignored; if no name is left, all is shown. */
 export function viewOf(query: string): View {
   const asked = new URLSearchParams(query);
-  const names = (asked.get('only') ?? '').split(',').map((name) => name.trim());
-  const only = new Set(names.flatMap((name) => (Object.hasOwn(NAMES, name) ? (NAMES[name] ?? []) : [])));
+  const wanted = (asked.get('only') ?? '').split(',').map((name) => name.trim());
+  const only = new Set(
+    wanted.flatMap((name) => Object.entries(NAMES).find(([each]) => each === name)?.[1] ?? []),
+  );
   return { isWall: asked.get('view') === 'now', only: only.size > 0 ? only : undefined };
 }

@@ -1,33 +1,35 @@
 // The current track, as large as possible, for a wall or a television; dimmed while nobody uses it.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { OutputRecord, PlayerRecord, Tonearm } from '../client/client.js';
+import type { OutputRecord, PlayerRecord } from '../client/client.js';
 import { Cover } from './cover.js';
 import { translate } from './language.js';
 import { OutputVolume } from './main-volume.js';
 import { ForeignLine } from './parts.js';
 import { PositionBar } from './position-bar.js';
 import { watchHands } from './pulse.js';
-import { TransportButtons, titleOf } from './transport.js';
+import { makerOf, TransportButtons, titleOf } from './transport.js';
 
 /** Dimmed after this time without input. */
 const REST_MS = 15_000;
-const LOOK_MS = 1000;
+const LOOK_MS = 250;
 
 interface WallProps {
-  readonly node: Tonearm;
   readonly player: PlayerRecord | undefined;
   readonly output: OutputRecord | undefined;
-  readonly now: () => number;
 }
 
-export function Wall({ node, player, output, now }: WallProps) {
-  const rests = useRest();
-  const { 'xesam:artist': artist, 'xesam:album': album } = player?.metadata ?? {};
-  const maker = [artist, album].filter(Boolean).join(' – ');
+export function Wall({ player, output }: WallProps) {
+  const [rests, setRests] = useState(false);
+  useEffect(() => {
+    const handMs = watchHands(document);
+    const timer = setInterval(() => setRests(handMs() > REST_MS), LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const maker = player === undefined ? '' : makerOf(player);
   return (
     <div class={`wall ${rests ? 'rests' : ''}`} id="now">
-      {player === undefined ? null : <Cover node={node} player={player} />}
+      {player === undefined ? null : <Cover player={player} />}
       <div class="wall-side">
         <ForeignLine class="wall-title">
           {player === undefined ? translate('nothingPlays') : titleOf(player)}
@@ -35,31 +37,14 @@ export function Wall({ node, player, output, now }: WallProps) {
         {maker === '' ? null : <ForeignLine>{maker}</ForeignLine>}
         {player === undefined ? null : (
           <>
-            <PositionBar node={node} player={player} title={titleOf(player)} now={now} />
+            <PositionBar player={player} />
             <div class="row transport">
-              <TransportButtons node={node} player={player} label={(what) => what} />
+              <TransportButtons player={player} label={(what) => what} />
             </div>
           </>
         )}
-        {output === undefined ? null : <OutputVolume node={node} output={output} isMain />}
+        {output === undefined ? null : <OutputVolume output={output} isMain />}
       </div>
     </div>
   );
-}
-
-function useRest(): boolean {
-  const [rests, setRests] = useState(false);
-  useEffect(() => {
-    const handMs = watchHands(document);
-    const timer = setInterval(() => setRests(handMs() > REST_MS), LOOK_MS);
-    const wake = (): void => setRests(false);
-    addEventListener('pointermove', wake);
-    addEventListener('keydown', wake);
-    return () => {
-      clearInterval(timer);
-      removeEventListener('pointermove', wake);
-      removeEventListener('keydown', wake);
-    };
-  }, []);
-  return rests;
 }

@@ -1,0 +1,118 @@
+// The page's header: the node's name, with a menu of the other nodes if it has found some, and the state of the connection; while that is
+// lost, the reason and a button to try now.
+
+import { useEffect, useRef } from 'preact/hooks';
+import type { NodeRecord, NodeState } from '../client/client.js';
+import { type AbsenceReason, absenceReason } from './absence.js';
+import { Button } from './icons.js';
+import { isolated, translate } from './language.js';
+import { Status, useTicks } from './parts.js';
+import type { Presence } from './presence.js';
+import type { TextKey } from './texts.js';
+
+/** How often it is checked whether an absence lasts too long. */
+const LOOK_MS = 1000;
+/** A node that announced its end but is still connected after this time has stayed. */
+const LEAVING_MS = 10_000;
+
+const STATUS = {
+  connecting: ['connecting', 'busy'],
+  live: ['live', 'good'],
+  lost: ['lost', 'bad'],
+  closed: ['lost', 'bad'],
+} as const;
+
+/** The texts for each reason, short and long. */
+const REASON_TEXTS: Readonly<Record<AbsenceReason, readonly [text: TextKey, long: TextKey]>> = {
+  reboot: ['rebootingShort', 'rebooting'],
+  poweroff: ['poweredOff', 'poweringOff'],
+  upgrade: ['upgrading', 'upgradingAway'],
+  restart: ['rebootingShort', 'restartingAway'],
+};
+
+interface HeaderProps {
+  readonly name: string;
+  readonly state: NodeState;
+  readonly presence: Presence;
+  /** Only a part of the page is shown, so the header is minimal. */
+  readonly isSmall: boolean;
+}
+
+export function Header({ name, state, presence, isSmall }: HeaderProps) {
+  const { live, status, absence, isOld } = presence;
+  const isLost = status === 'lost';
+  useTicks(LOOK_MS, isLost || absence !== undefined);
+  const now = Date.now();
+  const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
+  // While the node is connected, the upgrade's card shows its progress.
+  const upgrade = isLost ? state.upgrade : undefined;
+  const reason =
+    isLost || isLeaving ? absenceReason(absence, upgrade, state.connection.since, now) : undefined;
+  const [text, tone] = reason === undefined ? STATUS[status] : ([REASON_TEXTS[reason][0], 'busy'] as const);
+  const long = reason === undefined ? 'lostLong' : REASON_TEXTS[reason][1];
+  return (
+    <header>
+      {isSmall ? null : (
+        <div class="bar">
+          <House name={name} nodes={[...state.nodes.values()]} />
+          <div role="status">
+            <Status tone={tone}>{translate(text)}</Status>
+          </div>
+        </div>
+      )}
+      {isLost || reason !== undefined ? (
+        <div class={`banner ${reason === undefined ? 'bad' : ''}`}>
+          <p class="wrap">{translate(long, { node: isolated(name) })}</p>
+          {isLost ? <Button onClick={() => live.reconnect()}>{translate('tryNow')}</Button> : null}
+        </div>
+      ) : null}
+      {isOld && !isLost ? (
+        <div class="banner">
+          <p role="status">{translate('newerPage')}</p>
+          <Button onClick={() => location.reload()}>{translate('loadIt')}</Button>
+        </div>
+      ) : null}
+    </header>
+  );
+}
+
+function House({ name, nodes }: { readonly name: string; readonly nodes: readonly NodeRecord[] }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useEffect(() => {
+    const close = (event: MouseEvent | KeyboardEvent): void => {
+      const { current } = menu;
+      const isInside = event.target instanceof Element && event.target.closest('.house summary') !== null;
+      const isMeant = event instanceof KeyboardEvent ? event.key === 'Escape' : !isInside;
+      if (current !== null && isMeant) current.open = false;
+    };
+    document.addEventListener('click', close);
+    document.addEventListener('keydown', close);
+  }, []);
+  const title = (
+    <h1 class="clip">
+      <bdi>{name}</bdi>
+    </h1>
+  );
+  if (nodes.every(({ self }) => self)) return title;
+  const sorted = [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return (
+    <details ref={menu} class="house">
+      <summary title={translate('house')}>{title}</summary>
+      <ul class="card lines">
+        {sorted.map((each) => (
+          <li key={each.name}>
+            <a href={each.self ? '#' : addressOf(each)} aria-current={each.self ? 'page' : undefined}>
+              <bdi>{each.name}</bdi>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** One text, because a path such as `//host` would lead elsewhere if it were resolved. */
+function addressOf({ addresses: [address], host, port, path }: NodeRecord): string {
+  const at = address?.includes(':') ? `[${address}]` : (address ?? host);
+  return `http://${at}:${port}${path}`;
+}

@@ -1,0 +1,106 @@
+// The presence of the node: the connection, whether it answers, why it is away, and whether it has a newer page.
+
+import { connect, type Live, type NodeEvent } from '../client/client.js';
+import type { AnnouncedAbsence } from './absence.js';
+import { node } from './node.js';
+import { HAND_MS, watchHands, watchPulse } from './pulse.js';
+
+/** A reason that is older than this does not explain a `bye`. */
+const REASON_MS = 5 * 60_000;
+/** If the document takes longer, the check is repeated when the node returns the next time. */
+const DOCUMENT_MS = 5000;
+/** Without input for this long, nobody is using the page. */
+const STILL_MS = 5000;
+const LOOK_MS = 1000;
+
+export class Presence {
+  readonly live: Live;
+  readonly #draw: () => void;
+  readonly #handMs = watchHands(document);
+  #isBeating = true;
+  #isOld = false;
+  #absence: AnnouncedAbsence | undefined;
+  #status = 'connecting';
+
+  /** Calls `draw` at each change. Lives as long as the page. */
+  constructor(draw: () => void) {
+    this.#draw = draw;
+    this.live = connect(node, {
+      // A hidden page must not cost the node anything.
+      levels: !document.hidden,
+      onChange: ({ connection: { status } }, changed) => {
+        // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
+        if (status === 'live' && this.#status !== 'live') this.#absence = undefined;
+        if (status === 'live' && this.#status === 'lost') void this.#compare();
+        this.#status = status;
+        if (changed.some((slice) => slice !== 'levels')) draw();
+      },
+      onEvent: (event) => {
+        noteAlive();
+        this.#noteAbsence(event);
+      },
+    });
+    const noteAlive = watchPulse({
+      ask: (signal) => fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
+      attention: () => {
+        const { status } = this.live.state.connection;
+        if (document.hidden || status === 'connecting') return 'resting';
+        if (status !== 'live') return 'lost';
+        return this.#handMs() < HAND_MS ? 'watched' : 'resting';
+      },
+      onChange: (now) => {
+        this.#isBeating = now;
+        if (now) this.#absence = undefined;
+        draw();
+      },
+      onReturn: () => this.live.reconnect(),
+    });
+    document.addEventListener('visibilitychange', () => this.live.setLevels(!document.hidden));
+  }
+
+  /** `lost` also if the stream is open but the node does not answer. */
+  get status(): Live['state']['connection']['status'] {
+    const { status } = this.live.state.connection;
+    return status === 'live' && !this.#isBeating ? 'lost' : status;
+  }
+
+  get absence(): AnnouncedAbsence | undefined {
+    return this.#absence;
+  }
+
+  get isOld(): boolean {
+    return this.#isOld;
+  }
+
+  #noteAbsence({ type, data }: NodeEvent): void {
+    const at = Date.now();
+    // The service's own `bye` follows after the reason.
+    const isKnown = this.#absence !== undefined && at - this.#absence.at < REASON_MS;
+    if (type === 'power.action') this.#absence = { reason: data.action, at };
+    else if (type === 'server.info' && data === 'bye' && !isKnown) this.#absence = { reason: 'restart', at };
+    else return;
+    this.#draw();
+  }
+
+  /** A node may return with another version, as after an upgrade; an old page may not understand its events and records. */
+  async #compare(): Promise<void> {
+    // Without an answer, the next return checks again.
+    if (this.#isOld || !(await isOutdated().catch(() => false))) return;
+    this.#isOld = true;
+    this.#draw();
+    const timer = setInterval(() => {
+      const isBusy = document.querySelector('dialog[open], [aria-busy="true"]') !== null;
+      if (isBusy || (this.#handMs() < STILL_MS && !document.hidden)) return;
+      clearInterval(timer);
+      location.reload();
+    }, LOOK_MS);
+  }
+}
+
+/** File names contain a hash of the content, so the document of another version names another script. */
+async function isOutdated(): Promise<boolean> {
+  const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';
+  const signal = AbortSignal.timeout(DOCUMENT_MS);
+  const answer = await fetch(`${node.transport.base}/ui`, { cache: 'no-cache', signal });
+  return answer.ok && !(await answer.text()).includes(own);
+}
