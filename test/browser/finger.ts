@@ -4,8 +4,6 @@ import type { Locator, Page } from 'playwright-core';
 
 export type Spot = readonly [x: number, y: number];
 
-export const PHONE = { locale: 'en-GB', viewport: { width: 360, height: 740 }, hasTouch: true } as const;
-
 export interface Finger {
   down(at: Spot): Promise<void>;
   /** Moves in this number of steps. */

@@ -120,7 +120,7 @@ const PORTS = {
   ],
 };
 
-export const PHONE = {
+export const PAIRED_PHONE = {
   ...{ address: 'AA:BB:CC:DD:EE:01', name: 'My phone', paired: true, bonded: true, trusted: true },
   ...{ connected: true, kind: 'phone', battery: 80 },
 };
@@ -128,7 +128,7 @@ export const PHONE = {
 export function bluetooth(more: object = {}): Change {
   return put('bluetooth', '', {
     ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
-    ...{ known_devices: [PHONE], name: 'living-room', address: '00:AA:01:00:00:00', ...more },
+    ...{ known_devices: [PAIRED_PHONE], name: 'living-room', address: '00:AA:01:00:00:00', ...more },
   });
 }
 

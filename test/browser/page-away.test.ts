@@ -1,16 +1,16 @@
 // Tests the page while its node is away: its text when the end was requested and when it was not, the controls that still work, the
-// focus, and the return.
+// focus, and the return; and a page that nobody uses.
 
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { readPageFiles } from '../../src/gateway/page.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage, ORDINARY, PAGE_FOLDER, upgrade } from './node-with-page.js';
+import { DESK, pageForEach } from './pages.js';
 import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
@@ -32,126 +32,91 @@ function action(what: string): Change {
   return put('power.action', '', { action: what });
 }
 
-describe('while its node is away the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let browser: OpenBrowser;
+describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
-  let proxy: SeverableProxy;
   let page: Page;
-  const connected = () => page.getByText('Connected', { exact: true }).waitFor();
-  const focused = (): Promise<unknown> =>
-    page.evaluate('(({ activeElement: at }) => at.ariaLabel ?? at.className)(document)');
-
-  before(async () => {
-    browser = await openChromium({ locale: 'en-GB' });
+  let proxy: SeverableProxy;
+  pageForEach(DESK, (opened) => {
+    ({ node, page } = opened);
   });
   beforeEach(async () => {
-    node = new NodeWithPage().up();
+    node.up();
     proxy = await startProxy(node.port);
-    page = await browser.context.newPage();
     await page.goto(`http://127.0.0.1:${proxy.port}/ui`);
-    await connected();
     await page.locator('#system .button').first().waitFor();
   });
-  afterEach(async () => {
-    await page.close();
-    await proxy.close();
-    await node.close();
-  });
-  after(() => browser.close());
+  afterEach(() => proxy.close());
 
-  for (const [what, happen, short, long] of ROWS) {
-    test(`shows "${short}" behind ${what}, takes no command, and comes back`, async () => {
+  const connected = () => page.getByText('Connected', { exact: true }).waitFor();
+  const back = async (port = node.port): Promise<void> => {
+    proxy = await startProxy(port, proxy.port);
+  };
+
+  test('shows why, takes no command, and comes back, with the focus where it was', async () => {
+    const mute = page.getByRole('button', { name: 'Mute Living room' });
+    const focused = (): Promise<unknown> =>
+      page.evaluate('(({ activeElement: at }) => at.ariaLabel ?? at.className)(document)');
+    await mute.focus();
+    for (const [what, happen, short, long] of ROWS) {
       happen(node);
-      if (what !== 'nothing') await page.getByText(short, { exact: true }).waitFor();
-      const { port } = proxy;
+      if (what !== 'nothing') await page.getByText(short, { exact: true }).first().waitFor();
       await proxy.close();
       await page.getByRole('button', { name: 'Try now' }).waitFor();
       await page.locator('header .state').getByText(short, { exact: true }).waitFor();
       await page.locator('.banner').getByText(long).waitFor();
       assert.equal(await page.locator('header .bad').count(), what === 'nothing' ? 2 : 0);
-      const buttons = page.locator('main button');
-      assert.ok((await buttons.count()) > 10);
-      for (const button of await buttons.all())
-        await until('the button is disabled', () => button.isDisabled());
-      proxy = await startProxy(node.port, port);
+      await until('every control is disabled', async () => {
+        assert.ok((await page.locator('main button').count()) > 10);
+        return (await page.locator('main button:not(:disabled)').count()) === 0;
+      });
+      await until('the card has the focus', async () => String(await focused()).startsWith('card output'));
+      await back();
       await connected();
-      await until('the button is enabled', () =>
-        page.getByRole('button', { name: 'Mute Living room' }).isEnabled(),
-      );
-    });
-  }
-
-  test('keeps the focus near the focused control, and gives it back', async () => {
-    const mute = page.getByRole('button', { name: 'Mute Living room' });
-    await mute.focus();
-    const { port } = proxy;
-    await proxy.close();
-    await until('the card has the focus', async () => String(await focused()).startsWith('card output'));
-    proxy = await startProxy(node.port, port);
-    await connected();
-    await until('the button has the focus', async () => (await focused()) === 'Mute Living room');
+      await until('the button has the focus', async () => (await focused()) === 'Mute Living room');
+      assert.equal(await mute.isEnabled(), true);
+    }
   });
 
   test('tries at once on request', async () => {
-    const { port } = proxy;
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
     // The page's own attempts all fail, so that only the button can succeed.
     await page.route('**/server', (route) =>
       route.request().method() === 'HEAD' ? route.abort() : route.continue(),
     );
-    proxy = await startProxy(node.port, port);
+    await back();
     await page.getByRole('button', { name: 'Try now' }).click();
     await connected();
   });
-});
 
-describe('a page that is older than its node', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  test('shows it, and loads the newer one when nobody uses it', async (t) => {
+  test('shows that the node has a newer page, and loads it when nobody uses this one', async (t) => {
     const files = readPageFiles(PAGE_FOLDER);
-    const old = new NodeWithPage({}, files).up();
-    const browser = await openChromium({ locale: 'en-GB' });
-    const proxy = await startProxy(old.port);
     const document = files.get('index.html')?.identity.toString() ?? '';
     const name = /app-[\w-]{10}\.js/.exec(document)?.[0] ?? '';
     const newer = new Map(files)
       .set('index.html', { identity: Buffer.from(document.replace(name, 'app-0123456789.js')) })
       .set('app-0123456789.js', files.get(name) ?? { identity: Buffer.from('') });
     const young = new NodeWithPage({}, newer).up();
-    let again: SeverableProxy | undefined;
-    t.after(async () => {
-      await browser.close();
-      await again?.close();
-      await Promise.all([old.close(), young.close()]);
-    });
-    const page = await browser.context.newPage();
-    await page.goto(`http://127.0.0.1:${proxy.port}/ui`);
-    await page.getByText('Connected', { exact: true }).waitFor();
+    t.after(() => young.close());
     await page.getByRole('button', { name: 'Switch off' }).click();
     await page.getByRole('dialog').waitFor();
     await proxy.close();
     await page.getByText('Connection lost').waitFor();
-    again = await startProxy(young.port, proxy.port);
+    await back(young.port);
     await page.getByText('There is a newer version of this page.').waitFor();
     assert.equal(await page.locator(`script[src*="${name}"]`).count(), 1, 'not while a question is open');
     await page.keyboard.press('Escape');
     await page.locator('script[src*="0123456789"]').waitFor({ state: 'attached' });
-    await page.getByText('Connected', { exact: true }).waitFor();
+    await connected();
   });
 });
 
-describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let browser: OpenBrowser;
+describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
   let page: Page;
-  before(async () => {
-    browser = await openChromium({ locale: 'en-GB' });
-    page = await browser.context.newPage();
-    node = new NodeWithPage().up();
-  });
-  after(async () => {
-    await browser.close();
-    await node.close();
+  pageForEach(DESK, (opened) => {
+    ({ node, page } = opened);
+    node.up();
   });
 
   test('sends no requests a minute after the last input, and sends them again after the next', async () => {
@@ -204,6 +169,5 @@ describe('the page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => 
       assert.notEqual(await style(on, 'backgroundColor'), await style(off, 'backgroundColor'), on);
     assert.match(await style('.choice', 'backgroundImage'), /gradient/);
     assert.match(await style('.slider-look', 'forcedColorAdjust'), /none/);
-    await page.emulateMedia({ forcedColors: 'none' });
   });
 });

@@ -7,12 +7,12 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn } from './finger.js';
 import { type NodeWithPage, output, player } from './node-with-page.js';
-import { phoneForEach } from './phone.js';
+import { PHONE, pageForEach } from './pages.js';
 
 describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
   let page: Page;
-  phoneForEach((opened) => {
+  pageForEach(PHONE, (opened) => {
     ({ node, page } = opened);
   });
 

@@ -7,7 +7,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
 import { type NodeWithPage, output, player, service, stream } from './node-with-page.js';
-import { phoneForEach } from './phone.js';
+import { PHONE, pageForEach } from './pages.js';
 
 /** The player sounds in the kitchen, and another output is the default. */
 const IN_THE_KITCHEN = [
@@ -19,7 +19,7 @@ const IN_THE_KITCHEN = [
 describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
   let page: Page;
-  phoneForEach((opened) => {
+  pageForEach(PHONE, (opened) => {
     ({ node, page } = opened);
   });
 

@@ -2,21 +2,21 @@
 // upgrades. The tests of the backends show how the node carries them out.
 
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type OpenBrowser, openChromium } from './chromium.js';
-import { NodeWithPage, ORDINARY, player, service, stream, upgrade } from './node-with-page.js';
+import { type NodeWithPage, ORDINARY, player, service, stream, upgrade } from './node-with-page.js';
+import { pageForEach } from './pages.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
 
 /** An action by the role and name of its control, and the command that follows. */
 const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command: object])[] = [
-  ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
   ['button', 'Restart Music Player Daemon', { do: 'restart', ...MPD }],
+  ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
   ['switch', 'Start Music Player Daemon automatically', { do: 'disable', ...MPD }],
   ['button', 'Start AirPlay receiver', { do: 'start', scope: 'user', unit: 'shairport-sync.service' }],
   ['button', 'Check now', { do: 'check' }],
@@ -29,91 +29,87 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
 const streams = (from: number, to: number, more: object = {}) =>
   Array.from({ length: to - from + 1 }, (_, index) => stream(from + index, more));
 
-const VIEWPORT = { width: 1280, height: 1800 };
-
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let browser: OpenBrowser;
   let node: NodeWithPage;
   let page: Page;
-  before(async () => {
-    browser = await openChromium({ locale: 'en-GB', viewport: VIEWPORT });
-    page = await browser.context.newPage();
+  pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } }, (opened) => {
+    ({ node, page } = opened);
   });
   beforeEach(async () => {
-    await node?.close();
-    node = new NodeWithPage().up();
+    node.up();
     await page.goto(node.url);
-    await page.getByText('Connected', { exact: true }).waitFor();
     await page.locator('#system .button').first().waitFor();
     node.backends.asked.length = 0;
   });
-  after(async () => {
-    await browser.close();
-    await node.close();
-  });
 
-  /** The first command, apart from the request for the power status. */
-  const asked = (): Promise<object> =>
-    until('a command has come', () =>
+  /** The first command, apart from the request for the power status; the next call waits for the next one. */
+  const asked = async (): Promise<object> => {
+    const first = await until('a command has come', () =>
       node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status'),
     );
+    node.backends.asked.length = 0;
+    return first;
+  };
+  const button = (name: string | RegExp): Locator => page.getByRole('button', { name, exact: true });
+  const choose = (name: string, what: string): Promise<unknown> =>
+    page.getByRole('combobox', { name }).selectOption(what);
+  const focused = (what: string): Promise<unknown> => page.evaluate(`document.activeElement.${what}`);
 
-  const focused = (): Promise<unknown> => page.evaluate("document.activeElement.getAttribute('aria-label')");
-
-  const unfold = (): Promise<void> =>
-    page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
-
-  for (const [role, name, command] of ROWS) {
-    test(`sends ${name} for the Enter key, of which the browser makes a click`, async () => {
-      await unfold();
+  test('sends the command of each control for the Enter key, of which the browser makes a click', async () => {
+    await page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
+    for (const [role, name, command] of ROWS) {
       await page.getByRole(role, { name, exact: true }).press('Enter');
       assert.deepEqual(await asked(), command);
-    });
-  }
+    }
+  });
 
-  test('sends an upgrade only behind a question that names the version', async () => {
-    const button = page.getByRole('button', { name: 'Upgrade to \u20681.5.0\u2069' });
-    await button.click();
+  test('sends a port, a profile, and a position once the slider is released', async () => {
+    await button('More of Living room').click();
+    await choose('Port of Living room', 'headphones');
+    assert.deepEqual(await asked(), { do: 'port', output: '0', port: 'headphones' });
+    await choose('Profile of HiFi HAT', 'HDMI (not plugged in)');
+    assert.deepEqual(await asked(), { do: 'profile', card: '3', profile: 'hdmi' });
+    await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
+    assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, trackId: '/track/1' });
+  });
+
+  test('sends an upgrade only behind a question that names the version, and offers none where there is none', async () => {
+    const begin = button('Upgrade to \u20681.5.0\u2069');
+    await begin.click();
     const dialog = page.getByRole('dialog', { name: 'Upgrade to \u20681.5.0\u2069?' });
     await dialog.getByText('The node may restart.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     assert.deepEqual(node.backends.asked, []);
-    await button.press('Enter');
+    await begin.press('Enter');
     await dialog.getByRole('button', { name: 'Upgrade to' }).press('Enter');
     assert.deepEqual(await asked(), { do: 'start' });
-  });
-
-  test('offers no upgrade where there is none', async () => {
     node.change('upgrade', ...upgrade({}));
     await page.getByText('Up to date').waitFor();
-    assert.equal(await page.getByRole('button', { name: /^Upgrade/ }).count(), 0);
-    await page.getByRole('button', { name: 'Check now' }).waitFor();
+    assert.equal(await button(/^Upgrade/).count(), 0);
   });
 
-  test('sends a check for upgrades, and shows that it runs', async () => {
+  test('shows that a check for upgrades runs, and why it failed', async () => {
     const answer = node.backends.hold();
-    await page.getByRole('button', { name: 'Check now' }).click();
+    await button('Check now').click();
     await page.getByText('Checking').waitFor();
-    answer({
-      ok: false,
-      fault: 'refused',
-      detail: 'Main process exited, code=exited, status=2/INVALIDARGUMENT',
-    });
+    const detail = 'Main process exited, code=exited, status=2/INVALIDARGUMENT';
+    answer({ ok: false, fault: 'refused', detail });
     await page.getByText('The check for upgrades failed: exit status 2').waitFor();
-    await page.getByRole('button', { name: 'Check now' }).waitFor();
+    await button('Check now').waitFor();
   });
 
-  test('sends nothing for a run, whose step it keeps when the service has forgotten it', async () => {
+  test('keeps the step of an upgrade when the service has forgotten it, and offers the log of one that failed', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
     node.change('upgrade', ...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const line = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
     node.change('upgrade', put('upgrade.progress', '', line));
-    await page.getByText('Restarting the service').waitFor();
+    const step = page.getByText('Restarting the service');
+    await step.waitFor();
     node.health('upgrade', 'connecting');
-    await page.getByText('Restarting the service').waitFor({ state: 'detached' });
+    await step.waitFor({ state: 'detached' });
     node.change('upgrade', ...upgrade({}, running));
     node.health('upgrade', 'up');
-    await page.getByText('Restarting the service').waitFor();
+    await step.waitFor();
     const failed = { ...running, state: 'failed', finished_at: '2026-01-01T10:05:00Z' };
     node.change('upgrade', ...upgrade({}, failed));
     await page.getByText(/The last upgrade failed, .*, at the step: .*Restarting the service/).waitFor();
@@ -124,32 +120,15 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await asked(), { do: 'log', lines: 20 });
   });
 
-  test('sends a change of the port', async () => {
-    await page.getByLabel('More of Living room').click();
-    await page.getByRole('combobox', { name: 'Port of Living room' }).selectOption('headphones');
-    assert.deepEqual(await asked(), { do: 'port', output: '0', port: 'headphones' });
-  });
-
-  test("sends a change of the card's profile", async () => {
-    await page.getByLabel('More of Living room').click();
-    await page.getByRole('combobox', { name: 'Profile of HiFi HAT' }).selectOption('HDMI (not plugged in)');
-    assert.deepEqual(await asked(), { do: 'profile', card: '3', profile: 'hdmi' });
-  });
-
-  test('sends a position once the slider is released', async () => {
-    await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
-    assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, trackId: '/track/1' });
-  });
-
   test('sends a power action only behind a question that names the node, which Escape ends', async () => {
-    await page.getByRole('button', { name: 'Switch off' }).click();
+    await button('Switch off').click();
     const dialog = page.getByRole('dialog', { name: /Switch off .*living-room/ });
     await dialog.waitFor();
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel');
+    assert.equal(await focused('textContent'), 'Cancel');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
     assert.deepEqual(node.backends.asked, []);
-    await page.getByRole('button', { name: 'Switch off' }).press('Enter');
+    await button('Switch off').press('Enter');
     await dialog.waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
@@ -157,9 +136,46 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor({ state: 'hidden' });
   });
 
+  test('shows the first eight of many streams until all are wanted, and remembers that', async () => {
+    const shows = (count: number) =>
+      until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
+    const place = (): Promise<unknown> =>
+      page.evaluate(
+        "[document.querySelector('#streams')?.offsetHeight, document.querySelector('#services').offsetLeft]",
+      );
+    // Together with the two existing streams that makes nine.
+    node.change('audio', ...streams(100, 106));
+    await shows(9);
+    assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');
+    node.change('audio', ...streams(107, 150));
+    const more = button('45 more streams');
+    await more.waitFor();
+    await shows(8);
+    const folded = await place();
+    await more.press('Enter');
+    await shows(53);
+    assert.equal(await more.getAttribute('aria-expanded'), 'true');
+    assert.equal(await focused('textContent'), '45 more streams');
+    await page.keyboard.press('Tab');
+    assert.equal(await focused('ariaLabel'), 'Output of Stream 106', 'what has come is next');
+    node.health('audio', 'connecting');
+    await page.locator('#streams').waitFor({ state: 'detached' });
+    assert.deepEqual(
+      await place(),
+      [undefined, (folded as unknown[])[1]],
+      'each other thing stays in its column',
+    );
+    node.change('audio', ...(ORDINARY['audio'] ?? []), ...streams(100, 150));
+    node.health('audio', 'up');
+    await shows(53);
+    await more.press('Enter');
+    await shows(8);
+    assert.deepEqual(await place(), folded, 'and nothing is left below');
+  });
+
   test('sends the volume of a stream far down the list, also while all streams change', async () => {
     node.change('audio', ...streams(100, 161));
-    await page.getByRole('button', { name: '56 more streams' }).click();
+    await button('56 more streams').click();
     await page.getByText('Stream 161', { exact: true }).scrollIntoViewIfNeeded();
     node.change('audio', ...streams(100, 161, { volume: 0.3 }));
     for (const name of ['Stream 161', 'Stream 101']) {
@@ -168,103 +184,49 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     }
     await page.getByRole('slider', { name: 'Volume of Stream 160' }).press('Home');
     assert.deepEqual(await asked(), { do: 'volume', target: { kind: 'client', ref: '160' }, volume: 0 });
-    node.change('audio', stream(130, { name: 'Another name' }));
-    await page.getByText('Another name', { exact: true }).waitFor();
   });
 
-  test('shows the first eight of many streams until all are wanted, and remembers that', async () => {
-    const shown = (): Promise<number> => page.locator('.stream').count();
-    const shows = (count: number) =>
-      until(`${count} streams are shown`, async () => (await shown()) === count);
-    const more = (count: number): Locator => page.getByRole('button', { name: `${count} more streams` });
-    const bottom = (): Promise<number> => page.evaluate("document.querySelector('#streams').offsetHeight");
-    // Together with the two existing streams that makes nine.
-    node.change('audio', ...streams(100, 106));
-    await shows(9);
-    assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');
-    node.change('audio', ...streams(107, 150));
-    await more(45).waitFor();
-    await shows(8);
-    const folded = await bottom();
-    await more(45).press('Enter');
-    await shows(53);
-    assert.equal(await more(45).getAttribute('aria-expanded'), 'true');
-    assert.equal(await page.evaluate('document.activeElement.textContent'), '45 more streams');
-    await page.getByRole('combobox', { name: 'Output of Stream 106' }).waitFor();
-    await page.keyboard.press('Tab');
-    assert.equal(await focused(), 'Output of Stream 106', 'what has come is next');
-    node.health('audio', 'connecting');
-    await page.locator('.stream').first().waitFor({ state: 'detached' });
-    node.change('audio', ...(ORDINARY['audio'] ?? []), ...streams(100, 150));
-    node.health('audio', 'up');
-    await shows(53);
-    await more(45).press('Enter');
-    await shows(8);
-    assert.equal(await bottom(), folded, 'and nothing is left below');
-  });
-
-  test('keeps each thing in its column while the sound server is away', async () => {
-    const place = (): Promise<number> => page.evaluate("document.querySelector('#services').offsetLeft");
-    const before = await place();
-    node.health('audio', 'connecting');
-    await page.locator('#streams').waitFor({ state: 'detached' });
-    assert.equal(await place(), before);
-  });
-
-  test('sends nothing for units of the system', async () => {
+  test('sends nothing for units of the system, and links no unit whose address is no web page', async () => {
+    const url = 'javascript:alert(1)';
+    node.change('systemd', service('bluetooth.service', { description: 'Bluetooth service', url }, 'system'));
     const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
     await card.getByRole('button', { name: 'More of Bluetooth service' }).click();
     await card.getByText('bluetooth.service').waitFor();
     assert.equal(await card.getByRole('button').count(), 1);
+    assert.equal(await card.getByRole('link').count(), 0);
     assert.equal(await card.getByText('View only').count(), 1);
   });
 
-  test('reverts what is refused, with the detail of the problem', async () => {
-    node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
-    const mute = page.getByRole('button', { name: 'Mute Living room' });
-    await mute.click();
-    await page.getByRole('alert').getByText('Mute Living room could not be changed').waitFor();
-    await page.getByRole('alert').getByText('Details').click();
-    await page.getByRole('alert').getByText('No such entity').waitFor();
-    assert.equal(await mute.getAttribute('aria-pressed'), 'false');
-    await page.getByRole('button', { name: 'Dismiss' }).click();
-    await page.getByText('No such entity').waitFor({ state: 'detached' });
-  });
-
-  test('shows at once what is still under way', async () => {
-    let answer: (value: { ok: true }) => void = () => undefined;
-    node.backends.answer = new Promise((resolve) => {
-      answer = resolve;
-    });
-    const mute = page.getByRole('button', { name: 'Mute Living room' });
+  test('shows at once what is under way, and reverts what is refused, with the detail of the problem', async () => {
+    const answer = node.backends.hold();
+    const mute = button('Mute Living room');
     await mute.click();
     await until('the button is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
     await asked();
-    answer({ ok: true });
+    answer({ ok: false, fault: 'refused', detail: 'No such entity' });
+    const notice = page.getByRole('alert');
+    await notice.getByText('Mute Living room could not be changed').waitFor();
+    await notice.getByText('Details').click();
+    await notice.getByText('No such entity').waitFor();
+    assert.equal(await mute.getAttribute('aria-pressed'), 'false');
+    await button('Dismiss').click();
+    await page.getByText('No such entity').waitFor({ state: 'detached' });
   });
 
   test('shows that the node does not answer, even though the stream is open', async () => {
     await page.route('**/server', (route) => route.abort());
     await page.getByText('Connection lost').waitFor();
-    await page.getByText('Trying again').waitFor();
     node.change('power', put('power.action', '', { action: 'reboot' }));
     await page.getByText('living-room\u2069 is restarting').waitFor();
     await page.unroute('**/server');
     await page.getByText('Connected', { exact: true }).waitFor();
   });
 
-  test('moves a position by itself', async () => {
+  test('moves a position by itself while the player plays', async () => {
     const slider = page.getByRole('slider', { name: /^Position in Nocturne/ });
     const before = Number(await slider.inputValue());
     await until('the position has moved', async () => Number(await slider.inputValue()) > before);
     node.change('players', player('mpd', { playback_status: 'Paused', position: 5_000_000 }));
     await until('the position rests', async () => (await slider.inputValue()) === '5');
-  });
-
-  test('links no unit whose address is no web page', async () => {
-    node.change('systemd', service('mpd.service', { description: 'X', url: 'javascript:alert(1)' }));
-    await page.getByRole('button', { name: 'More of X' }).click();
-    await page.locator('.service').getByText('mpd.service').waitFor();
-    assert.equal(await page.locator('.service').filter({ hasText: 'X' }).getByRole('link').count(), 0);
   });
 });

@@ -10,7 +10,7 @@ import {
   card,
   ORDINARY,
   output,
-  PHONE,
+  PAIRED_PHONE,
   player,
   service,
   stream,
@@ -108,7 +108,12 @@ const STATES: Readonly<Record<string, State>> = {
       };
     },
     act: async (page, node) => {
-      const found = { ...PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
+      const found = {
+        ...PAIRED_PHONE,
+        address: 'AA:BB:CC:DD:EE:02',
+        name: 'Speaker '.repeat(9),
+        connected: false,
+      };
       node.change('bluetooth', put('bluetooth.discovered', found.address, found));
       node.change('discovery', networked('living-room', true), networked('attic-'.repeat(9), false));
       await page.getByRole('button', { name: /^Connect Speaker/ }).waitFor();

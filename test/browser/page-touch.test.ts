@@ -7,7 +7,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Finger, fingerOn, type Spot, spotOn } from './finger.js';
 import { type NodeWithPage, ORDINARY, stream } from './node-with-page.js';
-import { phoneForEach } from './phone.js';
+import { PHONE, pageForEach } from './pages.js';
 
 const LONG = Array.from({ length: 6 }, (_, index) => stream(100 + index));
 
@@ -15,7 +15,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   let node: NodeWithPage;
   let page: Page;
   let finger: Finger;
-  phoneForEach((opened) => {
+  pageForEach(PHONE, (opened) => {
     ({ node, page } = opened);
   });
   beforeEach(async () => {

@@ -7,7 +7,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
 import { type NodeWithPage, service } from './node-with-page.js';
-import { phoneForEach } from './phone.js';
+import { PHONE, pageForEach } from './pages.js';
 
 const MPD = { description: 'MPD' };
 const DEAD = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
@@ -15,7 +15,7 @@ const DEAD = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: fal
 describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
   let page: Page;
-  phoneForEach((opened) => {
+  pageForEach(PHONE, (opened) => {
     ({ node, page } = opened);
   });
 

@@ -1,5 +1,5 @@
 // Answers to a request by a name that is not the node's: when it is a page, and the content of that page. In a browser:
-// test/browser/refused-name.test.ts.
+// test/browser/page-trust.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

@@ -1,7 +1,9 @@
-// Tests the page in a frame of another page: only the origins of api.cors.origins may frame it, and there it works.
+// Tests who may show the page: only the origins of api.cors.origins may frame it, and there it works; and a person who opens the node by
+// a name that it does not know gets a sentence whose link leads to the page.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
@@ -12,13 +14,15 @@ import { type Site, serveSite } from './site.js';
 const dashboard = (): Promise<Site> =>
   serveSite((path) => `<!doctype html><title>dashboard</title><iframe src="${path.split('?')[1]}"></iframe>`);
 
-describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () => {
+describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let browser: OpenBrowser;
+  let page: Page;
   let listed: Site;
   let foreign: Site;
   let node: NodeWithPage;
   before(async () => {
     browser = await openChromium({ locale: 'en-GB' });
+    page = await browser.context.newPage();
     [listed, foreign] = await Promise.all([dashboard(), dashboard()]);
     node = new NodeWithPage({ cors: { origins: [listed.origin] } }).up();
   });
@@ -28,8 +32,7 @@ describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () 
     await node.close();
   });
 
-  test('works in a site of api.cors.origins', async () => {
-    const page = await browser.context.newPage();
+  test('works in a frame of a site of api.cors.origins', async () => {
     await page.goto(`${listed.origin}/?${node.url}`);
     const frame = page.frameLocator('iframe');
     await frame.getByText('Connected', { exact: true }).waitFor();
@@ -39,16 +42,23 @@ describe('the page in a frame', { skip: lacks({ programs: ['chromium'] }) }, () 
       await frame.getByRole('button', { name: 'Mute Living room' }).click();
       return until('the click is handled', isAsked, 3000);
     });
-    await page.close();
   });
 
-  test('is refused by a site that is not listed', async () => {
-    const page = await browser.context.newPage();
+  test('is refused to a frame of a site that is not listed', async () => {
     const said: string[] = [];
     page.on('console', (message) => said.push(message.text()));
     await page.goto(`${foreign.origin}/?${node.url}`);
     await until('the browser logs the reason', () => said.some((text) => text.includes('frame-ancestors')));
     assert.equal(await page.frameLocator('iframe').getByRole('heading').count(), 0);
-    await page.close();
+  });
+
+  test('is a link away for a browser that uses a name of another site', async () => {
+    // Chromium resolves every name below localhost to this machine.
+    const answer = await page.goto(`http://music.localhost:${node.port}/ui`);
+    assert.equal(answer?.status(), 403);
+    await page.getByText('This node is not called music.localhost: open', { exact: false }).waitFor();
+    await page.getByRole('link').click();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    assert.match(page.url(), new RegExp(`^http://localhost:${node.port}/ui$`));
   });
 });

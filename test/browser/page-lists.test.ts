@@ -1,19 +1,20 @@
-// The menu of the house's nodes, and a player's tracklist, as a thumb uses them on a phone.
+// The lists of other things on the page, as a thumb uses them on a phone: the nodes of the house, a player's tracks, Bluetooth's devices.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { drop, put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type NodeWithPage, player } from './node-with-page.js';
-import { phoneForEach } from './phone.js';
+import { bluetooth, type NodeWithPage, PAIRED_PHONE, player } from './node-with-page.js';
+import { PHONE, pageForEach } from './pages.js';
 
 const VLC = 'org.mpris.MediaPlayer2.vlc';
 const TRACKS = ['One', 'Two'].map((title, at) => ({
   track_id: `/list/${at}`,
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
+const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker', paired: false };
 
 const networked = (name: string, more: object = {}) =>
   put('nodes', name, {
@@ -24,9 +25,17 @@ const networked = (name: string, more: object = {}) =>
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   let node: NodeWithPage;
   let page: Page;
-  phoneForEach((opened) => {
+  pageForEach(PHONE, (opened) => {
     ({ node, page } = opened);
   });
+
+  const asks = (...wanted: readonly object[]): Promise<unknown> =>
+    until(JSON.stringify(wanted), () => {
+      const asked = node.backends.asked
+        .map(({ command }) => command)
+        .filter(({ do: what }) => what !== 'status');
+      return JSON.stringify(asked) === JSON.stringify(wanted);
+    });
 
   test('links to the other nodes of the house, marks this one, and removes one that goes', async () => {
     node.up();
@@ -69,18 +78,58 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('button', { name: 'Remove One' }).click();
     await page.getByRole('textbox').fill('http://radio.example/stream');
     await page.getByRole('button', { name: 'Add' }).click();
-    const asked = () =>
-      node.backends.asked.map(({ command }) => command).filter((each) => each.do !== 'status');
-    await until('the node gets the three commands', () => asked().length === 3);
-    assert.deepEqual(asked(), [
+    await asks(
       { do: 'goto', player: VLC, track: '/list/1' },
       { do: 'remove', player: VLC, track: '/list/0' },
       { do: 'add', player: VLC, uri: 'http://radio.example/stream', isCurrent: false },
-    ]);
+    );
     tell(false);
     await until('the list cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
-    const { width } = (await page.locator('body').boundingBox()) ?? { width: 0 };
-    assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+  });
+
+  const card = (): Locator => page.locator('#bluetooth');
+  const button = (name: string): Locator => card().getByRole('button', { name, exact: true });
+  const text = (words: string | RegExp): Promise<void> => card().getByText(words).waitFor();
+
+  test('pairs a phone within the shown time, and lists it then', async () => {
+    node.up({ bluetooth: [bluetooth({ known_devices: [] })] });
+    await page.goto(node.url);
+    await text('There are no devices yet.');
+    node.backends.answer = { ok: true };
+    await button('Pair a phone').click();
+    const pairing_until = new Date(Date.now() + 60_000).toISOString();
+    node.change('bluetooth', bluetooth({ known_devices: [], pairing_active: true, pairing_until }));
+    await text(/^Choose .*living-room.* on the phone: \d+ s left$/);
+    await button('Stop pairing').click();
+    await asks({ do: 'pairing_mode' }, { do: 'pairing_mode/stop' });
+    node.change('bluetooth', bluetooth());
+    await text('Connected · Battery 80%');
+    await button('Pair a phone').waitFor();
+  });
+
+  test('connects a speaker that a scan finds, and disconnects and forgets a device', async () => {
+    node.up();
+    await page.goto(node.url);
+    node.backends.answer = { ok: true };
+    await button('Look for speakers').click();
+    node.change('bluetooth', bluetooth({ scanning: true }));
+    await button('Stop looking').waitFor();
+    node.change('bluetooth', put('bluetooth.discovered', SPEAKER.address, { ...SPEAKER, connected: false }));
+    await button('Connect Speaker').click();
+    await button('Disconnect My phone').click();
+    await button('More of My phone').click();
+    await button('Forget My phone').click();
+    node.change('bluetooth', bluetooth({ known_devices: [], powered: false }));
+    await until('the button is disabled', () => button('Connect Speaker').isDisabled());
+    await card().getByRole('switch', { name: 'Bluetooth' }).click();
+    await asks(
+      { do: 'scan' },
+      { do: 'connect', address: SPEAKER.address },
+      { do: 'disconnect', address: PAIRED_PHONE.address },
+      { do: 'forget', address: PAIRED_PHONE.address },
+      { do: 'power_up' },
+    );
+    assert.equal(await page.locator('.notice').count(), 0);
   });
 });
