@@ -1,11 +1,11 @@
 // Carries out the requests of bridges: the same operations as over HTTP, with the same checks, deadlines and refusals. Trust is not
 // checked, because a bridge is part of the node.
 
-import type { BridgeReply, BridgeRequest } from '../protocol/actor/messages.js';
+import type { BridgeReply, BridgeRequest, Log } from '../protocol/actor/messages.js';
 import { OPERATIONS, type RouteSettings } from '../protocol/actor/operations.js';
 import { type Params, parametersOf } from '../protocol/actor/parameters.js';
 import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './body.js';
-import type { Log, RequestHandler } from './handler.js';
+import type { RequestHandler } from './handler.js';
 import type { OperationReplies } from './operation-replies.js';
 import { GATEWAY_FAILED, problem, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';

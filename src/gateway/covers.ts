@@ -1,9 +1,8 @@
 // Covers of players: asks the backend each time for the current one, and caches the newest bytes of each player.
 // It decodes nothing: the backend decides what is an image and may be served.
 
-import type { Answer, CoverAnswer } from '../protocol/actor/commands.js';
+import type { CoverAnswer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
-import type { JournalEntry } from './journal.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
@@ -44,40 +43,25 @@ export class Covers {
     return { status: 200, headers, body: found.bytes };
   }
 
-  /** Drops the covers of players that have gone. */
-  changed(entries: readonly JournalEntry[]): void {
-    for (const { kind, collection, key } of entries) {
-      if (kind === 'removal' && collection === 'players') this.#kept.delete(key);
-    }
-  }
-
-  /** Called when the backend is no longer `up`. */
-  clear(): void {
-    this.#kept.clear();
-  }
-
   async #fetch(player: string): Promise<CoverResult> {
     const held = this.#kept.get(player);
     const command = { do: 'cover', player, ...(held && { held: held.tag }) } as const;
-    return this.#take(player, held, await this.#backends.ask('players', command));
-  }
-
-  #take(player: string, held: KeptCover | undefined, answer: Answer): CoverResult {
+    const answer = await this.#backends.ask('players', command);
     this.#kept.delete(player);
     if (!answer.ok) return answer;
     const cover = answer.cover === 'held' ? held : answer.cover;
     if (cover === undefined) throw new Error('The backend answered without a cover');
-    if ('location' in cover) return cover;
-    this.#kept.set(player, cover);
-    this.#evict();
+    if ('bytes' in cover) this.#keep(player, cover);
     return cover;
   }
 
-  #evict(): void {
+  /** Covers of players that have gone are the first to go. */
+  #keep(player: string, cover: KeptCover): void {
+    this.#kept.set(player, cover);
     let size = [...this.#kept.values()].reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-    for (const [player, { bytes }] of this.#kept) {
+    for (const [oldest, { bytes }] of this.#kept) {
       if (size <= KEPT_MAX_BYTES) return;
-      this.#kept.delete(player);
+      this.#kept.delete(oldest);
       size -= bytes.byteLength;
     }
   }

@@ -1,8 +1,8 @@
 // Assembles the gateway: journal, documents, event hub, router and server. main.ts connects it to the supervisor and the network.
 
 import type { Clock } from '../clock.js';
-import { CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
-import type { Backends, Bridges, ChildListener } from '../protocol/actor/messages.js';
+import { CHILD_NAMES } from '../protocol/actor/backends.js';
+import type { Backends, Bridges, ChildListener, Log } from '../protocol/actor/messages.js';
 import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { InterfaceAddresses } from './bind.js';
 import { BridgeFeeds } from './bridge-feeds.js';
@@ -11,7 +11,7 @@ import { type ConnectionLimits, connectionLimits } from './connection-limits.js'
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
 import { EventHub } from './events/hub.js';
-import { type Log, RequestHandler } from './handler.js';
+import { RequestHandler } from './handler.js';
 import { Intake } from './intake.js';
 import { Journal } from './journal.js';
 import { ListeningSockets } from './listening.js';
@@ -59,18 +59,15 @@ export interface Gateway {
   close(withinMs: number): Promise<void>;
 }
 
-/** Each child has a section of its own name in the settings. */
-function enabledChildren(settings: RouteSettings): readonly ChildName[] {
-  return CHILD_NAMES.filter((name) => settings[name].enabled);
-}
-
 /** Serves nothing before `listen`. Every enabled child is `connecting` until its first health report. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, node, version, log, clock, interfaces } = options;
   const boot = bootName(clock.date(), clock.random());
   const responses = new ResponseMaker(boot);
   const journal = new Journal();
-  const documents = new Documents(enabledChildren(settings), journal, responses, clock);
+  // Each child has a section of its own name in the settings.
+  const enabled = CHILD_NAMES.filter((name) => settings[name].enabled);
+  const documents = new Documents(enabled, journal, responses, clock);
   const limits = limitsOf(options);
   const hub = new EventHub({
     ...{ boot, clock, journal, maxClients: limits.streams },
@@ -81,13 +78,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
   const feeds = new BridgeFeeds(options.bridges, journal);
-  const intake = new Intake({ journal, documents, hub, feeds, covers, clock });
+  const intake = new Intake({ journal, documents, hub, feeds, clock });
   const publishServed = (): void =>
     intake.served({
       port: sockets?.port ?? settings.api.port,
       addresses: sockets?.state.listening ?? [],
     });
-  const identity = hostIdentity(options);
+  const { hosts, cors } = settings.api;
+  const identity = new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
   const replies = new OperationReplies({
     ...{ documents, responses, backends, covers, clock },
     serverRecord: () => serverRecord(node, identity.hostname(), version, settings),
@@ -102,12 +100,11 @@ export function createGateway(options: GatewayOptions): Gateway {
     router: new Router(ROUTES, settings),
     ...{ identity, replies, hub, log },
     placeFor: (client) => sockets?.placeFor(client) ?? 'localhost',
-    page: new Page(options.page, settings.api.cors.origins),
+    page: new Page(options.page, cors.origins),
   });
-  const server = createServer(handler, clock, {
-    limits,
-    onFull: (address) => log('warn', 'too many connections: further ones are closed', { ...limits, address }),
-  });
+  const server = createServer(handler, clock, limits, (address) =>
+    log('warn', 'too many connections: further ones are closed', { ...limits, address }),
+  );
   const requests = new BridgeRequests({ handler, replies, settings, log });
   let end: Promise<void> | undefined;
   return {
@@ -137,11 +134,6 @@ export function createGateway(options: GatewayOptions): Gateway {
 async function openapiText({ settings, version }: GatewayOptions): Promise<string> {
   const routes = ROUTES.filter(({ lacks }) => lacks(settings) === undefined);
   return JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version));
-}
-
-function hostIdentity({ settings, node }: GatewayOptions): HostIdentity {
-  const { hosts, cors } = settings.api;
-  return new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
 }
 
 function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {

@@ -1,9 +1,8 @@
 // Serves one request: checks trust, then route, then method, then runs the route. Every request is answered here.
 // It reads headers before its first await, and nothing has an effect before trust was checked.
 
-import type { LogFields } from '../protocol/actor/messages.js';
+import type { Log } from '../protocol/actor/messages.js';
 import type { Params } from '../protocol/actor/parameters.js';
-import type { LogLevel } from '../protocol/actor/settings.js';
 import { BODY_TOO_LARGE, parseBody } from './body.js';
 import type { EventHub } from './events/hub.js';
 import { parseEventQuery } from './events/query.js';
@@ -24,8 +23,6 @@ import {
   originProblem,
   originStanding,
 } from './trust.js';
-
-export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
 export interface HandlerParts {
   readonly router: Router;

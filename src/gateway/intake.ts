@@ -5,7 +5,6 @@ import type { Clock } from '../clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
 import type { BridgeFeeds } from './bridge-feeds.js';
-import type { Covers } from './covers.js';
 import type { Documents } from './documents.js';
 import type { EventHub } from './events/hub.js';
 import type { Journal } from './journal.js';
@@ -15,41 +14,34 @@ interface Recipients {
   readonly documents: Documents;
   readonly hub: EventHub;
   readonly feeds: BridgeFeeds;
-  readonly covers: Covers;
   readonly clock: Pick<Clock, 'date'>;
 }
 
 export class Intake implements BackendListener {
   readonly #to: Recipients;
-  /** Players have covers; nothing else has. */
-  readonly #hasCovers: boolean;
 
   /** Publishes the health of every enabled child, from `documents`. */
   constructor(to: Recipients) {
     this.#to = to;
-    const children = to.documents.allHealth();
-    this.#hasCovers = children.has('players');
-    this.changes([...children].map(([child, health]) => backendChange(child, health)));
+    this.changes([...to.documents.allHealth()].map(([child, health]) => backendChange(child, health)));
   }
 
   readonly changes = (changes: readonly Change[]): void => {
-    const { journal, hub, feeds, covers, clock } = this.#to;
+    const { journal, hub, feeds, clock } = this.#to;
     const date = clock.date();
     const entries = journal.apply(changes, date);
     if (entries.length === 0) return;
     hub.publish(entries, date);
     if (!feeds.isEmpty) feeds.changed();
-    if (this.#hasCovers) covers.changed(entries);
   };
 
   readonly level = (json: string): void => this.#to.hub.publishLevel(json);
 
   /** Publishes health and removals in one step, so that a client that sees the removals also sees that the backend is not up. */
   readonly health = (child: ChildName, health: BackendHealth): void => {
-    const { documents, journal, covers } = this.#to;
+    const { documents, journal } = this.#to;
     documents.health(child, health);
     this.changes([backendChange(child, health), ...(health.state === 'up' ? [] : journal.leaving(child))]);
-    if (child === 'players' && health.state !== 'up') covers.clear();
   };
 
   served(served: ServedRecord): void {

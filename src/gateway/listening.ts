@@ -3,19 +3,15 @@
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
-import type { LogFields } from '../protocol/actor/messages.js';
-import type { LogLevel } from '../protocol/actor/settings.js';
+import type { Log } from '../protocol/actor/messages.js';
 import { canChange, hostFor, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
 
 /** docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per second. */
 const LOOK_EVERY_MS = 8000;
-/** A new IPv6 address is not usable during duplicate address detection (RFC 4862: a second or two). */
-const LOOK_SOON_MS = 1000;
-const LOOKS_SOON_MAX = 5;
 
 export interface ListeningSocket {
   readonly port: number;
-  /** Accepted connections stay open. */
+  /** Accepted connections stay open. Call it once, as this frees the socket. */
   close(): void;
 }
 
@@ -28,7 +24,7 @@ export interface ListeningOptions {
   /** Undefined if the address cannot be listened on. */
   readonly open: (address: string, port: number) => ListeningSocket | undefined;
   readonly clock: Clock;
-  readonly log: (level: LogLevel, message: string, fields?: LogFields) => void;
+  readonly log: Log;
   readonly changed: () => void;
 }
 
@@ -43,10 +39,9 @@ export class ListeningSockets {
   readonly #open = new Map<string, ListeningSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
+  /** The findings of the last look, each of which is logged when it is new. */
   #notes: readonly string[] = [];
-  #isBlind = false;
-  #soonLeft = LOOKS_SOON_MAX;
-  #cancel: (() => void) | undefined;
+  #cancel: () => void = () => undefined;
 
   /** Polls once before it returns, and then until `stop`. */
   constructor(options: ListeningOptions) {
@@ -74,10 +69,10 @@ export class ListeningSockets {
     return `${hostFor(client, this.state.listening, this.#interfaces() ?? {})}:${this.port}`;
   }
 
-  /** Stops polling. Open sockets stay open. */
+  /** Listens no more; accepted connections stay open. */
   stop(): void {
-    this.#cancel?.();
-    this.#cancel = undefined;
+    this.#cancel();
+    this.#closeAllBut([]);
   }
 
   readonly #look = (): void => {
@@ -85,87 +80,62 @@ export class ListeningSockets {
     if (interfaces !== undefined) this.#follow(interfaces);
     const { bind, clock } = this.#options;
     const isWhole = this.#waiting.length === 0 && interfaces !== undefined;
-    if (isWhole && !canChange(bind)) return;
-    const isSoon = this.#refused.length > 0 && this.#soonLeft > 0;
-    if (isSoon) this.#soonLeft -= 1;
-    this.#cancel = clock.after(isSoon ? LOOK_SOON_MS : LOOK_EVERY_MS, this.#look);
+    if (!isWhole || canChange(bind)) this.#cancel = clock.after(LOOK_EVERY_MS, this.#look);
   };
 
   /** Undefined if the system call fails; nothing is changed then. */
   #interfaces(): InterfaceAddresses | undefined {
     try {
-      const interfaces = this.#options.interfaces();
-      this.#isBlind = false;
-      return interfaces;
+      return this.#options.interfaces();
     } catch (error) {
-      if (!this.#isBlind)
-        this.#options.log('warn', 'the network addresses cannot be read', { reason: String(error) });
-      this.#isBlind = true;
+      this.#note([...this.#notes, `the network addresses cannot be read: ${error}`]);
       return undefined;
     }
   }
 
   #follow(interfaces: InterfaceAddresses): void {
-    const { log } = this.#options;
-    const { wanted, waiting, notes } = resolveBind(this.#options.bind, interfaces);
-    for (const note of notes) if (!this.#notes.includes(note)) log('warn', note);
-    this.#notes = notes;
-    // Closes first, as an old socket may block a new one.
+    const { bind, changed } = this.#options;
+    const { wanted, waiting, notes } = resolveBind(bind, interfaces);
     const before = [...this.#open.keys()].join();
+    // Closes first, as an old socket may block a new one.
     this.#closeAllBut(wanted);
     const refused = this.#openAll(wanted);
-    if ([...this.#open.keys()].join() !== before) this.#options.changed();
-    this.#logRefused(refused.map(({ address }) => address));
-    this.#logWaiting([...new Set([...waiting, ...refused.map(({ name }) => name)])], waiting);
+    this.#refused = refused.map(({ address }) => address);
+    this.#waiting = [...new Set([...waiting, ...refused.map(({ name }) => name)])];
+    if ([...this.#open.keys()].join() !== before) changed();
+    const why = 'the port is taken, or the address is not ready';
+    this.#note([
+      ...notes,
+      ...this.#refused.map((address) => `cannot listen yet on ${address} port ${this.port}: ${why}`),
+      ...waiting.map((name) => `waiting for ${name} of bind, which does not exist yet`),
+    ]);
+  }
+
+  #note(notes: readonly string[]): void {
+    for (const note of new Set(notes)) if (!this.#notes.includes(note)) this.#options.log('warn', note);
+    this.#notes = notes;
   }
 
   #closeAllBut(wanted: readonly WantedAddress[]): void {
-    const gone = [...this.#open].filter(([open]) => !wanted.some(({ address }) => address === open));
-    for (const [address, socket] of gone) {
-      socket.close();
+    const gone = [...this.#open.keys()].filter((open) => !wanted.some(({ address }) => address === open));
+    for (const address of gone) {
+      this.#open.get(address)?.close();
       this.#open.delete(address);
     }
-    if (gone.length === 0) return;
-    this.#options.log('info', 'no longer listening', {
-      addresses: gone.map(([address]) => address).join(' '),
-    });
+    if (gone.length > 0) this.#options.log('info', 'no longer listening', { addresses: gone.join(' ') });
   }
 
+  /** Returns those that cannot be opened. */
   #openAll(wanted: readonly WantedAddress[]): readonly WantedAddress[] {
-    const refused: WantedAddress[] = [];
-    const opened: string[] = [];
-    for (const one of wanted) {
-      if (this.#open.has(one.address)) continue;
-      const socket = this.#options.open(one.address, this.port);
-      if (socket === undefined) {
-        refused.push(one);
-        continue;
-      }
-      this.#open.set(one.address, socket);
-      opened.push(one.address);
+    const missing = wanted.filter(({ address }) => !this.#open.has(address));
+    for (const { address } of missing) {
+      const socket = this.#options.open(address, this.port);
+      if (socket !== undefined) this.#open.set(address, socket);
     }
-    if (opened.length > 0) {
+    const opened = missing.map(({ address }) => address).filter((address) => this.#open.has(address));
+    if (opened.length > 0)
       this.#options.log('info', 'listening', { addresses: opened.join(' '), port: this.port });
-    }
-    return refused;
-  }
-
-  #logRefused(refused: readonly string[]): void {
-    const fresh = refused.filter((address) => !this.#refused.includes(address));
-    this.#refused = refused;
-    if (fresh.length === 0) return;
-    this.#soonLeft = LOOKS_SOON_MAX;
-    const facts = { addresses: fresh.join(' '), port: this.port };
-    this.#options.log('warn', 'cannot listen yet: the port is taken, or the address is not ready', facts);
-  }
-
-  /** `absent` is the part of `waiting` that does not exist at all. */
-  #logWaiting(waiting: readonly string[], absent: readonly string[]): void {
-    const fresh = absent.filter((name) => !this.#waiting.includes(name));
-    this.#waiting = waiting;
-    if (fresh.length === 0) return;
-    const facts = { bind: fresh.join(' ') };
-    this.#options.log('warn', 'waiting for an interface or address that does not exist yet', facts);
+    return missing.filter(({ address }) => !this.#open.has(address));
   }
 }
 

@@ -32,7 +32,7 @@ interface ExclusiveListener {
 export interface HttpServer {
   /** Port 0 means any free port. Undefined if the address cannot be listened on. */
   open(address: string, port: number): ListeningSocket | undefined;
-  /** Stops listening, waits at most `withinMs` for pending answers, then cuts every connection. Never rejects. */
+  /** Waits at most `withinMs` for pending answers, then cuts every connection. Never rejects. */
   close(withinMs: number): Promise<void>;
 }
 
@@ -48,25 +48,19 @@ export interface ExchangeHandler {
 /** Limits the log while there are too many connections for long. */
 const LOG_PAUSE_MS = 3_600_000;
 
-export interface ConnectionRules {
-  readonly limits: ConnectionLimits;
-  /** Called now and then while there are too many connections, with the address of one that was refused. */
-  readonly onFull: (address: string) => void;
-}
-
 /**
- * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does not listen
- * yet.
+ * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does not listen yet. `onFull` is
+ * called now and then while there are too many connections, with the address of one that was refused.
  */
 export function createServer(
   handler: ExchangeHandler,
   clock: Clock,
-  connections: ConnectionRules,
+  limits: ConnectionLimits,
+  onFull: (address: string) => void,
 ): HttpServer {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
-  const sockets = new Set<ListeningSocket>();
   const pending = new PendingCount();
-  boundConnections(app, connections.limits, connections.onFull, clock);
+  boundConnections(app, limits, onFull, clock);
 
   const onSettled = (): void => pending.down();
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
@@ -83,20 +77,15 @@ export function createServer(
 
   return {
     open: (address, port) => {
-      const held = listenOn(app, address, port);
-      if (held === undefined) return undefined;
-      const socket: ListeningSocket = {
-        port: us_socket_local_port(held),
-        close: () => {
-          // Only once, as this frees the socket.
-          if (sockets.delete(socket)) us_listen_socket_close(held);
-        },
-      };
-      sockets.add(socket);
+      let socket: ListeningSocket | undefined;
+      // `listen` calls back before it returns.
+      app.listen(address, port, EXCLUSIVE_PORT, (held) => {
+        if (held === false) return;
+        socket = { port: us_socket_local_port(held), close: () => us_listen_socket_close(held) };
+      });
       return socket;
     },
     close: async (withinMs) => {
-      for (const socket of sockets) socket.close();
       await pending.none(withinMs, clock);
       app.close();
     },
@@ -137,13 +126,4 @@ function boundConnections(
     else if (!isRefusing) connections.left();
   };
   app.filter(changed);
-}
-
-function listenOn(app: ExclusiveListener, address: string, port: number): us_listen_socket | undefined {
-  let bound: us_listen_socket | undefined;
-  // `listen` calls back before it returns.
-  app.listen(address, port, EXCLUSIVE_PORT, (socket) => {
-    if (socket !== false) bound = socket;
-  });
-  return bound;
 }

@@ -1,8 +1,6 @@
 // Ends the gateway: waits for answers and streams in order, within one deadline. Pure: parts and clock are arguments.
 
 import type { Clock } from '../clock.js';
-import type { Backend } from '../protocol/actor/backends.js';
-import type { Answer, Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 
 /** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
@@ -34,7 +32,7 @@ export async function shutDown(parts: ShutdownParts, withinMs: number): Promise<
 
 export class PendingCount {
   #count = 0;
-  readonly #waiting = new Set<() => void>();
+  #onNone: () => void = () => undefined;
 
   up(): void {
     this.#count += 1;
@@ -42,21 +40,18 @@ export class PendingCount {
 
   down(): void {
     this.#count -= 1;
-    if (this.#count > 0) return;
-    for (const settle of this.#waiting) settle();
+    if (this.#count === 0) this.#onNone();
   }
 
-  /** Resolves when nothing is pending, at the latest after `deadlineMs`. Never rejects. */
+  /** Resolves when nothing is pending, at the latest after `deadlineMs`. Never rejects. Call it once. */
   none(deadlineMs: number, clock: Clock): Promise<void> {
     if (this.#count === 0) return Promise.resolve();
     return new Promise((resolve) => {
-      const settle = (): void => {
+      const cancel = clock.after(deadlineMs, resolve);
+      this.#onNone = () => {
         cancel();
-        this.#waiting.delete(settle);
         resolve();
       };
-      const cancel = clock.after(deadlineMs, settle);
-      this.#waiting.add(settle);
     });
   }
 }
@@ -64,13 +59,9 @@ export class PendingCount {
 /** `backends`, with its pending answers counted in `pending`. */
 export function countingBackends(backends: Backends, pending: PendingCount): Backends {
   return {
-    ask: async <B extends Backend>(backend: B, command: Command<B>): Promise<Answer> => {
+    ask: (backend, command) => {
       pending.up();
-      try {
-        return await backends.ask(backend, command);
-      } finally {
-        pending.down();
-      }
+      return backends.ask(backend, command).finally(() => pending.down());
     },
     watchLevels: (isWatched) => backends.watchLevels(isWatched),
   };

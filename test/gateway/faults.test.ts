@@ -31,10 +31,9 @@ const HEALTH: HealthRecord = {
 };
 
 /** More connections than any test opens. */
-const BOUNDLESS = {
-  limits: { connections: 1000, reserved: 0, perAddress: 1000, streams: 1000 },
-  onFull: () => assert.fail('too many connections'),
-};
+const BOUNDLESS = { connections: 1000, reserved: 0, perAddress: 1000, streams: 1000 };
+
+const full = (): never => assert.fail('too many connections');
 
 /** Responses that are composed anew for a request cannot be written. */
 class UnwritableResponses extends ResponseMaker {
@@ -78,7 +77,7 @@ class FaultyGateway {
       page: new Page(new Map(), []),
       log: (level, message) => this.logged.push(`${level} ${message}`),
     });
-    const server = createServer(handler, this.clock, BOUNDLESS);
+    const server = createServer(handler, this.clock, BOUNDLESS, full);
     const listening = server.open('127.0.0.1', 0);
     assert.ok(listening);
     this.port = listening.port;
@@ -147,6 +146,7 @@ test('a request whose connection was cut is over: it gets no answer, and the ser
     },
     clock,
     BOUNDLESS,
+    full,
   );
   const listening = server.open('127.0.0.1', 0);
   assert.ok(listening);

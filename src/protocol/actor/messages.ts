@@ -40,6 +40,8 @@ export type ActorItem =
 
 export type LogFields = Readonly<Record<string, string | number | boolean>>;
 
+export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
+
 /** From an actor to the main thread: the items of one turn. */
 export type FromActor = readonly ActorItem[];
 
