@@ -7,21 +7,12 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { run, script } from './command.mjs';
 import { FORMS } from './deb/forms.mjs';
 
-const COMMAND_DEADLINE_MS = 2 * 60_000;
-const OUTPUT_BYTES_MAX = 1 << 24;
 /** The public key, beside `dists` and `pool`. */
 const KEY_NAME = 'tonearm.asc';
-
-function run(command, args, { cwd, env } = {}) {
-  const limits = { encoding: 'utf8', timeout: COMMAND_DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
-  const done = spawnSync(command, args, { ...limits, cwd, env: { ...process.env, ...env } });
-  if (done.status === 0) return done.stdout;
-  throw new Error(`${command} ${args.join(' ')}: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
-}
 
 /** Each form has a folder of its own in `pool`, so that a suite is a list of folders. */
 function fillPool(packages, out) {
@@ -93,10 +84,5 @@ function main({ packages, key, out }) {
   sign(suites, key, to);
 }
 
-try {
-  const text = { type: 'string' };
-  main(parseArgs({ options: { packages: text, key: text, out: text } }).values);
-} catch (error) {
-  console.error(`apt-repository: ${error.message}`);
-  process.exitCode = 1;
-}
+const text = { type: 'string' };
+await script('apt-repository', { options: { packages: text, key: text, out: text }, main });

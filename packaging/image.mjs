@@ -3,16 +3,14 @@
 //
 //   node packaging/image.mjs --deb FILE --out FILE.oci.tar
 
-import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { run, script } from './command.mjs';
 import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 
-const MAKING_DEADLINE_MS = 8 * 60_000;
 /** The libraries of Node, a shell for the start script, and the folders of a Debian. */
 const BASE = ['base-files', 'dash', 'libc6', 'libgcc-s1', 'libstdc++6'];
 
@@ -34,16 +32,6 @@ rm -rf "$root/usr/share/man" "$root/usr/share/locale"
 mkdir -p "$root/etc/tonearm"
 tar -C "$root" --sort=name --mtime="@$EPOCH_S" --owner=0 --group=0 --numeric-owner -cf "$making/layer.tar" .
 `;
-
-function run(command, args, env = {}) {
-  const done = spawnSync(command, args, {
-    encoding: 'utf8',
-    env: { ...process.env, ...env },
-    timeout: MAKING_DEADLINE_MS,
-  });
-  if (done.status === 0) return done.stdout;
-  throw new Error(`${command} failed: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
-}
 
 const sha256 = (bytes) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
 
@@ -108,12 +96,8 @@ function writeLayout(layout, { architecture, version, epochS, layer }) {
 
 /** The control file has the time of the build: dpkg-deb lets no file be newer than SOURCE_DATE_EPOCH. */
 function buildTimeS(deb) {
-  const control = run('sh', [
-    '-c',
-    'dpkg-deb --ctrl-tarfile "$1" | tar -t --verbose --full-time --utc',
-    'time',
-    deb,
-  ]);
+  const list = 'dpkg-deb --ctrl-tarfile "$1" | tar -t --verbose --full-time --utc';
+  const control = run('sh', ['-c', list, 'time', resolve(deb)]);
   const [, time] = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) \.\/control$/m.exec(control) ?? [];
   if (time === undefined) throw new Error(`${deb} has no control file`);
   return Date.parse(`${time.replace(' ', 'T')}Z`) / 1000;
@@ -121,44 +105,29 @@ function buildTimeS(deb) {
 
 function main({ deb, out }) {
   if (deb === undefined || out === undefined) throw new Error('--deb FILE and --out FILE are required');
-  const field = (name) => run('dpkg-deb', ['--field', deb, name]).trim();
+  const field = (name) => run('dpkg-deb', ['--field', resolve(deb), name]).trim();
   const architecture = field('Architecture');
   const version = field('Version').replace(/-[^-]*$/, '');
   const epochS = buildTimeS(deb);
   const making = mkdtempSync(join(tmpdir(), 'tonearm-image-'));
   try {
-    run('sh', ['-c', MAKE_LAYER], {
-      ...fetchEnvironment(),
-      making,
+    const given = {
       ARCHITECTURE: architecture,
       BASE: BASE.join(' '),
       DEB: resolve(deb),
       EPOCH_S: String(epochS),
-    });
+    };
+    run('sh', ['-c', MAKE_LAYER], { env: { ...fetchEnvironment(), ...given, making } });
     const layer = readFileSync(join(making, 'layer.tar'));
     const layout = join(making, 'layout');
     writeLayout(layout, { architecture, version, epochS, layer });
     const pack = ['--sort=name', `--mtime=@${epochS}`, '--owner=0', '--group=0', '--numeric-owner'];
-    run('tar', [
-      '-C',
-      layout,
-      ...pack,
-      '-cf',
-      resolve(out),
-      'oci-layout',
-      'index.json',
-      'manifest.json',
-      'blobs',
-    ]);
+    const parts = ['oci-layout', 'index.json', 'manifest.json', 'blobs'];
+    run('tar', ['-C', layout, ...pack, '-cf', resolve(out), ...parts]);
   } finally {
     rmSync(making, { recursive: true, force: true });
   }
 }
 
-try {
-  const text = { type: 'string' };
-  main(parseArgs({ options: { deb: text, out: text } }).values);
-} catch (error) {
-  console.error(`image: ${error.message}`);
-  process.exitCode = 1;
-}
+const text = { type: 'string' };
+await script('image', { options: { deb: text, out: text }, main });

@@ -15,18 +15,14 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { gzipSync } from 'node:zlib';
+import { ROOT, run, script } from './command.mjs';
 import { ARCHITECTURES, ownArchitecture } from './deb/architectures.mjs';
 import { controlText, debianChangelog, maintainerScripts, md5sums } from './deb/control.mjs';
 import { FORMS } from './deb/forms.mjs';
 import { copyTree, layOut } from './deb/tree.mjs';
 import { node22 } from './node22.mjs';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** xz takes a minute over Node on a fast machine. */
-const COMMAND_DEADLINE_MS = 20 * 60_000;
 const KIB = 1024;
 
 const USAGE = `Usage: npm run package [-- OPTIONS]
@@ -55,21 +51,9 @@ const OPTIONS = {
   prefix: { type: 'string', default: '/usr' },
   help: { type: 'boolean', default: false },
 };
-const EXIT_USAGE = 64;
 
 /** Each step that may take a minute. */
 const report = (what) => console.error(`package: ${what}`);
-
-function run(command, args, env = {}) {
-  const done = spawnSync(command, args, {
-    cwd: ROOT,
-    encoding: 'utf8',
-    timeout: COMMAND_DEADLINE_MS,
-    env: { ...process.env, ...env },
-  });
-  if (done.status === 0) return done.stdout;
-  throw new Error(`${command} ${args.join(' ')}: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
-}
 
 /** Seconds: SOURCE_DATE_EPOCH, else the time of the commit, else that of package.json. */
 function buildTimeS() {
@@ -137,9 +121,8 @@ function pack({ tree, form, architecture, version, epochS, out, compress }) {
   const file = join(out, `${form.name}_${version}_${architecture}.deb`);
   report(`packing ${form.name} for ${architecture}; this takes some minutes with Node in it`);
   // One thread: how xz divides the work between several would show in the bytes.
-  run('dpkg-deb', ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file], {
-    SOURCE_DATE_EPOCH: String(epochS),
-  });
+  const pack = ['--root-owner-group', '--threads-max=1', `-Z${compress}`, '--build', tree, file];
+  run('dpkg-deb', pack, { env: { SOURCE_DATE_EPOCH: String(epochS) } });
   const mb = (statSync(file).size / KIB / KIB).toFixed(1);
   console.log(`${file}: ${mb} MiB, ${(sizeKiB / KIB).toFixed(1)} MiB installed, ${regular.length} files`);
 }
@@ -193,26 +176,4 @@ function main(values) {
   }
 }
 
-function request() {
-  try {
-    const { values } = parseArgs({ options: OPTIONS });
-    return values;
-  } catch (error) {
-    return { wrong: error.message };
-  }
-}
-
-const asked = request();
-if (asked.wrong !== undefined) {
-  report(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
-  process.exitCode = EXIT_USAGE;
-} else if (asked.help) {
-  console.log(USAGE.trimEnd());
-} else {
-  try {
-    main(asked);
-  } catch (error) {
-    report(error.message);
-    process.exitCode = 1;
-  }
-}
+await script('package', { usage: USAGE, options: OPTIONS, main });

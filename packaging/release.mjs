@@ -16,15 +16,9 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { ROOT, run, script, WrongUsage } from './command.mjs';
 import { ARCHITECTURES, nativeFiles } from './deb/architectures.mjs';
 import { FORMS } from './deb/forms.mjs';
-
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-/** xz takes minutes over two Nodes. */
-const COMMAND_DEADLINE_MS = 60 * 60_000;
-const EXIT_USAGE = 64;
 
 const USAGE = `Usage: npm run release -- VERSION [OPTIONS]
 
@@ -50,21 +44,11 @@ const OPTIONS = {
 };
 
 const read = (path) => readFileSync(join(ROOT, path), 'utf8');
-const report = (what) => console.error(`release: ${what}`);
-
-function run(command, args, cwd = ROOT) {
-  const { status, signal, error } = spawnSync(command, args, {
-    cwd,
+/** Each part is built by the script that builds it alone, which says itself what it does. */
+const part = (name, ...args) =>
+  run(process.execPath, [join(ROOT, 'packaging', name), ...args], {
     stdio: ['ignore', 'inherit', 'inherit'],
-    timeout: COMMAND_DEADLINE_MS,
   });
-  if (status !== 0)
-    throw new Error(
-      `${command} ${args.join(' ')} ended with ${error?.message ?? signal ?? `status ${status}`}`,
-    );
-}
-
-const script = (name, ...args) => run(process.execPath, [join(ROOT, 'packaging', name), ...args]);
 
 /** Why this version cannot be made of this tree; undefined when it can. */
 function refusal(version) {
@@ -83,8 +67,8 @@ function refusal(version) {
 /** All forms for all of their architectures, in one folder. */
 function debianPackages(version, { compress }, out) {
   const common = ['--arch', 'all', '--out', out, '--version', `${version}-1`, '--compress', compress];
-  script('package.mjs', ...common);
-  script('package.mjs', ...common, '--with-node');
+  part('package.mjs', ...common);
+  part('package.mjs', ...common, '--with-node');
   for (const architecture of Object.keys(ARCHITECTURES)) {
     const folder = join(out, architecture);
     for (const file of readdirSync(folder)) renameSync(join(folder, file), join(out, file));
@@ -97,7 +81,7 @@ function npmPackages(out) {
   const stage = mkdtempSync(join(tmpdir(), 'tonearm-npm-'));
   try {
     const [dist, client] = [join(stage, 'dist'), join(stage, 'dist-client')];
-    script('build.mjs', '--dist-only', '--dist-dir', dist, '--client-dir', client);
+    part('build.mjs', '--dist-only', '--dist-dir', dist, '--client-dir', client);
     for (const file of Object.keys(ARCHITECTURES).flatMap((architecture) => nativeFiles(architecture)))
       cpSync(join(ROOT, 'node_modules/uWebSockets.js/dist/bin', file), join(dist, file));
     const { files } = JSON.parse(read('package.json'));
@@ -106,11 +90,8 @@ function npmPackages(out) {
       mkdirSync(dirname(join(stage, path)), { recursive: true });
       cpSync(join(ROOT, path), join(stage, path), { recursive: true });
     }
-    run(
-      'npm',
-      ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, '.', './dist-client'],
-      stage,
-    );
+    const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', out, '.', './dist-client'];
+    run('npm', pack, { cwd: stage });
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
@@ -120,7 +101,7 @@ function images(version, out) {
   const { name, architectures } = FORMS.withNode;
   for (const architecture of architectures) {
     const deb = join(out, `${name}_${version}-1_${architecture}.deb`);
-    script('image.mjs', '--deb', deb, '--out', join(out, `tonearm_${version}_${architecture}.oci.tar`));
+    part('image.mjs', '--deb', deb, '--out', join(out, `tonearm_${version}_${architecture}.oci.tar`));
   }
 }
 
@@ -136,7 +117,10 @@ function checksums(out) {
   writeFileSync(join(out, 'SHA256SUMS'), lines.join(''));
 }
 
-function main(version, options) {
+function main(options, [version, ...more], report) {
+  if (version === undefined || more.length > 0) throw new WrongUsage('exactly one VERSION is needed');
+  if (!/^\d+\.\d+\.\d+$/.test(version))
+    throw new WrongUsage(`VERSION must be three numbers, such as 0.2.0, not ${version}`);
   const refused = options.trial ? undefined : refusal(version);
   if (refused !== undefined) throw new Error(refused);
   const out = resolve(options.out ?? join(ROOT, 'release', version));
@@ -153,36 +137,9 @@ function main(version, options) {
   checksums(out);
   if (options.key !== undefined) {
     report('making the apt repository');
-    script('apt-repository.mjs', '--packages', out, '--key', resolve(options.key), '--out', join(out, 'apt'));
+    part('apt-repository.mjs', '--packages', out, '--key', resolve(options.key), '--out', join(out, 'apt'));
   }
   report(`${out} holds ${readdirSync(out).join(' ')}`);
 }
 
-function request() {
-  try {
-    const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true });
-    if (values.help) return { help: true };
-    const [version, ...more] = positionals;
-    if (version === undefined || more.length > 0) return { wrong: 'exactly one VERSION is needed' };
-    if (!/^\d+\.\d+\.\d+$/.test(version))
-      return { wrong: `VERSION must be three numbers, such as 0.2.0, not ${version}` };
-    return { version, values };
-  } catch (error) {
-    return { wrong: error.message };
-  }
-}
-
-const asked = request();
-if (asked.wrong !== undefined) {
-  report(`${asked.wrong.replace(/\s+/g, ' ')}\n\n${USAGE.trimEnd()}`);
-  process.exitCode = EXIT_USAGE;
-} else if (asked.help) {
-  console.log(USAGE.trimEnd());
-} else {
-  try {
-    main(asked.version, asked.values);
-  } catch (error) {
-    report(error.message);
-    process.exitCode = 1;
-  }
-}
+await script('release', { usage: USAGE, options: OPTIONS, allowPositionals: true, main });

@@ -17,73 +17,56 @@ const WAIT_LISTENING = fileURLToPath(new URL('../../packaging/deb/wait-listening
 const PID = 7;
 const CONNECTING: BackendHealth = { state: 'connecting', since: 0, restarts: 0 };
 
-function folder(t: TestContext): string {
-  const directory = temporaryFolder(t);
-  return directory;
-}
-
 function begin(t: TestContext, upgrades: boolean) {
-  const directory = folder(t);
+  const directory = temporaryFolder(t);
   const heard: string[] = [];
   const failures: string[] = [];
   const clock = new ManualClock();
   const behind: ChildListener = {
-    changes: (changes) => heard.push(`${changes.length} changes`),
+    changes: () => undefined,
     level: () => undefined,
     health: (backend, { state }) => heard.push(`${backend} ${state}`),
-    pulled: (bridge) => heard.push(`${bridge} pulls`),
+    pulled: () => undefined,
     asked: async () => ({ status: 204, body: '' }),
   };
-  const listener = readyWith(behind, {
-    directory,
-    pid: PID,
-    upgrades,
-    clock,
-    failed: (reason) => failures.push(reason),
-  });
+  const failed = (reason: string) => failures.push(reason);
+  const listener = readyWith(behind, { directory, pid: PID, upgrades, clock, failed });
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
   return { directory, heard, failures, listener, isReady, clock };
 }
 
-describe('the start is reported to systemd', () => {
-  test('at once, where no progress socket is wanted', (t) => {
-    assert.ok(begin(t, false).isReady());
-  });
+test('without upgrades the start is reported to systemd at once', (t) => {
+  assert.ok(begin(t, false).isReady());
+});
 
-  const words: readonly BackendHealth[] = [
-    { ...CONNECTING, state: 'up' },
-    { ...CONNECTING, detail: 'no bus' },
-    { ...CONNECTING, state: 'restarting', restarts: 1 },
-    { ...CONNECTING, state: 'failed' },
-  ];
-  for (const word of words) {
-    test(`with the upgrade backend's first state: ${word.state} ${word.detail ?? ''}`, (t) => {
-      const { listener, isReady, heard, clock } = begin(t, true);
-      listener.health('upgrade', CONNECTING);
-      listener.health('audio', { ...CONNECTING, state: 'up' });
-      listener.changes([]);
-      assert.ok(!isReady());
-      listener.health('upgrade', word);
-      assert.ok(isReady());
-      assert.equal(clock.timers, 0);
-      listener.health('upgrade', word);
-      const told = ['upgrade connecting', 'audio up', '0 changes', `upgrade ${word.state}`];
-      assert.deepEqual(heard, [...told, `upgrade ${word.state}`]);
-    });
-  }
-
-  test('in the end also if the upgrade backend has no state', (t) => {
-    const { isReady, clock } = begin(t, true);
-    clock.advance(20_000);
+for (const word of [
+  { ...CONNECTING, state: 'up' },
+  { ...CONNECTING, detail: 'no bus' },
+  { ...CONNECTING, state: 'failed' },
+] satisfies readonly BackendHealth[]) {
+  test(`the start is reported with the upgrade backend's first state: ${word.state}`, (t) => {
+    const { listener, isReady, heard, clock } = begin(t, true);
+    listener.health('upgrade', CONNECTING);
+    listener.health('audio', { ...CONNECTING, state: 'up' });
+    assert.ok(!isReady());
+    listener.health('upgrade', word);
     assert.ok(isReady());
+    assert.equal(clock.timers, 0);
+    assert.deepEqual(heard, ['upgrade connecting', 'audio up', `upgrade ${word.state}`]);
   });
+}
 
-  test('and a report that fails is logged, and not repeated', (t) => {
-    const { directory, listener, failures } = begin(t, true);
-    rmSync(directory, { recursive: true });
-    listener.health('upgrade', { ...CONNECTING, state: 'up' });
-    assert.match(failures.join(), /^Error: ENOENT/);
-  });
+test('the start is reported in the end also if the upgrade backend has no state', (t) => {
+  const { isReady, clock } = begin(t, true);
+  clock.advance(20_000);
+  assert.ok(isReady());
+});
+
+test('a report that fails is logged', (t) => {
+  const { directory, listener, failures } = begin(t, true);
+  rmSync(directory, { recursive: true });
+  listener.health('upgrade', { ...CONNECTING, state: 'up' });
+  assert.match(failures.join(), /^Error: ENOENT/);
 });
 
 describe('wait-listening', { timeout: 60_000 }, () => {
@@ -106,7 +89,7 @@ describe('wait-listening', { timeout: 60_000 }, () => {
   const SAY = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 
   test('waits for the port file of that very process', async (t) => {
-    const directory = folder(t);
+    const directory = temporaryFolder(t);
     writeFileSync(join(directory, 'ready.1'), '');
     assert.deepEqual(await waiting(directory, process.pid, SAY), [0, 'waits\n']);
     assert.deepEqual(await waiting(directory, process.pid, SAY), [0, '']);
@@ -115,6 +98,6 @@ describe('wait-listening', { timeout: 60_000 }, () => {
   test('does not wait for a process that has ended', async (t) => {
     const ended = spawn('true');
     await once(ended, 'close');
-    assert.deepEqual(await waiting(folder(t), ended.pid ?? 0, SAY), [0, '']);
+    assert.deepEqual(await waiting(temporaryFolder(t), ended.pid ?? 0, SAY), [0, '']);
   });
 });

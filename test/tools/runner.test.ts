@@ -19,11 +19,6 @@ function node(...args: readonly string[]): Promise<{ readonly failed: boolean; r
   });
 }
 
-function folder(t: TestContext): string {
-  const path = temporaryFolder(t);
-  return path;
-}
-
 interface Counted {
   readonly passed: number;
   readonly failed: number;
@@ -38,7 +33,7 @@ async function runFiles(
   options: object = {},
 ): Promise<readonly [counted: Counted, said: string]> {
   const files = texts.map((text, at) => {
-    const file = join(folder(t), `sample-${at}.test.mjs`);
+    const file = join(temporaryFolder(t), `sample-${at}.test.mjs`);
     writeFileSync(file, `import { before, describe, test } from 'node:test';\n${text}`);
     return file;
   });
@@ -95,19 +90,6 @@ test('a suite that cannot begin is one failure, with the number of tests that di
   assert.doesNotMatch(said, /^not ok - row/m);
 });
 
-test('a suite whose tests stand in other files and cannot begin is one failure, with their number', async (t) => {
-  const scenarios = join(folder(t), 'scenarios.mjs');
-  writeFileSync(
-    scenarios,
-    "import { test } from 'node:test'; export const rows = () => { for (let i = 0; i < 9; i += 1) test('row ' + i, () => {}); };",
-  );
-  const suite = `import { rows } from '${scenarios}';
-    describe('a node', () => { before(() => { throw new Error('it did not boot'); }); describe('part', rows); });`;
-  const [counted, said] = await runFiles(t, [suite]);
-  assert.equal(counted.failed, 1, said);
-  assert.match(said, /^10 more did not run because of the failures above, such as: row 0$/m);
-});
-
 test('a remark of the harness is printed, also where the test passes', async (t) => {
   const remarks = "test('good', () => console.log('# it was deaf'));";
   const [{ isGreen }, said] = await runFiles(t, [remarks]);
@@ -126,7 +108,7 @@ test('a test that hangs, and a file that cannot be loaded, are failures', async 
 });
 
 test('files and processes that a run leaves are named and removed', async (t) => {
-  const script = join(folder(t), 'leave.mjs');
+  const script = join(temporaryFolder(t), 'leave.mjs');
   writeFileSync(
     script,
     `import { spawn } from 'node:child_process';
@@ -146,14 +128,4 @@ test('files and processes that a run leaves are named and removed', async (t) =>
   assert.deepEqual(found, [`process ${pid}: sleep 600`, `file ${directory}/forgotten`]);
   assert.equal(existsSync(directory), false);
   assert.equal(existsSync(`/proc/${pid}/exe`), false);
-});
-
-test('a run that leaves nothing is found clean', async (t) => {
-  const script = join(folder(t), 'clean.mjs');
-  writeFileSync(
-    script,
-    `import { openRunDirectory } from '${new URL('leftovers.mjs', PACKAGING).href}';
-     console.log(JSON.stringify(await openRunDirectory().close()));`,
-  );
-  assert.equal((await node(script)).stdout, '[]\n');
 });

@@ -21,82 +21,62 @@ export interface Measurement {
 /** Listeners that are added to the first one for the crowded measurement. */
 export const MORE_LISTENERS = 32;
 
-interface Row {
-  readonly key: string;
-  readonly what: string;
-  readonly unit: string;
-  /** Undefined if it could not be measured. */
-  readonly of: (measured: Measurement) => number | undefined;
-}
+/** Undefined if it could not be measured. */
+type FigureOf = (measured: Measurement) => number | undefined;
 
-const ROWS: readonly Row[] = [
-  { key: 'memory_mb', what: 'memory at rest', unit: 'MB', of: ({ rest }) => rest.memoryMb },
-  {
-    key: 'wake_ups_per_second',
-    what: 'wake-ups at rest, just started',
-    unit: '/s',
-    of: ({ rest }) => rest.wakeUpsPerSecond,
-  },
-  {
-    key: 'cpu_ms_per_minute',
-    what: 'CPU at rest, just started',
-    unit: 'ms/min',
-    of: ({ rest }) => rest.cpuMsPerMinute,
-  },
-  {
-    key: 'round_trip_ms_p50',
-    what: 'a request to the sound server, median',
-    unit: 'ms',
-    of: ({ figures }) => quantile(figures.roundTripMs, 0.5),
-  },
-  {
-    key: 'round_trip_ms_p99',
-    what: 'a request to the sound server, p99',
-    unit: 'ms',
-    of: ({ figures }) => quantile(figures.roundTripMs, 0.99),
-  },
-  {
-    key: 'pipelined_requests_per_second',
-    what: 'requests, many at a time',
-    unit: '/s',
-    of: ({ figures }) => quantile(figures.pipelinedPerSecond, 0.5),
-  },
-  {
-    key: 'event_to_bytes_ms_p50',
-    what: 'a change until a listener gets it, median',
-    unit: 'ms',
-    of: ({ figures }) => quantile(figures.alone?.ms, 0.5),
-  },
-  {
-    key: 'event_to_bytes_ms_p99',
-    what: 'a change until a listener gets it, p99',
-    unit: 'ms',
-    of: ({ figures }) => quantile(figures.alone?.ms, 0.99),
-  },
-  {
-    key: 'cpu_ms_per_change',
-    what: 'CPU of a change, one listener',
-    unit: 'ms',
-    of: ({ figures }) => figures.alone?.cpuMs,
-  },
-  {
-    key: 'cpu_ms_per_change_crowded',
-    what: `CPU of a change, ${1 + MORE_LISTENERS} listeners`,
-    unit: 'ms',
-    of: ({ figures }) => figures.crowded?.cpuMs,
-  },
-  {
-    key: 'decode_us_per_stream',
-    what: 'decoding the record of a stream',
-    unit: 'us',
-    of: ({ figures }) => quantile(figures.decodeUs, 0.5),
-  },
-  {
-    key: 'encode_us_per_stream',
-    what: 'encoding the record of a stream',
-    unit: 'us',
-    of: ({ figures }) => quantile(figures.encodeUs, 0.5),
-  },
+const ROWS: readonly (readonly [key: string, what: string, unit: string, of: FigureOf])[] = [
+  ['memory_mb', 'memory at rest', 'MB', ({ rest }) => rest.memoryMb],
+  ['wake_ups_per_second', 'wake-ups at rest, just started', '/s', ({ rest }) => rest.wakeUpsPerSecond],
+  ['cpu_ms_per_minute', 'CPU at rest, just started', 'ms/min', ({ rest }) => rest.cpuMsPerMinute],
+  [
+    'round_trip_ms_p50',
+    'a request to the sound server, median',
+    'ms',
+    ({ figures }) => quantile(figures.roundTripMs, 0.5),
+  ],
+  [
+    'round_trip_ms_p99',
+    'a request to the sound server, p99',
+    'ms',
+    ({ figures }) => quantile(figures.roundTripMs, 0.99),
+  ],
+  [
+    'pipelined_requests_per_second',
+    'requests, many at a time',
+    '/s',
+    ({ figures }) => quantile(figures.pipelinedPerSecond, 0.5),
+  ],
+  [
+    'event_to_bytes_ms_p50',
+    'a change until a listener gets it, median',
+    'ms',
+    ({ figures }) => quantile(figures.alone?.ms, 0.5),
+  ],
+  [
+    'event_to_bytes_ms_p99',
+    'a change until a listener gets it, p99',
+    'ms',
+    ({ figures }) => quantile(figures.alone?.ms, 0.99),
+  ],
+  ['cpu_ms_per_change', 'CPU of a change, one listener', 'ms', ({ figures }) => figures.alone?.cpuMs],
+  [
+    'cpu_ms_per_change_crowded',
+    `CPU of a change, ${1 + MORE_LISTENERS} listeners`,
+    'ms',
+    ({ figures }) => figures.crowded?.cpuMs,
+  ],
+  [
+    'decode_us_per_stream',
+    'decoding the record of a stream',
+    'us',
+    ({ figures }) => quantile(figures.decodeUs, 0.5),
+  ],
+  [
+    'encode_us_per_stream',
+    'encoding the record of a stream',
+    'us',
+    ({ figures }) => quantile(figures.encodeUs, 0.5),
+  ],
 ];
 
 /** The estimate assumes half of a core, 10 changes a second with many listeners, and a list that is read within 0.1 s. */
@@ -138,7 +118,7 @@ const about = (value: number): number => Math.max(0, Math.floor(Number(value.toP
 
 export function makeReport(measured: Measurement): Report {
   const { server = null, missing = null } = measured.figures;
-  const figures = ROWS.map(({ key, of }) => {
+  const figures = ROWS.map(([key, , , of]) => {
     const value = of(measured);
     return [key, value === undefined ? null : threeDigits(value)] as const;
   });
@@ -175,7 +155,7 @@ function listenersCarried(changeMs: number, oneMoreMs: number): number {
 
 export function reportTable(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
-  const rows = ROWS.map(({ key, what, unit }) => {
+  const rows = ROWS.map(([key, what, unit]) => {
     const value = figures[key] ?? null;
     return `${what.padEnd(WHAT_COLUMNS)}${String(value ?? '-').padStart(VALUE_COLUMNS)} ${value === null ? '' : unit}`;
   });

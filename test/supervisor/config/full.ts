@@ -153,33 +153,5 @@ export const FULL_SETTINGS: Settings = {
   },
 };
 
-export const DEFAULT_SETTINGS: Settings = {
-  bind: ['lo'],
-  logLevel: 'info',
-  api: {
-    port: 8018,
-    cors: { origins: [] },
-    hosts: [],
-    sse: { enabled: true, maxClients: 256 },
-    ui: { enabled: true },
-    logs: true,
-  },
-  systemd: { enabled: true, system: [], user: [], internal: [] },
-  audio: { enabled: true, serveCookie: false, outputs: {} },
-  power: { enabled: false, capabilities: { poweroff: false, reboot: false } },
-  upgrade: {
-    enabled: false,
-    progressSocket: '/run/user/1000/tonearm/upgrade.sock',
-    stateFile: '/home/pi/.local/state/tonearm/upgrade-run.json',
-  },
-  players: { enabled: false, fetchCovers: false },
-  bluetooth: { enabled: false, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
-  discovery: { enabled: false, name: 'tonearm on kitchen' },
-  mqtt: {
-    enabled: false,
-    topic: 'tonearm/kitchen',
-    control: true,
-    homeAssistant: true,
-    homeAssistantPrefix: 'homeassistant',
-  },
-};
+/** Compared with docs/configuration.md in docs.test.ts. */
+export const DEFAULT_SETTINGS: Settings = (await accepted()).settings;

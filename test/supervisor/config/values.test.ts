@@ -213,6 +213,25 @@ for (const scope of ['system', 'user']) {
     `6:7: ${key}[3]: a.service is listed twice, first on line 3`,
   );
 }
+/** The rule of systemd's unit_name_is_valid(), checked by hand against systemctl of systemd 252. */
+for (const name of [
+  ...'socket target device mount automount swap timer path'.split(' ').map((suffix) => `mpd.${suffix}`),
+  ...'app.slice init.scope -.mount a.b.service ..service org.gnome:Shell_1-2.service'.split(' '),
+  'dev-disk-by\\x2dlabel.swap',
+  ...'player@a@b.service player@@.service a@b@.service player@.x.service'.split(' '),
+  `${'a'.repeat(247)}.service`,
+])
+  accepted('upgrade.checkUnit', JSON.stringify(name), name);
+for (const [why, ...names] of [
+  [/it is empty/, ''],
+  [/suffix/, 'mpd.', 'mpd.Service', 'mpd.conf', 'mpd.service '],
+  [/before the suffix/, '.service'],
+  [/before the @/, '@.service', '@a.service'],
+  [/letters/, 'my player.service', 'a/b.service', '../x.service', 'häuschen.service', 'mpd*.service'],
+  [/letters/, 'mpd\n.service', 'mpd\0.service'],
+  [/255 bytes/, `${'a'.repeat(248)}.service`, `${'ä'.repeat(124)}.service`],
+] as const)
+  for (const name of names) problemLike('upgrade.checkUnit', JSON.stringify(name), why);
 refused('systemd.user', 'mpd.service', 'must be a list, not the text "mpd.service"');
 meaning('systemd: {system: [a.service], user: [a.service]}', 'systemd.user', [{ name: 'a.service' }]);
 

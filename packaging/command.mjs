@@ -1,0 +1,50 @@
+// What the scripts of this folder have in common: programs that must succeed, and the frame around a script of its own.
+
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+/** xz takes minutes over two Nodes. */
+const DEADLINE_MS = 60 * 60_000;
+const OUTPUT_BYTES_MAX = 1 << 24;
+const EXIT_USAGE = 64;
+
+export const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** Runs a program in the checkout unless `cwd` says otherwise, and answers with its output. One that fails throws what it said. */
+export function run(command, args, { cwd = ROOT, env = {}, stdio = 'pipe' } = {}) {
+  const limits = { encoding: 'utf8', timeout: DEADLINE_MS, maxBuffer: OUTPUT_BYTES_MAX };
+  const done = spawnSync(command, args, { ...limits, cwd, stdio, env: { ...process.env, ...env } });
+  if (done.status === 0) return done.stdout;
+  const said = `${done.stdout ?? ''}${done.stderr ?? ''}`;
+  const how = done.error?.message ?? done.signal ?? `status ${done.status}`;
+  throw new Error(`${command} ${args.join(' ')} ended with ${how}\n${said}`.trimEnd());
+}
+
+/** Thrown by a script whose arguments are wrong. */
+export class WrongUsage extends Error {}
+
+/**
+ * Runs a script: `main` gets the options and, where it takes any, the other arguments. What it throws is told in its name, with the usage
+ * where that was wrong, and decides the exit status.
+ */
+export async function script(name, { usage = '', options, allowPositionals = false, main }) {
+  const report = (text) => console.error(`${name}: ${text}`);
+  try {
+    const { values, positionals } = parse({ options, allowPositionals });
+    if (values.help) console.log(usage.trimEnd());
+    else await main(values, positionals, report);
+  } catch (error) {
+    const isUsage = error instanceof WrongUsage;
+    report(isUsage ? `${error.message.replace(/\s+/g, ' ')}\n\n${usage}`.trimEnd() : error.message);
+    process.exitCode = isUsage ? EXIT_USAGE : 1;
+  }
+}
+
+function parse(config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    throw new WrongUsage(error.message);
+  }
+}
