@@ -52,17 +52,10 @@ export class CoverReader {
   }
 
   async answer(player: CoverPlayer, held: string | undefined): Promise<Answer> {
-    const lastAt = this.#clock.monotonic() + ANSWER_MAX_MS;
-    for (;;) {
-      const { artUrl } = player.facts.metadata;
-      const answer = await this.#named(player, held);
-      const cover = answer.ok ? answer.cover : undefined;
-      if (this.#fetch === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
-      const fetched = await this.#fetched(this.#fetch, cover.location, held);
-      // While the web answers slowly, the player may have gone to another track.
-      const isOld = player.facts.metadata.artUrl !== artUrl;
-      if (!isOld || this.#clock.monotonic() >= lastAt) return { ok: true, cover: fetched };
-    }
+    const answer = await this.#named(player, held);
+    const cover = answer.ok ? answer.cover : undefined;
+    if (this.#fetch === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
+    return { ok: true, cover: await this.#fetched(this.#fetch, cover.location, held) };
   }
 
   /** `held` is the tag of a cover whose bytes the caller has: the gateway keeps them. */

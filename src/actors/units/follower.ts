@@ -101,7 +101,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   ownerChanged(_name: string, owned: boolean): void {
-    this.#reload.forget();
+    this.#reload.cancel();
     if (owned) void this.#begin();
     else this.down('systemd is not on the bus');
   }
@@ -186,7 +186,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       return;
     }
     this.#attempt = 0;
-    this.#reload.lift();
+    this.#reload.hasRead();
     this.#wake(this.table.units());
     this.#owner.up();
     this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);

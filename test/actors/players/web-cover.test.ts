@@ -197,7 +197,7 @@ function covers(fetch: FetchCover, clock = new ManualClock()) {
   const call = () => Promise.reject(new Error('nothing is asked of the player'));
   const reader = new CoverReader({ call }, clock, fetch);
   const read = (url: string, held?: string) => reader.answer({ owner: ':1.7', facts: naming(url) }, held);
-  return { reader, read, clock };
+  return { read, clock };
 }
 
 const naming = (url: string) => withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
@@ -233,13 +233,4 @@ test('four covers are fetched at a time; further clients are redirected to the w
   await until('another cover is fetched', () => open.length === 5);
   open.at(-1)?.();
   assert.deepEqual(await again, { ok: true, cover: image(URL) });
-});
-
-test('a player that changes its track during the fetch gets the cover of the new track', async () => {
-  const player = { owner: ':1.7', facts: naming(`${URL}?1`) };
-  const { reader } = covers(async (url) => {
-    player.facts = naming(`${URL}?2`);
-    return image(url);
-  });
-  assert.deepEqual(await reader.answer(player, undefined), { ok: true, cover: image(`${URL}?2`) });
 });

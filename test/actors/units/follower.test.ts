@@ -86,19 +86,6 @@ test('a reload without an end ends after 30 s', async (t) => {
   assert.deepEqual([taken(), state(), clock.timers], [['x.service'], 'active', 0]);
 });
 
-test('an endless storm of reloads is not waited for', async (t) => {
-  const { manager, state, taken, pass } = await up(t);
-  for (let at = 0; at < 6_000; at += 20) {
-    manager.reloading(true);
-    manager.unitRemoved('x.service');
-    manager.reloading(false);
-    if (at === 1_000) manager.unitIs('x.service', { ActiveState: 'active' });
-    await pass(20);
-  }
-  assert.equal(state(), 'active');
-  assert.ok(taken().includes('x.service'));
-});
-
 test('late replies of an old connection are ignored', async (t) => {
   const { follower, manager, taken } = setUp(t);
   const open = manager.hold();
