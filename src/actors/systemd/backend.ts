@@ -31,13 +31,13 @@ type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonl
 export function targetOf(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
   const unit = watched.find((each) => each.scope === scope && each.name === name);
-  if (unit === undefined) return noSuchUnit(scope, name);
+  if (unit === undefined) return noSuchUnit(command);
   if (scope === 'user' || command.do === 'log') return { ok: true, unit };
   return failure('read-only-scope', `The unit ${name} is a system unit, which is read-only`);
 }
 
-function noSuchUnit(scope: UnitScope, name: string): UnitTarget & { readonly ok: false } {
-  return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(name)} is configured`);
+function noSuchUnit({ scope, unit }: SystemdCommand): UnitTarget & { readonly ok: false } {
+  return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(unit)} is configured`);
 }
 
 interface ScopePlan {
@@ -101,24 +101,14 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   }
 
   changed(units: readonly FollowedUnit[]): void {
-    for (const { name, known, facts, fileState, fileTrouble } of units) {
+    for (const { name, known, facts, file } of units) {
       const watched = this.#plan.watched.find((each) => each.name === name);
       if (watched === undefined) continue;
       const isShown = known && !this.isHidden(name);
-      this.#services.changed(watched, isShown ? serviceRecord(watched, facts, fileState) : undefined);
-      this.#services.fileTrouble(watched, fileTrouble);
+      this.#services.changed(watched, isShown ? serviceRecord(watched, facts, file.state) : undefined);
+      this.#services.fileTrouble(watched, file.trouble);
     }
   }
-}
-
-/** Why a unit cannot be asked about now; undefined if it can. */
-function whyUnavailable(
-  scope: Pick<Scope<ReadingBus>, 'isHidden' | 'absence'> | undefined,
-  { scope: of, name }: WatchedUnit,
-): Answer | undefined {
-  if (scope === undefined || scope.isHidden(name)) return noSuchUnit(of, name);
-  if (scope.absence === undefined) return undefined;
-  return failure('unavailable', `Not connected to the ${of}'s systemd: ${scope.absence}`);
 }
 
 export class SystemdBackend implements Actor<SystemdCommand> {
@@ -147,23 +137,20 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   async handle(command: SystemdCommand): Promise<Answer> {
     const target = targetOf(this.#watched, command);
     if (!target.ok) return target;
-    const { unit } = target;
-    if (command.do === 'log') return this.#log(unit, command.lines);
-    const scope = this.#user;
-    const refused = whyUnavailable(scope, unit);
-    if (scope === undefined || refused !== undefined) return refused ?? noSuchUnit(unit.scope, unit.name);
-    const answer = await new UnitCommand(scope.follower, this.#clock, command.do, unit.name).run();
-    scope.publishNow(unit);
+    const { scope: of, unit: name } = command;
+    const scope = of === 'user' ? this.#user : this.#system;
+    if (scope === undefined || scope.isHidden(name)) return noSuchUnit(command);
+    if (scope.absence !== undefined)
+      return failure('unavailable', `Not connected to the ${of}'s systemd: ${scope.absence}`);
+    if (command.do === 'log') {
+      // A unit that is gone may still have a log.
+      const unit = scope.follower.table.unit(name)?.facts.id ?? name;
+      return this.#logs.read({ scope: of, unit, lines: command.lines });
+    }
+    if (this.#user === undefined) return noSuchUnit(command);
+    const answer = await new UnitCommand(this.#user.follower, this.#clock, command.do, name).run();
+    this.#user.publishNow(target.unit);
     return answer;
-  }
-
-  /** A unit that is gone may still have a log. */
-  async #log(unit: WatchedUnit, lines: number): Promise<Answer> {
-    const scope = unit.scope === 'user' ? this.#user : this.#system;
-    const refused = whyUnavailable(scope, unit);
-    if (refused !== undefined) return refused;
-    const id = scope?.follower.table.unit(unit.name)?.facts.id ?? unit.name;
-    return this.#logs.read({ scope: unit.scope, unit: id, lines });
   }
 
   async stop(): Promise<void> {

@@ -91,24 +91,24 @@ export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolea
   return AT_REST.includes(activeState);
 }
 
+/** Says what is known of a unit's file. */
+export interface FileReading {
+  /** The unit file state; undefined without a unit file, or if unknown. */
+  readonly state: string | undefined;
+  /** Why the state is unknown; this concerns only this unit. */
+  readonly trouble?: string;
+  /** Increases with each question: a reply may arrive after that to a later question. */
+  readonly asked: number;
+}
+
 export interface FollowedUnit {
   /** The name that it is followed by: any of its names. */
   readonly name: string;
   /** From the last reading and the signals since. */
   readonly facts: UnitFacts;
-  /** The unit file state; undefined without a unit file, or if unknown. */
-  readonly fileState: string | undefined;
-  /** Why the file state is unknown; this concerns only this unit. */
-  readonly fileTrouble?: string | undefined;
+  readonly file: FileReading;
   /** False until the first reading. */
   readonly known: boolean;
-}
-
-/** `asked` increases with each question: a reply may arrive after that to a later question. */
-export interface FileReading {
-  readonly state: string | undefined;
-  readonly trouble?: string;
-  readonly asked: number;
 }
 
 interface Entry {
@@ -116,8 +116,6 @@ interface Entry {
   path: string;
   /** Counts signals about the unit's run: a reading that began before one of them is older than it. */
   signalCount: number;
-  /** The number of the question that the file state answers. */
-  fileAsked: number;
   /** True if it was loaded and at rest though its file was reported missing, as with a broken link to a drop-in. */
   needsNoFile: boolean;
 }
@@ -130,8 +128,8 @@ export class UnitTable {
     this.names = names;
     this.#entries = new Map(
       names.map((name) => {
-        const unit = { name, facts: unknownUnit(name), fileState: undefined, known: false };
-        return [name, { unit, path: unitPath(name), signalCount: 0, fileAsked: 0, needsNoFile: false }];
+        const unit = { name, facts: unknownUnit(name), file: { state: undefined, asked: 0 }, known: false };
+        return [name, { unit, path: unitPath(name), signalCount: 0, needsNoFile: false }];
       }),
     );
   }
@@ -210,9 +208,8 @@ export class UnitTable {
 }
 
 /** False if the reply is older than the present file state. */
-function takeFile(entry: Entry, { state, trouble, asked }: FileReading): boolean {
-  if (asked < entry.fileAsked) return false;
-  entry.fileAsked = asked;
-  entry.unit = { ...entry.unit, fileState: state, fileTrouble: trouble };
+function takeFile(entry: Entry, file: FileReading): boolean {
+  if (file.asked < entry.unit.file.asked) return false;
+  entry.unit = { ...entry.unit, file };
   return true;
 }

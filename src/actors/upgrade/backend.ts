@@ -5,7 +5,6 @@ import { type Clock, within } from '../../clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import type { BusOptions } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
@@ -15,15 +14,8 @@ import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
 import { ResultFile } from './result-file.js';
 import { RunKeeper } from './run-keeper.js';
-import { type Circumstances, RunStore } from './run-store.js';
-import { UpgradeUnits } from './upgrade-units.js';
-
-/** The machine's facts and services, passed in so that nothing here asks the machine itself. */
-export interface UpgradeContext {
-  readonly bus: BusOptions;
-  readonly bootId: string;
-  readonly clock: Clock;
-}
+import { RunStore } from './run-store.js';
+import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
 /** For files and sockets that hang; below the supervisor's deadline for the whole stop. */
 const STOP_MAX_MS = 800;
@@ -33,7 +25,7 @@ const IN_PROGRESS = failure('run-in-progress', 'An upgrade run is in progress');
 
 export class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #settings: UpgradeSettings;
-  readonly #context: UpgradeContext;
+  readonly #clock: Clock;
   readonly #store: RunStore;
   readonly #publisher: UpgradePublisher;
   readonly #keeper: RunKeeper;
@@ -48,7 +40,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const { clock } = context;
     const { resultFile, progressSocket, stateFile, checkUnit, upgradeUnit } = settings;
     this.#settings = settings;
-    this.#context = context;
+    this.#clock = clock;
     this.#logs = new UnitLogs(clock);
     const publisher = new UpgradePublisher(settings, publish, clock);
     this.#publisher = publisher;
@@ -58,18 +50,18 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       save: this.#store.save.bind(this.#store),
       askUnit: () => this.#askUnit(),
     };
-    this.#keeper = new RunKeeper(this.#circumstances(''), runOwner, clock);
+    const here = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
+    this.#keeper = new RunKeeper(here, runOwner, clock);
     const recalled = this.#store.recall().then((saved) => this.#keeper.recall(saved));
     this.#resultFile = resultFile === undefined ? undefined : this.#followResult(resultFile);
     this.#socket = this.#openSocket(progressSocket, recalled);
     const read = this.#resultFile?.read() ?? recalled;
     /** Resolves after the first attempts at all files; from then on the state is complete. */
     const ready = Promise.all([recalled, within(clock, READ_MAX_MS, read), this.#socket.attempted()]);
-    if (checkUnit !== undefined || upgradeUnit !== undefined) this.#units = this.#followUnits(ready);
-    if (upgradeUnit === undefined) {
-      void recalled.then(() => this.#keeper.read(NOTHING_RAN, this.#circumstances('')));
-    }
-    if (this.#units === undefined) void ready.then(() => publisher.up(this.#keeper.run));
+    if (upgradeUnit === undefined) void recalled.then(() => this.#keeper.read(NOTHING_RAN, here));
+    if (checkUnit !== undefined || upgradeUnit !== undefined)
+      this.#units = new UpgradeUnits(settings, context, this.#keeper, publisher, ready);
+    else void ready.then(() => publisher.up(this.#keeper.run));
   }
 
   async handle(command: UpgradeCommand): Promise<Answer> {
@@ -86,11 +78,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#publisher.stop();
     this.#resultFile?.stop();
     const ends = [this.#logs.stop(), this.#socket.stop(), this.#store.stop()];
-    await within(this.#context.clock, STOP_MAX_MS, Promise.all(ends));
+    await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
   }
 
   #followResult(path: string): ResultFile {
-    return new ResultFile(path, (result) => this.#publisher.result(result), this.#context.clock);
+    return new ResultFile(path, (result) => this.#publisher.result(result), this.#clock);
   }
 
   #openSocket(path: string, recalled: Promise<void>): ProgressSocket {
@@ -103,28 +95,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       connections: (count: number) => this.#keeper.connections(count),
       problem: (problem: string | undefined) => this.#publisher.trouble('progress socket', problem),
     };
-    return new ProgressSocket(path, owner, this.#context.clock);
-  }
-
-  #followUnits(ready: Promise<unknown>): UpgradeUnits {
-    const { bus, clock } = this.#context;
-    const owner = {
-      up: (facts: RunFacts, managerLife: string) => {
-        if (this.#settings.upgradeUnit !== undefined)
-          this.#keeper.read(facts, this.#circumstances(managerLife));
-        this.#publisher.up(this.#keeper.run);
-      },
-      // The first status, too, is sent after the socket's attempt, because it marks the end of the start.
-      down: (reason: string) => void ready.then(() => this.#publisher.down(reason)),
-      unit: (facts: RunFacts) => this.#keeper.feed({ kind: 'unit', facts }),
-      jobEnded: (job: string, result: string) => this.#keeper.feed({ kind: 'job-ended', job, result }),
-      check: (facts: RunFacts) => this.#publisher.check(facts),
-    };
-    return new UpgradeUnits(this.#settings, owner, bus, ready, clock);
-  }
-
-  #circumstances(manager: string): Circumstances {
-    return { boot: this.#context.bootId, manager, unit: this.#settings.upgradeUnit ?? '' };
+    return new ProgressSocket(path, owner, this.#clock);
   }
 
   async #askUnit(): Promise<RunFacts | undefined> {

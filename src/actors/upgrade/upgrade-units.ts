@@ -1,5 +1,5 @@
-// The check unit and the upgrade unit on the user's bus: starts them and passes their changes on. run.ts decides what these mean for a
-// run; units/follower.ts follows the units.
+// The check unit and the upgrade unit on the user's bus: starts them, and passes their changes to the run and the publisher. run.ts
+// decides what these mean for a run; units/follower.ts follows the units.
 
 import { type Clock, within } from '../../clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -15,27 +15,21 @@ import { type BusOptions, UserBus } from '../bus/bus.js';
 import { faultOf, sentence } from '../bus/fault.js';
 import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
+import type { UpgradePublisher } from './publisher.js';
 import { isExited } from './run.js';
+import type { RunKeeper } from './run-keeper.js';
+
+/** The machine's facts and services, passed in so that nothing here asks the machine itself. */
+export interface UpgradeContext {
+  readonly bus: BusOptions;
+  readonly bootId: string;
+  readonly clock: Clock;
+}
 
 /** From the call; a job that is still queued was accepted. Together with writing the state file this stays within a command's 10 s. */
 const START_MAX_MS = 8_000;
 
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
-
-type UnitNames = Pick<UpgradeSettings, 'checkUnit' | 'upgradeUnit'>;
-
-export interface UnitsOwner {
-  /**
-   * The bus is there; `facts` is the upgrade unit now, and every later change is reported. `managerLife` differs for each start of systemd,
-   * but not after a reload or a re-execution; '' if unknown.
-   */
-  up(facts: RunFacts, managerLife: string): void;
-  down(reason: string): void;
-  unit(facts: RunFacts): void;
-  jobEnded(job: string, result: string): void;
-  /** The check unit now; called before the first `up`, too. */
-  check(facts: RunFacts): void;
-}
 
 /** `job`: the job's path; `jobResult` if it has ended already. */
 export type StartResult =
@@ -43,8 +37,10 @@ export type StartResult =
   | ({ readonly ok: false } & Fault);
 
 export class UpgradeUnits implements FollowerOwner {
-  readonly #names: UnitNames;
-  readonly #owner: UnitsOwner;
+  readonly #settings: UpgradeSettings;
+  readonly #keeper: RunKeeper;
+  readonly #publisher: UpgradePublisher;
+  readonly #boot: string;
   readonly #ready: Promise<unknown>;
   readonly #clock: Clock;
   readonly #follower: UnitFollower<UserBus>;
@@ -52,30 +48,29 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts ups and downs, so that results from before the latest are ignored. */
   #epoch = 0;
 
-  /** `ready`: `up` is not called before it resolves. */
+  /** `ready`: nothing is published before it resolves, because the first status marks the end of the start. */
   constructor(
-    names: UnitNames,
-    owner: UnitsOwner,
-    options: BusOptions,
+    settings: UpgradeSettings,
+    { bus: options, bootId, clock }: UpgradeContext,
+    keeper: RunKeeper,
+    publisher: UpgradePublisher,
     ready: Promise<unknown>,
-    clock: Clock,
   ) {
-    this.#names = names;
-    this.#owner = owner;
+    this.#settings = settings;
+    this.#keeper = keeper;
+    this.#publisher = publisher;
+    this.#boot = bootId;
     this.#ready = ready;
     this.#clock = clock;
-    const { checkUnit, upgradeUnit } = names;
-    const plan = {
-      names: [checkUnit, upgradeUnit].filter((name) => name !== undefined),
-      interest: 'verdicts',
-      clock,
-    } as const;
+    const { checkUnit, upgradeUnit } = settings;
+    const names = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
+    const plan = { names, interest: 'verdicts', clock } as const;
     this.#follower = new UnitFollower(plan, this, (busOwner) => new UserBus(options, busOwner));
   }
 
   /** The name under which the upgrade unit logs, which is no alias; undefined if none is configured. */
   get upgradeUnitId(): string | undefined {
-    return this.#unit?.facts.id ?? this.#names.upgradeUnit;
+    return this.#unit?.facts.id ?? this.#settings.upgradeUnit;
   }
 
   stop(): void {
@@ -85,14 +80,14 @@ export class UpgradeUnits implements FollowerOwner {
 
   /** The upgrade unit as it is now, not as the last signal left it; undefined if it cannot be asked. */
   async readUpgradeUnit(): Promise<RunFacts | undefined> {
-    const { upgradeUnit: upgrade } = this.#names;
+    const { upgradeUnit: upgrade } = this.#settings;
     if (!this.#isUp || upgrade === undefined) return undefined;
     const failed = await this.#follower.refresh([upgrade]);
     return failed === undefined ? this.#facts : undefined;
   }
 
   async startCheck(): Promise<StartResult> {
-    const { checkUnit } = this.#names;
+    const { checkUnit } = this.#settings;
     return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit, 'startUnit');
   }
 
@@ -101,7 +96,7 @@ export class UpgradeUnits implements FollowerOwner {
    * running, or stays queued for long. One call at a time.
    */
   async startUpgrade(): Promise<StartResult> {
-    const { upgradeUnit: upgrade } = this.#names;
+    const { upgradeUnit: upgrade } = this.#settings;
     if (upgrade === undefined) return NO_UNIT;
     const endMs = this.#clock.monotonic() + START_MAX_MS;
     const before = this.#facts;
@@ -132,23 +127,23 @@ export class UpgradeUnits implements FollowerOwner {
   down(reason: string): void {
     this.#epoch += 1;
     this.#isUp = false;
-    this.#owner.down(reason);
+    void this.#ready.then(() => this.#publisher.down(reason));
   }
 
   changed(units: readonly FollowedUnit[]): void {
     if (!this.#isUp) return;
     for (const { name, facts } of units) {
-      if (name === this.#names.checkUnit) this.#owner.check(facts);
-      if (name === this.#names.upgradeUnit) this.#owner.unit(facts);
+      if (name === this.#settings.checkUnit) this.#publisher.check(facts);
+      if (name === this.#settings.upgradeUnit) this.#keeper.feed({ kind: 'unit', facts });
     }
   }
 
   jobEnded(job: string, id: string, result: string): void {
-    if (this.#isUp && id === this.#unit?.facts.id) this.#owner.jobEnded(job, result);
+    if (this.#isUp && id === this.#unit?.facts.id) this.#keeper.feed({ kind: 'job-ended', job, result });
   }
 
   get #unit(): FollowedUnit | undefined {
-    const { upgradeUnit: upgrade } = this.#names;
+    const { upgradeUnit: upgrade } = this.#settings;
     return upgrade === undefined ? undefined : this.#follower.table.unit(upgrade);
   }
 
@@ -168,11 +163,14 @@ export class UpgradeUnits implements FollowerOwner {
       return;
     }
     this.#isUp = true;
-    const { checkUnit } = this.#names;
+    const { checkUnit, upgradeUnit: unit } = this.#settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
-    if (check !== undefined) this.#owner.check(check.facts);
+    if (check !== undefined) this.#publisher.check(check.facts);
+    // It differs for each start of systemd, but not after a reload or a re-execution.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
-    this.#owner.up(this.#facts, String(startedUs ?? ''));
+    const circumstances = { boot: this.#boot, manager: String(startedUs ?? ''), unit: unit ?? '' };
+    if (unit !== undefined) this.#keeper.read(this.#facts, circumstances);
+    this.#publisher.up(this.#keeper.run);
   }
 
   async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {

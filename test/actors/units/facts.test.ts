@@ -111,7 +111,7 @@ test('a property that a reading lacks is reset, except how the last run ended', 
   units.changed(PATH, { Result: 'signal' });
   units.read(NAME, units.mark(NAME), {}, { state: undefined, asked: 2 });
   assert.deepEqual(
-    [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.fileState],
+    [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.file.state],
     ['inactive', '', 'signal', undefined],
   );
 });
@@ -161,7 +161,7 @@ test('the answer to an older query of the file is ignored', () => {
   const { units, x } = table();
   units.file(NAME, { state: 'enabled', asked: 5 });
   units.read(NAME, units.mark(NAME), reading('active'), FILE);
-  assert.deepEqual([x()?.fileState, x()?.known], ['enabled', true]);
+  assert.deepEqual([x()?.file.state, x()?.known], ['enabled', true]);
   units.file(NAME, { state: 'masked', asked: 4 });
-  assert.equal(x()?.fileState, 'enabled');
+  assert.equal(x()?.file.state, 'enabled');
 });
