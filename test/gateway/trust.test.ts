@@ -1,5 +1,4 @@
-// Tests the pure checks of trust: a row per line of docs/http-api.md, "Host and Origin" and per known attack. The rows of Host:
-// hosts.ts.
+// Tests the pure checks of trust: a row per line of docs/http-api.md, "Host and Origin" and per known attack.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -13,19 +12,37 @@ import {
   originStanding,
   trustRules,
 } from '../../src/gateway/trust.js';
-import { HOSTS } from './hosts.js';
 
 const rules = trustRules('Kitchen', {
   hosts: ['music.example.org', 'Radio.Lan.'],
   origins: ['http://app.lan', 'https://ha.example.org:8123/', 'capacitor://localhost'],
 });
 
+/** Addresses and names of the node, with and without port, dot and capitals. */
+const TRUSTED = `
+  127.0.0.1 127.0.0.1:8018 192.168.1.20:8018 127.0.0.1.:8018 [::1] [::1]:8018
+  [FE80::1]:8018 [fe80::1%25eth0]:8018 [fe80::1%eth0] [::ffff:10.0.0.1] localhost LOCALHOST:1
+  localhost. kitchen KITCHEN:8018 kitchen.local kitchen.local.:8018 music.example.org
+  radio.lan kitchen: kitchen.lan kitchen.home kitchen.home.arpa kitchen.internal
+  kitchen.localdomain Kitchen.LAN.:8018 kitchen.fritz.box:8018 127.0.0.1:65535`;
+/** The names of others, other spellings of addresses, and texts that are no host. */
+const REFUSED = `
+  evil.example kitchen.evil.example evilkitchen fritz.box kitchen.box kitchen.myfritz.box
+  kitchen.fritz.box.evil.example kitchen.com kitchen.arpa kitchen.lan.evil.example kitchen.home.lan a.kitchen.lan
+  other.lan lan .lan kitchen.lan.. localhost.evil.example 127.0.0.1.evil.example
+  127.0.0.1.nip.io 127.1 2130706433 0x7f.0.0.1 user@127.0.0.1 127.0.0.1/evil.example
+  ::1 [::1 [evil.example] [::1]evil.example [::1]:8018:80 127.0.0.1:65536
+  127.0.0.1:99999 [127.0.0.1] 127.0.0.1:80a localhost.. . evil.example:8018
+  evil.example. radio.lan.evil.example evil-radio.lan 0x7f000001 evil.example@127.0.0.1 127.0.0.1@evil.example
+  127.0.0.1#evil.example 127.0.0.1:80:80`;
+const ODD = ['', '127.0.0.1, evil.example', 'evil.example 127.0.0.1'];
+const words = (text: string): string[] => text.trim().split(/\s+/);
+
 describe('Host', () => {
-  for (const [header, trusted, why] of HOSTS) {
-    test(`${JSON.stringify(header)} is ${trusted ? 'trusted' : 'refused'}: ${why}`, () => {
-      assert.equal(isTrustedHost(header, rules), trusted);
-    });
-  }
+  for (const header of words(TRUSTED))
+    test(`${header} is trusted`, () => assert.ok(isTrustedHost(header, rules)));
+  for (const header of [...words(REFUSED), ...ODD])
+    test(`${JSON.stringify(header)} is refused`, () => assert.ok(!isTrustedHost(header, rules)));
 
   test('a full hostname is also known by its first label, alone and below the suffixes of a home', () => {
     const full = trustRules('kitchen.example.org', { hosts: [], origins: [] });
@@ -41,15 +58,6 @@ describe('Host', () => {
     const nameless = trustRules('', { hosts: [], origins: [] });
     assert.ok(!isTrustedHost('', nameless));
     assert.ok(!isTrustedHost('.local', nameless));
-  });
-
-  test('remembering hosts lets none pass that was refused, however many are tried', () => {
-    const identity = new HostIdentity(() => 'kitchen', { hosts: [], origins: [] });
-    for (let port = 1; port < 200; port += 1) assert.equal(identity.distrust(`kitchen:${port}`), undefined);
-    for (let round = 0; round < 2; round += 1) {
-      assert.equal(identity.distrust('evil.example')?.fault, 'foreign-host');
-      assert.equal(identity.distrust('kitchen:8018'), undefined);
-    }
   });
 });
 
