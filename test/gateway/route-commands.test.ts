@@ -6,7 +6,8 @@ import { test } from 'node:test';
 import { Check } from 'typebox/schema';
 import { ROUTES, type Route } from '../../src/gateway/routes.js';
 import { type ParameterName, parametersOf } from '../../src/protocol/actor/parameters.js';
-import { BODIES, type BodyName, type BodyOf } from '../../src/protocol/actor/schemas.js';
+import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
+import { EXAMPLES } from './example-bodies.js';
 
 const DOCUMENT = new URL('../../../docs/http-api.md', import.meta.url);
 const [BEGIN, END] = [
@@ -23,22 +24,6 @@ const NAMES: Readonly<Record<ParameterName, string>> = {
   scope: 'user',
   unit: 'mpd.service',
   trackid: '4',
-};
-
-const EXAMPLES: { readonly [K in BodyName]: BodyOf<K> } = {
-  mute: { muted: true },
-  volume: { volume: 0.4 },
-  port: { port: 'analog-output-headphones' },
-  profile: { profile: 'output:hdmi-stereo' },
-  balance: { balance: -0.2 },
-  move: { output: 'kitchen' },
-  seek: { offset: -10_000_000 },
-  position: { position: 60_000_000 },
-  setVolume: { volume: 0.8 },
-  loop: { loop: 'Playlist' },
-  shuffle: { shuffle: true },
-  addTrack: { uri: 'http://radio.example/stream', set_as_current: true },
-  device: { address: 'AA:BB:CC:DD:EE:FF' },
 };
 
 const OPTIONS: Partial<Record<Route['kind'], string>> = {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { ROUTES } from '../../src/gateway/routes.js';
+import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { AudioTarget, Command } from '../../src/protocol/actor/commands.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import type { OpenApi } from './openapi-conformance.js';
@@ -52,12 +53,11 @@ describe('every route with every backend', () => {
     });
   }
 
-  const audio = (command: Command<'audio'>): Asked => ({ backend: 'audio', command });
-  const systemd = (command: Command<'systemd'>): Asked => ({ backend: 'systemd', command });
-  const power = (command: Command<'power'>): Asked => ({ backend: 'power', command });
-  const players = (command: Command<'players'>): Asked => ({ backend: 'players', command });
-  const bluetooth = (command: Command<'bluetooth'>): Asked => ({ backend: 'bluetooth', command });
-  const upgrade = (command: Command<'upgrade'>): Asked => ({ backend: 'upgrade', command });
+  const to =
+    <B extends Backend>(backend: B) =>
+    (command: Command<B>): Asked => ({ backend, command });
+  const [audio, systemd, power] = [to('audio'), to('systemd'), to('power')];
+  const [players, bluetooth, upgrade] = [to('players'), to('bluetooth'), to('upgrade')];
   type Mutation = readonly [path: string, body: string | undefined, asked: Asked];
 
   const loudness = (path: string, target: AudioTarget): Mutation[] => [
@@ -124,17 +124,13 @@ describe('every route with every backend', () => {
     ['/upgrade/start', undefined, upgrade({ do: 'start' })],
   ];
   for (const [path, body, asked] of mutations) {
-    for (const slash of ['', '/']) {
-      test(`POST ${path}${slash} ${body ?? 'without body'}`, async () => {
-        under.backends.asked.length = 0;
-        const json = body !== undefined && { headers: { 'Content-Type': 'application/json' }, body };
-        const response = await under.fetch({ method: 'POST', path: path + slash, ...json });
-        assert.equal(response.status, 202, response.text);
-        assert.equal(response.text, '');
-        assert.equal(response.headers['content-length'], '0');
-        assert.deepEqual(under.backends.asked, [asked]);
-      });
-    }
+    test(`POST ${path} ${body ?? 'without body'}`, async () => {
+      under.backends.asked.length = 0;
+      const json = body !== undefined && { headers: { 'Content-Type': 'application/json' }, body };
+      const { status, text, headers } = await under.fetch({ method: 'POST', path, ...json });
+      assert.deepEqual([status, text, headers['content-length']], [202, '', '0']);
+      assert.deepEqual(under.backends.asked, [asked]);
+    });
   }
 
   test('every mutation of the table is tried above', () => {
@@ -198,19 +194,6 @@ describe('every route with every backend', () => {
     under.backends.answer = { ok: true };
   });
 
-  for (const uri of ['', 'http://a/\n', 'http://a/\u0000', 'a'.repeat(4097)])
-    test(`a track's address of ${JSON.stringify(uri.slice(0, 12))}, ${uri.length} long, is 400`, async () => {
-      under.backends.asked.length = 0;
-      const given = { method: 'POST', path: `/players/${MPV}/tracklist/add`, body: JSON.stringify({ uri }) };
-      const { status, text } = await under.fetch({
-        ...given,
-        headers: { 'Content-Type': 'application/json' },
-      });
-      assert.equal(status, 400);
-      assert.match(text, /Field uri must be/);
-      assert.deepEqual(under.backends.asked, []);
-    });
-
   const LOG = '/services/user/a%2Fb.service/log';
 
   test('a log is requested with the given number of lines, 20 by default', async () => {
@@ -233,15 +216,7 @@ describe('every route with every backend', () => {
     under.backends.answer = { ok: true };
   });
 
-  for (const query of [
-    'lines=0',
-    'lines=201',
-    'lines=',
-    'lines=ten',
-    'lines=-1',
-    'lines=1.5',
-    'lines=1&lines=1',
-  ]) {
+  for (const query of ['lines=0', 'lines=201', 'lines=', 'lines=1.5', 'lines=1&lines=1']) {
     test(`a log of ${query} is 400, and names the parameter`, async () => {
       under.backends.asked.length = 0;
       const { status, text } = await under.fetch({ path: `${LOG}?${query}` });
