@@ -8,6 +8,7 @@ import { LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
 import type { BusOptions, BusOwner } from '../bus/bus.js';
+import type { BusError } from '../bus/fault.js';
 import { LogindBus } from '../bus/logind.js';
 import type { Actor, Publisher } from '../runtime.js';
 import {
@@ -27,7 +28,8 @@ const CALL_DEADLINE_MS = 4_500;
 
 const { jobNew: JOB_NEW } = SYSTEMD_SIGNALS;
 
-type GrantVerdict = { readonly verdict: string } | { readonly failed: Fault };
+/** logind's verdict on what is switched off here. */
+const NO = { ok: true, value: 'no' } as const;
 
 export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   readonly #settings: PowerSettings;
@@ -78,80 +80,62 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (this.#away !== undefined) {
       return failure('unavailable', `Not connected to the system bus: ${this.#away}`);
     }
-    return command.do === 'status' ? this.#status() : this.#actOnce(command.do);
+    if (command.do === 'status') return this.#status();
+    if (this.#underWay !== undefined)
+      return failure('in-progress', `A ${ACTIONS[this.#underWay].noun} is under way already`);
+    this.#underWay = command.do;
+    try {
+      return await this.#act(command.do);
+    } finally {
+      this.#underWay = undefined;
+    }
   }
 
   #enabled({ capability }: ActionRow): boolean {
     return this.#settings.capabilities[capability];
   }
 
+  /** A disabled action is not asked for: it is unavailable whatever logind would answer. */
   async #status(): Promise<Answer> {
-    const [reboot, powerOff] = await Promise.all([
-      this.#askPermission(ACTIONS.reboot),
-      this.#askPermission(ACTIONS.poweroff),
-    ]);
-    if ('failed' in reboot) return { ok: false, ...reboot.failed };
-    if ('failed' in powerOff) return { ok: false, ...powerOff.failed };
-    const record = { reboot: reboot.verdict === 'yes', power_off: powerOff.verdict === 'yes' };
+    const ask = async (row: ActionRow) => (this.#enabled(row) ? this.#logind.call(row.question, []) : NO);
+    const [reboot, powerOff] = await Promise.all([ask(ACTIONS.reboot), ask(ACTIONS.poweroff)]);
+    if (!reboot.ok) return refused(questionFault(reboot.error));
+    if (!powerOff.ok) return refused(questionFault(powerOff.error));
+    const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };
     return { ok: true, text: JSON.stringify(record) };
   }
 
-  /** A disabled action is not asked for: it is unavailable whatever logind would answer. */
-  async #askPermission(row: ActionRow): Promise<GrantVerdict> {
-    if (!this.#enabled(row)) return { verdict: 'no' };
-    const outcome = await this.#logind.call(row.question, []);
-    return outcome.ok ? { verdict: outcome.value } : { failed: questionFault(outcome.error) };
-  }
-
-  async #actOnce(action: PowerAction): Promise<Answer> {
-    if (this.#underWay !== undefined) {
-      const { noun } = ACTIONS[this.#underWay];
-      return failure('in-progress', `A ${noun} is under way already`);
-    }
-    this.#underWay = action;
-    try {
-      const fault = await this.#act(action);
-      return fault === undefined ? { ok: true } : { ok: false, ...fault };
-    } finally {
-      this.#underWay = undefined;
-    }
-  }
-
-  /** Undefined if logind has accepted. Nothing may be awaited after that, so that the event and the answer are sent in the same batch. */
-  async #act(action: PowerAction): Promise<Fault | undefined> {
+  /** Nothing may be awaited after logind has accepted, so that the event and the answer are sent in the same batch. */
+  async #act(action: PowerAction): Promise<Answer> {
     const row = ACTIONS[action];
-    const refusal = await this.#refusal(row);
-    if (refusal !== undefined) return refusal;
-    const failure = await this.#order(row);
-    if (failure !== undefined) return failure;
+    const [asked, listed] = await Promise.all([
+      this.#logind.call(row.question, []),
+      this.#logind.call(LOGIND_METHODS.listInhibitors, []),
+    ]);
+    if (!asked.ok) return refused(questionFault(asked.error));
+    if (!listed.ok) return refused(questionFault(listed.error));
+    // Locks are checked first: another user's lock turns a `yes` into a `challenge`.
+    const locks = blockingLocks(listed.value);
+    if (locks.length > 0) return refused(inhibitedFault(row, locks));
+    if (asked.value !== 'yes') return refused(notGrantedFault(row, asked.value));
+    this.#begun = undefined;
+    const ordered = await this.#logind.call(row.order, [false]);
+    if (!ordered.ok && !this.#isAccepted(row, ordered.error)) return refused(orderFault(row, ordered.error));
     this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
-    return undefined;
+    return { ok: true };
   }
 
   /**
-   * Undefined if accepted. logind's reply decides: a shutdown alone may be somebody else's, with ours refused. But while systemd stops
-   * services, logind and the bus among them, the reply may never arrive (seen on a busy machine): then the job that systemd has begun
-   * decides, which it announces before logind can reply. A stop by SIGTERM waits for this (gateway/shutdown.ts).
+   * logind's reply decides: a shutdown alone may be somebody else's, with ours refused. But while systemd stops services, logind and the
+   * bus among them, the reply may never arrive (seen on a busy machine): then the job that systemd has begun decides, which it announces
+   * before logind can reply. A stop by SIGTERM waits for this (gateway/shutdown.ts).
    */
-  async #order(row: ActionRow): Promise<Fault | undefined> {
-    this.#begun = undefined;
-    const outcome = await this.#logind.call(row.order, [false]);
-    if (outcome.ok || (isOutcomeUnknown(outcome.error) && this.#begun === row.target)) return undefined;
-    return orderFault(row, outcome.error);
+  #isAccepted(row: ActionRow, error: BusError): boolean {
+    return isOutcomeUnknown(error) && this.#begun === row.target;
   }
+}
 
-  /** Why logind would refuse now, as far as this can be known before the order. */
-  async #refusal(row: ActionRow): Promise<Fault | undefined> {
-    const [asked, listed] = await Promise.all([
-      this.#askPermission(row),
-      this.#logind.call(LOGIND_METHODS.listInhibitors, []),
-    ]);
-    if ('failed' in asked) return asked.failed;
-    if (!listed.ok) return questionFault(listed.error);
-    // Locks are checked first: another user's lock turns a `yes` into a `challenge`.
-    const locks = blockingLocks(listed.value);
-    if (locks.length > 0) return inhibitedFault(row, locks);
-    return asked.verdict === 'yes' ? undefined : notGrantedFault(row, asked.verdict);
-  }
+function refused(fault: Fault): Answer {
+  return { ok: false, ...fault };
 }

@@ -1,7 +1,7 @@
 // Changes units of the user: asks the manager, waits for the job, then checks the unit's state. It needs a follower on the user's bus;
 // the calls do not compile on any other type of bus.
 
-import { type Clock, within } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import type { Answer, UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
@@ -9,7 +9,6 @@ import type { UserBus } from '../bus/bus.js';
 import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
 import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
-import type { AwaitedChange } from '../units/jobs.js';
 
 /** Below the supervisor's 10 s, so that our own answer arrives (docs/http-api.md, "Unit routes"). */
 const COMMAND_MAX_MS = 9_000;
@@ -91,7 +90,7 @@ export class UnitCommand {
     const asked = lost ?? this.#name;
     const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: this.#leftMs });
     if (!call.ok) return isGoneAlready(this.#plan, before, call.error) ? OK : this.#refusal(call.error);
-    const end = await this.#within(this.#leftMs, jobs.wait(call.value, asked));
+    const end = await jobs.wait(call.value, asked, this.#leftMs);
     if (end === undefined) return OK;
     if (end.kind === 'away') return this.#refusal({ kind: 'closed' });
     // Signals caused by a job come before its end. After those of another unit, the unit must be read.
@@ -104,8 +103,7 @@ export class UnitCommand {
   async #startGrace(before: string | undefined): Promise<void> {
     const unit = this.#follower.table.unit(this.#name);
     if (unit === undefined || !runsInUnit(unit) || unit.facts.invocation === before) return;
-    const ended = this.#follower.wait(this.#name, (now) => !runsInUnit(now));
-    await this.#within(Math.min(START_GRACE_MS, this.#leftMs), ended);
+    await this.#follower.wait(this.#name, (now) => !runsInUnit(now), Math.min(START_GRACE_MS, this.#leftMs));
   }
 
   get #facts(): UnitFacts | undefined {
@@ -114,12 +112,6 @@ export class UnitCommand {
 
   get #leftMs(): number {
     return Math.max(1, this.#deadline - this.#clock.monotonic());
-  }
-
-  async #within<T>(ms: number, { end, forget }: AwaitedChange<T>): Promise<T | undefined> {
-    const first = await within(this.#clock, ms, end);
-    forget();
-    return first;
   }
 
   #refusal(error: BusError): Answer {

@@ -1,7 +1,7 @@
 // Follows units of one manager over its bus: subscribes, reads everything, applies signals, waits for reloads to end, and passes changed
 // units to its owner. It changes no unit, and does not know its owner.
 
-import { backoffMs, type Clock, Timers } from '../../clock.js';
+import { backoffMs, type Clock, Timers, within } from '../../clock.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { PropertyRecord } from '../../protocol/dbus/properties.js';
@@ -9,7 +9,7 @@ import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js'
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
-import { type AwaitedChange, Jobs } from './jobs.js';
+import { Jobs } from './jobs.js';
 import { ReloadDebounce } from './reload-debounce.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 
@@ -41,7 +41,7 @@ interface StateWaiter {
 export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly bus: B;
   readonly table: UnitTable;
-  readonly jobs = new Jobs();
+  readonly jobs: Jobs;
   readonly #plan: FollowerPlan;
   readonly #owner: FollowerOwner;
   readonly #reader: UnitReader;
@@ -55,6 +55,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   constructor(plan: FollowerPlan, owner: FollowerOwner, makeBus: (owner: BusOwner) => B) {
     this.#plan = plan;
+    this.jobs = new Jobs(plan.clock);
     this.#owner = owner;
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
@@ -68,15 +69,15 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     return this.#reportRead(names, this.#read(names));
   }
 
-  /** Waits for a change after which `holds` is true for the unit. */
-  wait(name: string, holds: (unit: FollowedUnit) => boolean): AwaitedChange<void> {
+  /** Resolves at a change after which `holds` is true for the unit, or after `ms`. */
+  wait(name: string, holds: (unit: FollowedUnit) => boolean, ms: number): Promise<void> {
     let forget = (): void => undefined;
-    const end = new Promise<void>((resolve) => {
+    const reached = new Promise<void>((resolve) => {
       const waiter = { name, holds, reached: resolve };
       this.#waiters.add(waiter);
       forget = () => this.#waiters.delete(waiter);
     });
-    return { end, forget };
+    return within(this.#plan.clock, ms, reached).finally(forget);
   }
 
   stop(): void {

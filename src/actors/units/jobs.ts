@@ -1,16 +1,12 @@
 // A manager's jobs: who waits for which, and how it ends.
 
+import { type Clock, within } from '../../clock.js';
+
 /** How many ended jobs are remembered. A start of a user's session ends some dozens at once. */
 const ENDS_MAX_JOBS = 256;
 
 /** `ended`: JobRemoved came, or the job no longer exists and its result is unknown. `away`: the manager is gone. */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
-
-/** A change to wait for; `forget` ends the waiting without a result. */
-export interface AwaitedChange<T> {
-  readonly end: Promise<T>;
-  readonly forget: () => void;
-}
 
 export interface AwaitedJob {
   readonly job: string;
@@ -22,6 +18,7 @@ interface JobWaiter extends AwaitedJob {
 }
 
 export class Jobs {
+  readonly #clock: Clock;
   /**
    * Results of recent jobs, by path. A job may end before the reply that names it has been read (4 of 60, measured), so a later `wait` must
    * still find its end.
@@ -29,6 +26,10 @@ export class Jobs {
   readonly #ends = new Map<string, string>();
   /** The supervisor bounds these, as it bounds running commands. */
   readonly #waiters = new Set<JobWaiter>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Records JobRemoved: `job` is the path. */
   removed(job: string, result: string): void {
@@ -42,18 +43,17 @@ export class Jobs {
     return this.#ends.get(job);
   }
 
-  wait(job: string, unit: string): AwaitedChange<JobEnd> {
+  /** Resolves to the job's end; to undefined if it has not ended after `ms`. */
+  async wait(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
     const result = this.resultOf(job);
-    if (result !== undefined) {
-      return { end: Promise.resolve({ kind: 'ended', result }), forget: () => undefined };
-    }
+    if (result !== undefined) return { kind: 'ended', result };
     let forget = (): void => undefined;
-    const end = new Promise<JobEnd>((resolve) => {
-      const waiter: JobWaiter = { job, unit, settle: resolve };
+    const end = new Promise<JobEnd>((settle) => {
+      const waiter = { job, unit, settle };
       this.#waiters.add(waiter);
       forget = () => this.#waiters.delete(waiter);
     });
-    return { end, forget };
+    return within(this.#clock, ms, end).finally(forget);
   }
 
   /** The jobs that are awaited now, to be passed to `compare`. */

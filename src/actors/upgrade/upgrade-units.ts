@@ -1,7 +1,7 @@
 // The check unit and the upgrade unit on the user's bus: starts them, and passes their changes to the run and the publisher. run.ts
 // decides what these mean for a run; units/follower.ts follows the units.
 
-import { type Clock, within } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
@@ -106,12 +106,9 @@ export class UpgradeUnits implements FollowerOwner {
     const hasRun = ({ invocation }: RunFacts) => !['', before.invocation].includes(invocation);
     const { jobs } = this.#follower;
     if (!hasRun(this.#facts)) {
-      const ran = this.#follower.wait(upgrade, ({ facts }) => hasRun(facts));
-      const ended = jobs.wait(started.job, upgrade);
-      const either = Promise.race([ran.end, ended.end]);
-      await within(this.#clock, Math.max(endMs - this.#clock.monotonic(), 0), either);
-      ran.forget();
-      ended.forget();
+      const leftMs = Math.max(endMs - this.#clock.monotonic(), 0);
+      const ran = this.#follower.wait(upgrade, ({ facts }) => hasRun(facts), leftMs);
+      await Promise.race([ran, jobs.wait(started.job, upgrade, leftMs)]);
     }
     const jobResult = jobs.resultOf(started.job);
     if (jobResult === undefined) return started;

@@ -109,19 +109,18 @@ test('the unit behind an alias is watched', async (t) => {
 
 test('who waits for a state gets it, also while a reload holds it back from the publisher', async (t) => {
   const { follower, manager, taken } = await up(t);
-  const { end, forget } = follower.wait(NAME, ({ facts }) => facts.activeState === 'failed');
+  const reached = follower.wait(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
   manager.reloading(true);
   manager.changed('x.service', { ActiveState: 'active' });
   manager.changed('x.service', { ActiveState: 'failed' });
-  await end;
-  forget();
+  await reached;
   assert.deepEqual(taken(), []);
 });
 
 test('a follower that is stopped holds nothing', async (t) => {
   const { follower, manager, clock } = await up(t);
   manager.reloading(true);
-  const { end } = follower.jobs.wait('/job/1', NAME);
+  const end = follower.jobs.wait('/job/1', NAME, 1_000);
   follower.stop();
   assert.deepEqual([await end, clock.timers, manager.stopped], [{ kind: 'away' }, 0, true]);
 });

@@ -3,71 +3,63 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Jobs } from '../../../src/actors/units/jobs.js';
+import { ManualClock } from '../../manual-clock.js';
 
-test('a job ends with its own result', async () => {
-  const jobs = new Jobs();
-  const { end } = jobs.wait('/job/1', 'a');
+const MAX_MS = 9_000;
+
+function stage() {
+  const clock = new ManualClock();
+  const jobs = new Jobs(clock);
+  const wait = (job: string, unit = 'a') => jobs.wait(job, unit, MAX_MS);
+  return { clock, jobs, wait };
+}
+
+test('two who wait for one job get its own result, and leave nothing', async () => {
+  const { clock, jobs, wait } = stage();
+  const ends = [wait('/job/1'), wait('/job/1')];
   jobs.removed('/job/2', 'failed');
   jobs.removed('/job/1', 'done');
-  assert.deepEqual(await end, { kind: 'ended', result: 'done' });
-  assert.deepEqual(jobs.awaited(), []);
+  const done = { kind: 'ended', result: 'done' };
+  assert.deepEqual(await Promise.all(ends), [done, done]);
+  assert.deepEqual([jobs.awaited(), clock.timers], [[], 0]);
 });
 
-test('a job that ended before anybody waited has its result', async () => {
-  const jobs = new Jobs();
-  jobs.removed('/job/1', 'canceled');
-  assert.deepEqual(await jobs.wait('/job/1', 'a').end, { kind: 'ended', result: 'canceled' });
+test('a job that does not end is waited for until the deadline', async () => {
+  const { clock, jobs, wait } = stage();
+  const end = wait('/job/1');
+  clock.advance(MAX_MS);
+  assert.deepEqual([await end, jobs.awaited()], [undefined, []]);
 });
 
-test('two who wait for one merged job get its result', async () => {
-  const jobs = new Jobs();
-  const ends = [jobs.wait('/job/1', 'a').end, jobs.wait('/job/1', 'a').end];
-  jobs.removed('/job/1', 'done');
-  assert.deepEqual(
-    (await Promise.all(ends)).map((end) => end.kind),
-    ['ended', 'ended'],
-  );
-});
-
-test('the latest 256 results are remembered', async () => {
-  const jobs = new Jobs();
-  for (let id = 0; id < 257; id += 1) jobs.removed(`/job/${id}`, 'done');
-  const forgotten = jobs.wait('/job/0', 'a');
+test('the latest 256 results are remembered for who waits too late', async () => {
+  const { jobs, wait } = stage();
+  for (let id = 0; id < 257; id += 1) jobs.removed(`/job/${id}`, 'canceled');
+  assert.deepEqual(await wait('/job/1'), { kind: 'ended', result: 'canceled' });
+  void wait('/job/0');
   assert.equal(jobs.awaited().length, 1);
-  forgotten.forget();
-  assert.equal(jobs.awaited().length, 0);
-  assert.equal((await jobs.wait('/job/1', 'a').end).kind, 'ended');
 });
 
-test('a job that its unit no longer has is over, a job that was queued later is not', async () => {
-  const jobs = new Jobs();
-  const gone = jobs.wait('/job/1', 'a').end;
-  jobs.wait('/job/2', 'b');
+test('a job that its unit no longer has is over; one that was queued later, or of a unit that is not listed, is not', async () => {
+  const { jobs, wait } = stage();
+  const gone = wait('/job/1', 'a');
+  void wait('/job/2', 'b');
+  void wait('/job/3', 'unlisted');
   const awaited = jobs.awaited();
-  jobs.wait('/job/3', 'c');
-  jobs.compare(awaited, (unit) => (unit === 'b' ? '/job/2' : ''));
+  void wait('/job/4', 'a');
+  jobs.compare(awaited, (unit) => ({ a: '', b: '/job/2' })[unit]);
   assert.deepEqual(await gone, { kind: 'ended' });
   assert.deepEqual(
     jobs.awaited().map(({ job }) => job),
-    ['/job/2', '/job/3'],
+    ['/job/2', '/job/3', '/job/4'],
   );
 });
 
-test('a job of a unit that is not listed is not compared: its end comes by signal', async () => {
-  const jobs = new Jobs();
-  const { end } = jobs.wait('/job/1', 'unlisted.service');
-  jobs.compare(jobs.awaited(), () => undefined);
-  assert.equal(jobs.awaited().length, 1);
-  jobs.removed('/job/1', 'done');
-  assert.deepEqual(await end, { kind: 'ended', result: 'done' });
-});
-
 test('a manager that goes takes its jobs and their numbers along', async () => {
-  const jobs = new Jobs();
+  const { jobs, wait } = stage();
   jobs.removed('/job/1', 'done');
-  const { end } = jobs.wait('/job/2', 'a');
+  const end = wait('/job/2');
   jobs.away();
   assert.deepEqual(await end, { kind: 'away' });
-  jobs.wait('/job/1', 'a');
+  void wait('/job/1');
   assert.equal(jobs.awaited().length, 1);
 });
