@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { Branch } from '../../src/actors/mqtt/branch.js';
-import type { InterfaceAddresses } from '../../src/actors/mqtt/reach.js';
+import type { InterfaceAddresses } from '../../src/actors/mqtt/home-assistant.js';
 import { RetainedTopics } from '../../src/actors/mqtt/retained-topics.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { SERVER, WHOLE_NODE } from './simulated-node.js';

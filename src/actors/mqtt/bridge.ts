@@ -10,9 +10,9 @@ import { clipped } from '../text.js';
 import { type AskedTopic, Branch } from './branch.js';
 import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
 import { brokerAddress } from './broker-address.js';
+import type { InterfaceAddresses } from './home-assistant.js';
 import { look } from './look.js';
 import { clientIdOf } from './node-identity.js';
-import type { InterfaceAddresses } from './reach.js';
 import { OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
 

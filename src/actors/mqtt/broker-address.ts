@@ -20,30 +20,27 @@ type TextRead =
   | { readonly ok: true; readonly text: string | undefined }
   | { readonly ok: false; readonly reason: string };
 
-const NONE: TextRead = { ok: true, text: undefined };
-
 export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<AddressRead> {
   const { url = '', username, passwordFile, caFile } = settings;
-  const password =
-    passwordFile === undefined
-      ? NONE
-      : await readText(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
+  const password = await readText(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
   if (!password.ok) return password;
-  const ca = url.startsWith('mqtts:') ? await certificates(caFile, clock) : NONE;
-  if (!ca.ok) return ca;
+  const certificates = url.startsWith('mqtts:') ? (caFile ?? SYSTEM_CERTIFICATES) : undefined;
+  const read = await readText(certificates, 'mqtt.caFile', clock);
+  if (!read.ok && caFile !== undefined) return read;
   // Editors end a file with a line feed; no password ends in one.
   const secret = password.text?.replace(/\r?\n$/, '');
-  return { ok: true, address: { url, username, password: secret, ca: ca.text } };
-}
-
-async function certificates(caFile: string | undefined, clock: Clock): Promise<TextRead> {
-  if (caFile !== undefined) return readText(caFile, 'mqtt.caFile', clock);
-  const system = await readText(SYSTEM_CERTIFICATES, 'the system', clock);
-  return system.ok ? system : NONE;
+  const ca = read.ok ? read.text : undefined;
+  return { ok: true, address: { url, username, password: secret, ca } };
 }
 
 /** A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the file's mode. */
-async function readText(path: string, key: string, clock: Clock, forbidden = 0): Promise<TextRead> {
+async function readText(
+  path: string | undefined,
+  key: string,
+  clock: Clock,
+  forbidden = 0,
+): Promise<TextRead> {
+  if (path === undefined) return { ok: true, text: undefined };
   const file = await within(clock, READ_MAX_MS, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
   if (file === undefined) return why(`it cannot be read within ${READ_MAX_MS / 1_000} s`);

@@ -26,7 +26,7 @@ interface NamedOperation extends MqttName {
   readonly change: ChangeOperation;
 }
 
-/** All operations that one kind of topic can ask for. */
+/** All operations that one kind of topic can ask for, in the order in which they are run. */
 interface CommandTopic {
   /** The topic's levels; a parameter in braces matches any level. */
   readonly levels: readonly string[];
@@ -43,46 +43,35 @@ interface MatchedTopic extends CommandTopic {
 /** The order in which an object's members are run, others last: a loud output is turned down before it is unmuted. */
 const FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
-const COMMAND_TOPICS = commandTopics(
-  OPERATION_NAMES.flatMap((operation) => {
+const COMMAND_TOPICS = commandTopics();
+
+function commandTopics(): readonly CommandTopic[] {
+  const ways = OPERATION_NAMES.flatMap((operation): NamedOperation[] => {
     const change = OPERATIONS[operation];
     return change.kind === 'command' ? change.mqtt.map((name) => ({ ...name, operation, change })) : [];
-  }),
-);
-
-function commandTopics(ways: readonly NamedOperation[]): readonly CommandTopic[] {
+  });
   const topicOf = ({ topic, change }: NamedOperation): string => topic ?? change.topic;
   const turn = ({ name }: NamedOperation): number =>
     FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
   return [...new Set(ways.map(topicOf))].map((topic) => {
-    const own = ways.filter((way) => topicOf(way) === topic);
-    return {
-      levels: topic.split('/'),
-      words: own.filter(({ by }) => by === 'word'),
-      members: own.filter(({ by }) => by === 'member').sort((a, b) => turn(a) - turn(b)),
-    };
+    const own = ways.filter((way) => topicOf(way) === topic).sort((a, b) => turn(a) - turn(b));
+    const members = own.filter(({ by }) => by === 'member');
+    return { levels: topic.split('/'), words: own.filter(({ by }) => by === 'word'), members };
   });
 }
 
 /** Filters below the node's branch. They match no topic that is published there, whatever the names of outputs and players. */
 export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(({ levels }) =>
-  [...levels.map((level) => (level.startsWith('{') ? '+' : level)), 'set'].join('/'),
+  [...levels.map((level) => (isParameter(level) ? '+' : level)), 'set'].join('/'),
 );
+
+function isParameter(level: string): boolean {
+  return level.startsWith('{');
+}
 
 /** `topic` is below the node's branch. */
 export function isCommand(topic: string): boolean {
   return matchTopic(topic) !== undefined;
-}
-
-/** The requests of a payload at `topic`, which is below the node's branch. */
-export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
-  const found = matchTopic(topic);
-  if (found === undefined) return [];
-  const json = boundedJson(payload);
-  const word = wordIn(found, json, payload);
-  if (word === undefined) return memberRequests(found, json, payload);
-  const way = found.words.find(({ name }) => name === word);
-  return [queuedRequest(found, way, { operation: way?.operation, params: found.params })];
 }
 
 function matchTopic(topic: string): MatchedTopic | undefined {
@@ -90,37 +79,42 @@ function matchTopic(topic: string): MatchedTopic | undefined {
   if (levels.pop() !== 'set') return undefined;
   const row = COMMAND_TOPICS.find(
     ({ levels: pattern }) =>
-      pattern.length === levels.length &&
-      pattern.every((each, i) => each.startsWith('{') || each === levels[i]),
+      pattern.length === levels.length && pattern.every((each, i) => isParameter(each) || each === levels[i]),
   );
   if (row === undefined) return undefined;
-  const params = row.levels.flatMap((level, i): [string, string | undefined][] =>
-    level.startsWith('{') ? [[level.slice(1, -1), decodeLevel(levels[i] ?? '')]] : [],
-  );
-  return { ...row, topic, params: Object.fromEntries(params) };
+  const names = row.levels.map((level, i) => [level.slice(1, -1), decodeLevel(levels[i] ?? '')] as const);
+  return {
+    ...row,
+    topic,
+    params: Object.fromEntries(names.filter((_, i) => isParameter(row.levels[i] ?? ''))),
+  };
 }
 
-/** The payload as a word, bare or in JSON; undefined if it is to be read as an object. */
-function wordIn({ words, members }: CommandTopic, json: unknown, payload: string): string | undefined {
-  if (words.length === 0) return undefined;
-  // The payload was meant as an object, even if it is broken or too large to be parsed.
-  if (members.length > 0 && (typeof json === 'object' || payload.startsWith('{'))) return undefined;
-  return typeof json === 'string' ? json : payload;
+/** The requests of a payload at `topic`, which is below the node's branch. */
+export function requestsOf(topic: string, payload: string): readonly QueuedRequest[] {
+  const found = matchTopic(topic);
+  if (found === undefined) return [];
+  const { words, members, params } = found;
+  const json = boundedJson(payload);
+  // What begins like an object was meant as one, even if it is broken or too large to be parsed.
+  const isObject = members.length > 0 && (typeof json === 'object' || payload.startsWith('{'));
+  if (words.length === 0 || isObject) return memberRequests(found, json, payload);
+  const word = typeof json === 'string' ? json : payload;
+  const way = words.find(({ name }) => name === word);
+  return [queuedRequest(found, way, { operation: way?.operation, params })];
 }
 
 function memberRequests(found: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
-  const given = new Map<string, unknown>(
-    typeof json === 'object' && json !== null && !Array.isArray(json) ? Object.entries(json) : [],
-  );
+  const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
+  const given = new Map<string, unknown>(isObject ? Object.entries(json) : []);
   const named = found.members.filter(({ name }) => given.has(name));
   const operations = new Set(named.map(({ operation }) => operation));
-  if (named.length === 0 || named.length !== given.size || named.length !== operations.size) {
-    // Runs no member: one operation gets the whole payload, and refuses it.
-    const [way = found.members[0]] = named;
-    const whole = json === undefined ? { unread: payload } : { body: json };
-    return [queuedRequest(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
-  }
-  return named.map((way) => queuedRequest(found, way, memberRequest(found, way, given.get(way.name))));
+  if (named.length > 0 && named.length === given.size && named.length === operations.size)
+    return named.map((way) => queuedRequest(found, way, memberRequest(found, way, given.get(way.name))));
+  // Runs no member: one operation gets the whole payload, and refuses it.
+  const [way = found.members[0]] = named;
+  const whole = json === undefined ? { unread: payload } : { body: json };
+  return [queuedRequest(found, undefined, { operation: way?.operation, params: found.params, ...whole })];
 }
 
 function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unknown): BridgeRequest {

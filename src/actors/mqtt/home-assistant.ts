@@ -1,10 +1,15 @@
 // Home Assistant's device message: the whole node as one device, in the format of its MQTT discovery (tested with 2026.6). Pure.
 // The entities are defined in entities.ts; this file builds the message and decides how entities are removed.
 
+import { isIP } from 'node:net';
+import type { NetworkInterfaceInfo } from 'node:os';
 import type { Backend } from '../../protocol/actor/backends.js';
+import type { ServedRecord } from '../../protocol/actor/messages.js';
 import { VERSION } from '../../version.js';
 import { type Component, type Entities, ownerOf } from './entities.js';
 import { boundedJson } from './topics.js';
+
+export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
 export interface DeviceFacts {
   readonly identifier: string;
@@ -70,4 +75,30 @@ export function entitiesIn(text: string): Entities {
   return new Map(
     entries.filter((entry): entry is [string, Component] => typeof entry[1]?.platform === 'string'),
   );
+}
+
+/** Wildcard addresses; the IPv6 one accepts IPv4 too. */
+const EVERY_ADDRESS = '::';
+const EVERY_IPV4 = '0.0.0.0';
+/** Such addresses need a zone, or mean that no router has given an address. */
+const LINK_LOCAL = /^(fe80:|169\.254\.)/i;
+
+/** For people: an IP address that works without mDNS if there is one, else the node's name. `addresses` are listened on, as in `/health`. */
+export function pageUrl(
+  hostname: string,
+  { port, addresses }: ServedRecord,
+  interfaces: InterfaceAddresses,
+): string {
+  const reachable = Object.values(interfaces)
+    .flatMap((list) => list ?? [])
+    .filter(({ internal, address }) => !internal && !LINK_LOCAL.test(address))
+    .filter(({ address, family }) =>
+      [address, EVERY_ADDRESS, ...(family === 'IPv4' ? [EVERY_IPV4] : [])].some((each) =>
+        addresses.includes(each),
+      ),
+    );
+  const found = reachable.find(({ family }) => family === 'IPv4') ?? reachable[0];
+  const name = hostname.includes('.') ? hostname : `${hostname}.local`;
+  const host = found?.address ?? name;
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/ui`;
 }

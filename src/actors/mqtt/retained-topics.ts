@@ -8,8 +8,14 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered, type Things } from './entities.js';
-import { type DeviceMessage, deviceMessage, deviceTopic, entitiesIn } from './home-assistant.js';
-import { type InterfaceAddresses, pageUrl } from './reach.js';
+import {
+  type DeviceMessage,
+  deviceMessage,
+  deviceTopic,
+  entitiesIn,
+  type InterfaceAddresses,
+  pageUrl,
+} from './home-assistant.js';
 import { isTooLong } from './topics.js';
 
 export const ONLINE = 'online';
@@ -175,7 +181,7 @@ export class RetainedTopics {
     if (server === undefined || served === undefined) return undefined;
     if (this.#made === undefined || this.#madeAt !== looks) {
       const { hostname, os_platform: platform } = JSON.parse(server) as ServerRecord;
-      const url = pageUrl({ ...served, hostname, interfaces: this.#interfaces() });
+      const url = pageUrl(hostname, served, this.#interfaces());
       const entities = entitiesOf(this.#things());
       const isKnown = (owner: Backend | undefined): boolean =>
         owner === undefined || this.#branch.isComplete(owner);

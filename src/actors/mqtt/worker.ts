@@ -7,8 +7,8 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { runBridge } from '../runtime.js';
 import { MqttBridge } from './bridge.js';
 import { dialBroker } from './broker.js';
+import type { InterfaceAddresses } from './home-assistant.js';
 import { readIdentifier } from './node-identity.js';
-import type { InterfaceAddresses } from './reach.js';
 
 export default function work(task: ActorTask<MqttSettings>): Promise<void> {
   return runBridge<'mqtt'>(

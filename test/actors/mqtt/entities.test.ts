@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { InterfaceAddresses } from '../../../src/actors/mqtt/reach.js';
+import type { InterfaceAddresses } from '../../../src/actors/mqtt/home-assistant.js';
 import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node.js';
 import { CARD, drop, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
