@@ -10,13 +10,11 @@ export class AvahiBus extends BusLink<'announcements'> {
     super('announcements', systemBusPaths, options, owner);
   }
 
-  /** Has signals of these interfaces come to the owner: of all members, or only of one. True if avahi-daemon runs. */
-  async follow(interfaces: readonly string[], member?: string): Promise<boolean> {
-    const rules = interfaces.map((iface) => ({ sender: AVAHI_NAME, interface: iface }));
-    const watched = await Promise.all(
-      rules.map((rule) => this.watch(member === undefined ? rule : { ...rule, member })),
-    );
-    if (!watched.every(({ ok }) => ok)) throw new Error('avahi-daemon cannot be watched');
+  /** Has signals of these interfaces come to the owner. True if avahi-daemon runs. */
+  async follow(interfaces: readonly string[]): Promise<boolean> {
+    const watched = interfaces.map((iface) => this.watch({ sender: AVAHI_NAME, interface: iface }));
+    if (!(await Promise.all(watched)).every(({ ok }) => ok))
+      throw new Error('avahi-daemon cannot be watched');
     return this.isRunning(AVAHI_NAME);
   }
 }

@@ -1,29 +1,24 @@
-// The discovery bridge: has Avahi announce the service, and keeps that right when addresses, avahi-daemon, the bus or the name's owner
-// change. Every change asks for a round, which compares what is announced with what should be; one round runs at a time. It asks nothing
-// of the node.
+// Has Avahi announce the service, and keeps that right when addresses, avahi-daemon or the name's owner change. Every change asks for a
+// round, which compares what is announced with what should be; one round runs at a time.
 
 import { type Clock, Timers } from '../../clock.js';
-import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
+import type { ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
-  AVAHI_ENTRY_GROUP,
   AVAHI_ERRORS,
   AVAHI_METHODS,
-  AVAHI_SERVER,
   AVAHI_SIGNALS,
   GROUP_STATES,
   SERVER_RUNNING,
 } from '../../protocol/dbus/avahi.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
-import { AvahiBus } from '../bus/avahi.js';
-import type { BusOwner } from '../bus/bus.js';
-import { type BusError, sentence } from '../bus/fault.js';
-import type { BridgeActor, NodeLink } from '../runtime.js';
-import { Announcement } from './announcement.js';
-import { type Interfaces, placesOf } from './places.js';
+import { VERSION } from '../../version.js';
+import type { AvahiBus } from '../bus/avahi.js';
+import { type BusError, type Outcome, sentence } from '../bus/fault.js';
+import type { NodeLink } from '../runtime.js';
+import { SERVICE_TYPE } from './browser.js';
+import { type Interfaces, type Place, placesOf } from './places.js';
 
-/** avahi-daemon answers at once, or hangs. */
-const CALL_DEADLINE_MS = 4_000;
 /**
  * 10 s are promised (docs/configuration.md, "Finding nodes"). A new interface is not reported while all addresses are listened on, and an
  * interface that is replaced by one with the same addresses is never reported.
@@ -33,24 +28,39 @@ const LOOK_EVERY_MS = 8_000;
 /** Names tried without a pause; then it waits, as after every failure. */
 const NAMES_MAX = 32;
 
+const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
+const NO_FLAGS = 0;
+/** Selects Avahi's own domain and host. */
+const USUAL = '';
+
 export interface AnnouncerWorld {
   /** The present interfaces. May throw. */
   readonly interfaces: () => Interfaces;
   readonly clock: Clock;
 }
 
-type AnnouncerNode = Pick<NodeLink, 'status' | 'log'>;
+/** Undefined on success. */
+type Failure = BusError | undefined;
 
-export class Announcer implements BridgeActor, BusOwner {
+/** Our entry group in Avahi; `path` is its object, once Avahi has made it. */
+interface Group {
+  readonly service: string;
+  path: string | undefined;
+  /** True if the service is on the network. */
+  isEstablished: boolean;
+}
+
+export class Announcer {
+  readonly #bus: AvahiBus;
   readonly #settings: DiscoverySettings;
-  readonly #node: AnnouncerNode;
+  readonly #node: Pick<NodeLink, 'status' | 'log'>;
   readonly #world: AnnouncerWorld;
   readonly #timers: Timers<'look'>;
-  readonly #bus: AvahiBus;
-  readonly #announcement: Announcement;
   #served: ServedRecord | undefined;
-  /** Undefined while the bus is away, or has not answered. */
   #isAvahiThere: boolean | undefined;
+  #group: Group | undefined;
+  /** Avahi's host name has changed, so the group has to be made anew. */
+  #isOutdated = false;
   #name: string;
   #isNameTaken = false;
   /** Counted per connection. */
@@ -59,68 +69,55 @@ export class Announcer implements BridgeActor, BusOwner {
   #isDue = false;
   #areInterfacesKnown = true;
 
-  constructor(settings: DiscoverySettings, node: AnnouncerNode, world: AnnouncerWorld) {
+  constructor(
+    bus: AvahiBus,
+    settings: DiscoverySettings,
+    node: Pick<NodeLink, 'status' | 'log'>,
+    world: AnnouncerWorld,
+  ) {
+    this.#bus = bus;
     this.#settings = settings;
     this.#node = node;
     this.#world = world;
     this.#timers = new Timers(world.clock);
     this.#name = settings.name;
-    this.#bus = new AvahiBus({ callDeadlineMs: CALL_DEADLINE_MS }, this);
-    this.#announcement = new Announcement(this.#bus);
   }
 
   /** The service's name on the network; undefined while it is not announced. */
   get name(): string | undefined {
-    return this.#announcement.isEstablished ? this.#name : undefined;
+    return this.#group?.isEstablished ? this.#name : undefined;
   }
 
-  applyChanges({ changes }: ChangeBatch): void {
-    for (const change of changes) {
-      if (change.kind === 'put' && change.collection === 'served')
-        this.#served = JSON.parse(change.json) as ServedRecord;
-    }
+  served(record: ServedRecord): void {
+    this.#served = record;
     this.#look();
   }
 
-  /** Avahi withdraws a connection's announcements when the connection ends. */
-  async stop(): Promise<void> {
+  stop(): void {
     this.#timers.cancelAll();
-    this.#bus.stop();
   }
 
-  async up(): Promise<void> {
-    const isThere = await this.#bus.follow([AVAHI_SERVER, AVAHI_ENTRY_GROUP], 'StateChanged');
-    // A signal that came meanwhile is newer.
-    this.#isAvahiThere ??= isThere;
-    this.#look();
-  }
-
-  down(reason: string): void {
-    this.#isAvahiThere = undefined;
-    this.#beginAnew();
-    this.#node.status('connecting', reason);
-  }
-
-  ownerChanged(_name: string, owned: boolean): void {
-    this.#isAvahiThere = owned;
-    this.#beginAnew();
+  /** Avahi has forgotten the group. `isThere`: undefined while that is unknown. */
+  beginAnew(isThere: boolean | undefined): void {
+    this.#isAvahiThere = isThere;
+    this.#group = undefined;
+    this.#name = this.#settings.name;
+    this.#isNameTaken = false;
+    this.#namesTaken = 0;
     this.#look();
   }
 
   signal(signal: Signal): void {
-    if (signalValues(AVAHI_SIGNALS.server, signal) !== undefined) {
-      this.#announcement.outdated();
-      this.#look();
-      return;
-    }
-    const state = this.#announcement.isAt(signal.path)
-      ? signalValues(AVAHI_SIGNALS.group, signal)
-      : undefined;
+    const isOfGroup = signal.path === this.#group?.path;
+    const state = isOfGroup ? signalValues(AVAHI_SIGNALS.group, signal) : undefined;
     if (state !== undefined) this.#groupIs(...state);
+    if (signalValues(AVAHI_SIGNALS.server, signal) === undefined) return;
+    this.#isOutdated = true;
+    this.#look();
   }
 
   #groupIs(state: number, error: string): void {
-    this.#announcement.is(state);
+    if (this.#group !== undefined) this.#group.isEstablished = state === GROUP_STATES.established;
     if (state === GROUP_STATES.established) {
       this.#node.status('up', `announced as ${this.#name}`);
     } else if (state === GROUP_STATES.collision) {
@@ -129,13 +126,6 @@ export class Announcer implements BridgeActor, BusOwner {
     } else if (state === GROUP_STATES.failure) {
       this.#bus.reconnect(`avahi-daemon could not announce the service: ${error}`);
     }
-  }
-
-  #beginAnew(): void {
-    this.#announcement.ended();
-    this.#name = this.#settings.name;
-    this.#isNameTaken = false;
-    this.#namesTaken = 0;
   }
 
   #look(): void {
@@ -147,40 +137,41 @@ export class Announcer implements BridgeActor, BusOwner {
     this.#isUnderWay = true;
     while (this.#isDue) {
       this.#isDue = false;
-      const reason = await this.#round();
-      // A new connection clears all that Avahi holds for the old one. Skipped if something happened meanwhile, which may be the reason.
-      if (reason !== undefined && !this.#isDue) this.#bus.reconnect(`avahi-daemon: ${reason}`);
+      const failure = await this.#round();
+      // Skipped if something happened meanwhile, which may be the reason.
+      if (failure !== undefined && !this.#isDue) this.#bus.reconnect(`avahi-daemon: ${sentence(failure)}`);
     }
     this.#isUnderWay = false;
   }
 
-  /** Why the round failed. Undefined on success, or if a signal will start the next round. */
-  async #round(): Promise<string | undefined> {
+  /** Undefined on success, or if a signal will start the next round. */
+  async #round(): Promise<Failure> {
     if (this.#served === undefined || this.#isAvahiThere === undefined) return undefined;
-    if (!this.#isAvahiThere) {
-      this.#node.status('connecting', 'avahi-daemon is not running');
-      return undefined;
-    }
-    const { port, addresses } = this.#served;
+    if (!this.#isAvahiThere) return this.#waitFor('avahi-daemon is not running');
     this.#timers.set('look', LOOK_EVERY_MS, () => this.#look());
+    const { port, addresses } = this.#served;
     const interfaces = this.#interfacesNow();
     if (interfaces === undefined) return undefined;
     const places = placesOf(addresses, interfaces);
-    if (places.length === 0) return this.#announceNothing();
-    const state = await this.#bus.call(AVAHI_METHODS.getState, []);
-    if (!state.ok) return sentence(state.error);
-    if (state.value !== SERVER_RUNNING) {
-      this.#node.status('connecting', 'avahi-daemon has no host name yet');
-      return undefined;
+    if (places.length === 0) {
+      const failure = await this.#withdraw();
+      if (failure === undefined)
+        this.#node.status('up', 'nothing to announce: the service listens on loopback only');
+      return failure;
     }
-    const failure =
-      (await this.#chooseName()) ?? (await this.#announcement.renew({ name: this.#name, port, places }));
-    if (failure === undefined) return undefined;
-    if (failure.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return sentence(failure);
+    const state = await this.#bus.call(AVAHI_METHODS.getState, []);
+    if (!state.ok) return state.error;
+    if (state.value !== SERVER_RUNNING) return this.#waitFor('avahi-daemon has no host name yet');
+    const failure = (await this.#chooseName()) ?? (await this.#renew(port, places));
+    if (failure?.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return failure;
     // The name belongs to a service of this same avahi-daemon.
     this.#isNameTaken = true;
     this.#isDue = true;
     return undefined;
+  }
+
+  #waitFor(reason: string): undefined {
+    this.#node.status('connecting', reason);
   }
 
   /** Undefined if the system call fails: the announcement stays, and the next look tries again. */
@@ -189,7 +180,6 @@ export class Announcer implements BridgeActor, BusOwner {
     try {
       const interfaces = this.#world.interfaces();
       this.#areInterfacesKnown = true;
-      if (!wereKnown) this.#node.log('info', 'the network interfaces can be read again');
       return interfaces;
     } catch (error) {
       this.#areInterfacesKnown = false;
@@ -199,26 +189,49 @@ export class Announcer implements BridgeActor, BusOwner {
     }
   }
 
-  async #announceNothing(): Promise<string | undefined> {
-    const failure = await this.#announcement.withdraw();
-    if (failure !== undefined) return sentence(failure);
-    this.#node.status('up', 'nothing to announce: the service listens on loopback only');
-    return undefined;
-  }
-
-  async #chooseName(): Promise<BusError | undefined> {
+  async #chooseName(): Promise<Failure> {
     if (!this.#isNameTaken) return undefined;
     this.#namesTaken += 1;
     if (this.#namesTaken > NAMES_MAX)
       return { kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` };
     const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [this.#name]);
     if (!next.ok) return next.error;
-    this.#node.log('warn', 'another service on the network has this name', {
-      name: this.#name,
-      next: next.value,
-    });
+    const names = { name: this.#name, next: next.value };
+    this.#node.log('warn', 'another service on the network has this name', names);
     this.#name = next.value;
     this.#isNameTaken = false;
     return undefined;
   }
+
+  /** Replaces the announced service, unless it is the same. */
+  async #renew(port: number, places: readonly Place[]): Promise<Failure> {
+    const service = JSON.stringify([this.#name, port, places]);
+    if (service === this.#group?.service && !this.#isOutdated) return undefined;
+    this.#isOutdated = false;
+    const failure = await this.#withdraw();
+    if (failure !== undefined) return failure;
+    // Set before Avahi makes it, because Avahi may end meanwhile.
+    const group: Group = { service, path: undefined, isEstablished: false };
+    this.#group = group;
+    const made = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);
+    if (!made.ok) return made.error;
+    const path = made.value;
+    group.path = path;
+    for (const [index, protocol] of places) {
+      const entry = [index, protocol, NO_FLAGS, this.#name, SERVICE_TYPE, USUAL, USUAL, port, TXT] as const;
+      const added = await this.#bus.call(AVAHI_METHODS.addService, entry, { path });
+      if (!added.ok) return added.error;
+    }
+    return errorOf(await this.#bus.call(AVAHI_METHODS.commit, [], { path }));
+  }
+
+  async #withdraw(): Promise<Failure> {
+    const path = this.#group?.path;
+    this.#group = undefined;
+    return path === undefined ? undefined : errorOf(await this.#bus.call(AVAHI_METHODS.free, [], { path }));
+  }
+}
+
+function errorOf(outcome: Outcome<unknown>): Failure {
+  return outcome.ok ? undefined : outcome.error;
 }

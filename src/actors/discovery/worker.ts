@@ -1,37 +1,17 @@
-// The discovery bridge's thread: wires announcer and browser to the runtime and to the machine's interfaces, and decides nothing.
+// The discovery bridge's thread: wires the bridge to the runtime and to the machine's interfaces, and decides nothing.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../clock.js';
 import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
-import { type NodeLink, runBridge } from '../runtime.js';
-import { Announcer } from './announcer.js';
-import { Browser } from './browser.js';
-import { Nodes } from './nodes.js';
+import { runBridge } from '../runtime.js';
+import { Discovery } from './discovery.js';
 import type { Interface, Interfaces } from './places.js';
-import type { Sighting } from './sighting.js';
 
 export default function work(task: ActorTask<DiscoverySettings>): Promise<void> {
   const world = { interfaces: externalInterfaces, clock: systemClock };
-  return runBridge<'discovery'>(task, (settings, node) => {
-    const log: NodeLink['log'] = (level, message, fields) => node.log(level, message, fields);
-    const nodes = new Nodes(node, () => announcer.name);
-    const status: NodeLink['status'] = (state, detail) => {
-      nodes.status(state);
-      node.status(state, detail);
-    };
-    const announcer = new Announcer(settings, { status, log }, world);
-    const found = (sightings: readonly Sighting[]): void => nodes.found(sightings);
-    const browser = new Browser({ clock: systemClock, log, found });
-    return {
-      applyChanges: (batch) => announcer.applyChanges(batch),
-      stop: async () => {
-        browser.stop();
-        await announcer.stop();
-      },
-    };
-  });
+  return runBridge<'discovery'>(task, (settings, node) => new Discovery(settings, node, world));
 }
 
 /** @throws if the system call fails, as without a free descriptor */

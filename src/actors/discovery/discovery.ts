@@ -1,0 +1,78 @@
+// The discovery bridge: one connection to avahi-daemon, which announces this node and looks for others. Whatever fails there gives up the
+// connection, with which Avahi forgets all of it, and a new one begins anew. It asks nothing of the node.
+
+import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
+import type { DiscoverySettings } from '../../protocol/actor/settings.js';
+import { AVAHI_BROWSER, AVAHI_ENTRY_GROUP, AVAHI_RESOLVER, AVAHI_SERVER } from '../../protocol/dbus/avahi.js';
+import type { Signal } from '../../protocol/dbus/method.js';
+import { AvahiBus } from '../bus/avahi.js';
+import type { BusOwner } from '../bus/bus.js';
+import type { BridgeActor, OwnerLink } from '../runtime.js';
+import { Announcer, type AnnouncerWorld } from './announcer.js';
+import { Browser } from './browser.js';
+
+/** avahi-daemon answers at once, or hangs. */
+const CALL_DEADLINE_MS = 4_000;
+
+export class Discovery implements BridgeActor, BusOwner {
+  readonly #status: OwnerLink['status'];
+  readonly #bus: AvahiBus;
+  readonly #announcer: Announcer;
+  readonly #browser: Browser;
+  /** Undefined while the bus is away, or has not answered. */
+  #isAvahiThere: boolean | undefined;
+
+  constructor(settings: DiscoverySettings, node: OwnerLink, world: AnnouncerWorld) {
+    this.#status = (state, detail) => {
+      // Leaving `up` removes what was published.
+      this.#browser.publishWhile(state === 'up');
+      node.status(state, detail);
+    };
+    const log: OwnerLink['log'] = (...line) => node.log(...line);
+    this.#bus = new AvahiBus({ callDeadlineMs: CALL_DEADLINE_MS }, this);
+    this.#announcer = new Announcer(this.#bus, settings, { status: this.#status, log }, world);
+    this.#browser = new Browser(this.#bus, node, world.clock, () => this.#announcer.name);
+  }
+
+  applyChanges({ changes }: ChangeBatch): void {
+    for (const change of changes) {
+      if (change.kind === 'put' && change.collection === 'served')
+        this.#announcer.served(JSON.parse(change.json) as ServedRecord);
+    }
+  }
+
+  /** Avahi withdraws a connection's announcements when the connection ends. */
+  async stop(): Promise<void> {
+    this.#announcer.stop();
+    this.#browser.beginAnew(false);
+    this.#bus.stop();
+  }
+
+  async up(): Promise<void> {
+    // A connection that was lost before it was up, for the same reason as the one before, was not reported.
+    this.#begin(undefined);
+    const isThere = await this.#bus.follow([AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER]);
+    // A change that came meanwhile is newer.
+    if (this.#isAvahiThere === undefined) this.#begin(isThere);
+  }
+
+  down(reason: string): void {
+    this.#begin(undefined);
+    this.#status('connecting', reason);
+  }
+
+  ownerChanged(_name: string, owned: boolean): void {
+    this.#begin(owned);
+  }
+
+  signal(signal: Signal): void {
+    this.#announcer.signal(signal);
+    this.#browser.signal(signal);
+  }
+
+  #begin(isThere: boolean | undefined): void {
+    this.#isAvahiThere = isThere;
+    this.#announcer.beginAnew(isThere);
+    this.#browser.beginAnew(isThere === true);
+  }
+}

@@ -1,0 +1,157 @@
+// The bridge on a bus that behaves as neither a bus nor avahi-daemon should.
+
+import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { Discovery } from '../../../src/actors/discovery/discovery.js';
+import type { Interfaces } from '../../../src/actors/discovery/places.js';
+import { systemClock } from '../../../src/clock.js';
+import { AVAHI_BROWSER, AVAHI_RESOLVER, IS_LOCAL } from '../../../src/protocol/dbus/avahi.js';
+import { put } from '../../gateway/scripted-backends.js';
+import { until } from '../../until.js';
+import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
+
+const AVAHI = ':1.9';
+/** The path of every scripted signal. */
+const SIGNALS_AT = '/some/where';
+const INTERFACES: Interfaces = [
+  { name: 'eth0', index: 2, addresses: [{ address: '192.0.2.1', family: 'IPv4' }] },
+];
+
+type Special = (socket: Socket, heard: Heard) => boolean;
+
+/** A bus with an avahi-daemon; what `special` returns true for, it has answered. */
+async function avahi(t: TestContext, special: Special = () => false): Promise<ScriptedBus> {
+  const call = (socket: Socket, heard: Heard): void => {
+    const { serial, text: said } = heard;
+    if (special(socket, heard)) return;
+    if (said.includes('GetNameOwner')) socket.write(reply(serial, 's', AVAHI));
+    else if (said.includes('GetState')) socket.write(reply(serial, 'i', 2));
+    else if (said.includes('ServiceResolverNew')) socket.write(reply(serial, 'o', `/resolver/${serial}`));
+    else if (/EntryGroupNew|ServiceBrowserNew/.test(said)) socket.write(reply(serial, 'o', '/object'));
+    else if (said.includes('GetAlternativeServiceName'))
+      socket.write(reply(serial, 's', `Kitchen #${serial}`));
+    else socket.write(reply(serial));
+  };
+  const bus = await scriptedBus(() => ({ call }));
+  t.after(() => bus.close());
+  return bus;
+}
+
+/** A node that is served at `address`, with what it has reported and published. */
+function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces = () => INTERFACES) {
+  process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
+  const [told, logged, nodes]: [string[], string[], Set<string>] = [[], [], new Set()];
+  const node = {
+    status: (state: string, detail = '') => void told.push(`${state}: ${detail}`),
+    log: (_level: string, message: string) => void logged.push(message),
+    put: (_collection: string, key: string) => void nodes.add(key),
+    drop: (_collection: string, key: string) => void nodes.delete(key),
+    ask: () => assert.fail('it asks nothing'),
+  };
+  const bridge = new Discovery({ enabled: true, name: 'Kitchen' }, node, { interfaces, clock: systemClock });
+  t.after(() => bridge.stop());
+  const serve = (): void => {
+    const changes = [put('served', '', { port: 8018, addresses: [address] })];
+    bridge.applyChanges({ isWhole: true, changes });
+  };
+  serve();
+  return { told, logged, nodes, serve };
+}
+
+test('a service whose names avahi-daemon all refuses is tried 32 times, then given up for a while', async (t) => {
+  const bus = await avahi(t, (socket, { serial, text: said }) => {
+    const isAdded = said.includes('AddService');
+    if (isAdded) socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
+    return isAdded;
+  });
+  const { told, logged } = discover(t, bus, '0.0.0.0');
+  await until('it has given up once', () => told.length > 0);
+  assert.match(told[0] ?? '', /^connecting: avahi-daemon: .*32 names are all in use/);
+  assert.equal(logged.length, 32);
+});
+
+test('interfaces that cannot be read, as without a free descriptor, are read again, and logged once', async (t) => {
+  const bus = await avahi(t);
+  let [hasDescriptors, looks] = [false, 0];
+  const { logged, serve } = discover(t, bus, '0.0.0.0', () => {
+    looks += 1;
+    if (!hasDescriptors) throw new Error('EMFILE');
+    return INTERFACES;
+  });
+  for (const times of [1, 2, 3]) {
+    serve();
+    await until('the interfaces have been read', () => looks >= times);
+  }
+  hasDescriptors = true;
+  serve();
+  await until('the service is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
+  assert.deepEqual(logged, ['the network interfaces cannot be read']);
+});
+
+const itemNew = (name: string): Buffer =>
+  signal(AVAHI, AVAHI_BROWSER, 'ItemNew', 'iisssu', 2, 0, name, '_http._tcp', 'local', 0);
+
+function foundAs(name: string, ...txt: readonly string[]): Buffer {
+  const pairs = txt.map((pair) => [...Buffer.from(pair)]);
+  const service = [2, 0, name, '_http._tcp', 'local', `${name}.local`, 0, '192.0.2.7', 80, pairs, IS_LOCAL];
+  return signal(AVAHI, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...service);
+}
+
+test('a service that is no node makes room, one too many is left out, and a lost bus empties the list', async (t) => {
+  let peer: Socket | undefined;
+  const bus = await avahi(t, (socket, { serial, text: said }) => {
+    peer = socket;
+    const isAttic = said.includes('ServiceResolverNew') && said.includes('attic');
+    // It is found before the resolver's path is known.
+    if (isAttic)
+      socket.write(Buffer.concat([foundAs('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]));
+    return isAttic;
+  });
+  const { nodes, logged } = discover(t, bus, '127.0.0.1');
+  const isAsked = (member: string, name = '') =>
+    bus.heard.some(({ text: said }) => said.includes(member) && said.includes(name));
+  await until('the browser is made', () => isAsked('ServiceBrowserNew'));
+  for (let n = 1; n <= 256; n += 1) {
+    peer?.write(itemNew(`other ${n}`));
+    // A call without an answer for 4 s ends the connection, so a busy machine gets a few at a time.
+    if (n % 16 === 0) await until('these are resolved', () => isAsked('ServiceResolverNew', `other ${n}`));
+  }
+  for (const name of ['cellar', 'loft']) peer?.write(itemNew(name));
+  await until('there is no room', () => logged.length > 0);
+  assert.deepEqual(logged, ['too many services on the network: some are left out']);
+  peer?.write(foundAs('other 1', 'txtvers=1'));
+  await until('the resolver is ended', () => isAsked('Free', '/resolver'));
+  peer?.write(itemNew('attic'));
+  await until('the attic is published', () => nodes.has('attic'));
+  peer?.write(signal(AVAHI, AVAHI_RESOLVER, 'Failure', 's', 'no answer'));
+  await until('the attic has lost its power', () => !nodes.has('attic'));
+  peer?.write(foundAs('attic', 'api=tonearm'));
+  await until('the attic has power again', () => nodes.has('attic'));
+  assert.ok(!isAsked('ServiceResolverNew', 'cellar') && !isAsked('ServiceResolverNew', 'loft'));
+  peer?.destroy();
+  await until('the list is empty', () => nodes.size === 0);
+});
+
+test('a resolver with a strange path makes the bus reconnect, a refused resolver does not', async (t) => {
+  let isStrange = true;
+  const bus = await avahi(t, (socket, { serial, text: said }) => {
+    if (said.includes('ServiceBrowserNew')) {
+      socket.write(reply(serial, 'o', '/browser'));
+      if (isStrange) for (const name of ['refused', 'strange']) socket.write(itemNew(name));
+      return true;
+    }
+    if (!said.includes('ServiceResolverNew')) return false;
+    if (said.includes('refused'))
+      socket.write(errorReply(serial, 'org.freedesktop.Avahi.InvalidServiceNameError'));
+    else {
+      isStrange = false;
+      socket.write(reply(serial, 's', 'what'));
+    }
+    return true;
+  });
+  const { told } = discover(t, bus, '127.0.0.1');
+  const browsers = () => bus.heard.filter(({ text: said }) => said.includes('ServiceBrowserNew'));
+  await until('it browses again', () => browsers().length === 2);
+  assert.equal(told.filter((each) => each.startsWith('connecting')).length, 1);
+});
