@@ -81,6 +81,7 @@ export const TRUTH: Readonly<Record<string, (call: BusCall) => Reply>> = {
   GetState: () => ['i', 2],
   GetAlternativeServiceName: ({ argument }) => ['s', `${argument.slice(0, 20)} #2`],
   EntryGroupNew: () => ['o', '/Client1/EntryGroup1'],
+  ServiceBrowserNew: () => ['o', '/Client1/ServiceBrowser1'],
 };
 
 export const MANAGER = 'org.freedesktop.systemd1.Manager';

@@ -68,13 +68,3 @@ test('a message that arrives drop by drop is late when the deadline of the whole
   }
   assert.equal(one.late(), 1);
 });
-
-test('a stream that is closed is never late', async (t) => {
-  const one = reading(t);
-  one.come(3);
-  const closed = new Promise((resolve) => one.stream.once('close', resolve));
-  one.stream.destroy();
-  await closed;
-  one.wait(2 * DEADLINE_MS);
-  assert.equal(one.late(), 0);
-});

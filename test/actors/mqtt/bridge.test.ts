@@ -8,8 +8,6 @@ import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import {
   ACCEPTED,
-  drop,
-  health,
   isCommand,
   type NodeOptions,
   ordinary,
@@ -92,17 +90,6 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
     await node.stop();
     assert.equal((await retained(broker.url, `${below}status`)).get(`${below}status`), 'offline');
-  });
-
-  test('keeps the topics of a backend that is not up, until it is up without them', async (t) => {
-    const { node, spy } = await whole(t);
-    const kitchen = `${node.topic}/audio/outputs/kitchen`;
-    node.tell(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
-    await spy.holds(`${node.topic}/backends`, (text) => JSON.parse(text).audio.state === 'connecting');
-    assert.ok((await retained(broker.url, kitchen)).has(kitchen));
-    node.tell(put('audio.outputs', '1', output(1, 'alsa')), health('audio', 'up'));
-    await spy.empty(kitchen);
-    assert.ok(spy.tree.has(`${node.topic}/audio/outputs/alsa`));
   });
 
   test('has a topic for every name, and a command finds it', async (t) => {

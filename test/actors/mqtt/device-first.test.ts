@@ -63,12 +63,13 @@ describe('messages to Home Assistant', { skip: lacks({ programs: ['mosquitto'] }
     assert.ok(offered >= 0 && offered < first(coming, SERVER, (text) => text.includes('kitchen')));
   });
 
-  test('do not delay a default output that is not listed, nor removals without Home Assistant', async (t) => {
-    const { node, spy } = await served(t, false);
-    node.tell(defaultOutput('nosuch'), drop('audio.outputs', '2'));
-    await spy.holds(SERVER, (text) => text.includes('nosuch'));
-    await spy.empty(KITCHEN);
-  });
+  for (const isThere of [true, false])
+    test(`do not delay a default output that is not listed, with Home Assistant: ${isThere}`, async (t) => {
+      const { node, spy } = await served(t, isThere);
+      node.tell(defaultOutput('nosuch'), drop('audio.outputs', '2'));
+      await spy.holds(SERVER, (text) => text.includes('nosuch'));
+      await spy.empty(KITCHEN);
+    });
 
   test('repeat the default output behind the device message when it is renamed', async (t) => {
     const { node, spy } = await served(t);
@@ -86,12 +87,5 @@ describe('messages to Home Assistant', { skip: lacks({ programs: ['mosquitto'] }
     await spy.publish('fence', '');
     await until('the fence is seen', () => spy.seen.some(({ topic }) => topic === 'fence'));
     assert.equal(spy.seen.slice(from).filter(({ topic }) => topic === SERVER).length, 1);
-  });
-
-  test('do not delay a default output that is not listed', async (t) => {
-    const { node, spy } = await served(t);
-    await spy.holds(DEVICE, offers);
-    node.tell(defaultOutput('nosuch'));
-    await spy.holds(SERVER, (text) => text.includes('nosuch'));
   });
 });
