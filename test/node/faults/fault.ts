@@ -5,7 +5,16 @@ import { until } from '../../until.js';
 import type { FaultedNode } from './faulted-node.js';
 import type { Load } from './load.js';
 
-export const CHILDREN = ['audio', 'systemd', 'power', 'upgrade', 'players', 'discovery', 'mqtt'] as const;
+export const CHILDREN = [
+  'audio',
+  'systemd',
+  'power',
+  'upgrade',
+  'players',
+  'discovery',
+  'bluetooth',
+  'mqtt',
+] as const;
 
 export type Child = (typeof CHILDREN)[number];
 

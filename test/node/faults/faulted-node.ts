@@ -3,10 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
 import { remark } from '../../remark.js';
 import { until } from '../../until.js';
-import type { Node } from '../node.js';
+import { NODE_PROGRAM, type Node } from '../node.js';
 import { shell, userShell } from '../scenarios/commands.js';
 import { setUpPi } from '../scenarios/package-shell.js';
 import { PageOnNode } from './page-on-node.js';
@@ -30,7 +32,26 @@ ip address add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up`;
 const SYSTEM_UNITS: Readonly<Record<string, string>> = {
   'neighbour.service': `[Unit]\nBefore=broker.service\n${ONESHOT}ExecStart=/bin/sh -ec 'ip netns add neighbour; ip -n neighbour link set lo up; ${PLUG_IN.replaceAll('\n', '; ')}'\n${AT_BOOT}`,
   'broker.service': `[Unit]\nStartLimitIntervalSec=0\nRequires=neighbour.service\n[Service]\nExecStart=/usr/sbin/ip netns exec neighbour /usr/sbin/mosquitto -c ${RUNTIME}/broker.conf\nRestart=always\nRestartSec=100ms\n${AT_BOOT}`,
+  'bluetooth.service': `[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=${NODE_PROGRAM} ${RUNTIME}/bluez.cjs\nRestart=always\nRestartSec=500ms\n${AT_BOOT}`,
 };
+
+/** As the package bluez has it: root is BlueZ, and everybody may command it. */
+const BLUEZ_POLICY = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+ "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig>
+  <policy user="root"><allow own="org.bluez"/><allow send_interface="org.bluez.Agent1"/></policy>
+  <policy context="default"><allow send_destination="org.bluez"/></policy>
+</busconfig>
+`;
+
+/** BlueZ's double with all that it imports, as one file. */
+async function bluezDouble(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [fileURLToPath(new URL('./bluez.js', import.meta.url))],
+    ...{ bundle: true, write: false, platform: 'node', format: 'cjs', external: ['usocket', 'x11'] },
+  });
+  return outputFiles[0]?.text ?? assert.fail('there is no bundle');
+}
 
 /** A small file system that belongs to pi, and whose content is kept over a reboot. */
 const smallDisk = (uid: number): string => `[Unit]
@@ -92,6 +113,9 @@ export class FaultedNode extends PageOnNode {
     for (const [name, text] of Object.entries(SYSTEM_UNITS)) await node.writeUnit('system', name, text);
     await node.writeUnit('system', 'small-disk.service', smallDisk(node.uid));
     await node.writeFile(`${RUNTIME}/upgrade`, UPGRADE, '755');
+    await node.writeFile(`${RUNTIME}/bluez.cjs`, await bluezDouble());
+    await node.writeFile('/etc/dbus-1/system.d/bluez-double.conf', BLUEZ_POLICY);
+    await this.asUser("echo 'bluetooth: {enabled: true}' > ~/.config/tonearm/conf.d/60-bluetooth.yaml");
     await node.writeFile(
       `${RUNTIME}/saboteur.mjs`,
       readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8'),

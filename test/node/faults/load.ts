@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { PHONE } from '../../actors/bluetooth/scripted-bluez.js';
 import type { SeededRandom } from '../../seeded-random.js';
 import { BROKER, type FaultedNode, TOPIC } from './faulted-node.js';
 import type { Requests } from './requests.js';
@@ -11,7 +12,9 @@ import type { Requests } from './requests.js';
 const PACE_MS = 100;
 
 const READS =
-  '/audio /audio/outputs /audio/clients /services /players /upgrade /power/ /health /server'.split(' ');
+  '/audio /audio/outputs /audio/clients /services /players /upgrade /bluetooth /power/ /health /server'.split(
+    ' ',
+  );
 
 type Chosen<T> = (random: SeededRandom) => T;
 
@@ -24,6 +27,8 @@ const POSTS: readonly Chosen<readonly [path: string, body?: object]>[] = [
   (random) => [`/services/user/radio.service/${random.pick(['start', 'stop', 'restart'])}`],
   (random) => [`/players/mpv/${random.pick(['play', 'pause', 'next', 'previous'])}`],
   (random) => ['/players/mpv/volume', { volume: level(random) }],
+  (random) => [`/bluetooth/${random.pick(['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop'])}`],
+  (random) => [`/bluetooth/${random.pick(['connect', 'disconnect'])}`, { address: PHONE }],
 ];
 
 /** An output that comes and goes. */
@@ -50,6 +55,7 @@ const MESSAGES: readonly Chosen<string>[] = [
   (random) => `audio/outputs/kitchen/set -m '{"volume": ${level(random)}}'`,
   (random) => `services/user/radio.service/set -m ${random.pick(['start', 'restart'])}`,
   (random) => `players/mpv/set -m ${random.pick(['play_pause', 'next'])}`,
+  (random) => `bluetooth/set -m ${random.pick(['power_up', 'power_down'])}`,
 ];
 
 export class Load {

@@ -147,7 +147,7 @@ export class Series {
         const { backends } = await read<Health>(this.#requests, '/health');
         for (const [name, { state, detail }] of Object.entries(backends))
           assert.equal(state, 'up', `${name}: ${detail ?? ''}`);
-        return Object.keys(backends).length === 7;
+        return Object.keys(backends).length === CHILDREN.length;
       },
       withinMs,
     );

@@ -64,7 +64,7 @@ const ROWS: readonly ServiceRow[] = [
     part: 'the system bus',
     scope: 'system',
     unit: 'dbus.service',
-    mayGo: ['systemd', 'power', 'discovery'],
+    mayGo: ['systemd', 'power', 'discovery', 'bluetooth'],
     // For each output that comes PulseAudio asks rtkit over it, and answers nobody else until that is answered (seen with pactl alone).
     mayGoStill: ['audio'],
     stays: true,
@@ -74,6 +74,7 @@ const ROWS: readonly ServiceRow[] = [
   },
   { part: 'logind', scope: 'system', unit: 'systemd-logind.service', mayGo: ['power'] },
   { part: 'polkit', scope: 'system', unit: 'polkit.service', mayGo: ['power'], stays: true, ...WITH_RTKIT },
+  { part: 'BlueZ', scope: 'system', unit: 'bluetooth.service', mayGo: ['bluetooth'] },
   { part: 'avahi', scope: 'system', unit: 'avahi-daemon.service', mayGo: ['discovery'], stays: true },
   {
     part: 'the broker',

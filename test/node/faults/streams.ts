@@ -18,6 +18,7 @@ export interface Routes {
   readonly services: readonly Json[];
   readonly players: readonly Json[];
   readonly upgrade: Json;
+  readonly bluetooth: Json;
 }
 
 /** A player's position runs on, so an event and a later answer differ in it. */
@@ -38,6 +39,8 @@ const PARTS = {
   services: (model: StateModel, { services }: Routes) => same('services', model.services.values(), services),
   players: (model: StateModel, { players }: Routes) =>
     same('players', still([...model.players.values()]), still(players)),
+  bluetooth: (model: StateModel, { bluetooth }: Routes) =>
+    assert.deepEqual(model.bluetooth, bluetooth, 'Bluetooth'),
   upgrade: (model: StateModel, { upgrade }: Routes) => {
     const { run, check, can_check, can_upgrade, ...status } = upgrade;
     assert.deepEqual(model.upgradeStatus, status, 'upgrade status');
@@ -53,7 +56,10 @@ const FILTERS: readonly (readonly [query: string, parts: readonly Part[]])[] = [
   ['', ALL],
   ['&types=service.updated', ['services']],
   ['&backend=audio', ['outputs', 'clients']],
-  ['&exclude=audio.updated,audio.removed&keepalive=10', ['outputs', 'services', 'players', 'upgrade']],
+  [
+    '&exclude=audio.updated,audio.removed&keepalive=10',
+    ['outputs', 'services', 'players', 'upgrade', 'bluetooth'],
+  ],
   ['&backend=mpris,upgrade&types=audio.level', ['players', 'upgrade']],
 ];
 

@@ -44,13 +44,22 @@ interface Rest {
 }
 
 async function ask(requests: Requests): Promise<Routes & Rest> {
-  const paths = ['/audio', '/services', '/players', '/upgrade', '/health', '/server', '/power/'];
-  const [audio, services, players, upgrade, health, server, power] = await Promise.all(
+  const paths = [
+    '/audio',
+    '/services',
+    '/players',
+    '/upgrade',
+    '/bluetooth',
+    '/health',
+    '/server',
+    '/power/',
+  ];
+  const [audio, services, players, upgrade, bluetooth, health, server, power] = await Promise.all(
     paths.map((path) => read<Json>(requests, path)),
   );
   const { server: audioServer, ...lists } = audio as Json;
-  return { ...lists, services, players, upgrade, health, server, audioServer, power } as unknown as Routes &
-    Rest;
+  const rest = { services, players, upgrade, bluetooth, health, server, audioServer, power };
+  return { ...lists, ...rest } as unknown as Routes & Rest;
 }
 
 const inNeighbour = (script: string): string => `ip netns exec neighbour ${script}`;
@@ -71,6 +80,7 @@ function brokerKnows(told: ReadonlyMap<string, string>, routes: Routes & Rest): 
     'audio/clients': routes.clients,
     power: routes.power,
     upgrade: routes.upgrade,
+    bluetooth: routes.bluetooth,
     backends: routes.health.backends,
   };
   for (const output of routes.outputs) wanted[`audio/outputs/${String(output['name'])}`] = output;
@@ -121,6 +131,8 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
     const card = page.locator(`.service[data-unit="${String(name)}"]`);
     assert.equal(await card.locator('.state').textContent(), WORDS[String(state)]);
   }
+  const { powered } = routes.bluetooth as { powered: boolean };
+  assert.equal(await page.getByRole('switch', { name: 'Bluetooth' }).isChecked(), powered);
   assert.equal(await page.locator('.player').count(), routes.players.length);
   assert.equal(await page.locator('.stream').count(), routes.clients.length);
   const { state } = routes.upgrade['run'] as { state: string };

@@ -1,6 +1,9 @@
 // The true state of the node, read without the daemon by pactl, systemctl, busctl and from files; and the part that the routes must show.
 
 import assert from 'node:assert/strict';
+import type { BluetoothRecord } from '../../../src/protocol/actor/schemas.js';
+import { ADAPTER_INTERFACE, DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { ADAPTER, PHONE, pathOf } from '../../actors/bluetooth/scripted-bluez.js';
 import type { Listed } from '../../sound/pactl.js';
 import { type FaultedNode, STATE } from './faulted-node.js';
 import type { Routes } from './streams.js';
@@ -33,6 +36,7 @@ for name in $(timeout 5 busctl --user --acquired --no-legend list | awk '/^${PLA
 done
 echo '=== reboot'; ${CAN} CanReboot
 echo '=== power_off'; ${CAN} CanPowerOff
+echo '=== bluez'; timeout 5 busctl --system -j call org.bluez / org.freedesktop.DBus.ObjectManager GetManagedObjects
 echo '=== result'; cat ${STATE}/upgrade-result.json; echo
 echo '=== state'; cat ${STATE}/upgrade-run.json 2> /dev/null || echo '{"state": "idle"}'
 echo '=== upgrading'; systemctl --user show -P ActiveState tonearm-upgrade.service
@@ -48,6 +52,8 @@ interface ListedInput extends Listed {
 }
 /** The form in which `busctl -j` prints a variant. */
 type Variants = Readonly<Record<string, { readonly data: unknown }>>;
+/** By path, then by interface. */
+type BluezObjects = Readonly<Record<string, Readonly<Record<string, Variants>>>>;
 
 export interface World {
   readonly sinks: readonly ListedSink[];
@@ -57,6 +63,7 @@ export interface World {
   readonly units: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly players: Readonly<Record<string, Variants>>;
   readonly power: { readonly reboot: boolean; readonly power_off: boolean };
+  readonly bluez: BluezObjects;
   readonly result: Readonly<Record<string, unknown>>;
   readonly runState: 'idle' | 'running' | 'failed';
   /** The state that a daemon started now would load. */
@@ -94,6 +101,7 @@ export async function look(on: FaultedNode, hasBegun: boolean): Promise<World> {
       players.map((part) => [part.slice('player '.length), parsed<{ data: [Variants] }>(said, part).data[0]]),
     ),
     power: { reboot: isYes('reboot'), power_off: isYes('power_off') },
+    bluez: parsed<{ data: [BluezObjects] }>(said, 'bluez').data[0],
     result: parsed(said, 'result'),
     savedState: parsed<{ state: string }>(said, 'state').state,
     runState: isRunning ? 'running' : hasEndedWell ? 'idle' : 'failed',
@@ -164,12 +172,21 @@ function playersAreTrue(routes: Routes, { players }: World): void {
   }
 }
 
+function bluetoothIsTrue({ bluetooth }: Routes, { bluez }: World): void {
+  const { powered, discoverable, known_devices: [phone] = [] } = bluetooth as BluetoothRecord;
+  const { Powered, Discoverable } = bluez[ADAPTER]?.[ADAPTER_INTERFACE] ?? {};
+  assert.deepEqual([powered, discoverable], [Powered?.data, Discoverable?.data], 'the adapter');
+  const { Connected } = bluez[pathOf(PHONE)]?.[DEVICE_INTERFACE] ?? {};
+  assert.deepEqual([phone?.address, phone?.connected], [PHONE, Connected?.data], 'the phone');
+}
+
 /** Throws where the routes differ from the true state. */
 export function areTrue(routes: Routes, power: unknown, world: World): void {
   outputsAreTrue(routes, world);
   clientsAreTrue(routes, world);
   servicesAreTrue(routes, world);
   playersAreTrue(routes, world);
+  bluetoothIsTrue(routes, world);
   const { run, check, can_check, can_upgrade, ...status } = routes.upgrade;
   assert.deepEqual(status, world.result);
   assert.deepEqual([can_check, can_upgrade], [true, true]);
