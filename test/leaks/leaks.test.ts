@@ -1,17 +1,24 @@
 // Nothing stays behind, however often it is done: requests, streams, connections to the sound server and to a broker, threads. In this
 // process with the real parts, so that its heap and its timers can be looked at; a peer that has to go a thousand times is scripted.
 
+import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { AudioBackend, TIMING } from '../../src/actors/audio/backend.js';
+import { BluetoothBackend } from '../../src/actors/bluetooth/backend.js';
 import { type Clock, systemClock } from '../../src/clock.js';
+import type { BluetoothCommand } from '../../src/protocol/actor/commands.js';
 import { Recorder } from '../actors/audio/recorder.js';
 import { scriptedServer } from '../actors/audio/scripted-server.js';
+import { BLUETOOTH_SETTINGS, BluetoothRecorder } from '../actors/bluetooth/followed.js';
+import { PHONE, pathOf, ScriptedBluez } from '../actors/bluetooth/scripted-bluez.js';
+import { privateBus } from '../actors/bus/private-bus.js';
 import { FloodingBroker } from '../broker/flooding-broker.js';
 import { SimulatedNode, WHOLE_NODE } from '../broker/simulated-node.js';
 import { stage } from '../crash/harness.js';
 import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import { RawConnection } from '../gateway/raw-connection.js';
+import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { staysFlat } from './flat.js';
 
@@ -152,6 +159,54 @@ test('a broker that is lost again and again leaves nothing', async (t) => {
       for (let done = 0; done < times; done += 1) await lose();
       node.asked.length = 0;
       node.logged.length = 0;
+    },
+  });
+});
+
+test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing', {
+  skip: lacks({ programs: ['dbus-daemon'] }),
+}, async (t) => {
+  const bus = await privateBus(t);
+  const bluez = new ScriptedBluez(bus.address);
+  await bluez.start();
+  t.after(() => bluez.die());
+  const seen = new BluetoothRecorder();
+  // Pauses between events pass at once; deadlines are as long as ever.
+  const clock: Clock = {
+    ...systemClock,
+    after: (ms, callback) => systemClock.after(ms <= 250 ? 1 : ms, callback),
+  };
+  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
+  const backend = new BluetoothBackend(BLUETOOTH_SETTINGS, seen, clock, { paths });
+  t.after(() => backend.stop());
+  await until('the backend is up', () => seen.state === 'up');
+  const does = async (command: BluetoothCommand): Promise<void> => {
+    const answer = await backend.handle(command);
+    assert.ok(answer.ok, JSON.stringify([command, answer]));
+  };
+  const visit = async (): Promise<void> => {
+    await does({ do: 'scan' });
+    bluez.addDevice(PHONE);
+    await turnsUntil(() => seen.devices.has(PHONE));
+    await does({ do: 'connect', address: PHONE });
+    await does({ do: 'scan/stop' });
+    await does({ do: 'pairing_mode' });
+    await does({ do: 'pairing_mode/stop' });
+    await does({ do: 'disconnect', address: PHONE });
+    await does({ do: 'forget', address: PHONE });
+    assert.ok(!bluez.objects.has(pathOf(PHONE)));
+    bluez.die();
+    await turnsUntil(() => seen.state !== 'up');
+    await bluez.start();
+    await turnsUntil(() => seen.state === 'up');
+  };
+  await staysFlat(t, {
+    full: 1000,
+    part: 96,
+    round: async (times) => {
+      for (let done = 0; done < times; done += 1) await visit();
+      seen.forget();
+      bluez.calls.length = 0;
     },
   });
 });

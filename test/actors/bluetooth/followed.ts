@@ -11,7 +11,7 @@ import { until } from '../../until.js';
 import { privateBus } from '../bus/private-bus.js';
 import { ScriptedBluez } from './scripted-bluez.js';
 
-const SETTINGS: BluetoothSettings = {
+export const BLUETOOTH_SETTINGS: BluetoothSettings = {
   ...{ enabled: true, powerOnStart: false },
   ...{ pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
 };
@@ -55,6 +55,11 @@ export class BluetoothRecorder implements Publisher {
     this.logged.push(message);
   }
 
+  /** Forgets everything but the present state. */
+  forget(): void {
+    for (const list of [this.said, this.logged, this.records, this.discovered]) list.length = 0;
+  }
+
   get record(): BluetoothRecord | undefined {
     return this.records.at(-1);
   }
@@ -88,7 +93,7 @@ export async function followed(
     ...clock,
     after: (ms, callback) => (ms <= SHORT_MS ? systemClock : clock).after(ms, callback),
   };
-  const backend = new BluetoothBackend({ ...SETTINGS, ...settings }, recorder, mixed, options);
+  const backend = new BluetoothBackend({ ...BLUETOOTH_SETTINGS, ...settings }, recorder, mixed, options);
   t.after(() => backend.stop());
   await until('the backend has a state', () => recorder.state !== '');
   return { bluez, recorder, backend, clock, address: bus.address };
