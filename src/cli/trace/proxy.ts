@@ -15,7 +15,6 @@ import type { Capture, CapturedSide } from './capture.js';
 const CLIENTS_MAX = 64;
 /** Only the user may connect; a chmod would come too late. */
 const OWNER_ONLY_UMASK = 0o177;
-const SIDES = ['client', 'server'] as const;
 
 export interface TraceProxyParts {
   readonly clock: Clock;
@@ -30,10 +29,28 @@ export interface TraceProxyParts {
   readonly data: boolean;
 }
 
+type Tell = (item: TraceItem) => void;
+
+/** Audio data without lines of its own. */
+interface PassedOver {
+  blocks: number;
+  bytes: number;
+}
+
+/** One direction of a connection. */
+interface Direction {
+  readonly from: Side;
+  readonly file: CapturedSide | undefined;
+  readonly conversation: Conversation;
+  readonly passedOver: PassedOver;
+  readonly tell: Tell;
+}
+
 export class TraceProxy {
   readonly #parts: TraceProxyParts;
   readonly #server: Server;
-  readonly #open = new Set<TracedConnection>();
+  /** The clients, each with its end of the connection here. */
+  readonly #open = new Set<Socket>();
   readonly #texts = new TextCache();
   readonly #begun: number;
   #clients = 0;
@@ -43,10 +60,10 @@ export class TraceProxy {
     this.#parts = parts;
     this.#begun = parts.clock.monotonic();
     // A side that has closed its writing end still reads.
-    this.#server = createServer({ allowHalfOpen: true }, (client) => this.#accept(client));
+    this.#server = createServer({ allowHalfOpen: true }, (client) => void this.#serve(client));
     this.#server.maxConnections = CLIENTS_MAX;
     this.#server.on('drop', () =>
-      this.#writeItem(this.#number(), { note: `refused: ${CLIENTS_MAX} clients are connected already` }),
+      this.#connection()({ note: `refused: ${CLIENTS_MAX} clients are connected already` }),
     );
   }
 
@@ -68,107 +85,74 @@ export class TraceProxy {
   idle(): Promise<void> {
     return new Promise((resolve) => {
       this.#whenIdle = resolve;
-      this.#settle();
+      if (this.#open.size === 0) resolve();
     });
   }
 
   /** Removes the socket and ends all connections; `idle` resolves when the last one has ended. */
   end(): void {
     this.#server.close();
-    for (const connection of this.#open) connection.end();
+    for (const client of this.#open) client.destroy();
   }
 
-  #accept(client: Socket): void {
-    const number = this.#number();
-    const connection = new TracedConnection(client, number, this.#texts, {
-      ...this.#parts,
-      what: (what) => this.#writeItem(number, what),
-      closed: () => {
-        this.#open.delete(connection);
-        this.#settle();
-      },
-    });
-    this.#open.add(connection);
-    void connection.run();
-  }
-
-  #number(): number {
+  /** Gives the next connection its number, and answers with what writes its lines. */
+  #connection(): Tell {
     this.#clients += 1;
-    return this.#clients;
+    const connection = this.#clients;
+    return (item) => {
+      const seconds = Math.round((this.#parts.clock.monotonic() - this.#begun) * 1000) / 1e6;
+      this.#parts.writeLine({ seconds, connection, ...item });
+    };
   }
 
-  #writeItem(connection: number, what: TraceItem): void {
-    const seconds = Math.round((this.#parts.clock.monotonic() - this.#begun) * 1000) / 1e6;
-    this.#parts.writeLine({ seconds, connection, ...what });
-  }
-
-  #settle(): void {
-    if (this.#open.size === 0) this.#whenIdle?.();
-  }
-}
-
-interface ConnectionParts extends TraceProxyParts {
-  what(what: TraceItem): void;
-  closed(): void;
-}
-
-class TracedConnection {
-  readonly #client: Socket;
-  readonly #number: number;
-  readonly #parts: ConnectionParts;
-  readonly #conversation: Conversation;
-  /** Audio data without lines of its own. */
-  readonly #passedOver = { blocks: 0, bytes: 0 };
-
-  constructor(client: Socket, number: number, texts: TextCache, parts: ConnectionParts) {
-    this.#client = client;
-    this.#number = number;
-    this.#parts = parts;
-    this.#conversation = new Conversation(texts);
+  async #serve(client: Socket): Promise<void> {
+    const tell = this.#connection();
+    const number = this.#clients;
+    this.#open.add(client);
     // Until the pipelines exist; then its errors end both.
     client.on('error', () => client.destroy());
-  }
-
-  end(): void {
-    this.#client.destroy();
-  }
-
-  async run(): Promise<void> {
     const server = await dial(this.#parts.servers());
     if (typeof server === 'string') {
-      this.#parts.what({ note: `no sound server: ${server}` });
-      this.#client.destroy();
+      tell({ note: `no sound server: ${server}` });
+      client.destroy();
     } else {
-      this.#parts.what({ note: 'connected' });
-      await this.#join(server);
-      const { blocks, bytes } = this.#passedOver;
+      tell({ note: 'connected' });
+      const { blocks, bytes } = await this.#join(client, server, number, tell);
       const over = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
-      this.#parts.what({ note: `closed${over}` });
+      tell({ note: `closed${over}` });
     }
-    this.#parts.closed();
+    this.#open.delete(client);
+    if (this.#open.size === 0) this.#whenIdle?.();
   }
 
-  async #join(server: Socket): Promise<void> {
+  /** Passes frames both ways until both sides have ended; resolves with the audio data that had no lines. */
+  async #join(client: Socket, server: Socket, number: number, tell: Tell): Promise<PassedOver> {
     const { attempt, capture } = this.#parts;
-    const ends = { client: [this.#client, server], server: [server, this.#client] } as const;
-    const opened = SIDES.map((from) => {
-      const file = attempt(() => capture?.open(this.#number, from));
+    const conversation = new Conversation(this.#texts);
+    const passedOver = { blocks: 0, bytes: 0 };
+    const ends = [
+      ['client', client, server],
+      ['server', server, client],
+    ] as const;
+    const opened = ends.map(([from, source, target]) => {
+      const file = attempt(() => capture?.open(number, from));
+      const through = this.#through({ from, file, conversation, passedOver, tell });
+      // Called for every kind of end: if one end of a pipeline closes, the other is destroyed.
       const ended = new Promise<void>((resolve) => {
-        const [source, target] = ends[from];
-        // Called for every kind of end: if one end of a pipeline closes, the other is destroyed.
-        pipeline(source, this.#through(from, file), target, () => resolve());
+        pipeline(source, through, target, () => resolve());
       });
       return { from, file, ended };
     });
     await Promise.all(opened.map(({ ended }) => ended));
     for (const { from, file } of opened) {
-      const description = `connection ${this.#number}, from the ${from}`;
-      if (file !== undefined) attempt(() => capture?.enter(file, description, this.#conversation));
+      const description = `connection ${number}, from the ${from}`;
+      if (file !== undefined) attempt(() => capture?.enter(file, description, conversation));
     }
+    return passedOver;
   }
 
-  #through(from: Side, file: CapturedSide | undefined): Transform {
-    const { what, data, whenRoom, attempt } = this.#parts;
+  #through({ from, file, conversation, passedOver, tell }: Direction): Transform {
+    const { data, whenRoom, attempt } = this.#parts;
     const through = new Transform({
       transform: (chunk: Buffer, _encoding, passed) => {
         try {
@@ -176,17 +160,17 @@ class TracedConnection {
           whenRoom(() => passed());
         } catch (error) {
           if (!(error instanceof WireError)) throw error;
-          what({ from, note: `malformed: ${error.message}; the connection is ended` });
+          tell({ from, note: `malformed: ${error.message}; the connection is ended` });
           passed(error);
         }
       },
     });
     const tap = new Tap(from, {
-      command: (payload, declined) => what({ from, declined, ...this.#conversation.read(from, payload) }),
+      command: (payload, declined) => tell({ from, declined, ...conversation.read(from, payload) }),
       block: (block) => {
-        if (data) return what({ from, data: block });
-        this.#passedOver.blocks += 1;
-        this.#passedOver.bytes += block.length;
+        if (data) return tell({ from, data: block });
+        passedOver.blocks += 1;
+        passedOver.bytes += block.length;
       },
       keep: (bytes, frame) => attempt(() => file?.keep(bytes, frame)),
       pass: (bytes) => through.push(bytes),
