@@ -65,7 +65,6 @@ function start(t: TestContext, env: Environment, [command = '', ...args]: readon
 
 /** Stops by a signal to the bench itself, or to the shell that started it; the shell waits for the bench. */
 const INTERRUPTIONS: readonly (readonly [string, NodeJS.Signals, readonly string[]])[] = [
-  ['SIGINT', 'SIGINT', BENCH],
   ['SIGTERM', 'SIGTERM', BENCH],
   ['SIGKILL', 'SIGKILL', BENCH],
   ['the end of its parent', 'SIGKILL', ['sh', '-c', '"$@" & wait', 'sh', ...BENCH]],

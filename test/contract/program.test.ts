@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, cpSync, existsSync, openSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -108,14 +108,6 @@ test('an invalid configuration ends the start although a thread for audio is loa
   writeFileSync(join(dist, 'actors/audio/worker.js'), 'for (;;);');
   const args = [join(dist, 'main.js'), '--allow-root', '--config', bad];
   assert.equal(spawnSync(process.execPath, args, { timeout: 20_000 }).status, 78);
-});
-
-test('the built entry file is executable, as npm links it', () => {
-  // The `node` in PATH may have an unsuitable version, as on Debian 12.
-  symlinkSync(process.execPath, join(home, 'node'));
-  const env = { PATH: `${home}:${ENV.PATH}` };
-  const result = spawnSync(ENTRY, ['--version'], { env, encoding: 'utf8', timeout: 20_000 });
-  assert.match(result.stdout, /^\d+\.\d+\.\d+\n$/, result.stderr);
 });
 
 const odd = file('odd.yaml', 'logLevl: info\n');

@@ -77,27 +77,6 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     assert.equal((await trackIds(node.session)).length, 2);
   });
 
-  test('refuses schemes that the player does not play, and unknown tracks', async () => {
-    const rows: readonly (readonly [
-      path: string,
-      body: object | undefined,
-      status: number,
-      detail: RegExp,
-    ])[] = [
-      ['vlc/tracklist/add', { uri: 'javascript:alert(1)' }, 400, /^uri: .* accepts only .*file.*http/],
-      ['vlc/tracklist/add', { uri: '/etc/passwd' }, 400, /^uri: /],
-      ['vlc/tracklist/add', { uri: 'http://a/', after_track: '/nowhere' }, 404, /no track "\/nowhere"/],
-      ['vlc/tracklist/goto/nowhere', undefined, 404, /no track "nowhere"/],
-      ['mpv/tracklist/goto/1', undefined, 404, /has no tracklist/],
-      ['mpv/tracklist/add', { uri: 'file:///x' }, 404, /has no tracklist/],
-    ];
-    for (const [path, body, status, detail] of rows) {
-      const answer = await node.daemon.post(`/players/${path}`, body);
-      assert.equal(answer.status, status, path);
-      assert.match((JSON.parse(answer.text) as { readonly detail: string }).detail, detail);
-    }
-  });
-
   test('is sent at each change and at no other time', async () => {
     const sent = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
     await until('the stream has sent the list', async () => {

@@ -96,14 +96,6 @@ describe('no secret is in the output of a daemon when', {
     await saysNothing();
   });
 
-  test('the sound server dies and returns', async () => {
-    await sound.kill('SIGKILL');
-    await daemon.backend('audio', 'connecting');
-    await sound.restart();
-    await daemon.backend('audio', 'up');
-    await saysNothing();
-  });
-
   test('the password is wrong', async () => {
     writeFileSync(join(broker.directory, 'users'), hashed('node', 'another') + hashed('spy', 'spy'));
     await broker.end();
