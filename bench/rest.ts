@@ -47,10 +47,10 @@ interface Resting {
 const BARE = new URL('./support/bare-threads.js', import.meta.url);
 const UWS = new URL('./support/http-constant.js', import.meta.url);
 
-function health(door: string): Promise<Health> {
+function health(port: number): Promise<Health> {
   return new Promise((resolve, reject) => {
     const headers = { Host: 'localhost' };
-    request({ socketPath: door, path: '/health', headers, agent: false }, (response) => {
+    request({ host: '127.0.0.1', port, path: '/health', headers, agent: false }, (response) => {
       let text = '';
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part;

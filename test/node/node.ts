@@ -1,39 +1,28 @@
-// A real node for tests: systemd as PID 1 in a container over this machine's own root or another Debian's, with a lingering user `pi`,
-// session bus, sound server, logind and polkit, all real. It has its own network namespace, and leaves nothing behind when it is closed.
-// One process boots one node (about a second); several at the same time do not disturb each other.
+// A real node for tests: a booted container with what tests do on it. Commands must succeed, and give what they print; requests go over
+// the daemon's real port.
 
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { EventConsumer } from '../consumer/consumer.js';
+import { type HttpAnswer, send } from '../tools/http.js';
 import { lacks } from '../tools/requirements.js';
-import { until } from '../until.js';
-import { connectInto } from './http-door.js';
+import { Container, NODE_HOSTNAME, NODE_ROOT, NODE_USER } from './container.js';
 import { Keeper } from './keeper.js';
-import { childrenOf, findLeader, terminate } from './process-tree.js';
-import { type Ran, toTheEnd } from './run.js';
+import type { Ran } from './run.js';
 
+export { NODE_HOSTNAME, NODE_PROGRAM, NODE_ROOT, NODE_USER } from './container.js';
 export type { Ran } from './run.js';
 
-export const NODE_USER = 'pi';
-export const NODE_HOSTNAME = 'tonearm-node';
-/** The root over which the node boots: this machine's own, or that of another Debian (packaging/debian13.mjs). */
-export const NODE_ROOT = process.env['TONEARM_NODE_ROOT'] || '/';
-/** Node as the node has it: of this machine, or of that Debian. */
-export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/node';
+/** The files of tonearm-setup for pi. */
+export const RULE = '/etc/polkit-1/rules.d/50-tonearm-pi.rules';
+export const CONFIG = '/home/pi/.config/tonearm';
+export const POWER_CONFIG = `${CONFIG}/conf.d/50-power.yaml`;
 
-/** It takes 2 s on a quiet machine. */
-const BOOT_DEADLINE_MS = 60_000;
-const SETTLE_S = 20;
-/** Commands that show the state of a node that does not come up. */
-const STATE =
-  'systemctl list-jobs; systemctl --failed; systemctl is-system-running; journalctl --boot --lines 30';
-const STATE_S = 5;
-const WAKE_INTERVAL_MS = 50;
 const NEEDED_COMMANDS = ['systemd-nspawn', 'unshare', 'nsenter', 'setpriv', 'systemctl', 'tar', 'useradd'];
-/** Whoever asks logind 257 for something from a cgroup outside of the node is refused: EUNATCH. */
-const JOIN_AND_RUN = 'echo $$ > "$1" && shift && exec "$@"';
 const SOUND_UNITS = {
   pulseaudio: 'pulseaudio.service pulseaudio.socket',
   pipewire: 'pipewire.socket pipewire-pulse.socket wireplumber.service',
@@ -74,198 +63,105 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
   }
 }
 
-export class Node {
-  /** The user id of `pi`. */
-  uid = 0;
-  readonly #keeper: Keeper;
-  readonly #dir: string;
-  #leader = 0;
-  readonly #entered = new Set<ChildProcessWithoutNullStreams>();
-  readonly #doors = new Map<number, Promise<{ path: string; close(): Promise<void> }>>();
-
-  constructor(keeper: Keeper, dir: string) {
-    this.#keeper = keeper;
-    this.#dir = dir;
-  }
-
-  async start(): Promise<void> {
-    const holder = await this.#keeper.orFailure(this.#keeper.holder);
-    this.#keeper.boot();
-    this.#leader = await this.#keeper.orFailure(
-      until('systemd as PID 1', () => findLeader(holder), BOOT_DEADLINE_MS),
-    );
-    await this.#keeper.orFailure(this.#untilUp());
-  }
-
-  async #untilUp(): Promise<void> {
-    // `--wait` fails while systemd has no socket yet; degraded is a state of tests that let units fail.
-    const settled = ({ stdout }: Ran) => /^(running|degraded)$/m.test(stdout);
-    const wait = ['is-system-running', '--wait'];
-    const atMost = ['timeout', String(SETTLE_S), 'systemctl'];
-    await until(
-      'the system manager',
-      async () => settled(await this.root(...atMost, ...wait)),
-      BOOT_DEADLINE_MS,
-    );
-    this.uid = Number((await this.root('id', '-u', NODE_USER)).stdout);
-    await until(
-      'the user manager',
-      async () => settled(await this.user(...atMost, '--user', ...wait)),
-      BOOT_DEADLINE_MS,
-    );
-  }
-
-  /** The report of systemd in a node that does not come up. */
-  async state(): Promise<string> {
-    if (this.#leader === 0) return '(it does not run)';
-    const { stdout, stderr } = await this.root(
-      'timeout',
-      String(STATE_S),
-      'env',
-      'SYSTEMD_PAGER=',
-      'sh',
-      '-c',
-      STATE,
-    );
-    return `${stdout}${stderr}`;
-  }
-
-  /** Starts a command in the node's namespaces. TMPDIR is a folder of the machine, and may not exist inside. */
-  #enter(command: readonly string[]): ChildProcessWithoutNullStreams {
-    const inside = ['nsenter', '-t', String(this.#leader), '-a', '--', 'env', '-u', 'TMPDIR', ...command];
-    const group = this.outside('/sys/fs/cgroup/init.scope/cgroup.procs');
-    const child = spawn('sh', ['-c', JOIN_AND_RUN, 'enter', group, ...inside]);
-    this.#entered.add(child);
-    child.once('close', () => this.#entered.delete(child));
-    return child;
-  }
-
-  #asUser(command: readonly string[]): string[] {
-    const runtime = `/run/user/${this.uid}`;
-    const identity = ['--reuid', NODE_USER, '--regid', NODE_USER, '--init-groups', '--reset-env'];
-    const login = [`XDG_RUNTIME_DIR=${runtime}`, `DBUS_SESSION_BUS_ADDRESS=unix:path=${runtime}/bus`];
-    return ['setpriv', ...identity, 'env', `--chdir=/home/${NODE_USER}`, ...login, ...command];
-  }
-
-  /** Runs a command inside, as root, to its end. */
-  root(...command: readonly string[]): Promise<Ran> {
-    return toTheEnd(this.#enter(command));
-  }
-
-  /** Runs a command inside, as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
-  user(...command: readonly string[]): Promise<Ran> {
-    return toTheEnd(this.#enter(this.#asUser(command)));
-  }
-
-  /** Starts a command inside that goes on by itself. It gets SIGTERM when the node goes down. */
-  spawnRoot(...command: readonly string[]): ChildProcessWithoutNullStreams {
-    return this.#enter(command);
-  }
-
-  spawnUser(...command: readonly string[]): ChildProcessWithoutNullStreams {
-    return this.#enter(this.#asUser(command));
-  }
-
-  /** Writes a file inside, folders included; owner root, `mode` in chmod's notation. */
-  async writeFile(path: string, text: string, mode = '644'): Promise<void> {
-    const script = 'mkdir -p "$1" && cat > "$2" && chmod "$3" "$2"';
-    const child = this.#enter(['sh', '-c', script, 'write', dirname(path), path, mode]);
-    mustSucceed(`writing ${path}`, await toTheEnd(child, text));
-  }
-
-  /** Writes a unit file and reloads that manager. `user` units lie in pi's ~/.config/systemd/user. */
-  async writeUnit(scope: 'system' | 'user', name: string, text: string): Promise<void> {
-    if (scope === 'system') {
-      await this.writeFile(`/etc/systemd/system/${name}`, text);
-      mustSucceed('daemon-reload', await this.root('systemctl', 'daemon-reload'));
-      return;
-    }
-    const folder = `/home/${NODE_USER}/.config/systemd/user`;
-    mustSucceed(`making ${folder}`, await this.user('mkdir', '-p', folder));
-    const child = this.#enter(this.#asUser(['tee', `${folder}/${name}`]));
-    mustSucceed(`writing ${name}`, await toTheEnd(child, text));
-    mustSucceed('daemon-reload', await this.user('systemctl', '--user', 'daemon-reload'));
-  }
-
-  /** A path of the node as this machine sees it, for files and unix sockets; valid until the next reboot. */
-  outside(path: string): string {
-    return `/proc/${this.#leader}/root${path}`;
-  }
-
-  /** Copies a folder of this machine into the node, where everybody may read it. */
-  async install(from: string, to = '/opt/tonearm'): Promise<void> {
-    // Through a pipe: the overlay does not promise to show what changes below it after the mount.
-    const pack = spawn('tar', ['-C', from, '--mode=a+rX', '-c', '.'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const parts: Buffer[] = [];
-    for await (const part of pack.stdout) parts.push(part as Buffer);
-    const script = 'mkdir -p "$1" && tar -C "$1" --no-same-owner -x';
-    const child = this.#enter(['sh', '-c', script, 'install', to]);
-    mustSucceed(`installing ${from}`, await toTheEnd(child, Buffer.concat(parts)));
-  }
-
-  /** Path of a unix socket on this side that leads to a TCP port of the node's loopback: `http.request({ socketPath })`. */
-  async door(port = 8018): Promise<string> {
-    const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
-    this.#doors.set(port, open);
-    return (await open).path;
-  }
-
-  /** Restarts the node by `how` and resolves when it is up again. The file system stays. */
-  async reboot(how: () => Promise<unknown> = () => this.root('systemctl', 'reboot')): Promise<void> {
-    await this.#end(how, 133);
-    await this.start();
-  }
-
-  /** Switches the node off by `how`; `start` switches it on again. */
-  powerOff(how: () => Promise<unknown> = () => this.root('systemctl', 'poweroff')): Promise<void> {
-    return this.#end(how, 0);
-  }
-
-  /** nspawn's status: 133 for a reboot, 0 for a power-off. */
-  async #end(how: () => Promise<unknown>, expected: number): Promise<void> {
-    const ended = this.#keeper.ended(BOOT_DEADLINE_MS);
-    const waking = setInterval(() => this.#wakeEntered(), WAKE_INTERVAL_MS);
-    const asked = how().then(() => this.#terminateEntered());
-    const [status] = await this.#keeper
-      .orFailure(Promise.all([ended, asked]))
-      .finally(() => clearInterval(waking));
-    await this.#closeDoors();
-    if (status !== expected) throw new Error(`the node ended with status ${status} instead of ${expected}`);
-  }
-
-  /**
-   * systemd's last act waits 10 s for the end of processes that are not its children, as ours are not (their parent is
-   * nsenter, outside). A login session would be ended by now, and so are they.
-   */
-  #terminateEntered(): void {
-    for (const { pid } of this.#entered) {
-      for (const inside of childrenOf(pid ?? 0)) terminate(inside);
-    }
-  }
-
-  /**
-   * That last act also stops and continues every process. nsenter, seeing its child stopped, stops itself outside, where
-   * nobody continues it: its dead child stays a zombie, and the node could not end.
-   */
-  #wakeEntered(): void {
-    for (const child of this.#entered) child.kill('SIGCONT');
-  }
-
-  async #closeDoors(): Promise<void> {
-    const doors = [...this.#doors.values()];
-    this.#doors.clear();
-    for (const door of doors) await (await door).close();
-  }
-
-  /** Ends everything at once and resolves when nothing is left. */
-  async close(): Promise<void> {
-    await this.#closeDoors();
-    await this.#keeper.close();
-  }
+/** The part of the answer of `GET /health` that scenarios read. */
+export interface Health {
+  readonly backends: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
 }
 
-function mustSucceed(what: string, { status, stderr }: Ran): void {
-  if (status !== 0) throw new Error(`${what} failed with status ${status}: ${stderr}`);
+async function said(running: Promise<Ran>, what: string): Promise<string> {
+  const { status, stdout, stderr } = await running;
+  assert.equal(status, 0, `${what}\n${stdout}${stderr}`);
+  return stdout;
+}
+
+export class Node extends Container {
+  /** A shell script of root's. */
+  shell(script: string): Promise<string> {
+    return said(this.root('sh', '-euc', script), script);
+  }
+
+  /** A shell script of pi's. */
+  userShell(script: string): Promise<string> {
+    return said(this.user('sh', '-euc', `export HOME=/home/${NODE_USER}; ${script}`), script);
+  }
+
+  /** Runs systemctl for pi's manager. */
+  async systemctl(...args: readonly string[]): Promise<string> {
+    return (await said(this.user('systemctl', '--user', ...args), `systemctl ${args.join(' ')}`)).trim();
+  }
+
+  /** A property of a unit of pi's; of the service, unless another is named. */
+  property(name: string, unit = 'tonearm.service'): Promise<string> {
+    return this.systemctl('show', '-P', name, unit);
+  }
+
+  /** True when there is such a file. */
+  async isThere(path: string): Promise<boolean> {
+    return (await this.root('test', '-e', path)).status === 0;
+  }
+
+  /** Resolves when `by` holds a lock on the shutdown, which it does until the answer is called. */
+  async holdShutdown(mode: 'block' | 'delay', by: 'root' | 'pi' = 'root'): Promise<() => Promise<void>> {
+    const why = [`--who=${by}'s upgrade`, '--why=half-way'];
+    const hold = [
+      'systemd-inhibit',
+      '--what=shutdown',
+      `--mode=${mode}`,
+      ...why,
+      'sh',
+      '-c',
+      'echo held; cat',
+    ];
+    const holder = by === 'root' ? this.spawnRoot(...hold) : this.spawnUser(...hold);
+    const gone = once(holder, 'close');
+    const [line] = await Promise.race([once(holder.stdout, 'data'), gone]);
+    assert.match(String(line), /^held/, `${by} got no lock`);
+    return async () => {
+      holder.stdin.end();
+      await gone;
+    };
+  }
+
+  setUp(...args: readonly string[]): Promise<Ran> {
+    return this.root('tonearm-setup', ...args);
+  }
+
+  setUpPi(...args: readonly string[]): Promise<string> {
+    return said(this.setUp('--user', 'pi', ...args), `tonearm-setup ${args.join(' ')}`);
+  }
+
+  /** Without network: everything that is needed lies beside it. */
+  apt(...args: readonly string[]): Promise<string> {
+    const quiet =
+      'DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends -o APT::Sandbox::User=root';
+    return this.shell(`cd /opt/packages && ${quiet} ${args.join(' ')} 2>&1`);
+  }
+
+  /** Installs the form that runs on the system's Node, which a package must have brought. */
+  async installPlain(): Promise<string> {
+    const present = await this.root('dpkg-query', '--show', 'nodejs');
+    const standIn = present.status === 0 ? '' : './nodejs_20.0.0-1_all.deb';
+    return this.apt('install', standIn, './tonearm_0.1.0-1_*.deb');
+  }
+
+  async restartService(): Promise<void> {
+    await this.systemctl('restart', 'tonearm.service');
+  }
+
+  /** One request and its whole answer. */
+  async ask(method: string, path: string): Promise<HttpAnswer> {
+    return send(await this.door(), { method, path });
+  }
+
+  /** The parsed body of a GET that must be 200. */
+  async read<T = unknown>(path: string): Promise<T> {
+    const { status, text } = await this.ask('GET', path);
+    assert.equal(status, 200, text);
+    return JSON.parse(text) as T;
+  }
+
+  /** An open stream, which the caller closes. */
+  async events(query = ''): Promise<EventConsumer> {
+    return EventConsumer.open(`http://127.0.0.1:${await this.door()}/events${query}`);
+  }
 }

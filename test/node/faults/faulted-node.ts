@@ -1,16 +1,12 @@
 // The installed node with everything that a node can have, and what the faults need around it: a neighbour on the link with the broker,
 // a small disk for the daemon's state, an upgrade that waits for a word, a saboteur in the daemon. A reboot restores all of it.
 
-import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
 import { remark } from '../../remark.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM, type Node } from '../node.js';
-import { shell, userShell } from '../scenarios/commands.js';
-import { setUpPi } from '../scenarios/package-shell.js';
 import { PageOnNode } from './page-on-node.js';
 
 export const LAN_ADDRESS = '192.168.77.5';
@@ -94,16 +90,12 @@ until [ "$(${DEFAULT_IN('cat ~/witnessed')})" = "$(${DEFAULT_IN('pw-metadata 0')
 export class FaultedNode extends PageOnNode {
   /** The sound server's. */
   readonly soundUnit: string;
-  #way: SeverableProxy | undefined;
+  /** A port of this machine that leads to the daemon's; the same for the node's life. */
+  port = 0;
 
   constructor(node: () => Node, soundUnit: string) {
     super(node);
     this.soundUnit = soundUnit;
-  }
-
-  /** A port of this machine that leads to the daemon's; the same for the node's life. */
-  get port(): number {
-    return this.#way?.port ?? assert.fail('there is no way to the node');
   }
 
   override async install(): Promise<void> {
@@ -130,21 +122,13 @@ export class FaultedNode extends PageOnNode {
     await this.systemctl('disable', '--now', 'tonearm-detect.timer');
     await this.systemctl('daemon-reload');
     await this.systemctl('stop', 'tonearm.service');
-    await shell(
-      node,
-      `mkdir -p /var/kept; runuser -u pi -- mkdir -p ${STATE}; cp -a ${STATE}/. /var/kept
+    await node.shell(`mkdir -p /var/kept; runuser -u pi -- mkdir -p ${STATE}; cp -a ${STATE}/. /var/kept
 systemctl --quiet enable avahi-daemon.service lamp.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service
-systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`,
-    );
+systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`);
     await this.asUser(`printf %s '${RESULT.trimEnd()}' > ${STATE}/upgrade-result.json`);
     await this.systemctl('enable', 'radio.service');
-    await setUpPi(node, ...['--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`]);
-    this.#way = await startProxy(await node.door());
-  }
-
-  override async close(): Promise<void> {
-    await super.close();
-    await this.#way?.close();
+    await node.setUpPi(...['--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`]);
+    this.port = await node.door();
   }
 
   /** Restarts the node by a request, as a person does from the page. */
@@ -156,11 +140,11 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   }
 
   asUser(script: string): Promise<string> {
-    return userShell(this.node, script);
+    return this.node.userShell(script);
   }
 
   asRoot(script: string): Promise<string> {
-    return shell(this.node, script);
+    return this.node.shell(script);
   }
 
   /** The main process of a unit; 0 if there is none. */

@@ -6,14 +6,11 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type OpenBrowser, openChromium } from '../../browser/chromium.js';
-import { type SeverableProxy, startProxy } from '../../browser/severable-proxy.js';
 import { tempFolder } from '../../packaging/built-package.js';
 import { COVER, writeTone } from '../../players/tones.js';
 import { remark } from '../../remark.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { property, shell, systemctl, userShell } from '../scenarios/commands.js';
-import { setUpPi } from '../scenarios/package-shell.js';
 
 const MUSIC = '/home/pi/Music';
 /** In their order in the player's list. */
@@ -50,7 +47,6 @@ export class PageOnNode {
   readonly faults: string[] = [];
   readonly #node: () => Node;
   #browser: OpenBrowser | undefined;
-  #proxy: SeverableProxy | undefined;
   #page: Page | undefined;
 
   constructor(node: () => Node) {
@@ -76,13 +72,13 @@ export class PageOnNode {
     await node.writeUnit('user', 'player.service', PLAYER);
     await node.writeUnit('user', 'radio.service', sleeper('Radio'));
     await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));
-    await shell(node, 'systemctl start lamp.service');
+    await node.shell('systemctl start lamp.service');
     await this.systemctl('enable', '--now', 'player.service');
     // apt would install the packages in the same way, but reads all of its lists first.
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
-    await shell(node, `cd /opt/packages; ${standIn}; dpkg --install tonearm_*.deb`);
+    await node.shell(`cd /opt/packages; ${standIn}; dpkg --install tonearm_*.deb`);
     const units = ['--unit', 'radio.service', '--system-unit', 'lamp.service'];
-    await setUpPi(node, ...units, '--players', '--with-upgrade');
+    await node.setUpPi(...units, '--players', '--with-upgrade');
     await this.playerComes();
   }
 
@@ -99,7 +95,7 @@ export class PageOnNode {
   /** One of thirty mpv hangs as it begins. */
   async #killPlayerUnless(check: string): Promise<boolean> {
     const kill = 'systemctl --user kill -s KILL player.service';
-    const said = await userShell(this.node, `${check} || { ${kill}; echo killed; }`);
+    const said = await this.node.userShell(`${check} || { ${kill}; echo killed; }`);
     if (said !== '') remark('mpv answers nobody on the bus, and has been started anew');
     return said !== '';
   }
@@ -120,33 +116,27 @@ export class PageOnNode {
 
   async open(): Promise<void> {
     this.#browser = await openChromium({ locale: 'en-GB', viewport: { width: 1280, height: 900 } });
-    // The door's path is the same after a reboot; as long as there is none, connections are cut.
-    this.#proxy = await startProxy(await this.node.door());
+    const address = `http://127.0.0.1:${await this.node.door()}/`;
     this.#browser.context.on('request', (request) => {
-      if (!request.url().startsWith(this.#address)) this.faults.push(request.url());
+      if (!request.url().startsWith(address)) this.faults.push(request.url());
     });
     this.#page = await this.#browser.context.newPage();
     this.page.on('pageerror', (error) => this.faults.push(error.message));
-    await this.page.goto(this.#address);
+    await this.page.goto(address);
     await this.page.locator('#system .health').waitFor();
     await this.page.evaluate('window.sameDocument = true');
   }
 
-  get #address(): string {
-    return `http://127.0.0.1:${this.#proxy?.port}/`;
-  }
-
   async close(): Promise<void> {
     await this.#browser?.close();
-    await this.#proxy?.close();
   }
 
   /** Runs systemctl for the user's manager. Resolves with the output. */
   systemctl(...args: readonly string[]): Promise<string> {
-    return systemctl(this.node, ...args);
+    return this.node.systemctl(...args);
   }
 
   property(unit: string, name: string): Promise<string> {
-    return property(this.node, name, unit);
+    return this.node.property(name, unit);
   }
 }

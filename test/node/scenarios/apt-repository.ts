@@ -6,10 +6,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../until.js';
-import { NODE_PROGRAM, type Node } from '../node.js';
-import { ask, read } from './client.js';
-import { property, shell } from './commands.js';
-import { CONFIG, RULE, setUpPi } from './package-shell.js';
+import { CONFIG, NODE_PROGRAM, type Node, RULE } from '../node.js';
 
 // build/test/node/scenarios/apt-repository.js -> the project's root
 const INSTALL = fileURLToPath(new URL('../../../../docs/install.md', import.meta.url));
@@ -41,7 +38,7 @@ function lines(): string {
 
 /** The installed version of whichever form there is. */
 async function installed(node: Node): Promise<string | undefined> {
-  return /^ii +\S+ +(\S+)/m.exec(await shell(node, "dpkg --list 'tonearm*'"))?.[1];
+  return /^ii +\S+ +(\S+)/m.exec(await node.shell("dpkg --list 'tonearm*'"))?.[1];
 }
 
 /** `publish` puts the tree of that version on the node. */
@@ -50,39 +47,38 @@ export function aptScenarios(
   publish: (version: string, to: string) => Promise<void>,
 ): void {
   test('the package is installed by the lines of docs/install.md', async () => {
-    await shell(node(), PREPARE);
+    await node().shell(PREPARE);
     await publish('0.1.0-1', SERVED);
     node().spawnRoot(NODE_PROGRAM, '-e', SERVER, SERVED, '8765');
     await until(
       'the web server',
       async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0,
     );
-    await shell(node(), lines());
+    await node().shell(lines());
     assert.equal(await installed(node()), '0.1.0-1');
   });
 
   test('a tree that was changed after it was signed is refused', async () => {
-    await shell(
-      node(),
+    await node().shell(
       `cd ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME); cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`,
     );
     const refused = await node().root('apt', 'update', '-o', 'APT::Update::Error-Mode=any');
     assert.notEqual(refused.status, 0);
     assert.match(refused.stderr, /tonearm|127\.0\.0\.1:8765/);
-    await shell(node(), `mv /srv/InRelease ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME)/`);
+    await node().shell(`mv /srv/InRelease ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME)/`);
   });
 
   test('apt upgrade brings the next version to the running service, which keeps its settings', async () => {
-    await setUpPi(node(), '--unit', 'mpd.service', '--players');
-    const before = { pid: await property(node(), 'MainPID'), settings: await shell(node(), SETTINGS) };
+    await node().setUpPi('--unit', 'mpd.service', '--players');
+    const before = { pid: await node().property('MainPID'), settings: await node().shell(SETTINGS) };
     await publish('0.2.0-1', SERVED);
-    await shell(node(), 'apt update && apt upgrade');
+    await node().shell('apt update && apt upgrade');
     assert.equal(await installed(node()), '0.2.0-1');
-    assert.equal(await property(node(), 'ActiveState'), 'active');
-    assert.notEqual(await property(node(), 'MainPID'), before.pid);
-    assert.equal(await shell(node(), SETTINGS), before.settings);
-    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
-    const units = await until('the units', () => read<readonly { name: string }[]>(node(), '/services'));
+    assert.equal(await node().property('ActiveState'), 'active');
+    assert.notEqual(await node().property('MainPID'), before.pid);
+    assert.equal(await node().shell(SETTINGS), before.settings);
+    assert.equal((await node().ask('GET', '/server')).status, 200);
+    const units = await until('the units', () => node().read<readonly { name: string }[]>('/services'));
     assert.deepEqual(
       units.map(({ name }) => name),
       ['mpd.service'],

@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
-import { shell } from './commands.js';
 import { HeldDaemon } from './held-daemon.js';
 
 const LAN_ADDRESS = '192.168.77.5';
@@ -63,7 +62,7 @@ export class DiscoveryDaemon extends HeldDaemon {
   }
 
   root(script: string): Promise<string> {
-    return shell(this.node, script);
+    return this.node.shell(script);
   }
 
   /** Starts the daemon anew; `bind` and `name` in YAML. */

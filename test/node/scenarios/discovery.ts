@@ -113,7 +113,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.is('up', /^announced as kitchen$/);
     const leave = await daemon.neighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
-    const heard = await daemon.listen('?types=node.removed');
+    const heard = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
     await daemon.root('systemctl stop avahi-daemon.socket avahi-daemon');
     await until('both nodes left', () => heard.filter(({ type }) => type === 'node.removed').length === 2);
     assert.equal((await daemon.ask('GET', '/nodes')).status, 503);

@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
+import type { EventConsumer } from '../../consumer/consumer.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
 import type { HttpAnswer } from '../../tools/http.js';
 import { until } from '../../until.js';
-import { NODE_PROGRAM, type Node } from '../node.js';
-import { ask, type Health, type Watcher, watch } from './client.js';
-import { shell, systemctl, userShell } from './commands.js';
+import { type Health, NODE_PROGRAM, type Node } from '../node.js';
 
 /** The bundles that are brought to the node, and where. */
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));
@@ -19,7 +18,7 @@ export type Heard = readonly DispatchedEvent[];
 
 export class HeldDaemon {
   readonly #node: () => Node;
-  readonly #watchers = new Set<Watcher>();
+  readonly #streams = new Set<EventConsumer>();
   #said = '';
 
   constructor(node: () => Node) {
@@ -53,8 +52,7 @@ export class HeldDaemon {
   /** Ends what was launched, if anything was, and waits for its end. */
   async end(signal = 'TERM'): Promise<void> {
     this.stopListening();
-    await shell(
-      this.node,
+    await this.node.shell(
       `[ ! -e ${PID} ] || { pid=$(cat ${PID}); kill -${signal} $pid || true; while kill -0 $pid 2>/dev/null; do sleep 0.02; done; rm ${PID}; }`,
     );
   }
@@ -75,28 +73,27 @@ export class HeldDaemon {
 
   /** Runs systemctl for the user's manager. */
   systemctl(...args: readonly string[]): Promise<string> {
-    return systemctl(this.node, ...args);
+    return this.node.systemctl(...args);
   }
 
   /** Runs a script as the node's user. */
   shell(script: string): Promise<string> {
-    return userShell(this.node, script);
+    return this.node.userShell(script);
   }
 
   ask(method: string, path: string): Promise<HttpAnswer> {
-    return ask(this.node, method, path);
+    return this.node.ask(method, path);
   }
 
   /** The events from now on, as they come; resolves when the stream is open. */
   async listen(query = ''): Promise<Heard> {
-    const watcher = await watch(this.node, query);
-    this.#watchers.add(watcher);
-    return watcher.events;
+    const stream = await this.node.events(query);
+    this.#streams.add(stream);
+    return stream.events;
   }
 
-  /** Ends what listens. */
   stopListening(): void {
-    for (const watcher of this.#watchers) watcher.close();
-    this.#watchers.clear();
+    for (const stream of this.#streams) stream.close();
+    this.#streams.clear();
   }
 }

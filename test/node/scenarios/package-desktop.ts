@@ -3,39 +3,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import type { Node } from '../node.js';
-import { ask } from './client.js';
-import { isThere, shell } from './commands.js';
-import { CONFIG, POWER_CONFIG, RULE, setUpPi } from './package-shell.js';
+import { CONFIG, type Node, POWER_CONFIG, RULE } from '../node.js';
 
 const DISPLAY_MANAGER = 'display-manager.service';
 
 async function isAllowed(node: Node): Promise<void> {
   assert.match(
-    await setUpPi(node),
+    await node.setUpPi(),
     /everybody who can reach tonearm may restart this machine and switch it off/,
   );
-  await until('the granted actions', async () => (await ask(node, 'GET', '/power/')).status === 200);
+  await until('the granted actions', async () => (await node.ask('GET', '/power/')).status === 200);
 }
 
 export function desktopScenarios(node: () => Node): void {
   test('on a desktop no rule is installed, and an earlier one is removed', async () => {
     await node().writeUnit('system', DISPLAY_MANAGER, '[Service]\nExecStart=sleep infinity\n');
-    await shell(node(), `systemctl start ${DISPLAY_MANAGER}`);
-    const said = await setUpPi(node());
+    await node().shell(`systemctl start ${DISPLAY_MANAGER}`);
+    const said = await node().setUpPi();
     assert.match(
       said,
       /nobody can restart this machine .*: it has a display manager, so that the person who uses it/,
     );
-    assert.equal(await isThere(node(), RULE), false);
-    assert.match(await shell(node(), `cat ${POWER_CONFIG}`), /enabled: false/);
-    assert.equal((await ask(node(), 'GET', '/power/')).status, 404, 'the backend is off');
-    assert.doesNotMatch(await setUpPi(node()), /write|remove/);
+    assert.equal(await node().isThere(RULE), false);
+    assert.match(await node().shell(`cat ${POWER_CONFIG}`), /enabled: false/);
+    assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
+    assert.doesNotMatch(await node().setUpPi(), /write|remove/);
   });
 
   test('on a headless node the rule is installed again', async () => {
-    await shell(
-      node(),
+    await node().shell(
       `systemctl stop ${DISPLAY_MANAGER}; rm /etc/systemd/system/${DISPLAY_MANAGER}; systemctl daemon-reload`,
     );
     await isAllowed(node());
@@ -44,13 +40,13 @@ export function desktopScenarios(node: () => Node): void {
   test('--no-power removes the rule and is kept, until its line is removed', async () => {
     for (const flags of [['--no-power'], []]) {
       assert.match(
-        await setUpPi(node(), ...flags),
+        await node().setUpPi(...flags),
         /nobody can restart this machine .*: --no-power was given/,
       );
-      assert.equal(await isThere(node(), RULE), false);
-      assert.equal((await ask(node(), 'GET', '/power/')).status, 404, 'the backend is off');
+      assert.equal(await node().isThere(RULE), false);
+      assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
     }
-    await shell(node(), `sed -i /^power:/d ${CONFIG}/conf.d/50-setup.yaml`);
+    await node().shell(`sed -i /^power:/d ${CONFIG}/conf.d/50-setup.yaml`);
     await isAllowed(node());
   });
 }

@@ -3,10 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import type { Node } from '../node.js';
-import { ask, type Health, read } from './client.js';
-import { property, shell } from './commands.js';
-import { CONFIG, installPlain, POWER_CONFIG, RULE, setUp, setUpPi } from './package-shell.js';
+import { CONFIG, type Health, type Node, POWER_CONFIG, RULE } from '../node.js';
 
 const ASKED = `${CONFIG}/conf.d/50-setup.yaml`;
 const ADDRESS = '10.77.0.5';
@@ -54,24 +51,24 @@ const NO_FILES: readonly (readonly [what: string, path: string, make: string])[]
 export function installScenarios(node: () => Node): void {
   /** Every file is afterwards as before. */
   async function changesNothing<T>(act: () => Promise<T>): Promise<T> {
-    const before = await shell(node(), TRACES);
+    const before = await node().shell(TRACES);
     const outcome = await act();
-    assert.equal(await shell(node(), TRACES), before);
+    assert.equal(await node().shell(TRACES), before);
     return outcome;
   }
 
   /** With this status and words, and without any change. */
   async function isRefused(args: readonly string[], status: number, said: RegExp): Promise<void> {
-    const ran = await changesNothing(() => setUp(node(), ...args));
+    const ran = await changesNothing(() => node().setUp(...args));
     assert.equal(ran.status, status, `${ran.stdout}${ran.stderr}`);
     assert.match(ran.stderr, said);
   }
 
   test('apt installs the package without network, and starts nothing', async () => {
-    const said = await installPlain(node());
+    const said = await node().installPlain();
     assert.match(said, /^tonearm: now run: tonearm-setup --user NAME --bind all/m);
     assert.equal((await node().user('tonearm', '--version')).status, 0);
-    assert.equal(await property(node(), 'ActiveState'), 'inactive');
+    assert.equal(await node().property('ActiveState'), 'inactive');
     assert.match((await node().root('man', '-w', 'tonearm-setup')).stdout, /tonearm-setup\.8/);
   });
 
@@ -86,21 +83,21 @@ export function installScenarios(node: () => Node): void {
   test('tonearm-setup refuses a rule that it did not write, and then changes nothing', async () => {
     await node().writeFile(RULE, '// mine\n');
     await isRefused(['--user', 'pi'], 73, /50-tonearm-pi\.rules was not written by tonearm-setup/);
-    await shell(node(), `rm ${RULE}`);
+    await node().shell(`rm ${RULE}`);
   });
 
   test('a dry run prints what it would do, and changes nothing', async () => {
-    const said = await changesNothing(() => setUpPi(node(), '--dry-run'));
+    const said = await changesNothing(() => node().setUpPi('--dry-run'));
     assert.match(said, /would write \/home\/pi\/\.config\/tonearm\/config\.yaml/);
     assert.match(said, /would write \/etc\/polkit-1\/rules\.d\/50-tonearm-pi\.rules/);
     assert.match(said, /would start tonearm\.service/);
     const lines = said.split('\n');
     assert.deepEqual(lines, [...new Set(lines)], 'nothing is said twice');
-    assert.equal(await property(node(), 'ActiveState'), 'inactive');
+    assert.equal(await node().property('ActiveState'), 'inactive');
   });
 
   test('tonearm-setup --user pi: the service runs and may reboot and power off', async () => {
-    const said = await setUpPi(node());
+    const said = await node().setUpPi();
     assert.match(said, MAY_RESTART);
     assert.match(
       said,
@@ -111,20 +108,17 @@ export function installScenarios(node: () => Node): void {
       'tonearm-setup: open http://localhost:8018/ on this machine; other machines cannot reach it',
     );
     await until('both actions are granted', async () => {
-      const { text } = await ask(node(), 'GET', '/power/');
+      const { text } = await node().ask('GET', '/power/');
       return text === '{"reboot":true,"power_off":true}';
     });
-    assert.equal(await property(node(), 'ActiveState'), 'active');
-    assert.equal(await property(node(), 'UnitFileState'), 'enabled');
-    const owners = await shell(
-      node(),
-      `stat -c "%U %a" /home/pi/.config/tonearm/config.yaml ${POWER_CONFIG}`,
-    );
+    assert.equal(await node().property('ActiveState'), 'active');
+    assert.equal(await node().property('UnitFileState'), 'enabled');
+    const owners = await node().shell(`stat -c "%U %a" /home/pi/.config/tonearm/config.yaml ${POWER_CONFIG}`);
     assert.equal(owners, 'pi 644\npi 644\n');
   });
 
   test('the rule names pi and four permissions, and nobody else gets anything', async () => {
-    const rule = await shell(node(), `cat ${RULE}`);
+    const rule = await node().shell(`cat ${RULE}`);
     assert.deepEqual(rule.match(/"[^"]+"/g), [
       '"org.freedesktop.login1.reboot"',
       '"org.freedesktop.login1.reboot-multiple-sessions"',
@@ -132,69 +126,66 @@ export function installScenarios(node: () => Node): void {
       '"org.freedesktop.login1.power-off-multiple-sessions"',
       '"pi"',
     ]);
-    await shell(node(), 'useradd --create-home bob');
-    const asked = await shell(node(), `setpriv --reuid bob --regid bob --init-groups ${CAN_REBOOT}`);
+    await node().shell('useradd --create-home bob');
+    const asked = await node().shell(`setpriv --reuid bob --regid bob --init-groups ${CAN_REBOOT}`);
     assert.equal(asked, 's "challenge"\n');
   });
 
   test('a second run changes nothing, and does not restart the service', async () => {
-    const pid = await property(node(), 'MainPID');
-    const said = await changesNothing(() => setUpPi(node()));
+    const pid = await node().property('MainPID');
+    const said = await changesNothing(() => node().setUpPi());
     assert.match(said, /tonearm\.service is running/);
     assert.doesNotMatch(said, /: (?:write|make|enable|start|remove) /);
-    assert.equal(await property(node(), 'MainPID'), pid);
+    assert.equal(await node().property('MainPID'), pid);
   });
 
   test('--bind, --unit and --system-unit make a node that others reach, in one command', async (t) => {
     // The node's network is a loopback of its own.
-    await shell(
-      node(),
-      `ip link add house0 type veth peer name house1; ip address add ${ADDRESS}/24 dev house0
-      ip link set house0 up; ip link set house1 up`,
-    );
-    t.after(() => shell(node(), 'ip link delete house0'));
+    await node().shell(`ip link add house0 type veth peer name house1; ip address add ${ADDRESS}/24 dev house0
+      ip link set house0 up; ip link set house1 up`);
+    t.after(() => node().shell('ip link delete house0'));
     const units = ['--unit', 'mpd.service', '--unit=a\\x27b.service', '--system-unit', 'ssh.service'];
     const flags = ['--bind', 'lo', '--bind', 'eth9', '--bind=house0', ...units];
-    const rehearsed = await changesNothing(() => setUpPi(node(), ...flags, '--dry-run'));
+    const rehearsed = await changesNothing(() => node().setUpPi(...flags, '--dry-run'));
     assert.match(rehearsed, /would write .*50-setup\.yaml/);
-    const said = await setUpPi(node(), ...flags);
+    const said = await node().setUpPi(...flags);
     assert.match(said, /^tonearm-setup: eth9 does not exist now; it is served once it exists$/m);
     assert.equal(lastLine(said), `tonearm-setup: open http://${ADDRESS}:8018/ (house0)`);
-    assert.equal((await shell(node(), `curl --silent http://${ADDRESS}:8018/server`)).at(0), '{');
+    assert.equal((await node().shell(`curl --silent http://${ADDRESS}:8018/server`)).at(0), '{');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service', 'a\\x27b.service']);
-    const written = await shell(node(), `stat -c "%U" ${ASKED}; cat ${ASKED}`);
+    const written = await node().shell(`stat -c "%U" ${ASKED}; cat ${ASKED}`);
     assert.match(written, /^pi\n# Written by tonearm-setup: .*\nbind: \['lo', 'eth9', 'house0'\]\n/);
-    assert.doesNotMatch(await setUpPi(node(), ...flags), /: (?:write|make|enable|start|remove) /);
+    assert.doesNotMatch(await node().setUpPi(...flags), /: (?:write|make|enable|start|remove) /);
   });
 
   test('--discovery announces the node, names what is missing for that, and is kept', async () => {
     assert.match(
-      await setUpPi(node(), '--discovery'),
+      await node().setUpPi('--discovery'),
       /while avahi-daemon does not run: systemctl enable --now avahi-daemon/,
     );
     // It stays: the scenarios that follow are of a node that announces itself.
-    await shell(node(), 'systemctl start avahi-daemon.service');
-    assert.doesNotMatch(await setUpPi(node(), '--discovery'), /avahi/);
-    await setUpPi(node(), '--unit', 'mpd.service', '--unit', 'a\\x27b.service');
-    assert.match(await shell(node(), `cat ${ASKED}`), /^discovery: \{enabled: true\}$/m);
-    const found = await shell(node(), 'tonearm --check-config --config /home/pi/.config/tonearm/config.yaml');
+    await node().shell('systemctl start avahi-daemon.service');
+    assert.doesNotMatch(await node().setUpPi('--discovery'), /avahi/);
+    await node().setUpPi('--unit', 'mpd.service', '--unit', 'a\\x27b.service');
+    assert.match(await node().shell(`cat ${ASKED}`), /^discovery: \{enabled: true\}$/m);
+    const found = await node().shell('tonearm --check-config --config /home/pi/.config/tonearm/config.yaml');
     assert.match(found, /^discovery:\n {2}enabled: true\n {2}name: tonearm on tonearm-node$/m);
     await until('the discovery backend has a state', async () => {
-      const { backends } = await read<Health>(node(), '/health');
+      const { backends } = await node().read<Health>('/health');
       return backends['discovery']?.state === 'up';
     });
   });
 
   test('--players shows players, and is kept', async () => {
-    assert.equal((await ask(node(), 'GET', '/players')).status, 404);
-    await setUpPi(node(), '--players');
-    assert.deepEqual(await until('the players', () => read(node(), '/players')), []);
-    await setUpPi(node(), '--unit', 'mpd.service', '--unit', 'a\\x27b.service');
-    assert.match(await shell(node(), `cat ${ASKED}`), /^players: \{enabled: true\}$/m);
+    assert.equal((await node().ask('GET', '/players')).status, 404);
+    await node().setUpPi('--players');
+    assert.deepEqual(await until('the players', () => node().read('/players')), []);
+    await node().setUpPi('--unit', 'mpd.service', '--unit', 'a\\x27b.service');
+    assert.match(await node().shell(`cat ${ASKED}`), /^players: \{enabled: true\}$/m);
   });
 
   test('a configuration that the daemon refuses changes nothing', async () => {
-    const pid = await property(node(), 'MainPID');
+    const pid = await node().property('MainPID');
     for (const [option, value] of [
       ['--unit', "mpd'}]"],
       ['--system-unit', 'no unit'],
@@ -204,46 +195,46 @@ export function installScenarios(node: () => Node): void {
       const said = new RegExp(`^tonearm-setup: ${option}: ".* is not .*nothing was changed\n$`, 's');
       await isRefused(['--user', 'pi', option, value], 78, said);
     }
-    await shell(node(), `echo 'sound_server: {}' > ${CONFIG}/conf.d/10-old.yaml`);
-    await shell(node(), `echo 'service_manager: {}' >> ${CONFIG}/conf.d/10-old.yaml`);
+    await node().shell(`echo 'sound_server: {}' > ${CONFIG}/conf.d/10-old.yaml`);
+    await node().shell(`echo 'service_manager: {}' >> ${CONFIG}/conf.d/10-old.yaml`);
     const section =
       /^tonearm-setup: systemd: is another spelling of service_manager, .* at \/home\/pi\/\S*10-old\.yaml:2; /;
     await isRefused(['--user', 'pi'], 78, section);
-    await shell(node(), `rm ${CONFIG}/conf.d/10-old.yaml`);
-    assert.equal(await property(node(), 'MainPID'), pid);
-    assert.equal(await shell(node(), 'ls -d /tmp/tmp.* 2> /dev/null || true'), '');
+    await node().shell(`rm ${CONFIG}/conf.d/10-old.yaml`);
+    assert.equal(await node().property('MainPID'), pid);
+    assert.equal(await node().shell('ls -d /tmp/tmp.* 2> /dev/null || true'), '');
   });
 
   for (const [what, path, make] of NO_FILES) {
     test(`${what} is refused, with its place`, async (t) => {
       const before = `/root/before${CONFIG}`;
-      await shell(node(), `mkdir -p ${before}; cp -aT ${CONFIG} ${before}`);
-      t.after(() => shell(node(), `rm -rf ${CONFIG}; mv ${before} ${CONFIG}`));
-      await shell(node(), `cd ${CONFIG}; ${make}`);
-      const refused = await setUp(node(), '--user', 'pi', '--bind', 'lo');
+      await node().shell(`mkdir -p ${before}; cp -aT ${CONFIG} ${before}`);
+      t.after(() => node().shell(`rm -rf ${CONFIG}; mv ${before} ${CONFIG}`));
+      await node().shell(`cd ${CONFIG}; ${make}`);
+      const refused = await node().setUp('--user', 'pi', '--bind', 'lo');
       assert.equal(refused.status, 73, `${refused.stdout}${refused.stderr}`);
       const said = `tonearm-setup: ${CONFIG}/${path} is not a regular file of pi or root: move it away first\n`;
       assert.equal(refused.stderr, said);
-      const undone = await setUp(node(), '--uninstall', '--user', 'pi', '--dry-run');
+      const undone = await node().setUp('--uninstall', '--user', 'pi', '--dry-run');
       assert.equal(undone.status, 0, undone.stderr);
     });
   }
 
   test('a file of conf.d that is hidden by a link to /dev/null is no obstacle', async (t) => {
-    await shell(node(), `ln -s /dev/null ${CONFIG}/conf.d/20-hidden.yaml`);
-    t.after(() => shell(node(), `rm ${CONFIG}/conf.d/20-hidden.yaml`));
-    await setUpPi(node(), '--dry-run');
+    await node().shell(`ln -s /dev/null ${CONFIG}/conf.d/20-hidden.yaml`);
+    t.after(() => node().shell(`rm ${CONFIG}/conf.d/20-hidden.yaml`));
+    await node().setUpPi('--dry-run');
   });
 
   test('a run without options keeps the earlier ones, and a new value replaces its own', async () => {
-    await changesNothing(() => setUpPi(node()));
-    await setUpPi(node(), '--bind', 'lo');
+    await changesNothing(() => node().setUpPi());
+    await node().setUpPi('--bind', 'lo');
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
     assert.equal(
-      await shell(node(), `grep -v '^#' ${ASKED}`),
+      await node().shell(`grep -v '^#' ${ASKED}`),
       `bind: ['lo']\nsystemd:\n${units}discovery: {enabled: true}\nplayers: {enabled: true}\n`,
     );
-    await setUpPi(node(), '--unit', 'mpd.service');
+    await node().setUpPi('--unit', 'mpd.service');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);
   });
 }
@@ -253,7 +244,7 @@ const lastLine = (said: string): string | undefined => said.trimEnd().split('\n'
 /** Names of the units that clients see, once the backend is up. */
 function unitsOf(node: Node): Promise<readonly string[]> {
   return until('the units', async () => {
-    const units = (await read(node, '/services')) as readonly { readonly name: string }[];
+    const units = (await node.read('/services')) as readonly { readonly name: string }[];
     return units.map(({ name }) => name);
   });
 }

@@ -4,9 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { until } from '../../until.js';
-import type { Node, Ran } from '../node.js';
-import { isThere, property, shell, userShell } from './commands.js';
-import { CONFIG, restartService } from './package-shell.js';
+import { CONFIG, type Node, type Ran } from '../node.js';
 
 const ADDED = `${CONFIG}/conf.d/99-other-user.yaml`;
 const PASSWORD = '/home/pi/.config/tonearm/broker-password';
@@ -56,19 +54,19 @@ export function otherUserScenarios(node: () => Node): void {
     node().root(...AS_NOBODY, 'env', ...env, 'sh', '-c', script);
 
   before(async () => {
-    await shell(node(), `install -o pi -m 600 /dev/stdin ${PASSWORD} <<'END'\nsecret\nEND`);
+    await node().shell(`install -o pi -m 600 /dev/stdin ${PASSWORD} <<'END'\nsecret\nEND`);
     await node().writeFile(ADDED, SETTINGS);
-    await restartService(node());
-    await userShell(node(), 'tonearm progress begin --total 1');
-    await until('the state file', () => isThere(node(), `${STATE}/upgrade-run.json`));
-    pid = await property(node(), 'MainPID');
-    const tmp = (await shell(node(), 'd=$(mktemp -d); chown nobody $d; echo $d')).trim();
+    await node().restartService();
+    await node().userShell('tonearm progress begin --total 1');
+    await until('the state file', () => node().isThere(`${STATE}/upgrade-run.json`));
+    pid = await node().property('MainPID');
+    const tmp = (await node().shell('d=$(mktemp -d); chown nobody $d; echo $d')).trim();
     env = [`PID=${pid}`, `RUN=/run/user/${node().uid}`, `TMP=${tmp}`];
   });
   after(async () => {
     await node().user('tonearm', 'progress', 'end', '--success');
-    await shell(node(), `rm -rf ${ADDED} ${PASSWORD} ${STATE} ${env.at(-1)?.slice('TMP='.length) ?? ''}`);
-    await restartService(node());
+    await node().shell(`rm -rf ${ADDED} ${PASSWORD} ${STATE} ${env.at(-1)?.slice('TMP='.length) ?? ''}`);
+    await node().restartService();
   });
 
   test('another user may send requests over HTTP', async () => {
@@ -85,15 +83,14 @@ export function otherUserScenarios(node: () => Node): void {
         /denied|EACCES|not permitted|Connection refused|Access|required|Failed to connect/i,
       );
       // It is the same program that could be had by its own user.
-      assert.equal(await property(node(), 'MainPID'), pid);
+      assert.equal(await node().property('MainPID'), pid);
     });
   }
 
   test("the daemon's own user may open all the files", async () => {
     const files = `${STATE}/upgrade-run.json ${PASSWORD} /proc/${pid}/environ`;
-    await userShell(node(), `cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`);
-    const modes = await shell(
-      node(),
+    await node().userShell(`cat ${files} > /dev/null; ls $XDG_RUNTIME_DIR/tonearm`);
+    const modes = await node().shell(
       `stat -c '%U %a' ${STATE} ${STATE}/upgrade-run.json /run/user/${node().uid}/tonearm/upgrade.sock`,
     );
     assert.equal(modes, 'pi 700\npi 600\npi 600\n');
@@ -101,8 +98,7 @@ export function otherUserScenarios(node: () => Node): void {
 
   test('the daemon listens on its port and its socket alone, and has no name on a bus', async () => {
     // Abstract sockets, which have no mode, are among them.
-    const listens = await shell(
-      node(),
+    const listens = await node().shell(
       `ss --no-header --listening --processes --tcp --udp --unix | grep 'pid=${pid},' | awk '{print $1, $5}'`,
     );
     const places = listens

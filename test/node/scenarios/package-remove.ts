@@ -3,10 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { copyCheckout, tempFolder } from '../../packaging/built-package.js';
-import type { Node } from '../node.js';
-import { ask } from './client.js';
-import { property, shell } from './commands.js';
-import { apt, CONFIG, setUp } from './package-shell.js';
+import { CONFIG, type Node } from '../node.js';
 
 /** The checkout as the node has it: it need not see the folder of the project, for its /tmp is its own. */
 const INSTALL = '/opt/checkout/packaging/install.sh';
@@ -22,106 +19,102 @@ export const LEFT =
 export function removeScenarios(node: () => Node): void {
   test('another user is set up beside pi, and removed alone', async () => {
     const home = '/home/bob/.config/tonearm';
-    const taken = await setUp(node(), '--user', 'bob');
+    const taken = await node().setUp('--user', 'bob');
     assert.equal(taken.status, 1, taken.stdout);
     assert.match(taken.stdout, /let bob linger/);
     assert.match(
       taken.stderr,
       /^tonearm: cannot listen on \S+ port 8018: the port is taken\n.* did not start; .*systemctl --user -M bob@ /m,
     );
-    await shell(node(), `echo 'api: {port: 8019}' > ${home}/config.yaml`);
-    const ran = await setUp(node(), '--user', 'bob');
+    await node().shell(`echo 'api: {port: 8019}' > ${home}/config.yaml`);
+    const ran = await node().setUp('--user', 'bob');
     assert.equal(ran.status, 0, `${ran.stdout}${ran.stderr}`);
     assert.match(ran.stdout, /config\.yaml exists: it is kept as it is/);
     assert.match(taken.stdout, /add bob to the group audio/);
-    assert.match(await shell(node(), 'id -nG bob'), /\baudio\b/);
-    const rehearsed = await setUp(node(), '--uninstall', '--user', 'bob', '--dry-run');
+    assert.match(await node().shell('id -nG bob'), /\baudio\b/);
+    const rehearsed = await node().setUp('--uninstall', '--user', 'bob', '--dry-run');
     assert.match(rehearsed.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
-    assert.equal((await setUp(node(), '--uninstall', '--user', 'bob')).status, 0);
-    const left = await shell(
-      node(),
+    assert.equal((await node().setUp('--uninstall', '--user', 'bob')).status, 0);
+    const left = await node().shell(
       `${LEFT} | grep -e bob || true; ls /var/lib/systemd/linger; find /home/bob/.config/tonearm -type f`,
     );
     assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
-    assert.doesNotMatch(await shell(node(), 'id -nG bob'), /\baudio\b/);
-    assert.equal((await ask(node(), 'GET', '/power/')).status, 200, "pi's stays");
-    assert.match((await setUp(node(), '--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
+    assert.doesNotMatch(await node().shell('id -nG bob'), /\baudio\b/);
+    assert.equal((await node().ask('GET', '/power/')).status, 200, "pi's stays");
+    assert.match((await node().setUp('--uninstall', '--user', 'bob')).stdout, /nothing was set up for bob/);
   });
 
   test('--bluetooth prepares BlueZ and WirePlumber for a user, says what is missing, and is taken back', async () => {
     const bluez = '/etc/bluetooth/main.conf';
     const made = 'find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora';
     const forDora = async (...args: readonly string[]): Promise<string> => {
-      const { status, stdout, stderr } = await setUp(node(), '--user', 'dora', ...args);
+      const { status, stdout, stderr } = await node().setUp('--user', 'dora', ...args);
       assert.equal(status, 0, `${stdout}${stderr}`);
       return stdout;
     };
     // The next user would get the same id while the manager of this one is about to end.
-    await shell(
-      node(),
-      `useradd --uid 1900 --create-home dora; getent group bluetooth || groupadd --system bluetooth
+    await node().shell(`useradd --uid 1900 --create-home dora; getent group bluetooth || groupadd --system bluetooth
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
-      chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}`,
-    );
-    const before = await shell(node(), `${made}; cat ${bluez}`);
+      chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}`);
+    const before = await node().shell(`${made}; cat ${bluez}`);
     assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
-    assert.equal(await shell(node(), `${made}; cat ${bluez}`), before);
+    assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
     assert.match(
       await forDora('--bluetooth'),
       /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m,
     );
-    assert.match(await shell(node(), made), /seat-monitoring = disabled|\["with-logind"\] = false/);
-    assert.match(await shell(node(), 'id -nG dora'), /\bbluetooth\b/);
-    const [, , line] = (await shell(node(), `cat ${bluez}`)).split('\n');
+    assert.match(await node().shell(made), /seat-monitoring = disabled|\["with-logind"\] = false/);
+    assert.match(await node().shell('id -nG dora'), /\bbluetooth\b/);
+    const [, , line] = (await node().shell(`cat ${bluez}`)).split('\n');
     assert.equal(line, 'Class = 0x000414');
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
     await forDora('--uninstall');
-    assert.equal(await shell(node(), `${made}; cat ${bluez}`), before);
-    await shell(node(), `userdel --force --remove dora 2> /dev/null; rm ${bluez}`);
+    assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
+    await node().shell(`userdel --force --remove dora 2> /dev/null; rm ${bluez}`);
   });
 
   test('nothing stays of a user who is gone, not even lingering', async () => {
     const config = '/home/carl/.config/tonearm/config.yaml';
-    await shell(node(), 'useradd --create-home carl');
-    await shell(node(), `install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND`);
-    await shell(node(), 'chown -R carl: /home/carl; tonearm-setup --user carl');
-    await shell(node(), 'test -e /var/lib/systemd/linger/carl; systemctl stop user@$(id -u carl).service');
-    await shell(node(), 'userdel --force --remove carl 2> /dev/null');
+    await node().shell('useradd --create-home carl');
+    await node().shell(`install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND`);
+    await node().shell('chown -R carl: /home/carl; tonearm-setup --user carl');
+    await node().shell('test -e /var/lib/systemd/linger/carl; systemctl stop user@$(id -u carl).service');
+    await node().shell('userdel --force --remove carl 2> /dev/null');
     assert.match(
-      (await setUp(node(), '--uninstall', '--user', 'carl')).stdout,
+      (await node().setUp('--uninstall', '--user', 'carl')).stdout,
       /remove \/var\/lib\/systemd\/linger\/carl/,
     );
-    assert.equal(await shell(node(), `ls /var/lib/systemd/linger; ${LEFT} | grep carl || true`), 'pi\n');
+    assert.equal(await node().shell(`ls /var/lib/systemd/linger; ${LEFT} | grep carl || true`), 'pi\n');
   });
 
   test('an upgrade of the package restarts the running service', async () => {
-    const pid = await property(node(), 'MainPID');
-    await apt(node(), 'install', './tonearm_0.1.0-2_*.deb');
-    assert.equal(await property(node(), 'ActiveState'), 'active');
-    assert.notEqual(await property(node(), 'MainPID'), pid);
-    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    const pid = await node().property('MainPID');
+    await node().apt('install', './tonearm_0.1.0-2_*.deb');
+    assert.equal(await node().property('ActiveState'), 'active');
+    assert.notEqual(await node().property('MainPID'), pid);
+    assert.equal((await node().ask('GET', '/server')).status, 200);
   });
 
   test('removal and purge leave the configuration of the user, and nothing else', async () => {
-    await shell(node(), `echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
+    await node().shell(`echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
     // He lingers for it alone: with it his manager ends.
-    assert.equal((await setUp(node(), '--user', 'bob')).status, 0);
-    const said = await apt(node(), 'remove', 'tonearm');
+    assert.equal((await node().setUp('--user', 'bob')).status, 0);
+    const said = await node().apt('remove', 'tonearm');
     assert.doesNotMatch(said, /fail/i);
     assert.match(said, /config\.yaml was changed since it was written: it is kept/);
-    assert.equal(await property(node(), 'ActiveState'), 'inactive');
-    await apt(node(), 'purge', 'tonearm');
-    assert.equal(await shell(node(), LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
-    assert.equal(await shell(node(), `find ${CONFIG} -type f`), `${CONFIG}/config.yaml\n`);
-    assert.equal(await shell(node(), 'ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
+    assert.equal(await node().property('ActiveState'), 'inactive');
+    await node().apt('purge', 'tonearm');
+    assert.equal(await node().shell(LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);
+    assert.equal(await node().shell(`find ${CONFIG} -type f`), `${CONFIG}/config.yaml\n`);
+    assert.equal(await node().shell('ls /var/lib/systemd/linger'), 'pi\n', 'pi lingered before');
   });
 
   test('install.sh installs from a checkout below /usr/local, and removes it again', async () => {
     await installCheckout(node());
-    const before = await shell(node(), LEFT);
+    const before = await node().shell(LEFT);
     const rehearsed = await node().root(INSTALL, '--user', 'pi', '--dry-run');
     assert.match(rehearsed.stdout, /would copy \d+ files to \/usr\/local/, rehearsed.stderr);
-    assert.equal(await shell(node(), LEFT), before);
+    assert.equal(await node().shell(LEFT), before);
     for (const [args, status] of [
       [['--user', 'nobody-here'], 67],
       [['--user', 'pi', '--now', '--dry-run'], 64],
@@ -130,15 +123,15 @@ export function removeScenarios(node: () => Node): void {
       const refused = await node().root(INSTALL, ...args);
       assert.equal(refused.status, status, `${refused.stdout}${refused.stderr}`);
       assert.equal(refused.stdout, '');
-      assert.equal(await shell(node(), LEFT), before);
+      assert.equal(await node().shell(LEFT), before);
     }
     const installed = await node().root(INSTALL, '--user', 'pi');
     assert.equal(installed.status, 0, `${installed.stdout}${installed.stderr}`);
-    assert.equal(await property(node(), 'FragmentPath'), '/usr/local/lib/systemd/user/tonearm.service');
-    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    assert.equal(await node().property('FragmentPath'), '/usr/local/lib/systemd/user/tonearm.service');
+    assert.equal((await node().ask('GET', '/server')).status, 200);
     const removed = await node().root(INSTALL, '--uninstall');
     assert.equal(removed.status, 0, `${removed.stdout}${removed.stderr}`);
-    assert.equal(await shell(node(), LEFT), before);
+    assert.equal(await node().shell(LEFT), before);
   });
 }
 
@@ -148,7 +141,7 @@ async function installCheckout(node: Node): Promise<void> {
     await copyCheckout(folder.path, ...UNREAD);
     await node.install(folder.path, '/opt/checkout');
     // The checkout belongs to the user who cloned it: the build does not run as root.
-    await shell(node, 'chown -R pi: /opt/checkout');
+    await node.shell('chown -R pi: /opt/checkout');
   } finally {
     folder.remove();
   }

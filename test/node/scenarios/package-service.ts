@@ -3,10 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { until } from '../../until.js';
-import type { Node } from '../node.js';
-import { ask, type Health, read } from './client.js';
-import { property, shell } from './commands.js';
-import { CONFIG, restartService } from './package-shell.js';
+import { CONFIG, type Health, type Node } from '../node.js';
 
 /** The kernel's table of sockets writes 9229 this way. */
 const INSPECTOR_PORT_HEX = '240D';
@@ -16,8 +13,8 @@ async function configure(t: TestContext, node: Node, text: string): Promise<void
   const added = `${CONFIG}/conf.d/99-added.yaml`;
   await node.writeFile(added, text);
   t.after(async () => {
-    await shell(node, `rm ${added}`);
-    await restartService(node);
+    await node.shell(`rm ${added}`);
+    await node.restartService();
   });
 }
 
@@ -31,8 +28,8 @@ async function misconfigure(t: TestContext, node: Node, text: string): Promise<v
 export function serviceScenarios(node: () => Node): void {
   test('the start of the service is done when it answers', async () => {
     for (let round = 0; round < 3; round += 1) {
-      await restartService(node());
-      assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+      await node().restartService();
+      assert.equal((await node().ask('GET', '/server')).status, 200);
     }
   });
 
@@ -52,15 +49,15 @@ export function serviceScenarios(node: () => Node): void {
 
   test('every backend works inside the sandbox of the service', async () => {
     await until('all backends are up', async () => {
-      const { backends } = await read<Health>(node(), '/health');
+      const { backends } = await node().read<Health>('/health');
       return Object.values(backends).every(({ state }) => state === 'up');
     });
-    const status = await shell(node(), `cat /proc/${await property(node(), 'MainPID')}/status`);
+    const status = await node().shell(`cat /proc/${await node().property('MainPID')}/status`);
     assert.match(status, /^NoNewPrivs:\t1$/m);
     // The container that the test node is has filters of its own: there must be more.
     const filters = (text: string): number => Number(/^Seccomp_filters:\t(\d+)$/m.exec(text)?.[1]);
-    assert.ok(filters(status) > filters(await shell(node(), 'cat /proc/1/status')));
-    assert.notEqual(await property(node(), 'MemoryMax'), 'infinity');
+    assert.ok(filters(status) > filters(await node().shell('cat /proc/1/status')));
+    assert.notEqual(await node().property('MemoryMax'), 'infinity');
   });
 
   test('systemd finds no fault with the unit', async () => {
@@ -74,52 +71,50 @@ export function serviceScenarios(node: () => Node): void {
   });
 
   test('a service that is killed comes back by itself', async () => {
-    const pid = await property(node(), 'MainPID');
-    await shell(node(), `kill -KILL ${pid}`);
+    const pid = await node().property('MainPID');
+    await node().shell(`kill -KILL ${pid}`);
     await until('the service has another process', async () => {
-      const [now, state] = [await property(node(), 'MainPID'), await property(node(), 'ActiveState')];
+      const [now, state] = [await node().property('MainPID'), await node().property('ActiveState')];
       return now !== pid && now !== '0' && state === 'active';
     });
-    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    assert.equal((await node().ask('GET', '/server')).status, 200);
   });
 
   test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
-    await shell(node(), `kill -USR1 ${await property(node(), 'MainPID')}`);
-    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    await node().shell(`kill -USR1 ${await node().property('MainPID')}`);
+    assert.equal((await node().ask('GET', '/server')).status, 200);
     // The flags of the shipped command with another program: it must be they that keep it closed.
-    const said = await shell(
-      node(),
-      `flags=$(sed -n 's|^exec [^ ]*node \\(.*\\) [^ ]*/main.js .*|\\1|p' /usr/bin/tonearm)
+    const said =
+      await node().shell(`flags=$(sed -n 's|^exec [^ ]*node \\(.*\\) [^ ]*/main.js .*|\\1|p' /usr/bin/tonearm)
       node $flags -e 'setInterval(() => {}, 1000); console.error("runs")' 2> /tmp/said & pid=$!
       until grep -q runs /tmp/said; do sleep 0.05; done
       kill -USR1 $pid
       until grep -q inspector /tmp/said || grep -q Debugger /tmp/said; do sleep 0.05; done
       kill $pid
-      cat /tmp/said`,
-    );
+      cat /tmp/said`);
     assert.match(said, /Starting inspector on \S+ failed/);
     assert.doesNotMatch(said, /Debugger listening/);
-    assert.doesNotMatch(await shell(node(), 'cat /proc/net/tcp'), new RegExp(`:${INSPECTOR_PORT_HEX} `));
+    assert.doesNotMatch(await node().shell('cat /proc/net/tcp'), new RegExp(`:${INSPECTOR_PORT_HEX} `));
   });
 
   test("Node's variables in the environment of the user do not change it", async (t) => {
     const set = 'NODE_OPTIONS=--require=/nowhere.js';
     assert.equal((await node().user('systemctl', '--user', 'set-environment', set)).status, 0);
     t.after(() => node().user('systemctl', '--user', 'unset-environment', 'NODE_OPTIONS'));
-    await restartService(node());
-    assert.equal((await ask(node(), 'GET', '/server')).status, 200);
+    await node().restartService();
+    assert.equal((await node().ask('GET', '/server')).status, 200);
   });
 
   test('an invalid configuration ends the service for good, with status 78', async (t) => {
     await misconfigure(t, node(), 'api: {port: none}\n');
-    await until('the service has failed', async () => (await property(node(), 'ActiveState')) === 'failed');
-    assert.equal(await property(node(), 'ExecMainStatus'), '78');
+    await until('the service has failed', async () => (await node().property('ActiveState')) === 'failed');
+    assert.equal(await node().property('ExecMainStatus'), '78');
   });
 
   test('the start of the service is done while it waits for an interface', async (t) => {
     await configure(t, node(), 'bind: late0\n');
-    await restartService(node());
-    assert.equal(await property(node(), 'ActiveState'), 'active');
-    assert.equal(await property(node(), 'NRestarts'), '0');
+    await node().restartService();
+    assert.equal(await node().property('ActiveState'), 'active');
+    assert.equal(await node().property('NRestarts'), '0');
   });
 }

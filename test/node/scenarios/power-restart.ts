@@ -2,37 +2,37 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { EventConsumer } from '../../consumer/consumer.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { ask, watch } from './client.js';
-import { holdShutdown, property } from './commands.js';
 
 const DEADLINE_MS = 30_000;
+
+const isBye = ({ events }: EventConsumer): boolean => events.some(({ data }) => data === '"bye"');
 
 /** Up again, and connected to logind. */
 async function serviceIsBack(node: Node): Promise<void> {
   await until(
     'the service is back by itself',
-    async () => (await property(node, 'ActiveState')) === 'active',
+    async () => (await node.property('ActiveState')) === 'active',
     DEADLINE_MS,
   );
-  await until('logind answers', async () => (await ask(node, 'GET', '/power/')).status === 200, DEADLINE_MS);
+  await until('logind answers', async () => (await node.ask('GET', '/power/')).status === 200, DEADLINE_MS);
 }
 
 export function restartScenarios(node: () => Node): void {
   test('two reboots at once are 202 and 409, one event and bye; the client resumes', async () => {
-    const watcher = await watch(node());
-    await watcher.until('server.info', /connected/);
+    const watcher = await node().events();
     await node().reboot(async () => {
       // Keeps the node up until both are answered.
-      const letGo = await holdShutdown(node(), 'delay');
+      const letGo = await node().holdShutdown('delay');
       const replies = await Promise.all([
-        ask(node(), 'POST', '/power/reboot'),
-        ask(node(), 'POST', '/power/reboot'),
+        node().ask('POST', '/power/reboot'),
+        node().ask('POST', '/power/reboot'),
       ]);
       await letGo();
       assert.deepEqual(replies.map(({ status }) => status).sort(), [202, 409]);
-      await watcher.until('server.info', /bye/);
+      await watcher.until(isBye, 'bye', DEADLINE_MS);
     });
     await serviceIsBack(node());
     const told = watcher.events.map(({ type, data }) => `${type} ${data}`);
@@ -40,20 +40,18 @@ export function restartScenarios(node: () => Node): void {
       told.filter((line) => /^power|bye/.test(line)),
       ['power.action {"action":"reboot"}', 'server.info "bye"'],
     );
-    const again = await watch(node(), '', watcher.lastEventId());
-    await again.until('server.info', /connected/);
+    await watcher.reconnect();
     // A new life of the service: what was missed is gone, so there is a snapshot.
-    await again.until('audio.output.updated', /"id"/);
-    again.close();
+    await watcher.until(({ model }) => model.outputs.size > 0, 'the snapshot', DEADLINE_MS);
+    watcher.close();
   });
 
   test('a power-off is 202, one event and bye', async () => {
-    const watcher = await watch(node());
-    await watcher.until('server.info', /connected/);
+    const watcher = await node().events();
     await node().powerOff(async () => {
-      const reply = await ask(node(), 'POST', '/power/power_off');
+      const reply = await node().ask('POST', '/power/power_off');
       assert.equal(reply.status, 202, reply.text);
-      await watcher.until('server.info', /bye/);
+      await watcher.until(isBye, 'bye', DEADLINE_MS);
     });
     await node().start();
     await serviceIsBack(node());

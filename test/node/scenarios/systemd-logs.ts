@@ -6,7 +6,6 @@ import { after, before, test } from 'node:test';
 import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER } from '../node.js';
-import { shell } from './commands.js';
 import type { SystemdDaemon } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
@@ -89,15 +88,15 @@ export function logScenarios(daemon: SystemdDaemon): void {
   });
 
   test('a member of systemd-journal reads both logs, also where the journal is in memory', async () => {
-    await shell(daemon.node, `usermod --append --groups systemd-journal ${NODE_USER}`);
+    await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
     try {
       await daemon.begin(OURS);
       for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
-      await shell(daemon.node, 'journalctl --relinquish-var; mv /var/log/journal /var/log/away');
+      await daemon.node.shell('journalctl --relinquish-var; mv /var/log/journal /var/log/away');
       await talk();
       for (const scope of ['user', 'system']) inOrder(await ended(`${scope}/talks.service/log`));
     } finally {
-      await shell(daemon.node, `${BACK}; gpasswd --delete ${NODE_USER} systemd-journal`);
+      await daemon.node.shell(`${BACK}; gpasswd --delete ${NODE_USER} systemd-journal`);
     }
   });
 

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import { shell } from './commands.js';
 import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
@@ -26,7 +25,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     });
     const ping = async (word: string) => {
       const bus = 'org.freedesktop.DBus';
-      await shell(daemon.node, `busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);
+      await daemon.node.shell(`busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);
       return seen.includes(word);
     };
     await until('the monitor has its first message', () => ping('first.word'));

@@ -6,7 +6,6 @@ import { after, before, describe, test } from 'node:test';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
-import { property } from './commands.js';
 import { eventsOfUnit, SystemdDaemon } from './systemd-daemon.js';
 import { logScenarios } from './systemd-logs.js';
 import { oddFileScenarios } from './systemd-odd-files.js';
@@ -132,7 +131,7 @@ export function systemdScenarios(node: () => Node): void {
       await daemon.systemctl('enable', ...(state === 'active' ? ['--now'] : []), 'aliased.service');
       await daemon.sees('other-name.service', ({ exists, active_state: now }) => exists && now === state);
       assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
-      assert.equal(await property(node(), 'ActiveState', 'aliased.service'), 'inactive');
+      assert.equal(await node().property('ActiveState', 'aliased.service'), 'inactive');
       const { exists, running } = await daemon.service('other-name.service');
       assert.deepEqual([exists, running], [false, false]);
     }

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { until } from '../../until.js';
 import { NODE_PROGRAM } from '../node.js';
-import { property } from './commands.js';
 import { type Heard, HeldDaemon } from './held-daemon.js';
 
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
@@ -91,14 +90,14 @@ export class UpgradeDaemon extends HeldDaemon {
       (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"'),
     );
     await this.systemctl('kill', '--signal=KILL', 'tonearm.service');
-    await until('the daemon has ended', async () => (await property(this.node, 'ActiveState')) === 'failed');
+    await until('the daemon has ended', async () => (await this.node.property('ActiveState')) === 'failed');
   }
 
   /** Waits until the upgrade unit has ended. */
   async unitEnds(unit = 'up.service'): Promise<void> {
     await until(
       'the unit has ended',
-      async () => /^(inactive|failed)$/.test(await property(this.node, 'ActiveState', unit)),
+      async () => /^(inactive|failed)$/.test(await this.node.property('ActiveState', unit)),
       UNIT_ENDS_WITHIN_MS,
     );
   }

@@ -5,7 +5,6 @@ import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../../until.js';
-import { property } from './commands.js';
 import { RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
@@ -65,16 +64,16 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       heard.some(({ type, data }) => type === 'upgrade.info' && data.includes('"package":"bash"')),
     );
     daemon.stopListening();
-    const before = await property(daemon.node, 'MainPID');
+    const before = await daemon.node.property('MainPID');
     await daemon.start();
     await daemon.runs('idle', 'systemd');
-    assert.notEqual(await property(daemon.node, 'MainPID'), before);
+    assert.notEqual(await daemon.node.property('MainPID'), before);
     assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
   });
 
   test('the timer of the example checks every day', async () => {
     await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
-    const next = await property(daemon.node, 'NextElapseUSecRealtime', 'tonearm-detect.timer');
+    const next = await daemon.node.property('NextElapseUSecRealtime', 'tonearm-detect.timer');
     assert.notEqual(next, '');
     await daemon.systemctl('disable', '--now', 'tonearm-detect.timer');
   });
