@@ -72,6 +72,9 @@ export const TIMING: Timing = {
 /** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
 const PENDING_MAX_REQUESTS = 64;
 
+/** A server that never names a default output is connected to anew once in so many rounds of the reconciliation. */
+const PATIENCE_MAX_ROUNDS = 64;
+
 interface ConnectionEnd {
   readonly detail: string;
   /** How long it was up; undefined if it never was. */
@@ -95,6 +98,8 @@ export class AudioBackend implements Actor<AudioCommand> {
   #running: Promise<void> = Promise.resolve();
   #live: SoundConnection | undefined;
   #isWatched = false;
+  #untoldRounds = 0;
+  #patienceRounds = 1;
   /** Why there is no connection; undefined until a reason has been published. */
   #detail: string | undefined;
 
@@ -203,7 +208,9 @@ export class AudioBackend implements Actor<AudioCommand> {
         onPublished: () => {
           if (this.#live !== connection) {
             stopWatching();
-            leaveUp = this.#up(connection, path);
+            leaveUp = this.#up(connection, path, () =>
+              link.close({ kind: 'transport-failed', detail: 'it names no default output' }),
+            );
           }
           noCard.look(hasNoSoundCard(this.#state));
         },
@@ -214,9 +221,12 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /** Called when everything has been published once. Returns the function to call when the connection ends. */
-  #up(connection: SoundConnection, path: string): (detail: string) => ConnectionEnd {
+  #up(connection: SoundConnection, path: string, replace: () => void): (detail: string) => ConnectionEnd {
     const since = performance.now();
-    const reconcile = setInterval(() => connection.readAll(), this.#timing.reconcileMs);
+    const reconcile = setInterval(
+      () => (this.#isUntold(connection.state) ? replace() : connection.readAll()),
+      this.#timing.reconcileMs,
+    );
     const { server } = connection.state;
     const kind = server === undefined ? 'unknown' : kindOfServer(server);
     this.#live = connection;
@@ -233,6 +243,21 @@ export class AudioBackend implements Actor<AudioCommand> {
       this.#publish.log('warn', 'lost the sound server', { detail });
       return { detail, upMs: performance.now() - since };
     };
+  }
+
+  /**
+   * Whether the connection is to be replaced because it has no default output. PipeWire's server keeps what it answers for each connection
+   * by the events of that connection's own client, and now and then misses one for good; to another connection it names the default.
+   * The patience doubles each time, because a server without a session manager has none.
+   */
+  #isUntold(state: SoundState): boolean {
+    const isTold = state.sinks.size === 0 || state.defaultSink() !== undefined;
+    this.#untoldRounds = isTold ? 0 : this.#untoldRounds + 1;
+    if (isTold) this.#patienceRounds = 1;
+    if (this.#untoldRounds < this.#patienceRounds) return false;
+    this.#patienceRounds = Math.min(this.#patienceRounds * 2, PATIENCE_MAX_ROUNDS);
+    this.#untoldRounds = 0;
+    return true;
   }
 
   /** Publishes a new reason for having no connection; only the first one is logged, not one per attempt. */

@@ -20,6 +20,7 @@ import {
   ordinary,
   type ScriptedServer,
   scriptedServer,
+  serverFields,
   sinkFields,
 } from './scripted-server.js';
 
@@ -127,6 +128,42 @@ describe('a lost server', DEADLINE, () => {
       seen.said.at(-2),
     );
     assert.ok(server.count(COMMAND.getSinks) >= 2);
+  });
+
+  test('is one that names no default output for a round, while another connection is told it', async (t) => {
+    let connections = 0;
+    const { seen } = await connected(
+      t,
+      but({
+        [COMMAND.auth]: (request, say) => {
+          connections += 1;
+          return ordinary(request, say);
+        },
+        [COMMAND.getServerInfo]: ({ tag }, say) =>
+          say.reply(tag, serverFields(connections === 1 ? { defaultSink: '@DEFAULT_SINK@' } : {})),
+      }),
+      { reconcileMs: 20, stableMs: 0 },
+    );
+    await until('the default is published', () => seen.output('living')?.default === true);
+    assert.equal(connections, 2);
+    const lost = 'connecting: the connection to the sound server failed: it names no default output';
+    assert.ok(seen.said.includes(lost), seen.said.join());
+  });
+
+  test('that names no default output to anybody is replaced ever more seldom', async (t) => {
+    const { server } = await connected(
+      t,
+      but({
+        [COMMAND.getServerInfo]: ({ tag }, say) =>
+          say.reply(tag, serverFields({ defaultSink: '@DEFAULT_SINK@' })),
+      }),
+      { reconcileMs: 20, stableMs: 0 },
+    );
+    await until('three connections', () => server.count(COMMAND.auth) === 3);
+    const before = server.count(COMMAND.getSinks);
+    await until('one more', () => server.count(COMMAND.auth) === 4);
+    // It was read once at its begin, and in three of four rounds.
+    assert.ok(server.count(COMMAND.getSinks) - before >= 4);
   });
 });
 
