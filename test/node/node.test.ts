@@ -11,7 +11,10 @@ import { closeScenarios } from './scenarios/close.js';
 import { discoveryScenarios } from './scenarios/discovery.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
-import { upgradeScenarios } from './scenarios/upgrade.js';
+import { UpgradeDaemon } from './scenarios/upgrade-daemon.js';
+import { exampleScenarios } from './scenarios/upgrade-examples.js';
+import { restartScenarios } from './scenarios/upgrade-restarts.js';
+import { unitScenarios } from './scenarios/upgrade-units.js';
 
 describe('the real node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
@@ -28,7 +31,14 @@ describe('the real node', { skip: whyNoNode() }, () => {
 
   describe('service units', () => systemdScenarios(node));
   describe('service units and what they depend on', () => systemdOutageScenarios(node));
-  describe('upgrades', () => upgradeScenarios(node));
+  describe('upgrades', () => {
+    const daemon = new UpgradeDaemon(node);
+    before(() => daemon.install());
+    after(() => daemon.remove());
+    describe('the unit', () => unitScenarios(daemon));
+    describe('the daemon ends and returns', () => restartScenarios(daemon));
+    describe('the examples', () => exampleScenarios(daemon));
+  });
   describe('discovery', () => discoveryScenarios(node));
 });
 

@@ -232,7 +232,7 @@ export function installScenarios(node: () => Node): void {
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
     assert.equal(
       await node().shell(`grep -v '^#' ${ASKED}`),
-      `bind: ['lo']\nsystemd:\n${units}discovery: {enabled: true}\nplayers: {enabled: true}\n`,
+      `bind: ['lo']\nsystemd:\n${units}players: {enabled: true}\ndiscovery: {enabled: true}\n`,
     );
     await node().setUpPi('--unit', 'mpd.service');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service']);
