@@ -246,9 +246,9 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /**
-   * Whether the connection is to be replaced because it has no default output. PipeWire's server keeps what it answers for each connection
-   * by the events of that connection's own client, and now and then misses one for good; to another connection it names the default.
-   * The patience doubles each time, because a server without a session manager has none.
+   * True if the connection is to be replaced because it has no default output. PipeWire's server answers each connection by the events of
+   * that connection's own client, and now and then misses one for good; to another connection it names the default. The patience doubles
+   * each time, because a server without a session manager has none.
    */
   #isUntold(state: SoundState): boolean {
     const isTold = state.sinks.size === 0 || state.defaultSink() !== undefined;
