@@ -1,6 +1,7 @@
 // The installed node with everything that a node can have, and what the faults need around it: a neighbour on the link with the broker,
 // a small disk for the daemon's state, an upgrade that waits for a word, a saboteur in the daemon. A reboot restores all of it.
 
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
