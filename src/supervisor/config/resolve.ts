@@ -61,13 +61,22 @@ type Entries = ReadonlyMap<string, Given>;
 /** Complete if `findings` has no problem. */
 function valuesFrom(files: readonly Given[], environment: Environment, findings: Findings): KeyValues {
   const merged = files.reduce<Given | undefined>((below, above) => laidOver(above, below), undefined);
-  const walk = new Walk(environment, findings);
-  const sections = merged === undefined ? new Map() : withOneSpelling(walk.entries(merged), findings);
+  const sections = withOneSpelling(entriesIn(merged, findings), findings);
+  const given = new Map<string, Given>();
   // A section's values have the shape of its table, but the types of a walk over any table cannot express that.
-  const values = walk.section(KEYS, sections, '') as unknown as KeyValues;
-  reportConflicts(values, walk.given, findings);
-  reportBroker(values, walk.given, environment, findings);
+  const values = readSection(KEYS, sections, '', { environment, findings, given }) as unknown as KeyValues;
+  reportConflicts(values, given, findings);
+  reportBroker(values, given, environment, findings);
   return values;
+}
+
+/** An empty section counts as absent. */
+function entriesIn(section: Given | undefined, findings: Findings): Entries {
+  const content = section?.content ?? null;
+  if (content instanceof Map) return content;
+  if (section !== undefined && content !== null)
+    findings.problem(section.at, section.key, `must be a map of keys, not ${describe(content)}`);
+  return new Map<string, Given>();
 }
 
 /** Sections under their own names, each of which must have the same spelling in all files. */
@@ -85,44 +94,32 @@ function withOneSpelling(entries: Entries, findings: Findings): Entries {
   return sections;
 }
 
-class Walk {
+interface Walk {
+  readonly environment: Environment;
+  readonly findings: Findings;
   /** The given values by dotted path. */
-  readonly given = new Map<string, Given>();
-  readonly #environment: Environment;
-  readonly #findings: Findings;
+  readonly given: Map<string, Given>;
+}
 
-  constructor(environment: Environment, findings: Findings) {
-    this.#environment = environment;
-    this.#findings = findings;
-  }
-
-  /** The values of a section's keys, without those that have none. */
-  section(table: KeyTable, entries: Entries, parent: string): Record<string, unknown> {
-    const pathOf = (name: string) => (parent === '' ? name : `${parent}.${name}`);
-    for (const [name, given] of entries)
-      if (!Object.hasOwn(table, name)) this.#findings.unknownKey(given, pathOf(name).split('.'), KNOWN_PATHS);
-    const values: Record<string, unknown> = {};
-    for (const [name, row] of Object.entries(table)) {
-      const [given, path] = [entries.get(name), pathOf(name)];
-      if (!isRow(row)) {
-        values[name] = this.section(row, given === undefined ? new Map() : this.entries(given), path);
-        continue;
-      }
-      if (given !== undefined) this.given.set(path, given);
-      const { home } = this.#environment;
-      const read = given && row.read(given, { home, findings: this.#findings });
-      const value = read ?? row.byDefault(this.#environment);
-      if (value !== undefined) values[name] = value;
+/** The values of a section's keys, without those that have none. */
+function readSection(table: KeyTable, entries: Entries, parent: string, walk: Walk): Record<string, unknown> {
+  const { environment, findings } = walk;
+  const pathOf = (name: string) => (parent === '' ? name : `${parent}.${name}`);
+  for (const [name, given] of entries)
+    if (!Object.hasOwn(table, name)) findings.unknownKey(given, pathOf(name).split('.'), KNOWN_PATHS);
+  const values: Record<string, unknown> = {};
+  for (const [name, row] of Object.entries(table)) {
+    const [given, path] = [entries.get(name), pathOf(name)];
+    if (!isRow(row)) {
+      values[name] = readSection(row, entriesIn(given, findings), path, walk);
+      continue;
     }
-    return values;
+    if (given !== undefined) walk.given.set(path, given);
+    const read = given && row.read(given, { home: environment.home, findings });
+    const value = read ?? row.byDefault(environment);
+    if (value !== undefined) values[name] = value;
   }
-
-  /** An empty section counts as absent. */
-  entries({ at, key, content }: Given): Entries {
-    if (content instanceof Map) return content;
-    if (content !== null) this.#findings.problem(at, key, `must be a map of keys, not ${describe(content)}`);
-    return new Map();
-  }
+  return values;
 }
 
 function reportConflicts({ upgrade }: KeyValues, given: Entries, findings: Findings): void {
