@@ -96,7 +96,7 @@ export function requestsOf(topic: string, payload: string): readonly QueuedReque
   if (found === undefined) return [];
   const { words, members, params } = found;
   const json = boundedJson(payload);
-  // What begins like an object was meant as one, even if it is broken or too large to be parsed.
+  // A payload that begins like an object was meant as one, even if it is broken or too large to be parsed.
   const isObject = members.length > 0 && (typeof json === 'object' || payload.startsWith('{'));
   if (words.length === 0 || isObject) return memberRequests(found, json, payload);
   const word = typeof json === 'string' ? json : payload;
