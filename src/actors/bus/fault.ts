@@ -75,7 +75,9 @@ export function faultOf(error: BusError, what: string, overrides: FaultOverrides
 function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
   switch (error.kind) {
     case 'dbus':
-      return byName[error.name] ?? commonCode(error) ?? otherwise;
+      if (Object.hasOwn(byName, error.name)) return byName[error.name] ?? otherwise;
+      if (isAbsence(error)) return 'unavailable';
+      return DEADLINES.includes(error.name) ? 'timeout' : otherwise;
     case 'timeout':
       return 'timeout';
     case 'closed':
@@ -83,11 +85,6 @@ function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: Fa
     case 'local':
       return 'internal';
   }
-}
-
-function commonCode(error: BusError & { readonly kind: 'dbus' }): FaultCode | undefined {
-  if (isAbsence(error)) return 'unavailable';
-  return DEADLINES.includes(error.name) ? 'timeout' : undefined;
 }
 
 /** Another program's text on one line, cut to a short length and without its full stop. */
