@@ -131,7 +131,7 @@ const ASKERS: readonly {
   readonly all: readonly Stranger[];
   readonly methods: (row: Row) => readonly string[];
   readonly status: (row: Row, method: string) => number;
-  /** Whether a page may be allowed to read the answer. */
+  /** True if a page may be allowed to read the answer. */
   readonly mayBeReadable?: boolean;
 }[] = [
   {

@@ -2,7 +2,7 @@
 // frames in the form of the project's own captures (test/golden/manifest.json). All functions may throw system errors. The caller
 // removes secrets first.
 
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Conversation, Side } from '../../protocol/pulse/trace/conversation.js';
 import type { FrameEntry } from '../../protocol/pulse/trace/tap.js';
@@ -22,7 +22,7 @@ export class Capture {
   constructor(path: string) {
     this.#stem = path.replace(/\.json$/, '');
     this.#list = openSync(`${this.#stem}.json`, 'w', 0o600);
-    write(this.#list, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
+    writeFileSync(this.#list, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
   }
 
   open(connection: number, from: Side): CapturedSide {
@@ -35,12 +35,12 @@ export class Capture {
       ...{ file: side.name, description, offered_version: offered, negotiated_version: negotiated },
       ...side.end(),
     };
-    write(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
+    writeFileSync(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
     this.#files += 1;
   }
 
   end(): void {
-    write(this.#list, '\n ]\n}\n');
+    writeFileSync(this.#list, '\n ]\n}\n');
     closeSync(this.#list);
   }
 }
@@ -58,7 +58,7 @@ export class CapturedSide {
   }
 
   keep(bytes: Uint8Array, frame: FrameEntry): void {
-    write(this.#file, bytes);
+    writeFileSync(this.#file, bytes);
     if (this.#count < LISTED_MAX) this.#frames.push({ offset: this.#bytes, ...frame });
     this.#bytes += bytes.length;
     this.#count += 1;
@@ -68,9 +68,4 @@ export class CapturedSide {
     closeSync(this.#file);
     return { bytes: this.#bytes, frame_count: this.#count, frames: this.#frames };
   }
-}
-
-function write(file: number, text: Uint8Array | string): void {
-  const bytes = typeof text === 'string' ? Buffer.from(text) : text;
-  for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
 }

@@ -32,7 +32,7 @@ const SYSTEM_UNITS: Readonly<Record<string, string>> = {
   'bluetooth.service': `[Unit]\nStartLimitIntervalSec=0\n[Service]\nExecStart=${NODE_PROGRAM} ${RUNTIME}/bluez.cjs\nRestart=always\nRestartSec=500ms\n${AT_BOOT}`,
 };
 
-/** As the package bluez has it: root is BlueZ, and everybody may command it. */
+/** The rule of the package bluez: root is BlueZ, and everybody may command it. */
 const BLUEZ_POLICY = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
 <busconfig>
