@@ -41,7 +41,10 @@ const MUTATION_PROBLEMS: readonly ProblemCode[] = [
   ...BACKEND_FAULTS,
 ];
 
+const LOG_PROBLEMS: readonly ProblemCode[] = ['bad-query', 'not-granted'];
+
 const TEXT = Type.String();
+const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
 const EVENT_QUERY: readonly JsonObject[] = [
   queryParameter(
@@ -102,6 +105,7 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
 
 function operation(route: Route): JsonObject {
   const { method, path, summary, kind } = route;
+  const { successes, problems } = outcomesOf(route);
   const parameters = [...parametersOf(path).map(pathParameter), ...(QUERIES[kind] ?? [])];
   return {
     operationId: `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`,
@@ -110,7 +114,7 @@ function operation(route: Route): JsonObject {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(route),
     ...(kind === 'events' ? { 'x-events': eventTable() } : {}),
-    responses: { ...successes(route), ...problems(route) },
+    responses: { ...successes, ...problemResponses(problems) },
   };
 }
 
@@ -120,51 +124,66 @@ function requestBody(route: Route): JsonObject {
   return { requestBody: { required: route.isRequired, content } };
 }
 
-function successes(route: Route): JsonObject {
+interface Outcomes {
+  readonly successes: JsonObject;
+  readonly problems: readonly ProblemCode[];
+}
+
+/** Besides the problems of every route. */
+function outcomesOf(route: Route): Outcomes {
   switch (route.kind) {
-    case 'command':
-      return { 202: { description: 'The backend accepted the command' } };
-    case 'events':
-      return {
-        200: {
-          description: 'Server-sent events',
-          content: { 'text/event-stream': { schema: Type.String() } },
-        },
-      };
-    case 'cookie':
-      return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
-    case 'cover':
-      return {
-        200: {
-          description: 'The image',
-          headers: { ETag: { schema: Type.String() } },
-          content: { 'image/*': {} },
-        },
-        304: { description: 'Not changed since If-None-Match' },
-        307: {
-          description: 'The image is on another server',
-          headers: { Location: { schema: Type.String() } },
-        },
-      };
-    case 'health':
-      return { 200: json(route.schema) };
-    case 'page': {
-      const moved = { 308: { description: 'Redirect to the page' } };
-      if (route.part === 'way') return moved;
-      const file = {
-        200: { description: 'A file', content: FILE_CONTENT },
-        304: { description: 'Not changed since If-None-Match' },
-      };
-      return route.part === 'document' ? { ...file, ...moved } : file;
+    case 'command': {
+      const problems = [...MUTATION_PROBLEMS, ...FAULTS_OF[route.backend]];
+      return { successes: { 202: { description: 'The backend accepted the command' } }, problems };
     }
+    case 'events': {
+      const content = { 'text/event-stream': { schema: TEXT } };
+      const successes = { 200: { description: 'Server-sent events', content } };
+      return { successes, problems: ['bad-query', 'too-many-streams'] };
+    }
+    case 'cookie': {
+      const successes = { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
+      return { successes, problems: ['no-cookie', ...BACKEND_FAULTS] };
+    }
+    case 'cover': {
+      const [etag, place] = [{ ETag: { schema: TEXT } }, { Location: { schema: TEXT } }];
+      const successes = {
+        200: { description: 'The image', headers: etag, content: { 'image/*': {} } },
+        304: UNCHANGED,
+        307: { description: 'The image is on another server', headers: place },
+      };
+      return { successes, problems: ['no-such-player', 'no-cover', ...BACKEND_FAULTS] };
+    }
+    case 'page': {
+      const file = { 200: { description: 'A file', content: FILE_CONTENT }, 304: UNCHANGED };
+      const moved = { 308: { description: 'Redirect to the page' } };
+      const successes = { ...(route.part !== 'way' && file), ...(route.part !== 'file' && moved) };
+      return { successes, problems: ['foreign-origin', 'not-found'] };
+    }
+    case 'health':
+      return { successes: { 200: json(route.schema) }, problems: [] };
+    case 'log': {
+      const ofUnit: readonly ProblemCode[] = route.backend === 'systemd' ? ['not-found', 'no-such-unit'] : [];
+      const problems = [...LOG_PROBLEMS, ...ofUnit, ...BACKEND_FAULTS];
+      return { successes: cacheable(route.schema), problems };
+    }
+    case 'text':
+      return { successes: cacheable(route.schema), problems: BACKEND_FAULTS };
+    case 'tracklist':
+      return {
+        successes: cacheable(route.schema),
+        problems: ['no-such-player', 'no-tracklist', 'unavailable'],
+      };
+    case 'document':
+      return { successes: cacheable(route.schema), problems: ['unavailable'] };
     default:
-      return cacheable(route.schema);
+      return { successes: cacheable(route.schema), problems: [] };
   }
 }
 
-function problems(route: Route): JsonObject {
+function problemResponses(codes: readonly ProblemCode[]): JsonObject {
   const titles = new Map<number, string[]>();
-  for (const code of new Set([...ANYWHERE, ...problemsOf(route)])) {
+  for (const code of new Set([...ANYWHERE, ...codes])) {
     const { status, title } = PROBLEMS[code];
     titles.set(status, [...(titles.get(status) ?? []), title]);
   }
@@ -177,37 +196,9 @@ function problems(route: Route): JsonObject {
   );
 }
 
-const LOG_PROBLEMS: readonly ProblemCode[] = ['bad-query', 'not-granted'];
-const UNIT_PROBLEMS: readonly ProblemCode[] = ['not-found', 'no-such-unit'];
-
-function problemsOf(route: Route): readonly ProblemCode[] {
-  switch (route.kind) {
-    case 'command':
-      return [...MUTATION_PROBLEMS, ...FAULTS_OF[route.backend]];
-    case 'cookie':
-      return ['no-cookie', ...BACKEND_FAULTS];
-    case 'cover':
-      return ['no-such-player', 'no-cover', ...BACKEND_FAULTS];
-    case 'text':
-      return BACKEND_FAULTS;
-    case 'log':
-      return [...LOG_PROBLEMS, ...(route.backend === 'systemd' ? UNIT_PROBLEMS : []), ...BACKEND_FAULTS];
-    case 'tracklist':
-      return ['no-such-player', 'no-tracklist', 'unavailable'];
-    case 'document':
-      return ['unavailable'];
-    case 'events':
-      return ['bad-query', 'too-many-streams'];
-    case 'page':
-      return ['foreign-origin', 'not-found'];
-    default:
-      return [];
-  }
-}
-
 function cacheable(name: ComponentName): JsonObject {
   const headers = {
-    ETag: { schema: Type.String() },
+    ETag: { schema: TEXT },
     'X-Cache-Updated-At': {
       description: 'Time of the last change',
       schema: Type.String({ format: 'date-time' }),
@@ -215,7 +206,7 @@ function cacheable(name: ComponentName): JsonObject {
   };
   return {
     200: { ...json(name), headers },
-    304: { description: 'Not changed since If-None-Match', headers },
+    304: { ...UNCHANGED, headers },
   };
 }
 
