@@ -34,6 +34,7 @@ describe('an ambiguous request', () => {
     ['two hosts', `${own}Host: evil.example\r\n`],
     ['two equal hosts', own + own],
     ['two origins', `${own}Origin: http://app.lan\r\nOrigin: http://evil.example\r\n`],
+    ['two types', `${own}Content-Type: application/json\r\nContent-Type: text/plain\r\n`],
     ['two lengths', `${own}Content-Length: 0\r\nContent-Length: 2\r\n`],
     ['a length and chunks', `${own}Content-Length: 2\r\n${chunked}`],
     ['another coding than chunked', `${own}Transfer-Encoding: gzip\r\n`],

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
-  ambiguityProblem,
   corsHeaders,
   HostIdentity,
   isTrustedHost,
@@ -228,34 +227,5 @@ describe('CORS headers', () => {
         ]);
       });
     }
-  }
-});
-
-describe('a head that could be read in two ways', () => {
-  const head = (method: string, coding: string, twice?: string): Parameters<typeof ambiguityProblem>[0] => ({
-    method,
-    header: (name) => (name === 'transfer-encoding' ? coding : ''),
-    repeated: (names) => (twice !== undefined && names.includes(twice) ? twice : undefined),
-  });
-  const heads: [method: string, coding: string, twice: string | undefined, fault: RegExp | undefined][] = [
-    ['POST', '', undefined, undefined],
-    ['POST', 'chunked', undefined, undefined],
-    ['POST', ' Chunked ', undefined, undefined],
-    ['POST', 'gzip', undefined, /^Transfer-Encoding "gzip" is not supported, only chunked is$/],
-    ['POST', 'gzip, chunked', undefined, /not supported/],
-    ['POST', '', 'accept', undefined],
-    ['GET', 'gzip', 'host', undefined],
-    ['HEAD', 'gzip', 'host', undefined],
-    ['OPTIONS', '', 'origin', /^The header origin came more than once$/],
-    ...['host', 'origin', 'content-length', 'content-type', 'transfer-encoding'].map(
-      (twice): (typeof heads)[number] => ['POST', '', twice, /came more than once/],
-    ),
-  ];
-  for (const [method, coding, twice, fault] of heads) {
-    test(`${method}, coding ${JSON.stringify(coding)}, ${twice ?? 'nothing'} twice`, () => {
-      const found = ambiguityProblem(head(method, coding, twice));
-      assert.equal(found?.fault, fault === undefined ? undefined : 'bad-request');
-      if (fault !== undefined) assert.match(found?.detail ?? '', fault);
-    });
   }
 });
