@@ -14,49 +14,46 @@ import { BAD_PATHS, noSuchPath } from './router.js';
 /** For all bridges together; more than a person or a house needs at a time. */
 const UNDER_WAY_MAX = 64;
 
-export interface BridgeRequestParts {
+interface Parts {
   readonly handler: Pick<RequestHandler, 'isShutDown'>;
   readonly replies: Pick<OperationReplies, 'reply'>;
   readonly settings: RouteSettings;
   readonly log: Log;
 }
 
-export class BridgeRequests {
-  readonly #parts: BridgeRequestParts;
-  #underWay = 0;
-
-  constructor(parts: BridgeRequestParts) {
-    this.#parts = parts;
-  }
-
-  /** Never rejects. */
-  async carryOut(request: BridgeRequest): Promise<BridgeReply> {
-    if (this.#underWay >= UNDER_WAY_MAX)
+/** The returned function carries a request out, and never rejects. */
+export function bridgeRequests(parts: Parts): (request: BridgeRequest) => Promise<BridgeReply> {
+  let underWay = 0;
+  return async (request) => {
+    if (underWay >= UNDER_WAY_MAX)
       return bridgeReply(problemReply(problem('unavailable', `${UNDER_WAY_MAX} requests wait already`)));
-    this.#underWay += 1;
-    const reply = await this.#reply(request).catch((error: unknown) => this.#failed(request, error));
-    this.#underWay -= 1;
-    return bridgeReply(reply);
-  }
+    underWay += 1;
+    try {
+      return bridgeReply(await replyTo(request, parts));
+    } catch (error) {
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const facts = { operation: request.operation ?? '', reason };
+      parts.log('error', 'a request failed inside the gateway', facts);
+      return bridgeReply(problemReply(GATEWAY_FAILED));
+    } finally {
+      underWay -= 1;
+    }
+  };
+}
 
-  async #reply({ operation: name, params = {}, body: sent, unread }: BridgeRequest): Promise<HttpReply> {
-    const { handler, replies, settings } = this.#parts;
-    if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
-    if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
-    if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
-    const operation = name && OPERATIONS[name];
-    const lacking = operation?.lacks(settings);
-    const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
-    if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
-    const body = unread === undefined ? ({ ok: true, json: sent } as const) : parseText(unread);
-    return body.ok ? replies.reply(operation, { params, json: body.json }) : problemReply(body);
-  }
-
-  #failed({ operation }: BridgeRequest, error: unknown): HttpReply {
-    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    this.#parts.log('error', 'a request failed inside the gateway', { operation: operation ?? '', reason });
-    return problemReply(GATEWAY_FAILED);
-  }
+function replyTo(
+  { operation: name, params = {}, body: sent, unread }: BridgeRequest,
+  { handler, replies, settings }: Parts,
+): HttpReply | Promise<HttpReply> {
+  if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
+  if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
+  if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
+  const operation = name && OPERATIONS[name];
+  const lacking = operation?.lacks(settings);
+  const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
+  if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
+  const body = unread === undefined ? ({ ok: true, json: sent } as const) : parseText(unread);
+  return body.ok ? replies.reply(operation, { params, json: body.json }) : problemReply(body);
 }
 
 function areTexts(params: Readonly<Record<string, string | undefined>>): params is Params {

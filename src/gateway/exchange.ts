@@ -112,6 +112,7 @@ export class Exchange {
   receiveBody(): Promise<ReceivedBody> {
     const declared = Number(this.header('content-length') || 0);
     if (declared > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
+    this.#isCollecting = true;
     return new Promise((resolve) => {
       const settle = (body: ReceivedBody): void => {
         cancel();
@@ -120,8 +121,22 @@ export class Exchange {
       };
       const cancel = this.#clock.after(BODY_DEADLINE_MS, () => settle({ kind: 'too-slow' }));
       this.#onGone = () => settle({ kind: 'gone' });
-      this.#isCollecting = true;
-      this.#collect(settle);
+      const chunks: Buffer[] = [];
+      let size = 0;
+      this.#response.onData((chunk, isLast) => {
+        if (isLast) this.#pause();
+        size += chunk.byteLength;
+        if (size > BODY_LIMIT_BYTES) {
+          chunks.length = 0;
+          if (isLast || size > DISCARD_LIMIT_BYTES) settle({ kind: 'too-large' });
+          return;
+        }
+        // The chunk's memory is invalid after this callback.
+        chunks.push(Buffer.from(new Uint8Array(chunk)));
+        // Waits until the rest of the packet was parsed: a further request in it ends the connection, which should happen before this
+        // request has an effect.
+        if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
+      });
     });
   }
 
@@ -188,25 +203,6 @@ export class Exchange {
   /** Cuts the connection without an answer, or in the middle of a stream. Does nothing after the end. */
   cut(): void {
     if (!this.#isOver()) this.#abandon();
-  }
-
-  #collect(settle: (body: ReceivedBody) => void): void {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    this.#response.onData((chunk, isLast) => {
-      if (isLast) this.#pause();
-      size += chunk.byteLength;
-      if (size > BODY_LIMIT_BYTES) {
-        chunks.length = 0;
-        if (isLast || size > DISCARD_LIMIT_BYTES) settle({ kind: 'too-large' });
-        return;
-      }
-      // The chunk's memory is invalid after this callback.
-      if (chunk.byteLength > 0) chunks.push(Buffer.from(new Uint8Array(chunk)));
-      // Waits until the rest of the packet was parsed: a further request in it ends the connection, which should happen before this
-      // request has an effect.
-      if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
-    });
   }
 
   /**

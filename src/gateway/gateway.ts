@@ -6,7 +6,7 @@ import type { Backends, Bridges, ChildListener, Log } from '../protocol/actor/me
 import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { InterfaceAddresses } from './bind.js';
 import { BridgeFeeds } from './bridge-feeds.js';
-import { BridgeRequests } from './bridge-requests.js';
+import { bridgeRequests } from './bridge-requests.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
@@ -105,7 +105,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const server = createServer(handler, clock, limits, (address) =>
     log('warn', 'too many connections: further ones are closed', { ...limits, address }),
   );
-  const requests = new BridgeRequests({ handler, replies, settings, log });
+  const carryOut = bridgeRequests({ handler, replies, settings, log });
   let end: Promise<void> | undefined;
   return {
     listener: {
@@ -113,7 +113,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       level: intake.level,
       health: intake.health,
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
-      asked: (_child, request) => requests.carryOut(request),
+      asked: (_child, request) => carryOut(request),
     },
     listen: (bind, port) => {
       sockets = new ListeningSockets({

@@ -63,12 +63,12 @@ type Json =
 type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | CommandSource<'cookie'>;
 
 /** `schema` is the answer's; undefined for bytes. */
-interface Read<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
+interface ReadRow<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
   readonly method: 'GET';
   readonly schema: S;
 }
 
-interface Change<P extends string, K extends BodyName | undefined> extends OperationRow<P> {
+interface ChangeRow<P extends string, K extends BodyName | undefined> extends OperationRow<P> {
   readonly method: 'POST';
   readonly kind: 'command';
   readonly backend: Backend;
@@ -84,13 +84,11 @@ interface Change<P extends string, K extends BodyName | undefined> extends Opera
   readonly mqtt: readonly MqttName[];
 }
 
-export type ChangeOperation = Change<string, BodyName | undefined>;
-
-export type LogOperation = Read<string, ComponentName> & LogSource;
+export type ChangeOperation = ChangeRow<string, BodyName | undefined>;
 
 export type Operation =
-  | (Read<string, ComponentName> & Json)
-  | (Read<string, undefined> & Bytes)
+  | (ReadRow<string, ComponentName> & Json)
+  | (ReadRow<string, undefined> & Bytes)
   | ChangeOperation;
 
 /** The common fields of a row; `at` is the path of the commanded thing. */
@@ -120,7 +118,7 @@ function read<P extends string, S extends ComponentName | undefined, F extends J
   schema: S,
   source: F,
   more?: Lacks,
-): Read<P, S> & F {
+): ReadRow<P, S> & F {
   const lacks = 'backend' in source ? needing(source.backend, more) : () => undefined;
   return { method: 'GET', path, summary, schema, lacks, ...source };
 }
@@ -143,7 +141,7 @@ function postWith<A extends string, V extends string, B extends Backend, K exten
   readonly body: K;
   readonly absent?: Given<K>;
   readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: Given<K>) => Command<B>;
-}): Change<`${A}/${V}`, K> {
+}): ChangeRow<`${A}/${V}`, K> {
   return {
     ...row,
     ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, topic: at.slice(1) },
@@ -155,7 +153,7 @@ function postWith<A extends string, V extends string, B extends Backend, K exten
 /** An operation without a body. */
 function post<A extends string, V extends string, B extends Backend>(
   row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
-): Change<`${A}/${V}`, undefined> {
+): ChangeRow<`${A}/${V}`, undefined> {
   return postWith({ ...row, body: undefined });
 }
 
