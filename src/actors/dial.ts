@@ -26,14 +26,16 @@ export interface LinkEvents extends SessionEvents {
 export class Link {
   readonly #socket: Socket;
   readonly #session: Session;
-  readonly #onRead: (() => void) | undefined;
+  readonly #events: LinkEvents;
+  readonly #requestDeadlineMs: number;
   #isReading = false;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
   /** Dials. Every end, also a failed attempt, is reported by one `onClosed`, never from within this call. */
   constructor(options: DialOptions, events: LinkEvents) {
-    this.#onRead = events.onRead;
+    this.#events = events;
+    this.#requestDeadlineMs = options.session.requestDeadlineMs;
     this.#session = new Session(options.session, {
       ...events,
       onClosed: (reason) => {
@@ -49,6 +51,7 @@ export class Link {
       clearTimeout(this.#timer);
       this.#session.open(performance.now());
       this.#flush();
+      this.#keepDeadline();
     });
     this.#socket.on('error', (error) => this.#fail(error.message));
     this.#socket.on('end', () => this.close({ kind: 'peer-closed' }));
@@ -60,10 +63,12 @@ export class Link {
     command: C,
     args: RequestArgs<C>,
     settle: (result: Result<Reply<C>>) => void,
-    deadlineMs?: number,
+    deadlineMs = this.#requestDeadlineMs,
   ): void {
-    this.#session.request(command, args, performance.now(), settle, deadlineMs);
+    const now = performance.now();
+    this.#session.request(command, args, now, settle, deadlineMs);
     if (!this.#isReading) this.#flush();
+    if (now + deadlineMs < this.#timerAt) this.#keepDeadline();
   }
 
   /** Ends the connection; `onClosed` gets the reason, unless the connection has ended already. */
@@ -83,7 +88,7 @@ export class Link {
   readonly #read = (length: number, buffer: Uint8Array): boolean => {
     this.#isReading = true;
     this.#session.receive(buffer.subarray(0, length), performance.now());
-    this.#onRead?.();
+    this.#events.onRead?.();
     this.#isReading = false;
     this.#flush();
     return true;
@@ -95,18 +100,17 @@ export class Link {
 
   #flush(): void {
     const output = this.#session.takeOutput();
-    if (output.length > 0 && !this.#socket.destroyed) {
-      // One write costs a third of a corked one.
-      this.#socket.write(concatenated(output));
-      if (this.#socket.writableLength > UNSENT_MAX_BYTES)
-        this.#fail('the sound server does not read what it is sent');
-    }
-    this.#keepDeadline();
+    const [first] = output;
+    if (first === undefined || this.#socket.destroyed) return;
+    // One write costs a third of a corked one.
+    this.#socket.write(output.length === 1 ? first : Buffer.concat(output));
+    if (this.#socket.writableLength > UNSENT_MAX_BYTES)
+      this.#fail('the sound server does not read what it is sent');
   }
 
   /**
    * One timer serves all deadlines. It may fire early, when its request was already answered, but never late: an answer does not change
-   * it, or each request would set a new timer.
+   * it, or each request would set a new timer. A second step of the handshake is due after the first.
    */
   #keepDeadline(): void {
     const at = this.#session.nextDeadline();
@@ -118,11 +122,7 @@ export class Link {
       this.#timerAt = Number.POSITIVE_INFINITY;
       this.#session.expire(performance.now());
       this.#flush();
+      this.#keepDeadline();
     }, wait);
   }
-}
-
-function concatenated(pieces: readonly Uint8Array[]): Uint8Array {
-  const [first] = pieces;
-  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces);
 }

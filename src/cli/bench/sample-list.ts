@@ -6,7 +6,7 @@ import { Framer } from '../../protocol/pulse/frame.js';
 import { Reader } from '../../protocol/pulse/reader.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { RAW_NORM } from '../../protocol/pulse/volume.js';
-import { NEWEST_VERSION } from '../../protocol/pulse/wire.js';
+import { NEWEST_VERSION, NONE } from '../../protocol/pulse/wire.js';
 import { Writer } from '../../protocol/pulse/writer.js';
 
 const STREAMS = 30;
@@ -37,7 +37,7 @@ function streamList(): Uint8Array {
   for (let index = 0; index < STREAMS; index += 1) {
     writer.u32(index);
     writer.optionalText(`Song ${index}`);
-    for (const reference of [undefined, index, 0]) writer.index(reference);
+    for (const reference of [undefined, index, 0]) writer.u32(reference ?? NONE);
     writer.sampleSpec(SAMPLE_SPEC);
     writer.channelMap(STEREO);
     writer.volumes(FULL);

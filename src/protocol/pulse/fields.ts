@@ -2,8 +2,8 @@
 // into a record's reader with its TypeScript type. Pure.
 
 import type { Properties } from './list-cache.js';
-import type { Format, Reader, SampleSpec } from './reader.js';
-import { NEWEST_VERSION, OLDEST_VERSION, TAG } from './wire.js';
+import type { Format, Reader, SampleSpec, Values } from './reader.js';
+import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG } from './wire.js';
 import type { Writer } from './writer.js';
 
 export interface Readable<T> {
@@ -16,18 +16,23 @@ export interface Writable<T> {
   write(writer: Writer, value: T): void;
 }
 
-export const u32: Readable<number> & Writable<number> = {
-  read: (reader) => reader.u32(),
-  write: (writer, value) => writer.u32(value),
-};
+function kind<K extends keyof Values>(name: K): Readable<Values[K]> {
+  // `value` gives what `Values` says of the kind, which its type cannot say.
+  return { read: (reader) => reader.value(name) as Values[K] };
+}
 
+/** Also written, by the writer's method. */
+function both<K extends keyof Values, T>(
+  name: K,
+  write: (writer: Writer, value: T) => void,
+): Readable<Values[K]> & Writable<T> {
+  return { ...kind(name), write };
+}
+
+export const u32 = both('u32', (writer, value: number) => writer.u32(value));
 /** A reference to another object, or a number that may be left to the server: the wire's "none", all ones, is undefined. */
-export const index: Readable<number | undefined> & Writable<number | undefined> = {
-  read: (reader) => reader.index(),
-  write: (writer, value) => writer.index(value),
-};
-
-export const ownIndex: Readable<number> = { read: (reader) => reader.ownIndex() };
+export const index = both('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
+export const ownIndex = kind('ownIndex');
 
 /**
  * Selects the object of a request. The wire has an index and a name; both, or neither, is refused (INVALID), and names are not unique. So
@@ -40,34 +45,19 @@ export const byIndex: Writable<number> = {
   },
 };
 
-export const text: Readable<string> & Writable<string> = {
-  read: (reader) => reader.text(),
-  write: (writer, value) => writer.optionalText(value),
-};
-
-export const optionalText: Readable<string | undefined> = { read: (reader) => reader.optionalText() };
-
-/** A text for people that is never sent back; a long one is cut. */
-export const excerpt: Readable<string | undefined> = { read: (reader) => reader.excerpt() };
-
-export const bool: Readable<boolean> & Writable<boolean> = {
-  read: (reader) => reader.bool(),
-  write: (writer, value) => writer.bool(value),
-};
-
-export const volumes: Readable<number[]> & Writable<readonly number[]> = {
-  read: (reader) => reader.volumes(),
-  write: (writer, value) => writer.volumes(value),
-};
-
-export const props: Readable<Properties> & Writable<Properties> = {
-  read: (reader) => reader.props(),
-  write: (writer, value) => writer.props(value),
-};
-
+export const text = both('text', (writer, value: string) => writer.optionalText(value));
+export const optionalText = kind('optionalText');
+export const excerpt = kind('excerpt');
+export const bool = both('bool', (writer, value: boolean) => writer.bool(value));
+export const volumes = both('volumes', (writer, value: readonly number[]) => writer.volumes(value));
+export const props = both('props', (writer, value: Properties) => writer.props(value));
 export const bytes: Writable<Uint8Array> = { write: (writer, value) => writer.bytes(value) };
-export const usec: Readable<number> = { read: (reader) => reader.usec() };
-export const u8: Readable<number> = { read: (reader) => reader.u8() };
+export const usec = kind('usec');
+export const u8 = kind('u8');
+export const volume = kind('volume');
+export const format = kind('format');
+export const sampleSpec = both('sampleSpec', (writer, value: SampleSpec) => writer.sampleSpec(value));
+export const channelMap = both('channelMap', (writer, value: readonly number[]) => writer.channelMap(value));
 
 /** 64 bits with a sign, as a number if that is exact. */
 export const s64: Readable<number | string> = {
@@ -76,18 +66,6 @@ export const s64: Readable<number | string> = {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : `${value}`;
   },
-};
-export const volume: Readable<number> = { read: (reader) => reader.volume() };
-export const format: Readable<Format> = { read: (reader) => reader.format() };
-
-export const sampleSpec: Readable<SampleSpec> & Writable<SampleSpec> = {
-  read: (reader) => reader.sampleSpec(),
-  write: (writer, value) => writer.sampleSpec(value),
-};
-
-export const channelMap: Readable<number[]> & Writable<readonly number[]> = {
-  read: (reader) => reader.channelMap(),
-  write: (writer, value) => writer.channelMap(value),
 };
 
 /** Encodings that are offered instead of the sample spec, preceded by their count in one byte. */
@@ -172,17 +150,17 @@ export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
 }
 
 /** Reads as many values as the count before them says. The frame bounds them, whatever the count claims. */
-function countedBy<T>(readCount: (reader: Reader) => number, kind: Readable<T>): Readable<T[]> {
+function countedBy<T>(count: Readable<number>, kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {
       const values: T[] = [];
-      for (let left = readCount(reader); left > 0; left -= 1) values.push(kind.read(reader));
+      for (let left = count.read(reader); left > 0; left -= 1) values.push(kind.read(reader));
       return values;
     },
   };
 }
 
-export const counted = <T>(kind: Readable<T>): Readable<T[]> => countedBy((reader) => reader.u32(), kind);
-export const countedByte = <T>(kind: Readable<T>): Readable<T[]> => countedBy((reader) => reader.u8(), kind);
+export const counted = <T>(kind: Readable<T>): Readable<T[]> => countedBy(u32, kind);
+export const countedByte = <T>(kind: Readable<T>): Readable<T[]> => countedBy(u8, kind);
 
 export const acknowledgement: Readable<undefined> = { read: () => undefined };

@@ -57,18 +57,16 @@ export class Framer {
   push(chunk: Uint8Array, deliver: Deliver): void {
     let rest = chunk;
     while (rest.length > 0) {
-      const isSplit = this.#held > 0 || rest.length < HEADER_BYTES;
-      rest = isSplit ? this.#stage(rest, deliver) : this.#direct(rest, deliver);
+      // A frame that lies wholly in the chunk is delivered without a copy.
+      const header = this.#held > 0 || rest.length < HEADER_BYTES ? undefined : readHeader(rest);
+      const end = HEADER_BYTES + (header?.length ?? 0);
+      if (header === undefined || rest.length < end) {
+        rest = this.#stage(rest, deliver);
+        continue;
+      }
+      deliver(rest.subarray(HEADER_BYTES, end), header.channel);
+      rest = rest.length === end ? NOTHING : rest.subarray(end);
     }
-  }
-
-  /** Handles a header at the start of the chunk. A frame that lies wholly in the chunk is delivered without a copy. */
-  #direct(chunk: Uint8Array, deliver: Deliver): Uint8Array {
-    const { length, channel } = readHeader(chunk);
-    const end = HEADER_BYTES + length;
-    if (chunk.length < end) return this.#stage(chunk, deliver);
-    deliver(chunk.subarray(HEADER_BYTES, end), channel);
-    return chunk.length === end ? NOTHING : chunk.subarray(end);
   }
 
   /** Adds to a frame in pieces, first up to the end of its header, then up to its own. */

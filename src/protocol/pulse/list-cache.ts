@@ -5,7 +5,8 @@
 /** Objects whose lists are kept; a power of two. If two share a slot, such as a sink and a stream, the latest is kept. */
 const OBJECTS = 512;
 /** An object has properties of its own, and those of its format. */
-const LISTS_PER_OBJECT = 2;
+export const LISTS_PER_OBJECT = 2;
+const PLACES = OBJECTS * LISTS_PER_OBJECT - 1;
 /** Longer lists are decoded each time. With OBJECTS this makes at most 2 MB of bytes. */
 const CACHED_MAX_BYTES = 2048;
 /** Room after a list, so that it can grow. */
@@ -24,9 +25,12 @@ interface CachedList {
 export class ListCache {
   readonly #lists = new Array<CachedList | undefined>(OBJECTS * LISTS_PER_OBJECT).fill(undefined);
 
-  /** The list that begins at `start` of a payload, if it equals the one kept at this place. */
+  /**
+   * The list that begins at `start` of a payload, if it equals the one kept at this place: LISTS_PER_OBJECT times the object's index, plus
+   * the number of the list.
+   */
   find(place: number, payload: Buffer, start: number): CachedList | undefined {
-    const known = this.#lists[place];
+    const known = this.#lists[place & PLACES];
     if (known === undefined) return undefined;
     const end = start + known.length;
     // Node's own comparison: a call costs as much as 50 words in a loop, and a list has hundreds.
@@ -38,15 +42,10 @@ export class ListCache {
   keep(place: number, payload: Buffer, start: number, end: number, props: Properties): void {
     const length = end - start;
     if (length > CACHED_MAX_BYTES) return;
-    const held = this.#lists[place]?.bytes;
+    const held = this.#lists[place & PLACES]?.bytes;
     // A new array would cost more than everything else here, and a changed list has about its old length.
     const bytes = held !== undefined && held.length >= length ? held : new Uint8Array(length + SPARE_BYTES);
     payload.copy(bytes, 0, start, end);
-    this.#lists[place] = { bytes, length, props };
+    this.#lists[place & PLACES] = { bytes, length, props };
   }
-}
-
-/** The place of an object's list of that kind. */
-export function placeOf(object: number, kind: 'own' | 'format'): number {
-  return (object & (OBJECTS - 1)) * LISTS_PER_OBJECT + Number(kind === 'format');
 }

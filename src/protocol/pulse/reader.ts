@@ -1,7 +1,7 @@
 // Reads the typed values of one frame's payload, strictly: each read names the expected tag, and nothing is read beyond the frame. The
 // wire's "none" values become undefined here.
 
-import { type Properties, placeOf } from './list-cache.js';
+import { LISTS_PER_OBJECT, type Properties } from './list-cache.js';
 import { PropertyBudget } from './property-budget.js';
 import { TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
 import { describeTag, NONE, TAG, WireError } from './wire.js';
@@ -13,6 +13,33 @@ const TEXT_FRAME_BYTES = 2;
 const PROP_HEADER_BYTES = 10;
 /** Bound for a format's properties, which nobody is shown. Those of PCM have 50 bytes. */
 const FORMAT_PROPS_MAX_BYTES = 512;
+
+/** What each kind of value is read as. */
+export interface Values {
+  readonly u32: number;
+  readonly u8: number;
+  /** Undefined for the wire's "none". */
+  readonly index: number | undefined;
+  /** The index of the record's own object, by which its lists are found again. */
+  readonly ownIndex: number;
+  readonly bool: boolean;
+  readonly volume: number;
+  /** Raw, one per channel. */
+  readonly volumes: number[];
+  /** Microseconds, exact up to 2^53 and capped there. */
+  readonly usec: number;
+  readonly sampleSpec: SampleSpec;
+  /** Positions, as `pulse/channelmap.h` numbers them. */
+  readonly channelMap: number[];
+  readonly text: string;
+  /** Like `excerpt`, but whole: a server's name, which may be sent back to it. */
+  readonly optionalText: string | undefined;
+  /** A text for people. Undefined for the null string, which is not the empty one. A text that is too long is cut. */
+  readonly excerpt: string | undefined;
+  /** A long list is reduced by `PropertyBudget`. If a kept key occurs twice the later value counts, as in the server. */
+  readonly props: Properties;
+  readonly format: Format;
+}
 
 export interface SampleSpec {
   readonly format: number;
@@ -41,9 +68,9 @@ export class Reader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
   readonly #texts: TextCache;
-  #offset = 0;
+  #offset: number;
   /** The index of the object whose record is being read. */
-  #object = 0;
+  #object: number;
 
   constructor(payload: Uint8Array, version: number, texts: TextCache) {
     const { buffer, byteOffset, byteLength } = payload;
@@ -52,6 +79,8 @@ export class Reader {
     this.#view = new DataView(buffer, byteOffset, byteLength);
     this.version = version;
     this.#texts = texts;
+    this.#offset = 0;
+    this.#object = 0;
   }
 
   get atEnd(): boolean {
@@ -63,7 +92,7 @@ export class Reader {
     return this.#bytes.subarray(this.#offset);
   }
 
-  /** The bytes of a value without a method here: `size` bytes after `tag`, as a view of the payload. */
+  /** The bytes of a value without a kind here: `size` bytes after `tag`, as a view of the payload. */
   block(tag: number, size: number): Buffer {
     const at = this.#take(tag, size);
     return this.#bytes.subarray(at, at + size);
@@ -71,96 +100,93 @@ export class Reader {
 
   /** A frame must be consumed exactly: bytes left over mean that it was read wrongly, or that the server erred. */
   finish(): void {
-    if (!this.atEnd) throw this.#error(`${this.#bytes.length - this.#offset} bytes left over`);
+    if (this.#offset !== this.#bytes.length)
+      throw this.#error(`${this.#bytes.length - this.#offset} bytes left over`);
   }
 
   u32(): number {
     return this.#view.getUint32(this.#take(TAG.u32, 4));
   }
 
-  u8(): number {
-    return this.#view.getUint8(this.#take(TAG.u8, 1));
-  }
-
-  index(): number | undefined {
-    const value = this.u32();
-    return value === NONE ? undefined : value;
-  }
-
-  /** The index of the record's own object, by which its lists are found again. */
-  ownIndex(): number {
-    this.#object = this.u32();
-    return this.#object;
-  }
-
-  volume(): number {
-    return this.#view.getUint32(this.#take(TAG.volume, 4));
-  }
-
-  /** Microseconds, exact up to 2^53 and capped there. */
-  usec(): number {
-    const at = this.#take(TAG.usec, 8);
-    const value = this.#view.getUint32(at) * TWO_TO_32 + this.#view.getUint32(at + 4);
-    return Math.min(value, Number.MAX_SAFE_INTEGER);
-  }
-
-  bool(): boolean {
-    const tag = this.#bytes[this.#offset];
-    if (tag !== TAG.yes && tag !== TAG.no) throw this.#unexpected(TAG.yes);
-    this.#offset += 1;
-    return tag === TAG.yes;
-  }
-
-  sampleSpec(): SampleSpec {
-    const at = this.#take(TAG.sampleSpec, 6);
+  /** One function for all kinds: what a volume change runs is short and stays in the processor's caches. */
+  value(kind: keyof Values): Values[keyof Values] {
     const view = this.#view;
-    return { format: view.getUint8(at), channels: view.getUint8(at + 1), rate: view.getUint32(at + 2) };
+    switch (kind) {
+      case 'u32':
+        return this.u32();
+      case 'index': {
+        const value = this.u32();
+        return value === NONE ? undefined : value;
+      }
+      case 'ownIndex':
+        this.#object = this.u32();
+        return this.#object;
+      case 'u8':
+        return view.getUint8(this.#take(TAG.u8, 1));
+      case 'bool': {
+        const tag = this.#bytes[this.#offset];
+        if (tag !== TAG.yes && tag !== TAG.no) throw this.#unexpected(TAG.yes);
+        this.#offset += 1;
+        return tag === TAG.yes;
+      }
+      case 'volume':
+        return view.getUint32(this.#take(TAG.volume, 4));
+      case 'volumes': {
+        const count = view.getUint8(this.#take(TAG.volumes, 1));
+        const at = this.#advance(4 * count);
+        // Allocated in its final size: an array that grows to two values has room for seventeen.
+        const values = new Array<number>(count);
+        for (let channel = 0; channel < count; channel += 1)
+          values[channel] = view.getUint32(at + 4 * channel);
+        return values;
+      }
+      case 'usec': {
+        const at = this.#take(TAG.usec, 8);
+        return Math.min(view.getUint32(at) * TWO_TO_32 + view.getUint32(at + 4), Number.MAX_SAFE_INTEGER);
+      }
+      case 'sampleSpec': {
+        const at = this.#take(TAG.sampleSpec, 6);
+        return { format: view.getUint8(at), channels: view.getUint8(at + 1), rate: view.getUint32(at + 2) };
+      }
+      case 'channelMap': {
+        const count = view.getUint8(this.#take(TAG.channelMap, 1));
+        const at = this.#advance(count);
+        const positions = new Array<number>(count);
+        for (let channel = 0; channel < count; channel += 1) positions[channel] = view.getUint8(at + channel);
+        return positions;
+      }
+      case 'excerpt':
+        return this.#excerpt();
+      case 'props':
+        return this.#list(this.#object * LISTS_PER_OBJECT);
+      case 'format': {
+        this.#take(TAG.format, 0);
+        const encoding = view.getUint8(this.#take(TAG.u8, 1));
+        return { encoding, props: this.#list(this.#object * LISTS_PER_OBJECT + 1, FORMAT_PROPS_MAX_BYTES) };
+      }
+      case 'text':
+      case 'optionalText':
+        return this.#wholeText(kind);
+    }
   }
 
-  /** Channel positions, as `pulse/channelmap.h` numbers them. */
-  channelMap(): number[] {
-    const count = this.#view.getUint8(this.#take(TAG.channelMap, 1));
-    const at = this.#advance(count);
-    // Allocated in its final size: an array that grows to two values has room for seventeen.
-    const positions = new Array<number>(count);
-    for (let channel = 0; channel < count; channel += 1)
-      positions[channel] = this.#view.getUint8(at + channel);
-    return positions;
-  }
-
-  volumes(): number[] {
-    const count = this.#view.getUint8(this.#take(TAG.volumes, 1));
-    const at = this.#advance(4 * count);
-    const values = new Array<number>(count);
-    for (let channel = 0; channel < count; channel += 1)
-      values[channel] = this.#view.getUint32(at + 4 * channel);
-    return values;
-  }
-
-  text(): string {
-    const value = this.optionalText();
-    if (value === undefined) throw this.#error('expected text, got noText');
-    return value;
-  }
-
-  /** Like `excerpt`, but whole: a server's name, which may be sent back to it. */
-  optionalText(): string | undefined {
+  #wholeText(kind: 'text' | 'optionalText'): string | undefined {
     const start = this.#offset + 1;
-    const beginning = this.excerpt();
+    const beginning = this.#excerpt();
+    if (kind === 'text' && beginning === undefined) throw this.#error('expected text, got noText');
     const end = this.#offset - 1;
     return end - start > TEXT_MAX_BYTES ? this.#bytes.toString('utf8', start, end) : beginning;
   }
 
-  /** Undefined for the null string, which is not the empty one. A text that is too long is cut. */
-  excerpt(): string | undefined {
-    const tag = this.#bytes[this.#offset];
+  #excerpt(): string | undefined {
+    const bytes = this.#bytes;
+    const tag = bytes[this.#offset];
     if (tag === TAG.noText) {
       this.#offset += 1;
       return undefined;
     }
     if (tag !== TAG.text) throw this.#unexpected(TAG.text);
     const start = this.#offset + 1;
-    const bytes = this.#bytes;
     let end = start;
     // Texts are short: a loop finds the end sooner than a call of indexOf.
     for (let byte = bytes[end]; byte !== 0; byte = bytes[end]) {
@@ -169,17 +195,6 @@ export class Reader {
     }
     this.#offset = end + 1;
     return this.#texts.text(bytes, this.#view, start, end);
-  }
-
-  format(): Format {
-    this.#take(TAG.format, 0);
-    const place = placeOf(this.#object, 'format');
-    return { encoding: this.u8(), props: this.#list(place, FORMAT_PROPS_MAX_BYTES) };
-  }
-
-  /** A long list is reduced by `PropertyBudget`. If a kept key occurs twice the later value counts, as in the server. */
-  props(): Properties {
-    return this.#list(placeOf(this.#object, 'own'));
   }
 
   /** In most cases the list is the cached one. */
@@ -199,7 +214,7 @@ export class Reader {
   #decodeList(budget: PropertyBudget): Properties {
     this.#take(TAG.props, 0);
     const props = new PropertyList();
-    for (let from = this.#offset, key = this.excerpt(); key !== undefined; key = this.excerpt()) {
+    for (let from = this.#offset, key = this.#excerpt(); key !== undefined; key = this.#excerpt()) {
       const keyBytes = this.#offset - from - TEXT_FRAME_BYTES;
       const start = this.#propValue();
       if (budget.admits(key, keyBytes, this.#offset - start)) props[key] = this.#valueText(start);

@@ -24,7 +24,7 @@ import {
   volume,
   volumes,
 } from './fields.js';
-import { WireError } from './wire.js';
+import { NONE, WireError } from './wire.js';
 
 export const SERVER_INFO = {
   packageName: excerpt,
@@ -223,12 +223,12 @@ export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).re
 );
 
 /** Decodes an event's word and index. Throws WireError for a word that no server may send. */
-export function decodeEvent(word: number, index: number | undefined): SubscriptionEvent {
+export function decodeEvent(word: number, object: number): SubscriptionEvent {
   const facility = FACILITIES[word & FACILITY_BITS];
   // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
   const type = TYPES[word >>> TYPE_SHIFT];
   if (facility === undefined || type === undefined) {
     throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
   }
-  return { facility, type, index };
+  return { facility, type, index: object === NONE ? undefined : object };
 }

@@ -11,13 +11,13 @@ import {
   type RequestArgs,
   type RequestName,
 } from './commands.js';
+import type { Readable } from './fields.js';
 import { CONTROL_CHANNEL, Framer } from './frame.js';
-import { type ClosedReason, type RequestError, type Result, serverFault } from './outcome.js';
-import { LATE, type PendingRequest, PendingRequests } from './pending.js';
+import { type ClosedReason, type Result, serverFault } from './outcome.js';
 import { Reader } from './reader.js';
 import { decodeEvent, type SubscriptionEvent } from './records.js';
 import { TextCache } from './text-cache.js';
-import { NEWEST_VERSION, negotiate, WireError } from './wire.js';
+import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';
 
 /** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
@@ -55,12 +55,23 @@ type SessionState =
   | { readonly kind: 'ready' }
   | { readonly kind: 'closed'; readonly reason: ClosedReason };
 
+interface PendingRequest {
+  readonly deadline: number;
+  readonly reply: Readable<unknown>;
+  settle(result: Result<unknown>): void;
+}
+
+/** Marks the tag of a request that timed out: the server may still answer, so the tag is not used again before its late reply. */
+const LATE = 'late';
+
 export class Session {
   readonly #options: SessionOptions;
   readonly #events: SessionEvents;
   readonly #framer = new Framer();
   readonly #texts = new TextCache();
-  readonly #pending: PendingRequests;
+  /** The requests without a reply, by tag. */
+  readonly #pending = new Map<number, PendingRequest | typeof LATE>();
+  #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
   #output: Uint8Array[] = [];
@@ -70,7 +81,6 @@ export class Session {
   constructor(options: SessionOptions, events: SessionEvents) {
     this.#options = options;
     this.#events = events;
-    this.#pending = new PendingRequests(options.pendingMax);
   }
 
   /** Starts the handshake. `now` here and below: milliseconds of any monotonic clock. */
@@ -85,7 +95,7 @@ export class Session {
   receive(chunk: Uint8Array, now: number): void {
     this.#receivedAt = now;
     try {
-      this.#framer.push(chunk, (payload, channel) => this.#frame(payload, channel));
+      this.#framer.push(chunk, this.#frame);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       this.close({ kind: 'protocol-violation', detail: error.message });
@@ -103,28 +113,40 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
-    const refusal = this.#whyRefused();
-    if (refusal === undefined) this.#send(command, args, now + deadlineMs, settle);
-    else settle({ ok: false, error: refusal });
+    if (this.#state.kind === 'ready' && this.#pending.size < this.#options.pendingMax)
+      this.#send(command, args, now + deadlineMs, settle);
+    else if (this.#state.kind === 'closed')
+      settle({ ok: false, error: { kind: 'closed', reason: this.#state.reason } });
+    else settle({ ok: false, error: { kind: this.#state.kind === 'ready' ? 'overflow' : 'not-ready' } });
   }
 
   /** The bytes to write, in order. To be called after every other call. */
   takeOutput(): Uint8Array[] {
     const output = this.#output;
-    this.#output = [];
+    if (output.length > 0) this.#output = [];
     return output;
   }
 
   /** When `expire` must be called next; undefined if nothing is pending. */
   nextDeadline(): number | undefined {
-    return this.#pending.nextDeadline();
+    let next: number | undefined;
+    for (const request of this.#pending.values()) {
+      if (request !== LATE && (next === undefined || request.deadline < next)) next = request.deadline;
+    }
+    return next;
   }
 
   /** Settles overdue requests. An overdue handshake ends the session, an overdue request does not. */
   expire(now: number): void {
     if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
       this.close({ kind: 'timeout', command: this.#state.command });
-    this.#pending.expire(now);
+    for (const [tag, request] of [...this.#pending]) {
+      if (request === LATE || request.deadline > now) continue;
+      // An earlier receiver may have ended the session, and with it this request.
+      if (this.#pending.get(tag) !== request) continue;
+      this.#pending.set(tag, LATE);
+      request.settle({ ok: false, error: { kind: 'timeout' } });
+    }
   }
 
   /** Ends the session; the first reason counts. Output that was not taken is dropped. */
@@ -132,15 +154,13 @@ export class Session {
     if (this.#state.kind === 'closed') return;
     this.#state = { kind: 'closed', reason };
     this.#output = [];
-    this.#pending.settleAll({ kind: 'closed', reason });
+    const requests = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const request of requests)
+      if (request !== LATE) request.settle({ ok: false, error: { kind: 'closed', reason } });
     this.#events.onClosed(reason);
   }
 
-  #whyRefused(): RequestError | undefined {
-    if (this.#state.kind === 'closed') return { kind: 'closed', reason: this.#state.reason };
-    if (this.#state.kind !== 'ready') return { kind: 'not-ready' };
-    return this.#pending.full ? { kind: 'overflow' } : undefined;
-  }
   #shake<C extends HandshakeName>(
     command: C,
     args: RequestArgs<C>,
@@ -180,7 +200,11 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
   ): void {
     const { code, write, reply } = COMMANDS[command];
-    const tag = this.#pending.freeTag();
+    let tag = this.#lastTag;
+    do {
+      tag = (tag + 1) % NONE;
+    } while (this.#pending.has(tag));
+    this.#lastTag = tag;
     try {
       const writer = new Writer(code, tag);
       write(writer, args);
@@ -190,41 +214,31 @@ export class Session {
       settle({ ok: false, error: { kind: 'bad-argument', detail: error.message } });
       return;
     }
-    this.#pending.add(tag, {
-      deadline,
-      decode: (reader) => {
-        const value = reply.read(reader);
-        reader.finish();
-        return () => settle({ ok: true, value });
-      },
-      fail: (error) => settle({ ok: false, error }),
-    });
+    this.#pending.set(tag, { deadline, reply, settle });
   }
 
-  #frame(payload: Uint8Array, channel: number): void {
+  readonly #frame = (payload: Uint8Array, channel: number): void => {
     // Frames after the end are ignored, also those in the same chunk.
     if (this.#state.kind === 'closed') return;
-    if (channel === CONTROL_CHANNEL) this.#command(payload);
-    else this.#events.onData?.(channel, payload);
-  }
-  #command(payload: Uint8Array): void {
+    if (channel !== CONTROL_CHANNEL) {
+      this.#events.onData?.(channel, payload);
+      return;
+    }
     const reader = new Reader(payload, this.#version, this.#texts);
     const command = reader.u32();
     const tag = reader.u32();
     switch (command) {
       case FROM_SERVER.REPLY:
-        this.#settle(tag, (request) => request.decode(reader));
-        break;
       case FROM_SERVER.ERROR:
-        this.#settle(tag, (request) => {
-          const fault = serverFault(reader.u32());
-          reader.finish();
-          return () => request.fail({ kind: 'server', ...fault });
-        });
+        this.#settle(tag, reader, command);
         break;
-      case FROM_SERVER.SUBSCRIBE_EVENT:
-        this.#event(reader);
+      case FROM_SERVER.SUBSCRIBE_EVENT: {
+        const event = decodeEvent(reader.u32(), reader.u32());
+        reader.finish();
+        if (this.#state.kind !== 'ready') throw new WireError('an event before the handshake ended');
+        this.#events.onEvent(event);
         break;
+      }
       case FROM_SERVER.RECORD_STREAM_KILLED: {
         const stream = reader.u32();
         reader.finish();
@@ -234,26 +248,26 @@ export class Session {
       default:
         if (!IGNORED.has(command)) throw new WireError(`unknown command ${command}`);
     }
-  }
+  };
 
-  #settle(tag: number, decode: (request: PendingRequest) => () => void): void {
-    const request = this.#pending.take(tag);
+  /** The receiver is called outside of `try`, so that one that throws is no error of the wire. */
+  #settle(tag: number, reader: Reader, command: number): void {
+    const request = this.#pending.get(tag);
     if (request === undefined) throw new WireError(`an answer to tag ${tag}, which waits for none`);
+    this.#pending.delete(tag);
     if (request === LATE) return;
-    let deliver: () => void;
+    let result: Result<unknown>;
     try {
-      deliver = decode(request);
+      result =
+        command === FROM_SERVER.REPLY
+          ? { ok: true, value: request.reply.read(reader) }
+          : { ok: false, error: { kind: 'server', ...serverFault(reader.u32()) } };
+      reader.finish();
     } catch (error) {
-      if (error instanceof WireError) request.fail({ kind: 'violation', detail: error.message });
+      if (error instanceof WireError)
+        request.settle({ ok: false, error: { kind: 'violation', detail: error.message } });
       throw error;
     }
-    deliver();
-  }
-
-  #event(reader: Reader): void {
-    const event = decodeEvent(reader.u32(), reader.index());
-    reader.finish();
-    if (this.#state.kind !== 'ready') throw new WireError('an event before the handshake ended');
-    this.#events.onEvent(event);
+    request.settle(result);
   }
 }

@@ -3,7 +3,7 @@
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
-import { NONE, TAG, WireError } from './wire.js';
+import { TAG, WireError } from './wire.js';
 
 /** Large enough for most requests. From Node's pool, which takes half the time of a separate buffer. */
 const INITIAL_BYTES = 64;
@@ -14,36 +14,37 @@ const TWO_TO_32 = 0x1_0000_0000;
 const CHANNELS_MAX = 32;
 
 export class Writer {
-  #bytes = Buffer.allocUnsafe(INITIAL_BYTES);
-  #length = HEADER_BYTES;
+  #bytes: Buffer;
+  #length: number;
 
   /** Begins a frame: every command starts with its code and its tag. */
   constructor(code: number, tag: number) {
+    this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
+    this.#length = HEADER_BYTES;
     this.u32(code);
     this.u32(tag);
   }
 
   frame(): Uint8Array {
-    this.#bytes.writeUInt32BE(this.#length - HEADER_BYTES, 0);
-    this.#bytes.writeUInt32BE(CONTROL_CHANNEL, 4);
-    // No offset and no flags: three words.
-    for (let at = 8; at < HEADER_BYTES; at += 4) this.#bytes.writeUInt32BE(0, at);
-    return this.#bytes.subarray(0, this.#length);
+    const bytes = this.#bytes;
+    bytes.writeUInt32BE(this.#length - HEADER_BYTES, 0);
+    bytes.writeUInt32BE(CONTROL_CHANNEL, 4);
+    // No offset and no flags.
+    bytes.fill(0, 8, HEADER_BYTES);
+    return bytes.subarray(0, this.#length);
   }
 
   u32(value: number): void {
-    this.#tag(TAG.u32);
-    this.#writeU32(value);
+    if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
+      throw new WireError(`${value} is not a u32`);
+    const at = this.#grow(5);
+    this.#bytes[at] = TAG.u32;
+    this.#bytes.writeUInt32BE(value, at + 1);
   }
 
   u8(value: number): void {
     this.#tag(TAG.u8);
     this.#byte(value);
-  }
-
-  /** A u32 that may be the wire's "none". */
-  index(value: number | undefined): void {
-    this.u32(value ?? NONE);
   }
 
   bool(value: boolean): void {
@@ -58,22 +59,23 @@ export class Writer {
 
   bytes(value: Uint8Array): void {
     this.#tag(TAG.bytes);
-    this.#writeU32(value.length);
-    this.#raw(value);
+    this.#word(value.length);
+    const at = this.#grow(value.length);
+    this.#bytes.set(value, at);
   }
 
   /** Microseconds, as the reader returns them. */
   usec(value: number): void {
     this.#tag(TAG.usec);
-    this.#writeU32(Math.floor(value / TWO_TO_32));
-    this.#writeU32(value % TWO_TO_32);
+    this.#word(Math.floor(value / TWO_TO_32));
+    this.#word(value % TWO_TO_32);
   }
 
   sampleSpec({ format, channels, rate }: SampleSpec): void {
     this.#tag(TAG.sampleSpec);
     this.#byte(format);
     this.#byte(channels);
-    this.#writeU32(rate);
+    this.#word(rate);
   }
 
   channelMap(positions: readonly number[]): void {
@@ -86,7 +88,7 @@ export class Writer {
     for (const value of values) {
       // pipewire accepts larger ones without complaint.
       if (value > RAW_MAX) throw new WireError(`a volume of ${value}`);
-      this.#writeU32(value);
+      this.#word(value);
     }
   }
 
@@ -97,7 +99,7 @@ export class Writer {
       this.optionalText(key);
       this.u32(length + 1);
       this.#tag(TAG.bytes);
-      this.#writeU32(length + 1);
+      this.#word(length + 1);
       this.#text(value, length);
     }
     this.optionalText(undefined);
@@ -117,43 +119,38 @@ export class Writer {
   }
 
   #tag(tag: number): void {
-    this.#reserve(1);
-    this.#bytes[this.#length] = tag;
-    this.#length += 1;
+    const at = this.#grow(1);
+    this.#bytes[at] = tag;
   }
 
   #byte(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U8_MAX) throw new WireError(`${value} is not a u8`);
-    this.#reserve(1);
-    this.#length = this.#bytes.writeUInt8(value, this.#length);
+    const at = this.#grow(1);
+    this.#bytes[at] = value;
   }
 
-  #writeU32(value: number): void {
+  #word(value: number): void {
     if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
       throw new WireError(`${value} is not a u32`);
-    this.#reserve(4);
-    this.#length = this.#bytes.writeUInt32BE(value, this.#length);
+    const at = this.#grow(4);
+    this.#bytes.writeUInt32BE(value, at);
   }
 
   /** Adds a NUL at the end. `length`: the text's length in bytes. */
   #text(value: string, length: number): void {
-    this.#reserve(length + 1);
-    this.#bytes.write(value, this.#length);
-    this.#length += length + 1;
-    this.#bytes[this.#length - 1] = 0;
+    const at = this.#grow(length + 1);
+    this.#bytes.write(value, at);
+    this.#bytes[at + length] = 0;
   }
 
-  #raw(bytes: Uint8Array): void {
-    this.#reserve(bytes.length);
-    this.#bytes.set(bytes, this.#length);
-    this.#length += bytes.length;
-  }
-
-  #reserve(more: number): void {
-    const needed = this.#length + more;
-    if (needed <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
-    this.#bytes.copy(grown, 0, 0, this.#length);
+  /** Makes room for so many bytes more, perhaps in another buffer, and returns where they begin. */
+  #grow(more: number): number {
+    const at = this.#length;
+    this.#length = at + more;
+    if (this.#length <= this.#bytes.length) return at;
+    const grown = Buffer.allocUnsafe(Math.max(this.#length, 2 * this.#bytes.length));
+    this.#bytes.copy(grown, 0, 0, at);
     this.#bytes = grown;
+    return at;
   }
 }
