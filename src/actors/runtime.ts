@@ -76,7 +76,11 @@ class BatchPublisher implements Publisher {
   }
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
-    this.add({ kind: 'put', collection, key, json, ...(rank !== undefined && { rank }) });
+    this.add(
+      rank === undefined
+        ? { kind: 'put', collection, key, json }
+        : { kind: 'put', collection, key, json, rank },
+    );
   }
 
   drop(collection: Collection, key: string): void {
@@ -98,18 +102,18 @@ class BatchPublisher implements Publisher {
   add(item: ActorItem): void {
     this.#items.push(item);
     if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
-    else this.#leaves ??= setImmediate(() => this.flush());
+    else this.#leaves ??= setImmediate(this.flush);
   }
 
   /** Sends the collected items. After the port is closed they are lost, which is right for a timer of a stopped actor. */
-  flush(): void {
+  readonly flush = (): void => {
+    if (this.#items.length === 0) return;
     clearImmediate(this.#leaves);
     this.#leaves = undefined;
-    if (this.#items.length === 0) return;
     const batch = this.#items;
     this.#items = [];
     this.#port.send(batch);
-  }
+  };
 }
 
 /** A synchronous throw of `handle` ends the thread. The supervisor bounds the number of running commands. */
@@ -167,18 +171,25 @@ function isForAll(message: { readonly kind: string }): message is ToChild {
   return message.kind === 'ping' || message.kind === 'stop';
 }
 
+/** `flush` sends what was published in this turn already now. */
+type StartActor<B extends Backend> = (
+  settings: ChildSettings[B],
+  publish: Publisher,
+  flush: () => void,
+) => Actor<Command<B>>;
+
 /**
  * A backend's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped on request;
  * rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
  */
 export async function runActor<B extends Backend>(
   task: ActorTask<ChildSettings[B]>,
-  start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>,
+  start: StartActor<B>,
 ): Promise<void> {
   const port = typedPort<FromActor, ToActor<B>>(task.port);
   const publisher = new BatchPublisher(port);
   try {
-    const actor = start(task.settings, publisher);
+    const actor = start(task.settings, publisher, publisher.flush);
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
     await serveUntilStop<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
       if (message.kind === 'command') handleCommand(actor, publisher, message.id, message.command);

@@ -23,11 +23,6 @@ export class BridgeFeeds {
     this.#journal = journal;
   }
 
-  /** True while no subscriber has pulled yet. */
-  get isEmpty(): boolean {
-    return this.#feeds.size === 0;
-  }
-
   /** Call after entries were added to the journal. */
   changed(): void {
     for (const [subscriber, feed] of this.#feeds) if (feed.isReady) this.#send(subscriber, feed);

@@ -2,7 +2,7 @@
 // event finds the change. It decides nothing about threads, and parses no text.
 
 import type { Clock } from '../clock.js';
-import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
+import { type BackendHealth, type ChildName, SUBSCRIBERS } from '../protocol/actor/backends.js';
 import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
 import type { BridgeFeeds } from './bridge-feeds.js';
 import type { Documents } from './documents.js';
@@ -19,11 +19,14 @@ interface Recipients {
 
 export class Intake implements BackendListener {
   readonly #to: Recipients;
+  readonly #hasSubscribers: boolean;
 
   /** Publishes the health of every enabled child, from `documents`. */
   constructor(to: Recipients) {
     this.#to = to;
-    this.changes([...to.documents.allHealth()].map(([child, health]) => backendChange(child, health)));
+    const children = to.documents.allHealth();
+    this.#hasSubscribers = SUBSCRIBERS.some((name) => children.has(name));
+    this.changes([...children].map(([child, health]) => backendChange(child, health)));
   }
 
   readonly changes = (changes: readonly Change[]): void => {
@@ -32,7 +35,7 @@ export class Intake implements BackendListener {
     const entries = journal.apply(changes, date);
     if (entries.length === 0) return;
     hub.publish(entries, date);
-    if (!feeds.isEmpty) feeds.changed();
+    if (this.#hasSubscribers) feeds.changed();
   };
 
   readonly level = (json: string): void => this.#to.hub.publishLevel(json);

@@ -2,8 +2,7 @@
 // a measurement needs them. It uses the daemon's own codec, which other tests check against captured bytes.
 
 import { Link } from '../../src/actors/dial.js';
-import type { RequestArgs, RequestName } from '../../src/protocol/pulse/commands.js';
-import type { SubscriptionEvent } from '../../src/protocol/pulse/records.js';
+import type { RequestArgs, RequestName, SubscriptionEvent } from '../../src/protocol/pulse/commands.js';
 import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
 
 const CONNECT_DEADLINE_MS = 5000;

@@ -113,6 +113,7 @@ test('a sound server that is lost again and again leaves nothing', async (t) => 
     uid: 0,
     home: '/nonexistent',
     machineId: undefined,
+    flush: () => undefined,
   };
   // It has been up for long whenever it is lost, so that it is tried again at once.
   const timing = { ...TIMING, stableMs: 0 };

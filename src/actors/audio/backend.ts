@@ -23,15 +23,16 @@ import {
   socketOrDelay,
 } from './server-files.js';
 import { SoundState } from './state.js';
-import { kindOfServer } from './view.js';
 import type { OpenLink } from './wake.js';
 
-/** The process's environment, passed in so that nothing here asks the process itself. */
+/** The process's environment and its thread's port, passed in so that nothing here asks the process itself. */
 export interface ProcessContext {
   readonly env: Variables;
   readonly uid: number;
   readonly home: string;
   readonly machineId: string | undefined;
+  /** Sends what was published in this turn already now. */
+  readonly flush: () => void;
 }
 
 /** How long things may take, in ms. */
@@ -182,53 +183,45 @@ export class AudioBackend implements Actor<AudioCommand> {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
       const noCard = new NoCardWatch(this.#publish, this.#timing.noCardMs);
       const stopWatching = onReplaced(path, () =>
-        link.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
+        connection.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
       );
       const openLink: OpenLink = (events) =>
         new Link({ path, connectDeadlineMs: connectMs, session }, events);
-      const link = openLink({
-        onReady: () => connection.begin(),
-        onEvent: (event) => connection.onEvent(event),
-        onRead: () => connection.onRead(),
-        onClosed: (reason) => {
-          stopWatching();
-          noCard.stop();
-          connection.end();
-          this.#stop.signal.removeEventListener('abort', abort);
-          resolve(leaveUp(describeClosed(reason)));
-        },
-      });
-      const connection = new SoundConnection({
-        link,
+      const connection: SoundConnection = new SoundConnection({
         openLink,
         state: this.#state,
         publisher: this.#publisher,
         timing: this.#timing,
         publishLevel: (level) => this.#publish.level(level),
+        flush: this.#context.flush,
         onPublished: () => {
           if (this.#live !== connection) {
             stopWatching();
-            leaveUp = this.#up(connection, path, () =>
-              link.close({ kind: 'transport-failed', detail: 'it names no default output' }),
-            );
+            leaveUp = this.#up(connection, path);
           }
           noCard.look(hasNoSoundCard(this.#state));
         },
+        onClosed: (reason) => {
+          stopWatching();
+          noCard.stop();
+          this.#stop.signal.removeEventListener('abort', abort);
+          resolve(leaveUp(describeClosed(reason)));
+        },
       });
-      const abort = () => link.close({ kind: 'stopped' });
+      const abort = () => connection.close({ kind: 'stopped' });
       this.#stop.signal.addEventListener('abort', abort);
     });
   }
 
   /** Called when everything has been published once. Returns the function to call when the connection ends. */
-  #up(connection: SoundConnection, path: string, replace: () => void): (detail: string) => ConnectionEnd {
+  #up(connection: SoundConnection, path: string): (detail: string) => ConnectionEnd {
     const since = performance.now();
-    const reconcile = setInterval(
-      () => (this.#isUntold(connection.state) ? replace() : connection.readAll()),
-      this.#timing.reconcileMs,
-    );
-    const { server } = connection.state;
-    const kind = server === undefined ? 'unknown' : kindOfServer(server);
+    const reconcile = setInterval(() => {
+      if (this.#isUntold(connection.state))
+        connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
+      else connection.readAll();
+    }, this.#timing.reconcileMs);
+    const { kind } = this.#state;
     this.#live = connection;
     this.#publish.status('up');
     if (this.#isWatched) connection.meters.watch(true);

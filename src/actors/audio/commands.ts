@@ -4,8 +4,16 @@ import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
 import type { RequestArgs } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { fractionOf, loudestOf, partsOf, RAW_NORM, rawOf } from '../../protocol/pulse/volume.js';
-import { type Balance, channelsOf, rememberBalance } from './balance.js';
+import {
+  type Balance,
+  channelsOf,
+  fractionOf,
+  loudestOf,
+  partsOf,
+  RAW_NORM,
+  rawOf,
+  rememberBalance,
+} from '../../protocol/pulse/volume.js';
 import type { ReadRequest } from './refetch.js';
 import type { HeldRecord, SoundState } from './state.js';
 import { hasVolume } from './view.js';

@@ -1,32 +1,30 @@
 // One live connection to the sound server: subscribes, reads what its events mark as dirty, and publishes the differences.
 // It neither dials nor reconnects.
 
-import type { RequestName } from '../../protocol/pulse/commands.js';
-import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
-import { AUDIO_MASK, type SubscriptionEvent } from '../../protocol/pulse/records.js';
+import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
+import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
 import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { Meters } from './meters.js';
-import { countdown, ProfileSwitch, streamsWithSink, type WantedProfile } from './profile-switch.js';
+import { ProfileSwitch, type WantedProfile, wantedProfile } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
-import { ALL, KINDS, ONE, type OneRequest, RECORDS, type ReadRequests, type ReadSpec } from './readings.js';
-import { type ReadKind, type ReadRequest, type RecordKind, Refetch } from './refetch.js';
-import type { SoundState } from './state.js';
+import {
+  ALL,
+  KINDS,
+  ONE,
+  type OneRequest,
+  RECORDS,
+  type ReadKind,
+  type ReadRequest,
+  type ReadRequests,
+  type ReadSpec,
+  type ReadWaiter,
+  ReadWaiters,
+  Refetch,
+} from './refetch.js';
+import type { RecordKind, SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
-
-/** Waits until a record has been read again: the running command, or an earlier one whose time ran out meanwhile. */
-interface ReadWaiter {
-  readonly read: ReadRequest;
-  readonly done: () => void;
-}
-
-const NOBODY: readonly ReadWaiter[] = [];
-
-/** True if the read includes the record that a waiter wants. */
-function covers(read: ReadRequest, wanted: ReadRequest): boolean {
-  return read.of === wanted.of && (read.index === undefined || read.index === wanted.index);
-}
 
 export interface ConnectionTiming extends CommandTiming {
   /** Until a card's new profile has made its outputs, in ms. */
@@ -34,7 +32,6 @@ export interface ConnectionTiming extends CommandTiming {
 }
 
 interface ConnectionContext {
-  readonly link: Link;
   readonly openLink: OpenLink;
   /** Outlives the connection (see `SoundState.enterLife`). */
   readonly state: SoundState;
@@ -42,8 +39,11 @@ interface ConnectionContext {
   readonly timing: ConnectionTiming;
   /** Takes the data of `audio.level`. */
   readonly publishLevel: (level: string) => void;
-  /** Called after each publication; the first is of everything. */
+  /** Called after each publication of more than streams; the first is of everything. */
   readonly onPublished: () => void;
+  readonly onClosed: (reason: ClosedReason) => void;
+  /** Sends what was published. */
+  readonly flush: () => void;
 }
 
 export class SoundConnection implements Performer {
@@ -55,6 +55,7 @@ export class SoundConnection implements Performer {
   readonly #waker: Waker;
   readonly #timing: ConnectionTiming;
   readonly #onPublished: () => void;
+  readonly #flush: () => void;
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
@@ -67,22 +68,36 @@ export class SoundConnection implements Performer {
   /** Sinks have come or gone since everything was last read. */
   #isShaken = false;
   #switch: ProfileSwitch | undefined;
-  #waiters: ReadWaiter[] = [];
+  readonly #waiters = new ReadWaiters();
   #ended = false;
 
-  constructor({ link, openLink, state, publisher, timing, publishLevel, onPublished }: ConnectionContext) {
+  constructor(context: ConnectionContext) {
+    const { openLink, state, publisher, timing, publishLevel } = context;
     this.state = state;
     this.executor = new Executor(this, timing);
-    this.#link = link;
+    this.#link = openLink({
+      onReady: () => this.#begin(),
+      onEvent: this.#onEvent,
+      onRead: this.#onRead,
+      onClosed: (reason) => {
+        this.#end();
+        context.onClosed(reason);
+      },
+    });
     this.#publisher = publisher;
     this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
     this.meters = new Meters(openLink, state, publishLevel);
     this.#timing = timing;
-    this.#onPublished = onPublished;
+    this.#onPublished = context.onPublished;
+    this.#flush = context.flush;
+  }
+
+  close(reason: ClosedReason): void {
+    this.#link.close(reason);
   }
 
   /** Reads the server's info first: its cookie shows whether the state of an earlier connection is still valid. */
-  begin(): void {
+  #begin(): void {
     this.#link.request('GET_SERVER_INFO', {}, (result) => {
       if (!result.ok) return this.giveUp('GET_SERVER_INFO', result.error);
       this.state.enterLife(result.value.cookie);
@@ -104,44 +119,44 @@ export class SoundConnection implements Performer {
     this.#pump();
   }
 
-  onEvent({ facility, type, index }: SubscriptionEvent): void {
+  readonly #onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
     if (facility === 'server') this.#refetch.server.markAll();
     const of = RECORDS[facility];
-    if (of !== undefined) {
-      const isSwitching = of === 'card' && this.#switch !== undefined;
-      if (isSwitching || (of === 'sink' && type !== 'change')) this.#isShaken = true;
-      if (index === undefined) this.#refetch[of].markAll();
-      else if (type === 'remove') this.#removed(of, index);
-      else this.#refetch[of].changed(index);
-    }
-  }
+    if (of === undefined) return;
+    const isSwitching = of === 'card' && this.#switch !== undefined;
+    if (isSwitching || (of === 'sink' && type !== 'change')) this.#isShaken = true;
+    if (index === undefined) this.#refetch[of].markAll();
+    else if (type === 'remove') this.#removed(of, index);
+    else this.#refetch[of].changed(index);
+  };
 
-  /** Events come in bursts: what to read is decided after the whole burst. */
-  onRead(): void {
+  /**
+   * Events come in bursts: what to read is decided after the whole burst. What was published leaves at once, which saves a turn of the loop,
+   * unless a command's answer is about to follow.
+   */
+  readonly #onRead = (): void => {
     this.#pump();
-  }
+    if (!this.executor.isBusy) this.#flush();
+  };
 
   /** The link has ended: nothing more is read. */
-  end(): void {
+  #end(): void {
     this.#ended = true;
     this.#switch?.end();
     this.#waker.stop();
     this.meters.stop();
-    for (const waiter of this.#takeWaiters(() => true)) waiter.done();
+    this.#waiters.end();
   }
 
   send({ command, args }: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
     const refetch = this.#refetch[changes.of];
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for both.
     refetch.hold(changes.index);
-    const streams = streamsWithSink(this.state);
-    const leftMs = countdown(deadlineMs);
+    const wanted =
+      command === 'SET_CARD_PROFILE' && wantedProfile(this.state, args.index, args.profile, deadlineMs);
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
-        if (result.ok && command === 'SET_CARD_PROFILE')
-          void this.#switched({ card: args.index, profile: args.profile, streams }, leftMs()).then(() =>
-            resolve(result),
-          );
+        if (result.ok && wanted !== false) void this.#switched(wanted).then(() => resolve(result));
         else resolve(result);
         // After a success, `readAgain` does this.
         if (result.ok) return;
@@ -153,11 +168,10 @@ export class SoundConnection implements Performer {
   }
 
   /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
-  #switched(wanted: WantedProfile, leftMs: number): Promise<void> {
+  #switched(wanted: WantedProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const limitMs = Math.min(this.#timing.switchMs, leftMs);
-    const change = new ProfileSwitch(this.state, wanted, limitMs, {
-      late: () => this.#settled(),
+    const change = new ProfileSwitch(this.state, wanted, this.#timing.switchMs, {
+      late: () => this.#settled([]),
       readAgain: () => {
         this.#isShaken = true;
         this.#pump();
@@ -172,7 +186,7 @@ export class SoundConnection implements Performer {
 
   readAgain(read: ReadRequest): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const again = new Promise<void>((done) => this.#waiters.push({ read, done }));
+    const again = this.#waiters.add(read);
     this.#refetch[read.of].hold(undefined);
     if (read.index === undefined) this.#refetch[read.of].markAll();
     else this.#refetch[read.of].mark(read.index);
@@ -201,39 +215,33 @@ export class SoundConnection implements Performer {
       for (const kind of KINDS) this.#unread.add(kind);
       for (const refetch of this.#refetches) refetch.markAll();
     }
-    for (const refetch of this.#refetches) for (const read of refetch.take()) this.#read(read);
+    for (const refetch of this.#refetches) {
+      for (const { of, index } of refetch.take()) {
+        if (of === 'server' || index === undefined) this.#readAllOf(of);
+        else this.#readOne(of, index);
+      }
+    }
   }
 
-  #read(read: ReadRequest): void {
-    const waiters = this.#takeWaiters((waiter) => covers(read, waiter.read));
-    const settled = (whole?: ReadKind) => {
-      this.#settled(whole);
-      for (const waiter of waiters) waiter.done();
-      this.#pump();
-    };
-    const { of, index } = read;
-    if (of === 'server' || index === undefined) this.#readAllOf(of, settled);
-    else this.#readOne(of, index, settled);
-  }
-
-  /** `settled` is called however the read ends; with the kind if all its records have been read. */
-  #readAllOf<K extends ReadKind>(of: K, settled: (whole?: ReadKind) => void): void {
+  #readAllOf<K extends ReadKind>(of: K): void {
     const { command, put }: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> = ALL[of];
+    const waiters = this.#waiters.take({ of });
     this.#link.request(command, {}, (result) => {
       const past = this.#refetch[of].settleList();
       if (result.ok) put(this.state, result.value, past);
       else this.giveUp(command, result.error);
-      settled(result.ok ? of : undefined);
+      this.#settled(waiters, result.ok ? of : undefined);
     });
   }
 
-  #readOne<K extends RecordKind>(of: K, index: number, settled: () => void): void {
+  #readOne<K extends RecordKind>(of: K, index: number): void {
     const { command, put }: ReadSpec<OneRequest[K]> = ONE[of];
+    const waiters = this.#waiters.take({ of, index });
     this.#link.request(command, { index }, (result) => {
       const believable = this.#refetch[of].settleOne(index);
       if (!result.ok) this.#readFailed(command, of, index, result.error);
       else if (believable) put(this.state, result.value);
-      settled();
+      this.#settled(waiters);
     });
   }
 
@@ -247,29 +255,25 @@ export class SoundConnection implements Performer {
   #removed(of: RecordKind, index: number): void {
     this.#refetch[of].markRemoved(index);
     this.state.remove(of, index);
-    this.#settled();
-    for (const waiter of this.#takeWaiters(({ read }) => covers({ of, index }, read))) waiter.done();
+    this.#settled(this.#waiters.take({ of, index }));
   }
 
-  /** Publishes the changes, unless more has to be read before. */
-  #settled(whole?: ReadKind): void {
-    if (this.#ended) return;
-    this.#waker.onRead();
+  /** Publishes the changes, unless more has to be read before. `whole` is the kind whose records have all been read. */
+  #settled(waiters: readonly ReadWaiter[], whole?: ReadKind): void {
+    if (!this.#ended) this.#publishChanges(whole);
+    for (const waiter of waiters) waiter.done();
+  }
+
+  #publishChanges(whole: ReadKind | undefined): void {
+    if (this.#waker.waking.size > 0) this.#waker.onRead();
     const wasWhole = this.#unread.size === 0;
     if (whole !== undefined) this.#unread.delete(whole);
     // Sinks that come and go without end do not keep what has been read from clients.
     if (this.#unread.size > 0 || (wasWhole && this.#isShaken)) return;
     if (this.#switch?.isStillGoing() === true) return;
     this.#switch = undefined;
-    this.#publisher.update(this.state);
-    this.meters.onRead();
-    this.#onPublished();
-  }
-
-  #takeWaiters(wanted: (waiter: ReadWaiter) => boolean): readonly ReadWaiter[] {
-    if (this.#waiters.length === 0) return NOBODY;
-    const taken = this.#waiters.filter(wanted);
-    this.#waiters = this.#waiters.filter((waiter) => !wanted(waiter));
-    return taken;
+    const changed = this.#publisher.update(this.state);
+    if (this.meters.isWatched) this.meters.onRead();
+    if (changed?.server === true || changed?.cards.size !== 0) this.#onPublished();
   }
 }

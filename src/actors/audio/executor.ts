@@ -53,7 +53,8 @@ export class Executor {
   readonly #now: () => number;
   /** In order of arrival. The supervisor bounds their number. */
   readonly #queue: QueuedCommand[] = [];
-  #isBusy = false;
+  /** True while a command runs. */
+  isBusy = false;
 
   /** `now`: milliseconds of any monotonic clock. */
   constructor(performer: Performer, timing: CommandTiming, now = () => performance.now()) {
@@ -76,15 +77,17 @@ export class Executor {
 
   /** Runs the first command whose output is not being woken. */
   proceed(): void {
-    if (this.#isBusy) return;
-    const at = this.#queue.findIndex((waiting, index) => !this.#mustWait(waiting, index));
-    const [next] = at < 0 ? [] : this.#queue.splice(at, 1);
+    if (this.isBusy) return;
+    let at = 0;
+    let next = this.#queue[at];
+    for (; next !== undefined && this.#mustWait(next, at); next = this.#queue[at]) at += 1;
     if (next === undefined) return;
-    this.#isBusy = true;
+    this.#queue.splice(at, 1);
+    this.isBusy = true;
     const answer = this.#carryOut(next.command, next.latest);
     next.settle(answer);
     const over = (): void => {
-      this.#isBusy = false;
+      this.isBusy = false;
       this.proceed();
     };
     // A failed command concerns only its caller; the next ones go on.

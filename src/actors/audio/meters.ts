@@ -48,7 +48,7 @@ export class Meters {
   readonly #state: SoundState;
   readonly #publish: (level: string) => void;
   readonly #meters = new Map<number, Meter>();
-  #isWatched = false;
+  isWatched = false;
   #link: Link | undefined;
   #isReady = false;
   /** True while a stream is being created. One at a time: of many, PipeWire leaves some unanswered. */
@@ -71,7 +71,7 @@ export class Meters {
 
   /** To be called once everything has been read. While nobody watches there is no connection, stream or timer. */
   watch(watched: boolean): void {
-    this.#isWatched = watched;
+    this.isWatched = watched;
     this.#sent = undefined;
     if (watched) this.#follow();
     else this.#rest();
@@ -89,14 +89,14 @@ export class Meters {
     this.#levels.clear();
   }
 
-  /** To be called when something has been read. */
+  /** To be called when something has been read while somebody watches. */
   onRead(): void {
-    if (this.#isWatched) this.#follow();
+    this.#follow();
   }
 
   /** The sound server is lost: watchers get a level without outputs. */
   stop(): void {
-    if (!this.#isWatched) return;
+    if (!this.isWatched) return;
     this.watch(false);
     this.#publish(levelText(new Map()));
   }

@@ -53,10 +53,6 @@ export class ClientNames {
     this.#owners.delete(held.name);
   }
 
-  nameOf(id: number): string | undefined {
-    return this.#byId.get(id)?.name;
-  }
-
   idOf(name: string): number | undefined {
     return this.#owners.get(name);
   }

@@ -8,18 +8,25 @@ export interface WantedProfile {
   readonly profile: string;
   /** The streams that had a sink before; the others wait for something else. */
   readonly streams: ReadonlySet<number>;
+  /** The end of the command's time, on the monotonic clock. */
+  readonly latest: number;
 }
 
 /** PipeWire before 1.5.82 may not announce that a card has a new profile. */
 const READ_AGAIN_MS = 100;
 
-export function countdown(ms: number): () => number {
-  const end = performance.now() + ms;
-  return () => Math.max(0, end - performance.now());
+/** To be called before the profile is set; all of it may take `deadlineMs`. */
+export function wantedProfile(
+  state: SoundState,
+  card: number,
+  profile: string,
+  deadlineMs: number,
+): WantedProfile {
+  return { card, profile, streams: streamsWithSink(state), latest: performance.now() + deadlineMs };
 }
 
 /** The streams that have a sink to play to. */
-export function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
+function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
   return new Set([...inputs].flatMap(([index, { info }]) => (sinks.has(info.sink ?? -1) ? [index] : [])));
 }
 
@@ -56,10 +63,13 @@ export class ProfileSwitch {
     this.#state = state;
     this.#wanted = wanted;
     this.over = new Promise((resolve) => {
-      const timer = setTimeout(() => {
-        this.end();
-        late();
-      }, limitMs);
+      const timer = setTimeout(
+        () => {
+          this.end();
+          late();
+        },
+        Math.max(0, Math.min(limitMs, wanted.latest - performance.now())),
+      );
       let reading: NodeJS.Timeout;
       const readLater = (): void => {
         reading = setTimeout(() => {

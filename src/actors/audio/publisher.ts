@@ -1,19 +1,11 @@
 // Publishes records that differ from what was published before: one JSON text per changed record, encoded once.
 // It must not talk to the server and does not decide the records' content (view.ts does).
 
-import type { Collection } from '../../protocol/actor/collections.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
-import type { SinkInfo } from '../../protocol/pulse/records.js';
+import type { ServerInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import type { HeldRecord, SoundState } from './state.js';
-import {
-  audioServerRecord,
-  cardRecord,
-  clientRecord,
-  kindOfServer,
-  outputRecord,
-  ShownProps,
-} from './view.js';
+import type { Changed, SoundState } from './state.js';
+import { audioServerRecord, cardRecord, clientRecord, outputRecord, ShownProps } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
@@ -24,13 +16,26 @@ const JSON_MAX_UNITS = 16 * 1024;
 
 type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;
 
+/** The collections of records that come and go. */
+type Named = 'audio.clients' | 'audio.outputs' | 'audio.cards';
+
+/** A record's name and text, as they were published. */
+interface Told {
+  readonly name: string;
+  readonly json: string;
+}
+
 export class SoundPublisher {
   readonly #publish: Sink;
   readonly #wishes: OutputWishes;
-  readonly #texts = new Map<string, string>();
+  readonly #told: Readonly<Record<Named, Map<number, Told>>> = {
+    'audio.clients': new Map(),
+    'audio.outputs': new Map(),
+    'audio.cards': new Map(),
+  };
+  #kind: string | undefined;
+  #server: string | undefined;
   readonly #shown = new ShownProps();
-  /** The published name of each client and output. */
-  readonly #names = new Map<string, string>();
   /** Kinds that hit RECORDS_MAX; cleared once half are gone. */
   readonly #full = new Set<'outputs' | 'streams'>();
 
@@ -41,44 +46,58 @@ export class SoundPublisher {
 
   /** Forgets what was published: leaving `up` has removed all of it. */
   forget(): void {
-    this.#texts.clear();
-    this.#names.clear();
+    this.#kind = undefined;
+    this.#server = undefined;
+    for (const told of Object.values(this.#told)) told.clear();
   }
 
   /**
-   * Publishes the state's changes. Removals go first, so that a name is free before it is given again; what has another name under the
-   * same id is first removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
+   * Publishes the state's changes, and returns them. Removals go first, so that a name is free before it is given again; what has another
+   * name under the same id is first removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
    */
-  update(state: SoundState): void {
+  update(state: SoundState): Changed | undefined {
     const { server } = state;
-    if (server === undefined) return;
-    const { server: serverChanged, sinks, inputs, cards } = state.takeChanged();
-    for (const id of inputs) {
-      this.#dropUnlessCalled('audio.clients', id, state.inputs.has(id) ? state.nameOfInput(id) : undefined);
+    if (server === undefined) return undefined;
+    const changed = state.takeChanged();
+    for (const id of changed.inputs) this.#dropUnlessCalled('audio.clients', id, state.inputs.get(id)?.name);
+    if (changed.server || changed.cards.size > 0) this.#updateAround(state, server, changed);
+    const kind = state.kind;
+    for (const id of changed.inputs) {
+      const held = state.inputs.get(id);
+      if (held === undefined) continue;
+      const { info, name } = held;
+      const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
+      this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#shown));
     }
-    for (const id of sinks) this.#dropUnlessCalled('audio.outputs', id, state.sinks.get(id)?.info.name);
-    for (const id of cards) this.#dropUnlessCalled('audio.cards', id, state.nameOfCard(id));
-    const kind = kindOfServer(server);
+    if (state.inputs.size >= RECORDS_MAX || this.#full.size > 0) this.#logFull('streams', state.inputs.size);
+    return changed;
+  }
+
+  /** The server, cards and outputs, which seldom change, and change each other. */
+  #updateAround(state: SoundState, server: ServerInfo, changed: Changed): void {
+    for (const id of changed.sinks)
+      this.#dropUnlessCalled('audio.outputs', id, state.sinks.get(id)?.info.name);
+    for (const id of changed.cards) this.#dropUnlessCalled('audio.cards', id, state.nameOfCard(id));
     const defaultSink = state.defaultSink();
-    if (serverChanged) {
-      this.#put('audio.kind', '', kind);
-      this.#put('audio.server', '', audioServerRecord(server, defaultSink));
-    }
-    for (const id of cards) {
+    if (changed.server)
+      this.#putServer(JSON.stringify(state.kind), JSON.stringify(audioServerRecord(server, defaultSink)));
+    for (const id of changed.cards) {
       const [info, name] = [state.cards.get(id), state.nameOfCard(id)];
       if (info !== undefined && name !== undefined)
-        this.#putNamed('audio.cards', id, name, cardRecord(info, name));
+        this.#put('audio.cards', id, name, cardRecord(info, name));
     }
-    for (const id of sinks) this.#putOutput(state, state.sinks.get(id), defaultSink);
-    for (const id of inputs) {
-      const info = state.inputs.get(id)?.info;
-      if (info === undefined) continue;
-      const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
-      const name = state.nameOfInput(id) ?? '';
-      this.#putNamed('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#shown));
+    for (const id of changed.sinks) {
+      const sink = state.sinks.get(id);
+      if (sink === undefined) continue;
+      const { name, card } = sink.info;
+      const around = {
+        isDefault: id === defaultSink?.info.index,
+        card: state.nameOfCard(card),
+        wish: wishFor(this.#wishes, name),
+      };
+      this.#put('audio.outputs', id, name, outputRecord(sink, around, this.#shown));
     }
     this.#logFull('outputs', state.sinks.size);
-    this.#logFull('streams', state.inputs.size);
   }
 
   #logFull(what: 'outputs' | 'streams', known: number): void {
@@ -90,44 +109,27 @@ export class SoundPublisher {
     });
   }
 
-  #putOutput(
-    state: SoundState,
-    sink: HeldRecord<SinkInfo> | undefined,
-    defaultSink: HeldRecord<SinkInfo> | undefined,
-  ): void {
-    if (sink === undefined) return;
-    const { index, name } = sink.info;
-    const around = {
-      isDefault: index === defaultSink?.info.index,
-      card: state.nameOfCard(sink.info.card),
-      wish: wishFor(this.#wishes, name),
-    };
-    this.#putNamed('audio.outputs', index, name, outputRecord(sink, around, this.#shown));
+  #putServer(kind: string, server: string): void {
+    if (kind !== this.#kind) this.#publish.put('audio.kind', '', kind);
+    if (server !== this.#server) this.#publish.put('audio.server', '', server);
+    this.#kind = kind;
+    this.#server = server;
   }
 
-  #putNamed(collection: Collection, id: number, name: string, record: object): void {
-    this.#names.set(`${collection} ${id}`, name);
-    this.#put(collection, String(id), record);
+  #put(collection: Named, id: number, name: string, record: object): void {
+    const told = this.#told[collection];
+    let json = JSON.stringify(record);
+    if (json.length > JSON_MAX_UNITS && 'props' in record) json = JSON.stringify({ ...record, props: {} });
+    if (told.get(id)?.json === json) return;
+    told.set(id, { name, json });
+    this.#publish.put(collection, String(id), json);
   }
 
-  #put(collection: Collection, key: string, record: object | string): void {
-    const json = jsonOf(record);
-    const id = `${collection} ${key}`;
-    if (this.#texts.get(id) === json) return;
-    this.#texts.set(id, json);
-    this.#publish.put(collection, key, json);
+  #dropUnlessCalled(collection: Named, id: number, name: string | undefined): void {
+    const told = this.#told[collection];
+    const before = told.get(id);
+    if (before === undefined || before.name === name) return;
+    told.delete(id);
+    this.#publish.drop(collection, String(id));
   }
-
-  #dropUnlessCalled(collection: Collection, id: number, name: string | undefined): void {
-    const place = `${collection} ${id}`;
-    if (this.#names.get(place) === name) return;
-    this.#names.delete(place);
-    if (this.#texts.delete(place)) this.#publish.drop(collection, String(id));
-  }
-}
-
-function jsonOf(record: object | string): string {
-  const json = JSON.stringify(record);
-  if (json.length <= JSON_MAX_UNITS || typeof record === 'string' || !('props' in record)) return json;
-  return JSON.stringify({ ...record, props: {} });
 }

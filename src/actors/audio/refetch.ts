@@ -1,13 +1,15 @@
-// Decides what to read after the server's events. Pure: it tracks dirty and running reads and returns the next ones; others send the
-// requests. Events are only hints (PipeWire drops and merges them), never data.
+// Decides what to read after the server's events, and has the table of the reads: the request for each kind of record, all of them or
+// one, and where its reply goes in the state. Pure: others send the requests. Events are only hints (PipeWire drops and merges them),
+// never data.
+
+import type { Reply, RequestName, SubscriptionEvent } from '../../protocol/pulse/commands.js';
+import type { RecordKind, SoundState } from './state.js';
 
 /** Per kind: above this number of dirty or running records the whole list is read instead, which costs about as much. */
 export const BURST_MAX_RECORDS = 16;
 
 /** Removals remembered while a list is being read; beyond this the list is read again instead. */
 export const REMOVALS_MAX_RECORDS = 4096;
-
-export type RecordKind = 'sink' | 'input' | 'card';
 
 /** Kinds that can be read: records, or the server's info, which is single and has no list. */
 export type ReadKind = RecordKind | 'server';
@@ -17,6 +19,53 @@ export interface ReadRequest {
   readonly of: ReadKind;
   readonly index?: number;
 }
+
+/** A read request and where its reply is put; a list is put together with the records removed while it was read. */
+export interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
+  readonly command: C;
+  put(state: SoundState, value: Reply<C>, ...removed: Removed): void;
+}
+
+export interface ReadRequests {
+  readonly server: 'GET_SERVER_INFO';
+  readonly sink: 'GET_SINK_INFO_LIST';
+  readonly input: 'GET_SINK_INPUT_INFO_LIST';
+  readonly card: 'GET_CARD_INFO_LIST';
+}
+
+/** In the order of reading: sinks after cards, so that the outputs of a new profile are read with it or after it. */
+export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'input'];
+
+export interface OneRequest {
+  readonly sink: 'GET_SINK_INFO';
+  readonly input: 'GET_SINK_INPUT_INFO';
+  readonly card: 'GET_CARD_INFO';
+}
+
+export const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> } = {
+  server: { command: 'GET_SERVER_INFO', put: (state, info) => state.putServer(info) },
+  sink: { command: 'GET_SINK_INFO_LIST', put: (state, list, past) => state.replaceSinks(list, past) },
+  input: {
+    command: 'GET_SINK_INPUT_INFO_LIST',
+    put: (state, list, past) => state.replaceInputs(list, past),
+  },
+  card: { command: 'GET_CARD_INFO_LIST', put: (state, list, past) => state.replaceCards(list, past) },
+};
+
+export const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
+  sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
+  input: { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
+  card: { command: 'GET_CARD_INFO', put: (state, info) => state.putCard(info) },
+};
+
+/** The records that events are about. */
+export const RECORDS: Readonly<Partial<Record<SubscriptionEvent['facility'], RecordKind>>> = {
+  sink: 'sink',
+  'sink-input': 'input',
+  card: 'card',
+};
+
+const NONE: readonly ReadRequest[] = [];
 
 /**
  * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an old single one after a
@@ -70,9 +119,9 @@ export class Refetch {
 
   /** Returns the reads to request now. Each of them must be settled, however it ends. */
   take(): readonly ReadRequest[] {
-    if (this.#list === 'under way') return [];
+    if (this.#list === 'under way' || (this.#list === 'unwanted' && this.#dirty.size === 0)) return NONE;
     if (this.#list === 'wanted') {
-      if (this.#underWay.size > 0) return [];
+      if (this.#underWay.size > 0) return NONE;
       this.#list = 'under way';
       return [{ of: this.#of }];
     }
@@ -99,5 +148,38 @@ export class Refetch {
     this.#list = this.#listAgain ? 'wanted' : 'unwanted';
     this.#listAgain = false;
     return past;
+  }
+}
+
+/** It waits until a record has been read again: the running command, or an earlier one whose time ran out meanwhile. */
+export interface ReadWaiter {
+  readonly read: ReadRequest;
+  readonly done: () => void;
+}
+
+const NOBODY: readonly ReadWaiter[] = [];
+
+export class ReadWaiters {
+  #all: ReadWaiter[] = [];
+
+  add(read: ReadRequest): Promise<void> {
+    return new Promise((done) => this.#all.push({ read, done }));
+  }
+
+  /** Those that a read settles: of a list all of its kind. */
+  take({ of, index }: ReadRequest): readonly ReadWaiter[] {
+    if (this.#all.length === 0) return NOBODY;
+    const taken: ReadWaiter[] = [];
+    const others: ReadWaiter[] = [];
+    for (const waiter of this.#all) {
+      const isMeant = waiter.read.of === of && (index === undefined || index === waiter.read.index);
+      (isMeant ? taken : others).push(waiter);
+    }
+    this.#all = others;
+    return taken;
+  }
+
+  end(): void {
+    for (const { done } of this.#all.splice(0)) done();
   }
 }

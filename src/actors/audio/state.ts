@@ -1,18 +1,31 @@
 // The sound server as last read: its info, cards, sinks and sink inputs by index, and which published records have changed. Pure: no socket,
 // no clock. It outlives a connection if the server lives on, so that names and balances are kept.
 
+import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
-import { loudestOf } from '../../protocol/pulse/volume.js';
-import { type Balance, rememberBalance } from './balance.js';
+import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
 import { ClientNames, wantedName } from './names.js';
-import type { RecordKind } from './refetch.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
+
+export type RecordKind = 'sink' | 'input' | 'card';
+
+/** How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version is in this text. */
+export const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
+
+export function kindOfServer(server: ServerInfo): SoundServerKind {
+  return PIPEWIRE.test(server.packageName ?? '') ? 'pipewire' : 'pulseaudio';
+}
 
 /** A record together with its balance, which a reading of silent channels would lose. */
 export interface HeldRecord<R> {
   readonly info: R;
   readonly balance: Balance | undefined;
+}
+
+/** A stream with the name that clients know it by. */
+export interface HeldInput extends HeldRecord<SinkInputInfo> {
+  readonly name: string;
 }
 
 export interface Changed {
@@ -23,8 +36,12 @@ export interface Changed {
 }
 
 function noChange() {
-  const none = (): Set<number> => new Set();
-  return { server: false, sinks: none(), inputs: none(), cards: none() };
+  return {
+    server: false,
+    sinks: new Set<number>(),
+    inputs: new Set<number>(),
+    cards: new Set<number>(),
+  };
 }
 
 /** The raw volume that a command set, and what the server reported then. */
@@ -33,18 +50,11 @@ interface RequestedVolume {
   readonly reported: number;
 }
 
+/** No record has this index. */
+const NO_INDEX = -1;
+
 /** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
-
-interface HasVolume {
-  readonly index: number;
-  readonly volume: readonly number[];
-}
-
-function hold<R extends HasVolume>(records: Map<number, HeldRecord<R>>, info: R): void {
-  const before = records.get(info.index)?.balance;
-  records.set(info.index, { info, balance: rememberBalance(before, info.volume) });
-}
 
 /** An id as clients write it: decimal, without leading zeros. */
 function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
@@ -54,14 +64,20 @@ function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
 export class SoundState {
   #serverInfo: ServerInfo | undefined;
   readonly #sinks = new Map<number, HeldRecord<SinkInfo>>();
-  readonly #inputs = new Map<number, HeldRecord<SinkInputInfo>>();
+  readonly #inputs = new Map<number, HeldInput>();
   readonly #cards = new Map<number, CardInfo>();
+  readonly sinks: ReadonlyMap<number, HeldRecord<SinkInfo>> = this.#sinks;
+  readonly inputs: ReadonlyMap<number, HeldInput> = this.#inputs;
+  readonly cards: ReadonlyMap<number, CardInfo> = this.#cards;
   /** By sink, where the server made another volume of it: the steps of its mixer are coarser. */
   readonly #requested = new Map<number, RequestedVolume>();
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
   #changed = noChange();
+
+  /** The kind of the sound server; the first one before its info is there. */
+  kind: SoundServerKind = 'pulseaudio';
 
   readonly #wishes: OutputWishes;
 
@@ -76,18 +92,6 @@ export class SoundState {
 
   get server(): ServerInfo | undefined {
     return this.#serverInfo;
-  }
-
-  get sinks(): ReadonlyMap<number, HeldRecord<SinkInfo>> {
-    return this.#sinks;
-  }
-
-  get inputs(): ReadonlyMap<number, HeldRecord<SinkInputInfo>> {
-    return this.#inputs;
-  }
-
-  get cards(): ReadonlyMap<number, CardInfo> {
-    return this.#cards;
   }
 
   /**
@@ -108,6 +112,7 @@ export class SoundState {
 
   putServer(info: ServerInfo): void {
     this.#serverInfo = info;
+    this.kind = kindOfServer(info);
     this.#changed.server = true;
     // The default may have moved, which changes both the old and the new one. Sinks are few, so all are marked.
     for (const index of this.#sinks.keys()) this.#changed.sinks.add(index);
@@ -118,7 +123,8 @@ export class SoundState {
     if (known === undefined && this.#sinks.size >= RECORDS_MAX) return;
     // Another sink under the index of one that has gone unnoticed: it inherits nothing.
     if (known !== undefined && known.info.name !== info.name) this.remove('sink', info.index);
-    hold(this.#sinks, info);
+    const balance = rememberBalance(this.#sinks.get(info.index)?.balance, info.volume);
+    this.#sinks.set(info.index, { info, balance });
     if (AWAKE.includes(info.state)) this.#awake.add(info.index);
     this.#changed.sinks.add(info.index);
     this.#changed.server = true;
@@ -126,9 +132,12 @@ export class SoundState {
   }
 
   putInput(info: SinkInputInfo): void {
-    if (!this.#inputs.has(info.index) && this.#inputs.size >= RECORDS_MAX) return;
-    hold(this.#inputs, info);
-    this.#names.assign(info.index, wantedName(info.name, info.props));
+    const before = this.#inputs.get(info.index);
+    if (before === undefined && this.#inputs.size >= RECORDS_MAX) return;
+    // An equal list of properties is the same object (text-cache.ts).
+    const isNamedSo = before?.info.name === info.name && before?.info.props === info.props;
+    const name = isNamedSo ? before.name : this.#names.assign(info.index, wantedName(info.name, info.props));
+    this.#inputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
     this.#changed.inputs.add(info.index);
   }
 
@@ -207,19 +216,14 @@ export class SoundState {
     return this.#sinkNamed(this.#serverInfo?.defaultSink);
   }
 
-  nameOfInput(index: number): string | undefined {
-    return this.#names.nameOf(index);
-  }
-
   /** By id, else by exact name: a name made of digits is found unless it is also an id. */
   findSink(ref: string): HeldRecord<SinkInfo> | undefined {
     return byId(this.#sinks, ref) ?? this.#sinkNamed(ref);
   }
 
   /** By id, else by unique name. */
-  findInput(ref: string): HeldRecord<SinkInputInfo> | undefined {
-    const named = this.#names.idOf(ref);
-    return byId(this.#inputs, ref) ?? (named === undefined ? undefined : this.#inputs.get(named));
+  findInput(ref: string): HeldInput | undefined {
+    return byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? NO_INDEX);
   }
 
   /** True if the sink has not been seen awake in this life of the server and no attempt to wake it has failed. */
@@ -239,7 +243,8 @@ export class SoundState {
   }
 
   #sinkNamed(name: string | undefined): HeldRecord<SinkInfo> | undefined {
-    return [...this.#sinks.values()].find(({ info }) => info.name === name);
+    for (const sink of this.#sinks.values()) if (sink.info.name === name) return sink;
+    return undefined;
   }
 
   #cardChanged(card: number): void {

@@ -13,7 +13,7 @@ import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protoc
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { capped } from '../text.js';
 import { NAME_MAX_UNITS, type Props } from './names.js';
-import type { HeldRecord } from './state.js';
+import { type HeldRecord, kindOfServer, PIPEWIRE } from './state.js';
 import type { OutputWish } from './wishes.js';
 
 /** Properties are untrusted free text, so their number is bounded: the first in alphabetical order are kept. */
@@ -29,28 +29,37 @@ const SINK_STATES = ['running', 'idle', 'suspended'] as const;
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
-/** How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version is in this text. */
-const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
-
-export function kindOfServer(server: ServerInfo): SoundServerKind {
-  return PIPEWIRE.test(server.packageName ?? '') ? 'pipewire' : 'pulseaudio';
-}
-
 const excerpt = (text: string): string => capped(text, NAME_MAX_UNITS);
 
+/** The parts of records that come from a property list. */
+interface Shown {
+  readonly props: Record<string, string>;
+  readonly app: string | undefined;
+  readonly binary: string | undefined;
+  readonly user: string | undefined;
+  readonly host: string | undefined;
+}
+
 /**
- * Property lists as shown, each built once: an unchanged list is the same object again (list-cache.ts), and building it takes half of the
+ * Property lists as shown, each built once: an unchanged list is the same object again (text-cache.ts), and building it takes half of the
  * time of a record's text (measured).
  */
 export class ShownProps {
-  readonly #made = new WeakMap<Props, Record<string, string>>();
+  readonly #made = new WeakMap<Props, Shown>();
 
   /** Keys are sorted: a server may list the same properties in another order, and that is no change. */
-  of(props: Props): Record<string, string> {
+  of(props: Props): Shown {
     const known = this.#made.get(props);
     if (known !== undefined) return known;
     const keys = Object.keys(props).sort().slice(0, PROPS_MAX_ENTRIES);
-    const shown = Object.fromEntries(keys.map((key) => [excerpt(key), excerpt(props[key] ?? '')]));
+    const binary = optional(props['application.process.binary']);
+    const shown = {
+      props: Object.fromEntries(keys.map((key) => [excerpt(key), excerpt(props[key] ?? '')])),
+      app: optional(props['application.name']) ?? binary,
+      binary,
+      user: optional(props['application.process.user']),
+      host: optional(props['application.process.host']),
+    };
     this.#made.set(props, shown);
     return shown;
   }
@@ -100,7 +109,7 @@ export function outputRecord(
   shown: ShownProps,
 ): Encodable<OutputRecord> {
   const { info } = sink;
-  const props = shown.of(info.props);
+  const { props } = shown.of(info.props);
   return {
     id: info.index,
     name: info.name,
@@ -180,20 +189,19 @@ export function clientRecord(
   { kind, name, output }: ClientSurroundings,
   shown: ShownProps,
 ): Encodable<ClientRecord> {
-  const { props } = info;
-  const binary = props['application.process.binary'];
+  const { app = excerpt(name), binary, user, host, props } = shown.of(info.props);
   return {
     id: info.index,
     name,
-    app: excerpt(props['application.name'] || binary || name),
+    app,
     muted: info.muted,
     volume: hasVolume(info) ? levelOf(info.volume) : undefined,
     corked: info.corked,
     backend: kind,
-    binary: optional(binary),
-    user: optional(props['application.process.user']),
-    host: optional(props['application.process.host']),
-    props: shown.of(props),
-    output: optional(output),
+    binary,
+    user,
+    host,
+    props,
+    output,
   };
 }

@@ -4,7 +4,6 @@ import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link, LinkEvents } from '../dial.js';
 import { peakStream } from './levels.js';
 import type { SoundState } from './state.js';
-import { kindOfServer } from './view.js';
 
 /** Opens one more connection to the same server. */
 export type OpenLink = (events: LinkEvents) => Link;
@@ -19,9 +18,8 @@ const MONO = 0;
  * or not (the flag PA_SINK_HARDWARE does not help: PipeWire 1.4.2 gives it to its null sinks, too).
  */
 export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
-  const { server } = state;
   const virtual = sink.card === undefined;
-  return virtual && state.mayWake(sink.index) && server !== undefined && kindOfServer(server) === 'pipewire';
+  return virtual && state.mayWake(sink.index) && state.kind === 'pipewire';
 }
 
 /**
@@ -34,6 +32,8 @@ export class Waker {
   readonly #limitMs: number;
   readonly #ended: () => void;
   readonly #captures = new Map<number, Link>();
+  /** The sinks that are being woken. */
+  readonly waking: ReadonlyMap<number, unknown> = this.#captures;
 
   /** `ended` is called each time a sink has woken or will not wake; after `limitMs` at the latest. */
   constructor(open: OpenLink, state: SoundState, limitMs: number, ended: () => void) {

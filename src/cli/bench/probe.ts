@@ -11,7 +11,7 @@ import {
   readCookie,
   readMachineId,
 } from '../../actors/audio/server-files.js';
-import { kindOfServer } from '../../actors/audio/view.js';
+import { kindOfServer } from '../../actors/audio/state.js';
 import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../clock.js';
 import {

@@ -120,7 +120,7 @@ export interface Port<Out, In> {
 
 export function typedPort<Out, In>(port: MessagePort): Port<Out, In> {
   return {
-    send: (message) => port.postMessage(message),
+    send: port.postMessage.bind(port),
     listen: (onMessage, onClose) => {
       port.on('message', onMessage);
       port.on('close', onClose);

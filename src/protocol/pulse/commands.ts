@@ -1,5 +1,5 @@
 // Table of the commands in use: code, arguments in wire order, shape of the reply. Encoder, decoder and the types of `Session.request`
-// come from these rows alone. It knows no session.
+// come from these rows alone. And the server's events, which are one word. It knows no session.
 
 import {
   acknowledgement,
@@ -20,6 +20,7 @@ import {
   type Writable,
 } from './fields.js';
 import { cardInfo, playbackStream, recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
+import { NONE, WireError } from './wire.js';
 import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
@@ -206,3 +207,48 @@ export type Reply<C extends CommandName> = ReplyByName[C];
 type CommandTable = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], ReplyByName[C]> };
 /** Ties arguments and reply of every row to one name, so that a mismatched pair does not compile. */
 export const COMMANDS: CommandTable = { ...HANDSHAKE, ...REQUESTS };
+
+/** By the event's low four bits; a facility's mask bit is 1 << its index here. */
+export const FACILITIES = [
+  'sink',
+  'source',
+  'sink-input',
+  'source-output',
+  'module',
+  'client',
+  'sample-cache',
+  'server',
+  'autoload',
+  'card',
+] as const;
+
+/** By bits 4 and 5. */
+const TYPES = ['new', 'change', 'remove'] as const;
+
+const FACILITY_BITS = 0x0f;
+const TYPE_SHIFT = 4;
+
+/** A hint that something happened: the server merges and drops events, so the present state must be read. */
+export interface SubscriptionEvent {
+  readonly facility: (typeof FACILITIES)[number];
+  readonly type: (typeof TYPES)[number];
+  /** The object's index; the server itself has none. */
+  readonly index: number | undefined;
+}
+
+/** Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are noise here. */
+export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).reduce(
+  (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
+  0,
+);
+
+/** Decodes an event's word and index. Throws WireError for a word that no server may send. */
+export function decodeEvent(word: number, object: number): SubscriptionEvent {
+  const facility = FACILITIES[word & FACILITY_BITS];
+  // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
+  const type = TYPES[word >>> TYPE_SHIFT];
+  if (facility === undefined || type === undefined) {
+    throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
+  }
+  return { facility, type, index: object === NONE ? undefined : object };
+}

@@ -1,8 +1,8 @@
 // Building blocks of field tables: the kinds of value, how each is read and, if we send it, written; and the function that turns a table
 // into a record's reader with its TypeScript type. Pure.
 
-import type { Properties } from './list-cache.js';
 import type { Format, Reader, SampleSpec, Values } from './reader.js';
+import type { Properties } from './text-cache.js';
 import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG } from './wire.js';
 import type { Writer } from './writer.js';
 
@@ -17,7 +17,7 @@ export interface Writable<T> {
 }
 
 function kind<K extends keyof Values>(name: K): Readable<Values[K]> {
-  // `value` gives what `Values` says of the kind, which its type cannot say.
+  // The type of `value` cannot express that the result belongs to the kind.
   return { read: (reader) => reader.value(name) as Values[K] };
 }
 

@@ -1,9 +1,8 @@
 // Reads the typed values of one frame's payload, strictly: each read names the expected tag, and nothing is read beyond the frame. The
 // wire's "none" values become undefined here.
 
-import { LISTS_PER_OBJECT, type Properties } from './list-cache.js';
 import { PropertyBudget } from './property-budget.js';
-import { TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
+import { LISTS_PER_OBJECT, type Properties, TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
 import { describeTag, NONE, TAG, WireError } from './wire.js';
 
 const TWO_TO_32 = 0x1_0000_0000;
@@ -14,7 +13,7 @@ const PROP_HEADER_BYTES = 10;
 /** Bound for a format's properties, which nobody is shown. Those of PCM have 50 bytes. */
 const FORMAT_PROPS_MAX_BYTES = 512;
 
-/** What each kind of value is read as. */
+/** The kinds of value, each with its type. */
 export interface Values {
   readonly u32: number;
   readonly u8: number;

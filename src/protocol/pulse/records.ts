@@ -1,5 +1,5 @@
-// The server's records and events. Records are tables: fields in wire order, with the protocol version that introduced those that not
-// all versions have (PulseAudio's PROTOCOL file); reader and TypeScript types come from these rows alone. Events are one word.
+// The server's records as tables: fields in wire order, with the protocol version that introduced those that not all versions have
+// (PulseAudio's PROTOCOL file). Reader and TypeScript types come from these rows alone.
 
 import {
   bool,
@@ -24,7 +24,6 @@ import {
   volume,
   volumes,
 } from './fields.js';
-import { NONE, WireError } from './wire.js';
 
 export const SERVER_INFO = {
   packageName: excerpt,
@@ -187,48 +186,3 @@ export const sinkInputInfo = record(SINK_INPUT_INFO);
 export const cardInfo = record(CARD_INFO);
 export const recordStream = record(RECORD_STREAM);
 export const playbackStream = record(PLAYBACK_STREAM);
-
-/** By the event's low four bits; a facility's mask bit is 1 << its index here. */
-export const FACILITIES = [
-  'sink',
-  'source',
-  'sink-input',
-  'source-output',
-  'module',
-  'client',
-  'sample-cache',
-  'server',
-  'autoload',
-  'card',
-] as const;
-
-/** By bits 4 and 5. */
-const TYPES = ['new', 'change', 'remove'] as const;
-
-const FACILITY_BITS = 0x0f;
-const TYPE_SHIFT = 4;
-
-/** A hint that something happened: the server merges and drops events, so the present state must be read. */
-export interface SubscriptionEvent {
-  readonly facility: (typeof FACILITIES)[number];
-  readonly type: (typeof TYPES)[number];
-  /** The object's index; the server itself has none. */
-  readonly index: number | undefined;
-}
-
-/** Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are noise here. */
-export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).reduce(
-  (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
-  0,
-);
-
-/** Decodes an event's word and index. Throws WireError for a word that no server may send. */
-export function decodeEvent(word: number, object: number): SubscriptionEvent {
-  const facility = FACILITIES[word & FACILITY_BITS];
-  // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
-  const type = TYPES[word >>> TYPE_SHIFT];
-  if (facility === undefined || type === undefined) {
-    throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
-  }
-  return { facility, type, index: object === NONE ? undefined : object };
-}

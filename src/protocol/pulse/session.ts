@@ -4,18 +4,19 @@
 import {
   COMMANDS,
   type CommandName,
+  decodeEvent,
   FROM_SERVER,
   type HandshakeName,
   IGNORED,
   type Reply,
   type RequestArgs,
   type RequestName,
+  type SubscriptionEvent,
 } from './commands.js';
 import type { Readable } from './fields.js';
 import { CONTROL_CHANNEL, Framer } from './frame.js';
 import { type ClosedReason, type Result, serverFault } from './outcome.js';
 import { Reader } from './reader.js';
-import { decodeEvent, type SubscriptionEvent } from './records.js';
 import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
 import { Writer } from './writer.js';

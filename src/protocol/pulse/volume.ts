@@ -13,7 +13,7 @@ const round2 = (value: number): number => Math.round(value * 100) / 100;
 
 /** Raw to fraction, two decimals. */
 export function fractionOf(raw: number): number {
-  return round2(raw / RAW_NORM);
+  return Math.round((raw / RAW_NORM) * 100) / 100;
 }
 
 /** Fraction to raw, within the range that a server accepts. 0.00 to 1.00 in steps of 0.01 come back exactly. */
@@ -32,7 +32,9 @@ export function partsOf(balance: number, map: readonly number[]): number[] | und
 
 /** The loudest channel's raw volume, which a single slider shows. 0 without channels. */
 export function loudestOf(volume: readonly number[]): number {
-  return volume.reduce((loudest, raw) => Math.max(loudest, raw), 0);
+  let loudest = 0;
+  for (const raw of volume) if (raw > loudest) loudest = raw;
+  return loudest;
 }
 
 export function levelOf(volume: readonly number[]): number {
@@ -58,4 +60,29 @@ export function balanceOf(volume: readonly number[], map: readonly number[]): nu
   const right = averageAt(RIGHT, volume, map);
   if (left === undefined || right === undefined || left === right) return 0;
   return round2(left > right ? right / left - 1 : 1 - left / right);
+}
+
+/** Each channel as a part of the loudest one, 0..1. */
+export type Balance = readonly number[];
+
+/** Raw channel volumes of a balance, for a given loudest channel. */
+export function channelsOf(balance: Balance, loudest: number): number[] {
+  return balance.map((part) => Math.round(part * loudest));
+}
+
+/**
+ * The balance to remember after a target's channels were read. Silence shows no balance, so the old one is kept; it is also kept when
+ * the channels differ only by our own rounding, or quiet volumes would wear it away.
+ */
+export function rememberBalance(
+  before: Balance | undefined,
+  channels: readonly number[],
+): Balance | undefined {
+  const loudest = loudestOf(channels);
+  const known = before?.length === channels.length ? before : undefined;
+  if (loudest === 0) return known;
+  let differs = known === undefined;
+  for (let at = 0; at < channels.length && !differs; at += 1)
+    differs = Math.round((known?.[at] ?? 0) * loudest) !== channels[at];
+  return differs ? channels.map((raw) => raw / loudest) : known;
 }

@@ -85,10 +85,12 @@ export class Writer {
 
   volumes(values: readonly number[]): void {
     this.#channels(TAG.volumes, values.length);
+    let at = this.#grow(4 * values.length);
     for (const value of values) {
       // pipewire accepts larger ones without complaint.
-      if (value > RAW_MAX) throw new WireError(`a volume of ${value}`);
-      this.#word(value);
+      if (!(value >= 0 && value <= RAW_MAX && Number.isInteger(value)))
+        throw new WireError(`a volume of ${value}`);
+      at = this.#bytes.writeUInt32BE(value, at);
     }
   }
 
@@ -114,8 +116,9 @@ export class Writer {
   #channels(tag: number, count: number): void {
     if (count === 0 || count > CHANNELS_MAX)
       throw new WireError(`${count} channels, not 1 to ${CHANNELS_MAX}`);
-    this.#tag(tag);
-    this.#byte(count);
+    const at = this.#grow(2);
+    this.#bytes[at] = tag;
+    this.#bytes[at + 1] = count;
   }
 
   #tag(tag: number): void {

@@ -23,7 +23,8 @@ export function backed(
   home = '/nonexistent',
 ): Backed {
   const seen = new Recorder();
-  const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined };
+  const flush = () => undefined;
+  const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
   const settings = { enabled: true, serveCookie: true, outputs: {} };
   const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
   backend.start();

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { rememberBalance } from '../../../src/actors/audio/balance.js';
 import {
   channelsAt,
   planCommand,
@@ -14,7 +13,7 @@ import {
 } from '../../../src/actors/audio/commands.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
-import { levelOf, RAW_MAX, RAW_NORM, rawOf } from '../../../src/protocol/pulse/volume.js';
+import { levelOf, RAW_MAX, RAW_NORM, rawOf, rememberBalance } from '../../../src/protocol/pulse/volume.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 const FULL = RAW_NORM;

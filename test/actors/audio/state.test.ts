@@ -33,14 +33,14 @@ describe('a list', () => {
   test('in any order gives the name to the oldest stream', () => {
     const state = new SoundState();
     state.replaceInputs([inputInfo(9, 'A'), inputInfo(3, 'A')], new Set());
-    assert.deepEqual([state.nameOfInput(3), state.nameOfInput(9)], ['A', 'A #9']);
+    assert.deepEqual([state.inputs.get(3)?.name, state.inputs.get(9)?.name], ['A', 'A #9']);
   });
 
   test('frees the names of ended streams before it gives names to new ones', () => {
     const state = new SoundState();
     state.replaceInputs([inputInfo(3, 'A')], new Set());
     state.replaceInputs([inputInfo(9, 'A')], new Set());
-    assert.equal(state.nameOfInput(9), 'A');
+    assert.equal(state.inputs.get(9)?.name, 'A');
   });
 });
 
@@ -60,7 +60,7 @@ describe('of streams gives a name that its owner leaves to another stream', () =
         const infos = names.split(',').map((name, at) => inputInfo(at + 1, name));
         state.replaceInputs(infos, new Set());
       }
-      assert.equal([1, 2].map((id) => state.nameOfInput(id)).join(), expected);
+      assert.equal([1, 2].map((id) => state.inputs.get(id)?.name).join(), expected);
     });
   }
 });
@@ -126,7 +126,7 @@ describe('a new connection', () => {
     state.replaceInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
     return state;
   };
-  const names = (state: SoundState) => [5, 6, 7, 8].map((id) => state.nameOfInput(id));
+  const names = (state: SoundState) => [5, 6, 7, 8].map((id) => state.inputs.get(id)?.name);
 
   test('to the same server keeps names and balances', () => {
     const state = known();

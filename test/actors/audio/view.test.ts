@@ -5,10 +5,10 @@ import { describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/value';
 import { NAME_MAX_UNITS } from '../../../src/actors/audio/names.js';
+import { kindOfServer } from '../../../src/actors/audio/state.js';
 import {
   audioServerRecord,
   clientRecord,
-  kindOfServer,
   outputRecord,
   PROPS_MAX_ENTRIES,
   ShownProps,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
-import { AUDIO_MASK } from '../../../src/protocol/pulse/records.js';
+import { AUDIO_MASK } from '../../../src/protocol/pulse/commands.js';
 import { reply, u32 } from './bytes.js';
 import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';

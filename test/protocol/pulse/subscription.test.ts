@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { decodeEvent } from '../../../src/protocol/pulse/commands.js';
 import { serverFault } from '../../../src/protocol/pulse/outcome.js';
-import { decodeEvent } from '../../../src/protocol/pulse/records.js';
 import { negotiate, WireError } from '../../../src/protocol/pulse/wire.js';
 
 const EVENTS = [

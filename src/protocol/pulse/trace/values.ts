@@ -1,10 +1,23 @@
 // Reads any value by the type that stands before it on the wire, as something that fits into JSON: null is the wire's "none". Numbers
 // that people know by a name have it from the fields of ./messages.ts.
 
+import { decodeEvent, FACILITIES } from '../commands.js';
+import {
+  bool,
+  channelMap,
+  excerpt,
+  format,
+  index,
+  props,
+  sampleSpec,
+  u8,
+  usec,
+  volume,
+  volumes,
+} from '../fields.js';
 import { serverFault } from '../outcome.js';
 import type { Reader } from '../reader.js';
-import { decodeEvent, FACILITIES } from '../records.js';
-import { describeTag, TAG, WireError } from '../wire.js';
+import { describeTag, NONE, TAG, WireError } from '../wire.js';
 
 export type Value =
   | string
@@ -60,33 +73,33 @@ function bytesIn(reader: Reader): string {
 }
 
 function samplesIn(reader: Reader): Value {
-  const { format, ...others } = reader.sampleSpec();
-  return { format: SAMPLE_FORMATS[format] ?? format, ...others };
+  const { format: samples, ...others } = sampleSpec.read(reader);
+  return { format: SAMPLE_FORMATS[samples] ?? samples, ...others };
 }
 
 function formatIn(reader: Reader): Value {
-  const { encoding, props } = reader.format();
-  return { encoding: ENCODINGS[encoding] ?? encoding, props };
+  const { encoding, props: own } = format.read(reader);
+  return { encoding: ENCODINGS[encoding] ?? encoding, props: own };
 }
 
 const KINDS: ReadonlyMap<number | undefined, readonly [type: string, read: (reader: Reader) => Value]> =
   new Map([
-    [TAG.text, ['text', (reader) => reader.excerpt() ?? null]],
-    [TAG.noText, ['text', (reader) => reader.excerpt() ?? null]],
-    [TAG.u32, ['u32', (reader) => reader.index() ?? null]],
-    [TAG.u8, ['u8', (reader) => reader.u8()]],
+    [TAG.text, ['text', (reader) => excerpt.read(reader) ?? null]],
+    [TAG.noText, ['text', (reader) => excerpt.read(reader) ?? null]],
+    [TAG.u32, ['u32', (reader) => index.read(reader) ?? null]],
+    [TAG.u8, ['u8', (reader) => u8.read(reader)]],
     [TAG.u64, ['u64', (reader) => whole(reader.block(TAG.u64, 8).readBigUInt64BE())]],
     [TAG.s64, ['s64', (reader) => whole(reader.block(TAG.s64, 8).readBigInt64BE())]],
     [TAG.sampleSpec, ['sampleSpec', samplesIn]],
     [TAG.bytes, ['bytes', bytesIn]],
-    [TAG.yes, ['bool', (reader) => reader.bool()]],
-    [TAG.no, ['bool', (reader) => reader.bool()]],
+    [TAG.yes, ['bool', (reader) => bool.read(reader)]],
+    [TAG.no, ['bool', (reader) => bool.read(reader)]],
     [TAG.time, ['time', timeIn]],
-    [TAG.usec, ['usec', (reader) => reader.usec()]],
-    [TAG.channelMap, ['channelMap', (reader) => reader.channelMap().map((at) => POSITIONS[at] ?? at)]],
-    [TAG.volumes, ['volumes', (reader) => reader.volumes()]],
-    [TAG.volume, ['volume', (reader) => reader.volume()]],
-    [TAG.props, ['props', (reader) => reader.props()]],
+    [TAG.usec, ['usec', (reader) => usec.read(reader)]],
+    [TAG.channelMap, ['channelMap', (reader) => channelMap.read(reader).map((at) => POSITIONS[at] ?? at)]],
+    [TAG.volumes, ['volumes', (reader) => volumes.read(reader)]],
+    [TAG.volume, ['volume', (reader) => volume.read(reader)]],
+    [TAG.props, ['props', (reader) => props.read(reader)]],
     [TAG.format, ['format', formatIn]],
   ]);
 
@@ -122,7 +135,7 @@ export const fault: Naming = (code) => {
 /** For example 'sink change'. */
 export const event: Naming = (word) => {
   try {
-    const { facility, type } = decodeEvent(word, undefined);
+    const { facility, type } = decodeEvent(word, NONE);
     return `${facility} ${type}`;
   } catch (error) {
     if (error instanceof WireError) return word;
