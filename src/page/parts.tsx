@@ -1,8 +1,8 @@
 // Components for all sections: text lines, sections with the reason why they are away, lists that are drawn without a
 // long task, and components that are redrawn only if their props have changed.
 
-import { Component, type ComponentChildren, type JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
@@ -94,10 +94,8 @@ export function Field({ name, children }: FieldProps) {
   );
 }
 
-const CARDS_AT_ONCE = 4;
-
 export function Cards({ children }: { readonly children: readonly ComponentChildren[] }) {
-  const drawn = useGrowing(children.length, CARDS_AT_ONCE);
+  const drawn = useGrowing(children.length, 1);
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
 }
 
@@ -150,13 +148,49 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-/** The number of `wanted` things to draw now: `step` more in each frame, because all at once would be a task long enough to be noticed. */
-export function useGrowing(wanted: number, step: number): number {
-  const [drawn, setDrawn] = useState(step);
+/** A frame at 60 Hz. */
+const FRAME_MS = 1000 / 60;
+
+/** Calls one piece per frame, because all at once would be a task long enough to be noticed. */
+class Pieces {
+  #waiting: readonly (() => void)[] = [];
+  #isComing = false;
+
+  /** The returned function cancels it. */
+  later(piece: () => void, isLast: boolean): () => void {
+    this.#waiting = isLast ? [...this.#waiting, piece] : [piece, ...this.#waiting];
+    this.#come();
+    return () => {
+      this.#waiting = this.#waiting.filter((each) => each !== piece);
+    };
+  }
+
+  #come(): void {
+    if (this.#isComing || this.#waiting.length === 0) return;
+    this.#isComing = true;
+    setTimeout(() => {
+      const [piece, ...others] = this.#waiting;
+      this.#waiting = others;
+      this.#isComing = false;
+      piece?.();
+      this.#come();
+    }, FRAME_MS);
+  }
+}
+
+const Growing = createContext(new Pieces());
+
+/**
+ * The number of `wanted` things to draw now; `step` more at a time. `isLast` has others drawn first, so that these do not push down
+ * anything below them later.
+ */
+export function useGrowing(wanted: number, step: number, isLast = false): number {
+  const pieces = useContext(Growing);
+  const [drawn, setDrawn] = useState(0);
   useEffect(() => {
     // If they return after a decrease, they are drawn step by step again.
-    if (drawn < wanted) setDrawn(drawn + step);
-    else if (drawn > wanted + step) setDrawn(wanted + step);
-  }, [drawn, wanted, step]);
+    if (drawn > wanted + step) setDrawn(wanted + step);
+    return drawn < wanted ? pieces.later(() => setDrawn(drawn + step), isLast) : undefined;
+  }, [drawn, wanted, step, isLast, pieces]);
   return Math.min(drawn, wanted);
 }

@@ -82,7 +82,7 @@ export function Sections({ state: known, only }: SectionsProps) {
     system: () => <System {...state} />,
   };
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
-  const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1));
+  const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1, true));
   /** A column keeps its place while its backend is away, so that nothing else moves there. */
   const isKept = (own: number): boolean =>
     only === undefined &&

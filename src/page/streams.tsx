@@ -13,7 +13,7 @@ import { Empty, ForeignLine, memoized, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import { dragStream, type StreamDrag } from './stream-drag.js';
 
-const ROWS_AT_ONCE = 4;
+const ROWS_AT_ONCE = 2;
 /** Rows before the button. A single further row is shown and gets no button. */
 const FIRST_ROWS = 8;
 

@@ -160,7 +160,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/main.tsx': 'draws at most once per frame',
   'src/page/presence.ts': 'notes when the node said that it leaves, and waits until nobody is at the page',
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',
-  'src/page/parts.tsx': 'has things shown again as time passes',
+  'src/page/parts.tsx': 'has things shown again as time passes, and long lists piece by piece',
   'src/page/cover.tsx': 'tries a cover that failed again',
   'src/page/hand.ts': 'waits until the browser has made its own of a hand',
   'src/page/slider.tsx': 'raises a volume step by step',
