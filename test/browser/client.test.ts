@@ -1,9 +1,11 @@
-// Tests the built client in a real browser: the example page, from another origin, through cuts, a restart and a time without network.
+// Tests the built client and a browser's own EventSource in Chromium, in the example page, from another origin, through cuts, a restart
+// and a time without network.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { Page } from 'playwright-core';
 import { startAudio } from '../contract/audio-node.js';
 import { exampleFile, PROJECT } from '../contract/documented.js';
@@ -42,6 +44,13 @@ async function noteLosses(page: Page): Promise<() => Promise<number>> {
   return () => page.evaluate('window.losses');
 }
 
+/** What an EventSource of the page receives from now on: the volumes of the kitchen, the last of them in `heard`. */
+const LISTEN = (url: string): string => `
+  window.heard = [];
+  new EventSource('${url}').addEventListener('audio.output.updated', ({ data }) => {
+    for (const { name, volume } of JSON.parse(data)) if (name === 'kitchen') window.heard.push(volume);
+  });`;
+
 test('examples/volumes.html in Chromium is live, reconnects after every loss, and sets volumes', {
   skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] }),
 }, async (t) => {
@@ -61,8 +70,15 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
     until(expected.join(), async () => assert.deepEqual(await shown(page), expected) ?? true, RETURN_MS_MAX);
   const kitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
   await shows('live', 'Living room 1', 'Kitchen 1');
+  await page.evaluate(LISTEN(`http://127.0.0.1:${proxy.port}/events?snapshot=1`));
+  const heard = (...volumes: readonly number[]) =>
+    until(`the EventSource has ${volumes.join()}`, async () =>
+      isDeepStrictEqual(await page.evaluate('window.heard'), volumes),
+    );
+  await heard(1);
   await kitchen(30);
   await shows('live', 'Living room 1', 'Kitchen 0.3');
+  await heard(1, 0.3);
 
   await page.evaluate(`{
     const [slider] = document.querySelectorAll('input');
@@ -79,6 +95,8 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   await kitchen(50);
   await shows('live', 'Living room 0.4', 'Kitchen 0.5');
   assert.ok((await losses()) >= 1);
+  // What it has missed comes once, without another snapshot.
+  await heard(1, 0.3, 0.5);
 
   await daemon.restart();
   await kitchen(60);

@@ -72,27 +72,6 @@ describe('the page on a sound server', {
     assert.equal(Number(await slider.inputValue()), shown);
   });
 
-  test('a volume, a mute and a balance can be set by the keyboard', async () => {
-    await volumeOf('Kitchen').focus();
-    for (const key of ['Home', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
-    await sinkHas('2 %', 'kitchen', (each) => percents(each)[0] === 2);
-    await page.getByRole('button', { name: 'Mute Kitchen' }).press('Space');
-    await sinkHas('muted', 'kitchen', ({ mute }) => mute);
-    await page.getByRole('button', { name: 'Mute Kitchen' }).press('Enter');
-    await sinkHas('not muted', 'kitchen', ({ mute }) => !mute);
-    await page.getByLabel('More of Living room').press('Enter');
-    await page.getByRole('slider', { name: 'Balance of Living room' }).press('Home');
-    await sinkHas('left only', 'living', (each) => percents(each)[1] === 0);
-    await page.getByLabel('More of Living room').click();
-  });
-
-  test('the default output changes by a click, and the button keeps the focus', async () => {
-    await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
-    await output('Kitchen').getByText('Default', { exact: true }).waitFor();
-    assert.equal((await audible.sound.pactl('get-default-sink')).trim(), 'kitchen');
-    assert.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Make default: Kitchen');
-  });
-
   test('a stream appears, is set, muted, moved by the menu and by dragging, and ends', async () => {
     const name = 'Morning <b>show</b>';
     const playing = await audible.sound.play({ app: 'Radio', name, sink: 'living' });

@@ -19,6 +19,7 @@ const ROWS: readonly (readonly [role: 'button' | 'switch', name: string, command
   ['button', 'Stop Music Player Daemon', { do: 'stop', ...MPD }],
   ['switch', 'Start Music Player Daemon automatically', { do: 'disable', ...MPD }],
   ['button', 'Start AirPlay receiver', { do: 'start', scope: 'user', unit: 'shairport-sync.service' }],
+  ['button', 'Make default: Kitchen', { do: 'default', output: '1' }],
   ['button', 'Check now', { do: 'check' }],
   ['button', 'Pause', { do: 'pause', player: PLAYER }],
   ['button', 'Next', { do: 'next', player: PLAYER }],
@@ -63,12 +64,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     }
   });
 
-  test('sends a port, a profile, and a position once the slider is released', async () => {
+  test('sends a port, a profile, a balance, and a position once the slider is released', async () => {
     await button('More of Living room').click();
     await choose('Port of Living room', 'headphones');
     assert.deepEqual(await asked(), { do: 'port', output: '0', port: 'headphones' });
     await choose('Profile of HiFi HAT', 'HDMI (not plugged in)');
     assert.deepEqual(await asked(), { do: 'profile', card: '3', profile: 'hdmi' });
+    await page.getByRole('slider', { name: 'Balance of Living room' }).press('Home');
+    assert.deepEqual(await asked(), { do: 'balance', output: '0', balance: -1 });
     await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
     assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, trackId: '/track/1' });
   });

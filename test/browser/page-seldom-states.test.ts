@@ -1,7 +1,6 @@
 // The states of the page that people see seldom: parts that are away, crowds, questions, losses, refusals, names of every kind (see looked-at-states.ts).
 
 import assert from 'node:assert/strict';
-import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
 import { lookedAt, type State } from './looked-at-states.js';
@@ -17,17 +16,7 @@ import {
   upgrade,
 } from './node-with-page.js';
 
-const away = (backend: Backend): State => ({
-  prepare: (node) => {
-    const reason = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
-    node.health(backend, 'connecting', reason);
-  },
-  act: async (page, node) => {
-    await page.getByText('connect ENOENT').first().waitFor();
-    node.health(backend, 'failed', 'it has died six times within a minute');
-    await page.getByText('it has died six times').first().waitFor();
-  },
-});
+const ENOENT = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
 
 const CROWD = {
   audio: [
@@ -57,7 +46,19 @@ const WILD = [
 ];
 
 const STATES: Readonly<Record<string, State>> = {
-  'sound-away': away('audio'),
+  'parts-away': {
+    node: { players: [] },
+    prepare: (node) => {
+      for (const backend of ['audio', 'systemd', 'power', 'upgrade', 'players'] as const)
+        node.health(backend, 'connecting', ENOENT);
+    },
+    act: async (page, node) => {
+      await page.getByText('Players: Not connected, trying again').waitFor();
+      await page.getByText('connect ENOENT').first().waitFor();
+      node.health('audio', 'failed', 'it has died six times within a minute');
+      await page.getByText('it has died six times').first().waitFor();
+    },
+  },
   'no-card': {
     node: { audio: [...(ORDINARY['audio'] ?? []).slice(0, 2), output(0, { name: 'auto_null' })] },
     // No event says so to a page that is opened later.
@@ -68,24 +69,15 @@ const STATES: Readonly<Record<string, State>> = {
     node: { audio: [...(ORDINARY['audio'] ?? []), card(4, 'usb', { description: 'USB DAC' })] },
     act: (page) => page.getByRole('combobox', { name: 'Profile of USB DAC' }).waitFor(),
   },
-  'services-away': away('systemd'),
-  'power-away': away('power'),
-  'upgrade-away': away('upgrade'),
-  'players-away': {
-    node: { players: [] },
-    prepare: (node) => node.health('players', 'connecting', 'connect ENOENT /run/user/1000/bus'),
-    act: (page) => page.getByText('Players: Not connected, trying again').waitFor(),
-  },
-  'no-players': { node: { players: [] } },
   empty: {
     node: {
       audio: (ORDINARY['audio'] ?? []).slice(0, 2),
       systemd: [],
+      players: [],
       upgrade: upgrade({ current: '', latest: '' }),
     },
   },
-  crowd: { node: CROWD, act: (page) => page.getByText('56 more streams').waitFor() },
-  'crowd-unfolded': {
+  crowd: {
     node: CROWD,
     act: async (page) => {
       await page.getByText('56 more streams').click();
@@ -157,12 +149,6 @@ const STATES: Readonly<Record<string, State>> = {
       await page.mouse.down();
       await page.mouse.move(box.x + 60, box.y + 60, { steps: 2 });
       await page.locator('.tray').waitFor();
-    },
-  },
-  lost: {
-    act: async (page) => {
-      await page.route('**/server', (route) => route.abort());
-      await page.getByText('Connection lost').waitFor();
     },
   },
   restarting: {

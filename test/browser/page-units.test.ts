@@ -77,22 +77,19 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await says('Starting');
     tell(FAILED);
     await page.getByText('second time').waitFor();
+    const answers = [
+      [log(), 'Nothing is logged.'],
+      [{ ok: false, fault: 'not-granted', detail: 'a reason' }, 'The log cannot be read: a reason'],
+    ] as const;
+    for (const [answer, text] of answers) {
+      await details.click();
+      node.backends.answer = answer;
+      await details.click();
+      await page.getByText(text).waitFor();
+    }
   });
 
-  test('whose log may not be read shows that, and so does one without entries', async () => {
-    await open(FAILED);
-    const detail = 'members of the group systemd-journal may';
-    node.backends.answer = { ok: false, fault: 'not-granted', detail };
-    const details = page.locator('.service summary');
-    await details.click();
-    await page.getByText(`The log cannot be read: ${detail}`).waitFor();
-    await details.click();
-    node.backends.answer = log();
-    await details.click();
-    await page.getByText('Nothing is logged.').waitFor();
-  });
-
-  test('that somebody else starts can be stopped, and one that stops has no button', async () => {
+  test('that somebody else starts can be stopped, one that stops has no button, and a restart is confirmed', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
     await says('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
@@ -101,24 +98,27 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     assert.equal(await button('Stop').isDisabled(), true);
     await page.getByRole('button', { name: 'More of MPD' }).click();
     assert.equal(await button('Restart').isDisabled(), true);
-  });
-
-  test('that was restarted shows it', async () => {
-    await open(MPD);
-    await page.getByRole('button', { name: 'More of MPD' }).click();
+    tell(MPD);
     await button('Restart').click();
     await asks('restart');
     await says('Restarted');
     await says('Running');
   });
 
-  test('that could not start is named, with the reason, until it runs', async () => {
+  test('that could not start is named, with the reason, until it runs or the failure is old', async () => {
+    await page.clock.install();
     await open(DEAD);
     const detail = 'The job ended failed: Main process exited, code=exited, status=1/FAILURE';
     node.backends.answer = { ok: false, fault: 'refused', detail };
-    await button('Start').click();
     const notice = page.getByRole('alert');
-    await notice.getByText('MPD could not start: exit status 1', { exact: true }).waitFor();
+    const fails = async (): Promise<void> => {
+      await button('Start').click();
+      await notice.getByText('MPD could not start: exit status 1', { exact: true }).waitFor();
+    };
+    await fails();
+    await page.clock.runFor(11_000);
+    await page.locator('.notice').waitFor({ state: 'detached' });
+    await fails();
     assert.equal(await notice.getByText(detail).isVisible(), false);
     await notice.getByText('Details').click();
     await notice.getByText(detail).waitFor();
@@ -126,25 +126,12 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.locator('.notice').waitFor({ state: 'detached' });
   });
 
-  test('whose failure is old is no longer named', async () => {
-    await page.clock.install();
-    await open(DEAD);
-    node.backends.answer = { ok: false, fault: 'timeout', detail: 'no answer' };
-    await button('Start').click();
-    await page.getByText('MPD could not start: there was no answer in time').waitFor();
-    await page.clock.runFor(11_000);
-    await page.locator('.notice').waitFor({ state: 'detached' });
-  });
-
   test('shows any failure away from the controls, at the foot or the head of the screen', async () => {
     await open(MPD);
     node.backends.answer = { ok: false, fault: 'refused', detail: 'No such entity' };
     const finger = await fingerOn(page);
-    for (const [name, block] of [
-      ['Volume of Living room', 'end'],
-      ['Volume of Living room', 'start'],
-    ] as const) {
-      const slider = page.getByRole('slider', { name, exact: true }).first();
+    const slider = page.getByRole('slider', { name: 'Volume of Living room', exact: true }).first();
+    for (const block of ['end', 'start'] as const) {
       await slider.evaluate((element, at) => element.scrollIntoView({ block: at }), block);
       const [, y] = await spotOn(slider, 0.2);
       await finger.tap(await spotOn(slider, block === 'end' ? 0.2 : 0.1));
