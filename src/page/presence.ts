@@ -18,8 +18,9 @@ export class Presence {
   readonly #draw: () => void;
   readonly #handMs = watchHands(document);
   #isBeating = true;
-  #isOld = false;
-  #absence: AnnouncedAbsence | undefined;
+  /** The node has a newer page. */
+  isOld = false;
+  absence: AnnouncedAbsence | undefined;
   #status = 'connecting';
 
   /** Calls `draw` at each change. Lives as long as the page. */
@@ -30,7 +31,7 @@ export class Presence {
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
         // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
-        if (status === 'live' && this.#status !== 'live') this.#absence = undefined;
+        if (status === 'live' && this.#status !== 'live') this.absence = undefined;
         if (status === 'live' && this.#status === 'lost') void this.#compare();
         this.#status = status;
         if (changed.some((slice) => slice !== 'levels')) draw();
@@ -50,7 +51,7 @@ export class Presence {
       },
       onChange: (now) => {
         this.#isBeating = now;
-        if (now) this.#absence = undefined;
+        if (now) this.absence = undefined;
         draw();
       },
       onReturn: () => this.live.reconnect(),
@@ -64,20 +65,12 @@ export class Presence {
     return status === 'live' && !this.#isBeating ? 'lost' : status;
   }
 
-  get absence(): AnnouncedAbsence | undefined {
-    return this.#absence;
-  }
-
-  get isOld(): boolean {
-    return this.#isOld;
-  }
-
   #noteAbsence({ type, data }: NodeEvent): void {
     const at = Date.now();
     // The service's own `bye` follows after the reason.
-    const isKnown = this.#absence !== undefined && at - this.#absence.at < REASON_MS;
-    if (type === 'power.action') this.#absence = { reason: data.action, at };
-    else if (type === 'server.info' && data === 'bye' && !isKnown) this.#absence = { reason: 'restart', at };
+    const isKnown = this.absence !== undefined && at - this.absence.at < REASON_MS;
+    if (type === 'power.action') this.absence = { reason: data.action, at };
+    else if (type === 'server.info' && data === 'bye' && !isKnown) this.absence = { reason: 'restart', at };
     else return;
     this.#draw();
   }
@@ -85,8 +78,8 @@ export class Presence {
   /** A node may return with another version, as after an upgrade; an old page may not understand its events and records. */
   async #compare(): Promise<void> {
     // Without an answer, the next return checks again.
-    if (this.#isOld || !(await isOutdated().catch(() => false))) return;
-    this.#isOld = true;
+    if (this.isOld || !(await isOutdated().catch(() => false))) return;
+    this.isOld = true;
     this.#draw();
     const timer = setInterval(() => {
       const isBusy = document.querySelector('dialog[open], [aria-busy="true"]') !== null;

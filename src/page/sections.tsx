@@ -17,23 +17,31 @@ import { System } from './system.js';
 import { UpgradeCard, useSteps } from './upgrade.js';
 import type { SectionId, View } from './view.js';
 
+type Unfolding = Parameters<typeof Streams>[0]['unfolding'];
+
 interface SectionRow {
   readonly id: SectionId;
   readonly column: number;
   readonly backend?: ChildName;
+  readonly draw: (state: NodeState, unfolding: Unfolding) => ComponentChildren;
 }
 
 /** In the order of a phone's page, which is also the order of drawing. A section exists if its backend is enabled. Long sections are
  * placed beside long ones.
  */
 const SECTIONS: readonly SectionRow[] = [
-  { id: 'now', column: 0 },
-  { id: 'outputs', column: 0, backend: 'audio' },
-  { id: 'streams', column: 1, backend: 'audio' },
-  { id: 'bluetooth', column: 1, backend: 'bluetooth' },
-  { id: 'services', column: 2, backend: 'systemd' },
-  { id: 'upgrade', column: 1, backend: 'upgrade' },
-  { id: 'system', column: 2 },
+  { id: 'now', column: 0, draw: (state) => <Now {...state} /> },
+  { id: 'outputs', column: 0, backend: 'audio', draw: (state) => <Outputs {...state} /> },
+  {
+    id: 'streams',
+    column: 1,
+    backend: 'audio',
+    draw: (state, unfolding) => <Streams state={state} unfolding={unfolding} />,
+  },
+  { id: 'bluetooth', column: 1, backend: 'bluetooth', draw: (state) => <Bluetooth {...state} /> },
+  { id: 'services', column: 2, backend: 'systemd', draw: (state) => <Services {...state} /> },
+  { id: 'upgrade', column: 1, backend: 'upgrade', draw: (state) => <UpgradeCard {...state} /> },
+  { id: 'system', column: 2, draw: (state) => <System {...state} /> },
 ];
 
 /** The players; without any, the streams that play. */
@@ -72,15 +80,6 @@ export function Sections({ state: known, only }: SectionsProps) {
   const state = { ...known, upgrade, backends: useReasons(known.backends, hasNoSoundCard(known)) };
   // Kept here while the sound server is away.
   const unfolding = useState(false);
-  const contents: Readonly<Record<SectionId, () => ComponentChildren>> = {
-    now: () => <Now {...state} />,
-    outputs: () => <Outputs {...state} />,
-    streams: () => <Streams state={state} unfolding={unfolding} />,
-    bluetooth: () => <Bluetooth {...state} />,
-    services: () => <Services {...state} />,
-    upgrade: () => <UpgradeCard upgrade={upgrade} />,
-    system: () => <System {...state} />,
-  };
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
   const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1, true));
   /** A column keeps its place while its backend is away, so that nothing else moves there. */
@@ -94,9 +93,7 @@ export function Sections({ state: known, only }: SectionsProps) {
           {drawn
             .filter((section) => section.column === column)
             .map((row) => (
-              <Section key={row.id} row={row} state={state}>
-                {contents[row.id]}
-              </Section>
+              <Section key={row.id} row={row} state={state} unfolding={unfolding} />
             ))}
         </div>
       ))}
@@ -107,11 +104,11 @@ export function Sections({ state: known, only }: SectionsProps) {
 interface SectionProps {
   readonly row: SectionRow;
   readonly state: NodeState;
-  readonly children: () => ComponentChildren;
+  readonly unfolding: Unfolding;
 }
 
-function Section({ row, state, children }: SectionProps) {
-  const { id, backend } = row;
+function Section({ row, state, unfolding }: SectionProps) {
+  const { id, backend, draw } = row;
   const away = backend && awayIn(state, backend);
   // With the part's name where the section is called otherwise.
   const what = id === 'outputs' && { what: translate('backend_audio') };
@@ -120,7 +117,7 @@ function Section({ row, state, children }: SectionProps) {
   return (
     <section class="section" id={id} style={style} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{translate(id)}</h2>
-      {away === undefined ? children() : <Away {...what} {...away} />}
+      {away === undefined ? draw(state, unfolding) : <Away {...what} {...away} />}
     </section>
   );
 }
