@@ -2,7 +2,7 @@
 // long task, and components that are redrawn only if their props have changed.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { BackendInfo } from '../client/client.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
@@ -187,7 +187,8 @@ const Growing = createContext(new Pieces());
 export function useGrowing(wanted: number, step: number, isLast = false): number {
   const pieces = useContext(Growing);
   const [drawn, setDrawn] = useState(0);
-  useEffect(() => {
+  // Within the drawing, so that its next piece is the next one of all.
+  useLayoutEffect(() => {
     // If they return after a decrease, they are drawn step by step again.
     if (drawn > wanted + step) setDrawn(wanted + step);
     return drawn < wanted ? pieces.later(() => setDrawn(drawn + step), isLast) : undefined;
