@@ -193,3 +193,14 @@ test('a question for the owner of the branch is answered among endless refusals'
   broker.say(`${T}/who`, 'me');
   await until('the question is answered', () => answers() === 2);
 });
+
+test('a status that others overwrite, as the will of a lost connection does, is published again', async (t) => {
+  const broker = new ScriptedBroker();
+  await serving(t, broker);
+  const times = () => broker.published.filter((topic) => topic === `${T}/status`).length;
+  for (const retained of [false, true]) {
+    const before = times();
+    broker.say(`${T}/status`, 'offline', retained);
+    await until('the status is published again', () => times() === before + 1);
+  }
+});
