@@ -33,13 +33,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #covers: CoverReader;
   /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
   readonly #owners = new Map<string, string>();
+  /** The process ids of these owners. No player is made before the bus has answered. */
+  readonly #processes = new Map<string, number | 'asked' | 'unknown'>();
   /** By unique name. */
   readonly #players = new Map<string, Player>();
   readonly #timers: Timers<'settle'>;
   #settledAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
-  /** True while a name waits for the process id of another name's owner. */
-  #secondWaits = false;
   /** Names whose owner changed since they were listed: that signal is newer than the reply. Only set while owners are asked for. */
   #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
@@ -68,24 +68,19 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     await Promise.all(
       names.map(async (name) => {
         const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
-        if (owner.ok && !changedNames.has(name)) this.#owned(name, owner.value);
+        if (owner.ok && !changedNames.has(name)) await this.#owned(name, owner.value);
       }),
     );
     if (losses !== this.#losses) return;
     this.#changedNames = undefined;
-    await within(this.#clock, FIRST_READING_MAX_MS, this.#firstReading());
+    this.#settle();
+    const readings = [...this.#players.values()].map(({ firstReading }) => firstReading);
+    await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(readings));
     if (losses !== this.#losses) return;
     this.#publisher.publishNow();
     this.#away = undefined;
     this.#publish.status('up');
     this.#publish.log('info', 'watching the media players');
-  }
-
-  async #firstReading(): Promise<void> {
-    this.#settle();
-    await Promise.all([...this.#players.values()].map(({ identified }) => identified));
-    this.#settle();
-    await Promise.all([...this.#players.values()].map(({ settled }) => settled));
   }
 
   down(reason: string): void {
@@ -101,8 +96,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (change !== undefined) {
       const [name, , owner] = change;
       this.#changedNames?.add(name);
-      if (name.startsWith(PLAYER_NAMES)) this.#owned(name, owner);
-      if (this.#changedNames === undefined) this.#settleSoon();
+      if (name.startsWith(PLAYER_NAMES)) void this.#owned(name, owner);
       return;
     }
     this.#players.get(signal.sender)?.take(signal);
@@ -136,9 +130,19 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /** `owner` is '' for none. */
-  #owned(name: string, owner: string): void {
+  async #owned(name: string, owner: string): Promise<void> {
     if (owner === '') this.#owners.delete(name);
     else if (this.#owners.has(name) || this.#owners.size < NAMES_MAX) this.#owners.set(name, owner);
+    else return;
+    if (owner !== '' && !this.#processes.has(owner)) {
+      const losses = this.#losses;
+      this.#processes.set(owner, 'asked');
+      const pid = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [owner]);
+      if (losses !== this.#losses) return;
+      // 0 means a process of another container.
+      this.#processes.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
+    }
+    if (this.#changedNames === undefined) this.#settleSoon();
   }
 
   #settleSoon(): void {
@@ -150,32 +154,28 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   /** Updates the players to match the names; each player gets the shortest of its names. */
   #settle(): void {
     this.#settledAt = this.#clock.monotonic();
-    this.#secondWaits = false;
     const names = new Map<string, string>();
     for (const [name, owner] of this.#owners) {
       const isShorter = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
-      if (isShorter && !this.#isSecond(name, owner)) names.set(owner, name);
+      if (isShorter && !this.#isSecond(name)) names.set(owner, name);
     }
     for (const player of [...this.#players.values()])
       if (names.get(player.owner) !== player.busName) this.#gone(player);
-    for (const [owner, name] of names) if (!this.#players.has(owner)) this.#add(name, owner);
+    for (const [owner, name] of names) {
+      const pid = this.#processes.get(owner);
+      if (!this.#players.has(owner) && pid !== undefined && pid !== 'asked') this.#add(name, owner, pid);
+    }
+    const owners = new Set(this.#owners.values());
+    for (const owner of this.#processes.keys()) if (!owners.has(owner)) this.#processes.delete(owner);
   }
 
-  /**
-   * VLC with `--control dbus` has two connections, the second with its process id in its name (seen with 3.0.21). Until the process id of
-   * the first is known, a new second name waits, and one that is shown already stays.
-   */
-  #isSecond(name: string, owner: string): boolean {
+  /** VLC with `--control dbus` has two connections, the second with its process id in its name (seen with 3.0.21). */
+  #isSecond(name: string): boolean {
     const [, first = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
-    const firstOwner = this.#owners.get(first);
-    if (firstOwner === undefined) return false;
-    const { pid: firstPid = 'asked' } = this.#players.get(firstOwner) ?? {};
-    if (firstPid !== 'asked') return firstPid === Number(pid);
-    this.#secondWaits = true;
-    return !this.#players.has(owner);
+    return this.#processes.get(this.#owners.get(first) ?? '') === Number(pid);
   }
 
-  #add(name: string, owner: string): void {
+  #add(name: string, owner: string, pid: number | 'unknown'): void {
     if (this.#players.size >= PLAYERS_MAX) {
       if (!this.#hasLoggedTooMany)
         this.#publish.log('warn', 'too many players: some are left out', { most: PLAYERS_MAX, name });
@@ -183,9 +183,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return;
     }
     const changed = (player: Player): void => this.#publisher.changed(player);
-    const player = new Player(name, owner, this.#bus, this.#clock, changed);
-    this.#players.set(owner, player);
-    void player.identified.then(() => this.#secondWaits && this.#settleSoon());
+    const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid };
+    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, changed));
   }
 
   #gone(player: Player): void {
@@ -198,6 +197,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     for (const player of this.#players.values()) player.stop();
     this.#timers.cancelAll();
     this.#owners.clear();
+    this.#processes.clear();
     this.#players.clear();
     this.#hasLoggedTooMany = false;
     this.#publisher.forget();

@@ -2,7 +2,7 @@
 
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
-import { BUS_METHODS, PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import {
   PLAYER_INTERFACE,
@@ -43,13 +43,17 @@ const REST_MS = 1_000;
  */
 const LOOK_AGAIN_MS = 3_000;
 
+/** The bus's words for a player. `pid` is undefined if it is unknown, as of another container. */
+interface Connection {
+  readonly busName: string;
+  readonly owner: string;
+  readonly pid: number | undefined;
+}
+
 export class Player {
   readonly busName: string;
   readonly owner: string;
-  /** Resolves when the bus has answered, or refused, the question for the process id. */
-  readonly identified: Promise<void>;
-  /** Resolves when the player is identified and its first reading has ended. */
-  readonly settled: Promise<unknown>;
+  readonly #pid: number | undefined;
   readonly tracklist: Tracklist;
   commandsUnderWay = 0;
   readonly #bus: Pick<PlayersBus, 'call' | 'watch' | 'unwatch'>;
@@ -65,20 +69,19 @@ export class Player {
   #jumps = 0;
   /** True if the extrapolated position is unreliable until the next reading. */
   #isAstray = true;
-  #pid: number | 'asked' | 'unknown' = 'asked';
   #isKnown = false;
   #isGone = false;
 
   /** `changed`: the record or the position may have changed. Not called before the player has been read. */
   constructor(
-    busName: string,
-    owner: string,
+    { busName, owner, pid }: Connection,
     bus: Pick<PlayersBus, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     changed: (player: Player) => void,
   ) {
     this.busName = busName;
     this.owner = owner;
+    this.#pid = pid;
     this.#bus = bus;
     this.#clock = clock;
     this.#timers = new Timers(clock);
@@ -90,9 +93,7 @@ export class Player {
     // Subscribed first, read then: a signal in between causes another reading.
     void bus.watch(playerSignals(owner));
     this.tracklist = new Tracklist(owner, bus, clock, this.#changed);
-    this.identified = this.#readPid();
     this.#reading = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
-    this.settled = Promise.all([this.identified, this.#reading.first]);
   }
 
   get facts(): PlayerFacts {
@@ -103,8 +104,9 @@ export class Player {
     return this.#jumps;
   }
 
-  get pid(): number | 'asked' | 'unknown' {
-    return this.#pid;
+  /** Resolves when the first reading has ended. */
+  get firstReading(): Promise<void> {
+    return this.#reading.first;
   }
 
   get plays(): boolean {
@@ -116,9 +118,8 @@ export class Player {
     if (!this.#isKnown) return undefined;
     const now = this.#now();
     if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.#facts), now);
-    const pid = typeof this.#pid === 'number' ? this.#pid : undefined;
     const hasTracklist = this.tracklist.reading !== undefined;
-    return playerRecord(this.busName, this.#facts, this.#anchor, { pid, hasTracklist });
+    return playerRecord(this.busName, this.#facts, this.#anchor, { pid: this.#pid, hasTracklist });
   }
 
   /** The present position; undefined if the player gives none. */
@@ -196,12 +197,6 @@ export class Player {
   #jumpTo(positionUs: number | undefined): void {
     this.#anchor = { positionUs, at: this.#now() };
     this.#jumps += 1;
-  }
-
-  async #readPid(): Promise<void> {
-    const outcome = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [this.owner]);
-    // 0 means a process of another container.
-    this.#pid = outcome.ok && outcome.value > 0 ? outcome.value : 'unknown';
   }
 
   /** True if the Player interface answered; a player without the root interface is accepted. */
