@@ -111,40 +111,15 @@ describe('the watch of a path reports when a file', () => {
   });
 });
 
-describe('the watch of a path reports nothing', () => {
-  /** Calls `first`, then makes a change that must be reported; returns the number of reports before that one. */
-  async function toldBefore(t: TestContext, path: string, first: () => void): Promise<number> {
-    const own: (string | undefined)[] = [];
-    const watch = new PathWatch(path, () => own.push(fileIdentity(path)), { settleMs: 0 });
-    t.after(() => watch.close());
-    const before = fileIdentity(path);
-    first();
-    // A second watch on the same folder: once it has reported, the kernel has notified the first one too.
-    const folder = dirname(path);
-    const told = watching(t, join(folder, 'mark'));
-    make(join(folder, 'mark'));
-    await told('the mark');
-    make(path, 'in the end');
-    await until('the change is reported', () => own.at(-1) === fileIdentity(path), DEADLINE_MS);
-    return own.filter((identity) => identity === before).length;
-  }
-
-  test('while nothing changes, nor for other files', async (t) => {
-    const path = join(temporaryFolder(t), 'file');
-    make(path);
-    assert.equal(await toldBefore(t, path, () => make(`${path}.other`)), 0);
-  });
-
-  test('once it is closed', async (t) => {
-    const path = join(temporaryFolder(t), 'file');
-    const told: string[] = [];
-    const closed = new PathWatch(path, () => told.push('again'), { settleMs: 0, slowLookMs: 1 });
-    const living = watching(t, path);
-    make(path);
-    closed.close();
-    await living('the file');
-    unlinkSync(path);
-    await living('its end');
-    assert.deepEqual(told, []);
-  });
+test('a watch that is closed reports nothing', async (t) => {
+  const path = join(temporaryFolder(t), 'file');
+  const told: string[] = [];
+  const closed = new PathWatch(path, () => told.push('again'), { settleMs: 0, slowLookMs: 1 });
+  const living = watching(t, path);
+  make(path);
+  closed.close();
+  await living('the file');
+  unlinkSync(path);
+  await living('its end');
+  assert.deepEqual(told, []);
 });
