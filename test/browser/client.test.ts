@@ -44,7 +44,7 @@ async function noteLosses(page: Page): Promise<() => Promise<number>> {
   return () => page.evaluate('window.losses');
 }
 
-/** What an EventSource of the page receives from now on: the volumes of the kitchen, the last of them in `heard`. */
+/** An EventSource of the page notes the volumes of the kitchen in `heard`, in order. */
 const LISTEN = (url: string): string => `
   window.heard = [];
   new EventSource('${url}').addEventListener('audio.output.updated', ({ data }) => {
@@ -95,7 +95,7 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   await kitchen(50);
   await shows('live', 'Living room 0.4', 'Kitchen 0.5');
   assert.ok((await losses()) >= 1);
-  // What it has missed comes once, without another snapshot.
+  // A missed volume comes once, without another snapshot.
   await heard(1, 0.3, 0.5);
 
   await daemon.restart();
