@@ -86,6 +86,20 @@ test('a reload without an end ends after 30 s', async (t) => {
   assert.deepEqual([taken(), state(), clock.timers], [['x.service'], 'active', 0]);
 });
 
+test('what was read before the next reload began is not published', async (t) => {
+  const { manager, taken, pass } = await up(t);
+  for (const begins of [true, false]) manager.reloading(begins);
+  const open = manager.hold();
+  await pass(50);
+  manager.reloading(true);
+  open();
+  await settle();
+  assert.deepEqual(taken(), []);
+  manager.reloading(false);
+  await pass(50);
+  assert.deepEqual(taken(), ['x.service']);
+});
+
 test('late replies of an old connection are ignored', async (t) => {
   const { follower, manager, taken } = setUp(t);
   const open = manager.hold();

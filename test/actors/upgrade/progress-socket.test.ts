@@ -16,7 +16,8 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { ProgressSocket } from '../../../src/actors/upgrade/progress-socket.js';
-import { systemClock } from '../../../src/clock.js';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
@@ -33,6 +34,7 @@ interface Heard {
 async function listen(
   t: TestContext,
   path = join(temporaryFolder(t), 'tonearm', 'upgrade.sock'),
+  clock: Clock = systemClock,
 ): Promise<Heard> {
   const heard: Omit<Heard, 'socket'> = {
     path,
@@ -53,7 +55,7 @@ async function listen(
         heard.problem = problem;
       },
     },
-    systemClock,
+    clock,
   );
   t.after(() => socket.stop());
   await socket.attempted();
@@ -97,6 +99,17 @@ test('a flood arrives whole and in order, and another connection is read meanwhi
     heard.lines,
     Array.from({ length: 15_000 }, (_, n) => line(n)),
   );
+});
+
+test('10 000 lines come in a second, and the others in the next one', async (t) => {
+  const clock = new ManualClock();
+  const heard = await listen(t, undefined, clock);
+  const flood = await dial(t, heard.path);
+  flood.end(`${BEGIN}\n`.repeat(10_001));
+  await until('the rest begins', () => clock.timers === 1);
+  assert.equal(heard.lines.length, 10_000);
+  clock.advance(1_000);
+  await until('the last line has come', () => heard.lines.length === 10_001);
 });
 
 test('200 connections at once, beside a silent one, lose no line', async (t) => {
