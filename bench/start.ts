@@ -25,12 +25,13 @@ interface Start {
   readonly launch: Launch;
   readonly args: readonly string[];
   readonly atMost?: number;
+  readonly cpuAtMost?: number;
 }
 
 const [plain, packaged] = LAUNCHES;
 const STARTS: readonly Start[] = [
   { launch: plain, args: program.ours, atMost: 3 },
-  { launch: packaged, args: program.ours, atMost: 4 },
+  { launch: packaged, args: program.ours, atMost: 3.2, cpuAtMost: 5 },
   { launch: { what: 'with a flag of V8', flags: ['--max-semi-space-size=1'], env: {} }, args: program.ours },
   { whose: 'uWS and one bare thread: ', launch: plain, args: program.barely(1) },
 ];
@@ -65,14 +66,17 @@ await measurement(async ({ rounds }) => {
   }
   await sound.stop();
   program.remove();
-  return taken.flatMap(({ start: { whose = '', launch, atMost }, ours, nothing }): Row[] => {
-    const row = (what: string, of: keyof Took): Row => ({
+  return taken.flatMap(({ start: { whose = '', launch, atMost, cpuAtMost }, ours, nothing }): Row[] => {
+    const row = (what: string, of: keyof Took, most?: number): Row => ({
       what: `${whose}${what}, ${launch.what}`,
       unit: 'ms',
       taken: ours.map((took) => took[of]),
       against: { what: 'a Node that does nothing', taken: nothing.map((took) => took[of]) },
+      ...(most !== undefined && { goal: { atMost: most } }),
     });
-    const time = row('spawn to the first 200 on /audio', 'ms');
-    return [atMost === undefined ? time : { ...time, goal: { atMost } }, row('CPU until then', 'cpuMs')];
+    return [
+      row('spawn to the first 200 on /audio', 'ms', atMost),
+      row('CPU until then', 'cpuMs', cpuAtMost),
+    ];
   });
 });
