@@ -74,9 +74,6 @@ await measurement(async ({ rounds }) => {
       against: { what: 'a Node that does nothing', taken: nothing.map((took) => took[of]) },
       ...(most !== undefined && { goal: { atMost: most } }),
     });
-    return [
-      row('spawn to the first 200 on /audio', 'ms', atMost),
-      row('CPU until then', 'cpuMs', cpuAtMost),
-    ];
+    return [row('spawn to the first 200 on /audio', 'ms', atMost), row('CPU until then', 'cpuMs', cpuAtMost)];
   });
 });
