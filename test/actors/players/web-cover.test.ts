@@ -8,7 +8,7 @@ import { type TestContext, test } from 'node:test';
 import { CoverReader, type FetchCover } from '../../../src/actors/players/cover-reader.js';
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
-import { systemClock } from '../../../src/clock.js';
+import type { Clock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
@@ -31,7 +31,8 @@ async function web(t: TestContext, answer: RequestListener, more: Partial<WebAcc
     isPort: () => true,
     ...more,
   };
-  const fetch = (path = '/', host = 'covers.example', clock = systemClock) =>
+  // A clock that stands still: a busy machine may take longer than a cover may.
+  const fetch = (path = '/', host = 'covers.example', clock: Clock = new ManualClock()) =>
     webCover(`http://${host}:${port}${path}`, open, clock);
   return { fetch, port };
 }
