@@ -116,6 +116,12 @@ async function onMachine(place, files, titles = []) {
   return counted(place, files, { titles, env: kept === undefined ? {} : { TONEARM_MACHINE: kept } });
 }
 
+/** Made while others run; it is asked for once more when they have ended. */
+async function machineDisk() {
+  const { trouble, kept } = await machine(testFiles('hardware'));
+  return trouble === undefined ? kept : leftOut(trouble);
+}
+
 /** With that Debian's own Node and servers, but for what boots a node: that is done from here, over its root. */
 async function onDebian13(place, files, titles = []) {
   const { trouble, kept, root } = await debian13();
@@ -159,7 +165,10 @@ const ALL = [
   ['page', 'seldom states of the page', tests(2, 'seldom')],
   ['page', 'packages', tests(2, 'packages')],
   ['page', 'booted nodes', tests(2, 'nodes')],
+  ['machine', 'disk of the emulated machine', machineDisk],
 ];
+/** It is emulated on both cores, and Bluetooth's deadlines do not wait for it: it runs when everything else has ended. */
+const LAST = [['machine', 'emulated machine', (place) => onMachine(place, testFiles('hardware'))]];
 /** The stages that were asked for. */
 async function chosen() {
   if (!isChosen) return asked.all ? ALL : QUICK;
@@ -218,7 +227,7 @@ function printLeftOut() {
     printReasons([each], `(${each[0]})`);
   if (!isChosen && !asked.all)
     say(
-      'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian: npm test -- --all; an emulated machine: npm test -- hardware',
+      'left out: long tests, load, booted nodes, brokers, packages, a second Node, a second Debian, an emulated machine: npm test -- --all',
     );
 }
 
@@ -240,6 +249,7 @@ async function main() {
   const checked = inLanes(CHECKS);
   const built = await inLanes([['build', 'build', tool('packaging/build.mjs')]]);
   const tested = built.length === 0 ? await inLanes(await chosen()) : [];
+  if (built.length === 0 && asked.all && !isChosen) tested.push(...(await inLanes(LAST)));
   const failed = [...(await checked), ...built, ...tested];
   if (asked.all) printSlowest();
   printLeftOut();

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Audio, Output } from '../contract/audio-node.js';
-import type { EmulatedNode } from './node.js';
+import { type EmulatedNode, isFullSize } from './node.js';
 
 export const DUMMY = 'alsa_output.platform-snd_dummy.0.stereo-fallback';
 export const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
 const NO_CARD = 'auto_null';
 
-const ROUNDS = 12;
+const ROUNDS = isFullSize ? 100 : 5;
 /** Rounds after which what is made once has been made. */
 const WARM_UP = 2;
 /** V8 takes and gives back more than this by chance; two records that stay behind in each round are less than a tenth of it. */
@@ -18,9 +18,9 @@ const GROWTH_MAX_KB = 24 * 1024;
 /** Lines such as `unbind snd_dummy`. */
 const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
 
-/** Starts a stream of that name, of silence unless given, that lasts until the unit of its name ends. */
+/** Starts a stream of that name, of silence unless given, that lasts until the unit of its name ends. At the rate of the cards. */
 export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
-  `systemd-run --user --quiet --unit=${name} pacat --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
+  `systemd-run --user --quiet --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
 
 /** The process and its memory in kB, descriptors and warnings. */
 const HELD = `pid=$(systemctl --user show --property=MainPID --value tonearm)

@@ -13,6 +13,9 @@ import { bootMachine, type Machine } from './machine.js';
 /** An emulated machine that shares its cores takes half a minute for what takes a second elsewhere. */
 export const SLOW_MS = 240_000;
 
+/** At full size by TONEARM_HARDWARE=full; in `npm test -- --all` a part of it. */
+export const isFullSize = process.env['TONEARM_HARDWARE'] === 'full';
+
 export class EmulatedNode {
   readonly machine: Machine;
   /** It listens from the set-up on. */
