@@ -36,7 +36,7 @@ $class`;
 /** The phone lets the node in, too. */
 const PAIR = `busctl --timeout=120 call org.bluez ${NODE_AT_PEER} Pair
 busctl set-property org.bluez ${NODE_AT_PEER} Trusted b true`;
-/** As a loudspeaker that a person has switched on: it may be found and paired with. Another hand in that bluetoothd closes it again. */
+/** The peer becomes a loudspeaker that a person has just switched on: the node may find it and pair with it. */
 const SPEAKER_OPENS = `for property in Pairable Discoverable; do
   busctl set-property org.bluez /org/bluez/hci1 org.bluez.Adapter1 $property b true
 done`;
@@ -203,7 +203,7 @@ function arrival(node: () => EmulatedNode): void {
   });
 }
 
-/** Resolves when the backend was told as away since then. */
+/** Resolves when the stream has shown, since that event, that the backend was away. */
 function wasAway(node: () => EmulatedNode, from: number): Promise<void> {
   return node().until('that it is away', () =>
     node()
