@@ -67,8 +67,12 @@ const LOOPBACK_RULE =
   'SUBSYSTEM=="sound", KERNEL=="card*", DEVPATH=="*/snd_aloop.*", ENV{ACP_PROFILE_SET}="loopback.conf"';
 const LOOPBACK_PROFILES = '^\\[(General|Mapping analog-(stereo|surround-51))\\]';
 
-/** With each of its codecs asked for, a connection takes longer than the 25 s that a client's has (seen). */
-const WIREPLUMBER = 'monitor.bluez.properties = { bluez5.codecs = [ sbc ] }';
+/**
+ * With each of its codecs asked for, a connection takes longer than the 25 s that a client's has (seen); and of a peer that is a headset
+ * and a phone as well, WirePlumber makes whichever it thinks of first.
+ */
+const WIREPLUMBER =
+  'monitor.bluez.properties = { bluez5.roles = [ a2dp_sink a2dp_source ] bluez5.codecs = [ sbc ] }';
 /** As docs/bluetooth.md has it for a node that is for sound alone. */
 const BLUETOOTHD = `[Service]
 ExecStart=
