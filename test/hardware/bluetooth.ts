@@ -140,7 +140,7 @@ function forgetting(node: () => EmulatedNode, { adapter }: Watched): void {
   });
 }
 
-/** What follows needs a machine with time: BlueZ and the node have deadlines, and an emulated radio that is busy does not keep them. */
+/** These need a machine with time: BlueZ and the node have deadlines, and an emulated radio that is busy does not keep them. */
 function scan(node: () => EmulatedNode, seen: Watched): void {
   test('a scan finds a loudspeaker, which is paired, connected and an output', async () => {
     const from = node().stream.events.length;
