@@ -4,10 +4,9 @@
 // it stands what the same crowd does to uWebSockets.js alone, with the same answer, that holds as many connections and closes the oldest.
 //   node build/bench/crowds.js [--quick] [--json]       (needs root, unshare and ip)
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Daemon } from '../test/contract/daemon.js';
 import { addresses } from '../test/contract/silent-crowd.js';
 import { openCrowd } from '../test/contract/stream-crowd.js';
@@ -15,6 +14,7 @@ import { startPulseAudio } from '../test/sound/servers.js';
 import { cpuMs, median } from './support/figures.js';
 import { Forked } from './support/fork.js';
 import { type Context, measurement } from './support/measurement.js';
+import { inOwnNetwork } from './support/own-network.js';
 import type { Row } from './support/rows.js';
 
 const ROUNDS = 4;
@@ -36,13 +36,7 @@ const SILENT_CROWDS = [
 ];
 const GOAL = { atMost: 2 };
 
-if (process.env['TONEARM_BENCH_NETWORK'] !== '1') {
-  const script = fileURLToPath(import.meta.url);
-  const again = [process.execPath, ...process.execArgv, script, ...process.argv.slice(2)];
-  const env = { ...process.env, TONEARM_BENCH_NETWORK: '1' };
-  process.exit(spawnSync('unshare', ['--net', ...again], { stdio: 'inherit', env }).status ?? 1);
-}
-execFileSync('ip', ['link', 'set', 'lo', 'up']);
+inOwnNetwork();
 for (const address of [NODE, ...addresses(FIRST, HOSTS)])
   execFileSync('ip', ['addr', 'add', `${address}/24`, 'dev', 'lo']);
 

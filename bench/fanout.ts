@@ -1,12 +1,14 @@
 // One event each 50 ms to 1, 100 and 1000 streams: the gateway against uWebSockets.js that writes constants of the same
 // size to as many, and what that takes when it ends each event's chunk, as the gateway does. Three processes, measured in turns; the
-// streams are read by this one.
-//   node build/bench/fanout.js [--quick] [--json]
+// streams are read by this one. At last the memory of the gateway with a crowd that never reads, where the kernel holds little for each.
+//   node build/bench/fanout.js [--quick] [--json]       (needs root, unshare and ip)
 
+import { writeFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
-import { quantile } from './support/figures.js';
+import { memoryMb, quantile } from './support/figures.js';
 import { Forked } from './support/fork.js';
 import { type Context, measurement } from './support/measurement.js';
+import { inOwnNetwork } from './support/own-network.js';
 import type { Row } from './support/rows.js';
 import { StreamReaders } from './support/stream-readers.js';
 
@@ -16,6 +18,13 @@ const CROWDS = [
   { count: 100, rounds: 3, goals: {} },
   { count: 1000, rounds: 7, goals: { cpu: { atMost: 1.1 }, p99: { of: 'result', atMost: 20 } } },
 ] as const;
+const SILENT = 1000;
+const SILENT_ROUNDS = 3;
+/** Long enough to fill what the kernel holds, and less than the 10 s after which uWebSockets.js closes a stream that takes nothing. */
+const SILENT_MS = 8000;
+/** A socket holds this much in each direction. By default it holds 4 MB of events until the gateway notices that nobody reads. */
+const KERNEL_BYTES = 8192;
+const GATEWAY = new URL('./support/fanout-gateway.js', import.meta.url);
 const CONSTANTS = new URL('./support/fanout-constants.js', import.meta.url);
 const WARM_UP_MS = 500;
 const MEASURED_MS = 2500;
@@ -58,8 +67,40 @@ async function round(
   readers.close();
 }
 
+/** Memory of a gateway whose streams are all read, or all not. */
+async function crowdMemory(reads: boolean): Promise<number> {
+  const { forked, said } = await Forked.start(GATEWAY);
+  const readers = new StreamReaders('', reads);
+  await readers.open(said, SILENT);
+  await forked.order({ do: 'begin' });
+  await pause(SILENT_MS);
+  const { rss } = memoryMb(forked.pid);
+  await forked.end();
+  readers.close();
+  return rss;
+}
+
+async function silentRow({ rounds }: Context): Promise<Row> {
+  for (const way of ['rmem', 'wmem'])
+    writeFileSync(`/proc/sys/net/ipv4/tcp_${way}`, `4096 ${KERNEL_BYTES} ${KERNEL_BYTES}`);
+  const [silent, read] = [[] as number[], [] as number[]];
+  for (let left = rounds(SILENT_ROUNDS); left > 0; left -= 1) {
+    silent.push(await crowdMemory(false));
+    read.push(await crowdMemory(true));
+  }
+  return {
+    what: `Rss with ${SILENT} streams that nobody reads`,
+    unit: 'MB',
+    taken: silent,
+    against: { what: `with ${SILENT} that are read`, taken: read },
+    compare: 'ours - theirs',
+    goal: { atMost: 4 },
+  };
+}
+
+inOwnNetwork();
 await measurement(async (context) => {
-  const ours = await Forked.start(new URL('./support/fanout-gateway.js', import.meta.url));
+  const ours = await Forked.start(GATEWAY);
   const constants = await Forked.start(CONSTANTS);
   const ended = await Forked.start(CONSTANTS, 'ended');
   const rows: Row[] = [];
@@ -82,6 +123,7 @@ await measurement(async (context) => {
     rows.push(row('cpu', 'us'), row('p50', 'ms'), row('p99', 'ms'), floor);
   }
   await Promise.all([ours, constants, ended].map(({ forked }) => forked.end()));
+  rows.push(await silentRow(context));
   return rows;
 });
 

@@ -19,10 +19,12 @@ export class StreamReaders {
   #chunks = 0;
   readonly #readers: Reader[] = [];
   readonly #query: string;
+  readonly #stays: boolean;
 
-  /** `query` as in the URL. */
-  constructor(query = '') {
+  /** `query` as in the URL. `stays` false: each reads its first bytes, and never again. */
+  constructor(query = '', stays = true) {
     this.#query = query;
+    this.#stays = stays;
   }
 
   /** How often something was read; at a modest rate that is once per event and stream. */
@@ -62,7 +64,7 @@ export class StreamReaders {
         reader.length = length;
         this.#chunks += 1;
         stampsIn(buffer.subarray(0, length), (atUs) => this.#latenciesUs.push(nowUs() - atUs));
-        return true;
+        return this.#stays;
       };
       const socket = connect({ port, host: '127.0.0.1', onread: { buffer, callback: hear } });
       const reader: Reader = { socket, buffer, length: 0 };
