@@ -28,9 +28,9 @@ import {
   UNBORN,
 } from './lifecycle.js';
 import type { Logger } from './log.js';
-import { PendingCommands } from './pending-commands.js';
 import type { Threads } from './threads.js';
 import { type Death, RETURNED } from './threads.js';
+
 export interface ChildContext {
   readonly root: URL;
   readonly threads: Threads;
@@ -44,6 +44,9 @@ export interface ChildContext {
   /** Called when the child has sent its first message or a pong, or has ended. */
   readonly onSign: () => void;
 }
+
+/** Commands of one child that wait for its answers. */
+const WAITING_MAX = 256;
 
 /** A thread's messages other than changes. */
 type OtherItem = Exclude<ActorItem, Change>;
@@ -70,7 +73,9 @@ export class Child {
   readonly #spec: ChildSpec;
   readonly #settings: ChildSettings[ChildName];
   readonly #context: ChildContext;
-  readonly #asks: PendingCommands;
+  /** The waiting commands, oldest first, each by its id and with what takes its answer. */
+  readonly #asks = new Map<number, (answer: Answer) => void>();
+  #lastAsk = 0;
   #life: Lifecycle = UNBORN;
   #health: BackendHealth | undefined;
   #incarnation: Incarnation | undefined;
@@ -86,9 +91,6 @@ export class Child {
     this.#spec = spec;
     this.#settings = settings;
     this.#context = context;
-    this.#asks = new PendingCommands((id) =>
-      context.clock.after(context.askWithinMs, () => this.#askDue(id)),
-    );
   }
 
   start(): void {
@@ -115,9 +117,20 @@ export class Child {
     if (incarnation === undefined || this.#life.phase === 'stopping') {
       return Promise.resolve(failure('unavailable', absent(this.name, this.#life)));
     }
-    return new Promise((settle) => {
-      const id = this.#asks.open(settle);
-      if (id !== undefined) incarnation.send({ kind: 'command', id, command });
+    if (this.#asks.size >= WAITING_MAX) {
+      return Promise.resolve(failure('unavailable', `${WAITING_MAX} commands wait for this backend already`));
+    }
+    this.#lastAsk += 1;
+    const id = this.#lastAsk;
+    return new Promise((resolve) => {
+      const { clock, askWithinMs } = this.#context;
+      const late = `The ${this.name} backend gave no answer within ${askWithinMs / 1000} s`;
+      const cancel = clock.after(askWithinMs, () => this.#settle(id, failure('timeout', late)));
+      this.#asks.set(id, (answer) => {
+        cancel();
+        resolve(answer);
+      });
+      incarnation.send({ kind: 'command', id, command });
     });
   }
 
@@ -151,14 +164,16 @@ export class Child {
     }
     this.#signal({ kind: 'ended', how: death.reason, at: this.#context.clock.monotonic() }, death.stack);
     // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
-    this.#asks.settleAll(failure('unavailable', absent(this.name, this.#life)));
+    const fault = failure('unavailable', absent(this.name, this.#life));
+    for (const id of [...this.#asks.keys()]) this.#settle(id, fault);
     this.#context.onSign();
     if (this.#staysDown) this.#signal({ kind: 'stop' });
   }
 
-  #askDue(id: number): void {
-    const seconds = this.#context.askWithinMs / 1000;
-    this.#asks.settle(id, failure('timeout', `The ${this.name} backend gave no answer within ${seconds} s`));
+  /** Ignores unknown ids: an answer may arrive after its deadline. */
+  #settle(id: number, answer: Answer): void {
+    this.#asks.get(id)?.(answer);
+    this.#asks.delete(id);
   }
 
   /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
@@ -187,7 +202,7 @@ export class Child {
 
   readonly #utterances: Handlers<OtherItem> = {
     level: ({ json }) => this.#context.listener.level(json),
-    answer: ({ id, answer }) => this.#asks.settle(id, answer),
+    answer: ({ id, answer }) => this.#settle(id, answer),
     status: (status) => this.#signal(status),
     log: ({ level, message, fields }) => this.#log(level, message, fields),
     pong: ({ id }) => {

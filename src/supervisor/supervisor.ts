@@ -13,7 +13,6 @@ import { CHILDREN, type ChildSpec } from './children.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
 import { RESTARTS, type RestartPolicy } from './lifecycle.js';
 import type { Logger } from './log.js';
-import { COMMAND_DEADLINE_MS } from './pending-commands.js';
 import type { Threads } from './threads.js';
 
 /**
@@ -22,6 +21,8 @@ import type { Threads } from './threads.js';
  * the first child has sent nothing after 300 ms, and the first HTTP answer does not need the second child.
  */
 const START_SPACING_MS_MAX = 1000;
+/** docs/http-api.md, "Limits": 504. Actors time out a little earlier, because their own fault is more exact. */
+const COMMAND_DEADLINE_MS = 10_000;
 
 export interface SupervisorOptions {
   readonly settings: Settings;
