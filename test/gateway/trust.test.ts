@@ -75,6 +75,7 @@ describe('A hostname that changes', () => {
     const node = new RenamedNode();
     assert.ok(node.trusts('kitchen') && node.trusts('kitchen.local') && !node.trusts('attic'));
     node.hostname = 'attic';
+    assert.ok(!node.trusts('cellar') && !node.trusts('kitchen.local'));
     assert.ok(node.trusts('attic:8018') && node.trusts('attic.local'));
     assert.ok(!node.trusts('kitchen') && !node.trusts('kitchen.local'));
     assert.ok(node.trusts('music.lan') && node.trusts('127.0.0.1') && node.trusts('attic'));
