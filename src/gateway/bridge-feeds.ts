@@ -3,7 +3,7 @@
 
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
-import { type Bridges, type Change, type ChangeBatch, UNWANTED } from '../protocol/actor/messages.js';
+import { type Bridges, type Change, UNWANTED } from '../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from './journal.js';
 
 /** One subscriber's progress. One that has never pulled has none. */
@@ -23,14 +23,15 @@ export class BridgeFeeds {
     this.#journal = journal;
   }
 
-  /** Call after entries were added to the journal. */
-  changed(): void {
-    for (const [subscriber, feed] of this.#feeds) if (feed.isReady) this.#send(subscriber, feed);
+  /** Call with what was added to the journal. A feed that is ready has all before it. */
+  changed(entries: readonly JournalEntry[]): void {
+    for (const [subscriber, feed] of this.#feeds)
+      if (feed.isReady) this.#send(subscriber, feed, false, entries);
   }
 
   /** The last call: sends pending changes even without a pull, because after it a bridge is only asked to stop. */
   end(): void {
-    for (const [subscriber, feed] of this.#feeds) this.#send(subscriber, feed);
+    for (const [subscriber, feed] of this.#feeds) this.#sendRest(subscriber, feed);
   }
 
   pulled(child: ChildName, isFirst: boolean): void {
@@ -40,18 +41,11 @@ export class BridgeFeeds {
     this.#feeds.set(subscriber, feed);
     if (isFirst) feed.reached = undefined;
     feed.isReady = true;
-    this.#send(subscriber, feed);
+    this.#sendRest(subscriber, feed);
   }
 
-  #send(subscriber: Subscriber, feed: Feed): void {
-    const batch = this.#batch(subscriber, feed.reached);
-    feed.reached = this.#journal.newest;
-    if (batch.changes.length === 0 && !batch.isWhole) return;
-    feed.isReady = false;
-    this.#bridges.sendChanges(subscriber, batch);
-  }
-
-  #batch(subscriber: Subscriber, reached: number | undefined): ChangeBatch {
+  #sendRest(subscriber: Subscriber, feed: Feed): void {
+    const { reached } = feed;
     const journal = this.#journal;
     const isUnwanted = UNWANTED[subscriber];
     const isWhole = reached === undefined || !journal.reaches(reached, (name) => !isUnwanted(name));
@@ -60,7 +54,15 @@ export class BridgeFeeds {
           ...journal.records(name),
         ])
       : [...journal.after(reached)];
-    return { isWhole, changes: entries.filter(({ collection }) => !isUnwanted(collection)).map(changeOf) };
+    this.#send(subscriber, feed, isWhole, entries);
+  }
+
+  #send(subscriber: Subscriber, feed: Feed, isWhole: boolean, entries: readonly JournalEntry[]): void {
+    feed.reached = this.#journal.newest;
+    const changes = entries.filter(({ collection }) => !UNWANTED[subscriber](collection)).map(changeOf);
+    if (changes.length === 0 && !isWhole) return;
+    feed.isReady = false;
+    this.#bridges.sendChanges(subscriber, { isWhole, changes });
   }
 }
 

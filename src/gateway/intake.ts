@@ -35,7 +35,7 @@ export class Intake implements BackendListener {
     const entries = journal.apply(changes, date);
     if (entries.length === 0) return;
     hub.publish(entries, date);
-    if (this.#hasSubscribers) feeds.changed();
+    if (this.#hasSubscribers) feeds.changed(entries);
   };
 
   readonly level = (json: string): void => this.#to.hub.publishLevel(json);

@@ -28,8 +28,7 @@ class Node {
   }
 
   change(...changes: readonly Change[]): void {
-    this.journal.apply(changes, 0);
-    this.feeds.changed();
+    this.feeds.changed(this.journal.apply(changes, 0));
   }
 
   /** Confirms the last batch as the bridge does; returns the batch that follows, if any. */
