@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import type { ByteSink, OpenStream } from './events/stream.js';
-import { type HeaderPair, type HttpReply, oneLine, statusLine } from './reply.js';
+import { type HeaderPair, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
 
 /** Read and discarded, so that a client whose body is too large can read the answer instead of getting a reset. */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
@@ -162,7 +162,7 @@ export class Exchange {
     const response = this.#response;
     const begin = (): void => {
       this.#state = 'streaming';
-      response.writeStatus(statusLine(200));
+      response.writeStatus(STATUS_LINES[200]);
       this.#writeHeaders([...headers, ...this.#headers]);
     };
     let pending: Uint8Array | string = '';
@@ -221,7 +221,7 @@ export class Exchange {
     // Only if paused: otherwise `resume` would stop all further reading (measured).
     if (this.#isPaused) this.#response.resume();
     this.#isPaused = false;
-    this.#response.writeStatus(statusLine(reply.status));
+    this.#response.writeStatus(STATUS_LINES[reply.status]);
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);
     if (body !== undefined && this.method !== 'HEAD') {

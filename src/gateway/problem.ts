@@ -31,7 +31,7 @@ export interface Problem {
 }
 
 export interface ProblemKind {
-  readonly status: number;
+  readonly status: HttpReply['status'];
   readonly title: string;
 }
 

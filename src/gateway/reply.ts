@@ -1,17 +1,7 @@
 // The types of replies, and cached responses, which are made once per change for all clients. Pure.
 
-export type HeaderPair = readonly [name: string, value: string];
-
-export interface HttpReply {
-  readonly status: number;
-  readonly headers: readonly HeaderPair[];
-  /** Absent: no content at all (204, 304). An empty string is a body of length 0. */
-  readonly body?: string | Uint8Array;
-  readonly close?: boolean;
-}
-
-/** uWebSockets.js takes code and reason as one text. */
-const STATUS_LINES: Readonly<Record<number, string>> = {
+/** Every status that is sent, with its reason: uWebSockets.js takes both as one text. */
+export const STATUS_LINES = {
   200: '200 OK',
   202: '202 Accepted',
   204: '204 No Content',
@@ -29,10 +19,16 @@ const STATUS_LINES: Readonly<Record<number, string>> = {
   502: '502 Bad Gateway',
   503: '503 Service Unavailable',
   504: '504 Gateway Timeout',
-};
+} as const;
 
-export function statusLine(status: number): string {
-  return STATUS_LINES[status] ?? `${status} Unknown`;
+export type HeaderPair = readonly [name: string, value: string];
+
+export interface HttpReply {
+  readonly status: keyof typeof STATUS_LINES;
+  readonly headers: readonly HeaderPair[];
+  /** Absent: no content at all (204, 304). An empty string is a body of length 0. */
+  readonly body?: string | Uint8Array;
+  readonly close?: boolean;
 }
 
 export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
@@ -91,6 +87,7 @@ export class ResponseMaker {
 export function replyOf(cached: CachedResponse, ifNoneMatch: string): HttpReply {
   return ifNoneMatch !== '' && isMatch(ifNoneMatch, cached.etag) ? cached.unchanged : cached.whole;
 }
+
 export function cookieReply(bytes: Uint8Array): HttpReply {
   const type: HeaderPair = ['Content-Type', 'application/octet-stream'];
   const name: HeaderPair = ['Content-Disposition', 'attachment; filename="cookie"'];
