@@ -22,7 +22,7 @@ import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
 import { ROUTES } from './routes.js';
 import { createServer } from './server.js';
-import { countingBackends, PendingCount, shutDown } from './shutdown.js';
+import { shutDown } from './shutdown.js';
 import { HostIdentity } from './trust.js';
 
 export interface GatewayOptions {
@@ -61,7 +61,7 @@ export interface Gateway {
 
 /** Serves nothing before `listen`. Every enabled child is `connecting` until its first health report. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { settings, node, version, log, clock, interfaces } = options;
+  const { settings, node, backends, version, log, clock, interfaces } = options;
   const boot = bootName(clock.date(), clock.random());
   const responses = new ResponseMaker(boot);
   const journal = new Journal();
@@ -71,10 +71,8 @@ export function createGateway(options: GatewayOptions): Gateway {
   const limits = limitsOf(options);
   const hub = new EventHub({
     ...{ boot, clock, journal, maxClients: limits.streams },
-    watchLevels: (isWatched) => options.backends.watchLevels(isWatched),
+    watchLevels: (isWatched) => backends.watchLevels(isWatched),
   });
-  const answers = new PendingCount();
-  const backends = countingBackends(options.backends, answers);
   const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
   const feeds = new BridgeFeeds(options.bridges, journal);
@@ -125,7 +123,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     close: (withinMs) => {
       sockets?.stop();
-      end ??= shutDown({ handler, answers, streams: hub, server, clock }, withinMs).then(() => feeds.end());
+      end ??= shutDown({ handler, replies, streams: hub, server, clock }, withinMs).then(() => feeds.end());
       return end;
     },
   };

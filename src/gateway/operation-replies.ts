@@ -1,11 +1,11 @@
 // Carries out operations for HTTP requests and for bridges, and makes the replies. It knows no connections and no trust: the caller
 // has checked trust and parsed the body.
 
-import type { Clock } from '../clock.js';
+import { type Clock, within } from '../clock.js';
 import type { Answer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { type ChangeOperation, fullBusName, type Operation } from '../protocol/actor/operations.js';
-import { allowedValues, LOG_LINES, type Params, parametersOf } from '../protocol/actor/parameters.js';
+import { LOG_LINES, PARAMETERS, type Params } from '../protocol/actor/parameters.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
 import type { Covers } from './covers.js';
@@ -54,6 +54,8 @@ export class OperationReplies {
   readonly #startedAt: number;
   /** The newest answer to each question to a backend: an equal text is the same response, with its tag and time. */
   readonly #known = new Map<string, CachedResponse>();
+  /** The commands without a reply yet. */
+  readonly #underWay = new Set<Promise<HttpReply>>();
   #server: CachedResponse;
   #openapi: CachedResponse | undefined;
 
@@ -77,8 +79,11 @@ export class OperationReplies {
     const { params, held = '', query = '' } = given;
     const { documents, backends, covers, clock, responses, serverRecord } = this.#parts;
     switch (operation.kind) {
-      case 'command':
-        return this.#change(operation, given);
+      case 'command': {
+        const reply = this.#change(operation, given);
+        this.#underWay.add(reply);
+        return reply.finally(() => this.#underWay.delete(reply));
+      }
       case 'document':
         return documentReply(documents.read(operation.resource), held);
       case 'tracklist':
@@ -90,7 +95,7 @@ export class OperationReplies {
           .then((answer) => this.#answerReply(operation.path, answer, held));
       case 'log': {
         const lines = logLines(query);
-        const fault = badParameter(operation.path, params) ?? (lines === undefined ? BAD_LINES : undefined);
+        const fault = badScope(params) ?? (lines === undefined ? BAD_LINES : undefined);
         if (fault !== undefined) return problemReply(fault);
         const command = operation.command(params, lines ?? LOG_LINES.byDefault);
         return backends
@@ -112,11 +117,16 @@ export class OperationReplies {
   async #change(operation: ChangeOperation, { params, json }: OperationInput): Promise<HttpReply> {
     const body = await checkBody(operation, json);
     if (!body.ok) return problemReply(body);
-    const fault = badParameter(operation.path, params);
+    const fault = badScope(params);
     if (fault !== undefined) return problemReply(fault);
     const command = operation.command(params, body.json);
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer);
+  }
+
+  /** Resolves when all commands have their replies, at the latest after `withinMs`. */
+  async settled(withinMs: number): Promise<void> {
+    await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
   }
 
   #answerReply(question: string, answer: Answer, held: string): HttpReply {
@@ -162,15 +172,9 @@ function documentReply(document: CachedResponse | Problem, held: string): HttpRe
   return 'fault' in document ? problemReply(document) : replyOf(document, held);
 }
 
-/** A parameter that is none of its allowed words. */
-function badParameter(path: string, params: Params): Problem | undefined {
-  for (const name of parametersOf(path)) {
-    const [words, given = ''] = [allowedValues(name), params[name]];
-    if (words?.includes(given) === false)
-      return problem(
-        'not-found',
-        `There is no ${name} ${JSON.stringify(given)}, only ${words.join(' and ')}`,
-      );
-  }
-  return undefined;
+/** The scope is the only parameter that must be one of some words. */
+function badScope({ scope }: Params): Problem | undefined {
+  const words: readonly string[] = PARAMETERS.scope;
+  if (scope === undefined || words.includes(scope)) return undefined;
+  return problem('not-found', `There is no scope ${JSON.stringify(scope)}, only ${words.join(' and ')}`);
 }

@@ -10,11 +10,10 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from 'uWebSockets.js';
-import type { Clock } from '../clock.js';
+import { type Clock, within } from '../clock.js';
 import { addressKey, type ConnectionLimits, Connections } from './connection-limits.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
-import { PendingCount } from './shutdown.js';
 
 /** The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently (measured). */
 const EXCLUSIVE_PORT = 1;
@@ -59,10 +58,14 @@ export function createServer(
   onFull: (address: string) => void,
 ): HttpServer {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
-  const pending = new PendingCount();
+  let pending = 0;
+  let onNone: (() => void) | undefined;
   boundConnections(app, limits, onFull, clock);
 
-  const onSettled = (): void => pending.down();
+  const onSettled = (): void => {
+    pending -= 1;
+    if (pending === 0) onNone?.();
+  };
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
   app.any('/*', (response, request) => {
     const exchange = new Exchange(response, request, clock, onSettled);
@@ -72,7 +75,7 @@ export function createServer(
     } catch (error) {
       handler.onFault(exchange, error);
     }
-    if (exchange.handlerReturned()) pending.up();
+    if (exchange.handlerReturned()) pending += 1;
   });
 
   return {
@@ -86,7 +89,10 @@ export function createServer(
       return socket;
     },
     close: async (withinMs) => {
-      await pending.none(withinMs, clock);
+      const none = new Promise<void>((resolve) => {
+        onNone = resolve;
+      });
+      if (pending > 0) await within(clock, withinMs, none);
       app.close();
     },
   };

@@ -2,31 +2,45 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { Covers } from '../../src/gateway/covers.js';
+import { Documents } from '../../src/gateway/documents.js';
 import { EventHub } from '../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../src/gateway/events/query.js';
 import { Journal } from '../../src/gateway/journal.js';
-import { countingBackends, PendingCount, shutDown } from '../../src/gateway/shutdown.js';
+import { OperationReplies } from '../../src/gateway/operation-replies.js';
+import { ResponseMaker } from '../../src/gateway/reply.js';
+import { shutDown } from '../../src/gateway/shutdown.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
+import { OPERATIONS } from '../../src/protocol/actor/operations.js';
 import { ManualClock } from '../manual-clock.js';
 import { SimulatedConnection } from './events/simulated-connection.js';
 import { ScriptedBackends } from './scripted-backends.js';
 
 const WITHIN_MS = 1800;
+const NOT_READ = {} as never;
 
 class Scene {
   readonly clock = new ManualClock();
-  readonly scripted = new ScriptedBackends();
-  readonly answers = new PendingCount();
-  readonly backends = countingBackends(this.scripted, this.answers);
+  readonly backends = new ScriptedBackends();
+  readonly journal = new Journal();
+  readonly responses = new ResponseMaker('b');
+  readonly replies = new OperationReplies({
+    ...{ responses: this.responses, backends: this.backends, clock: this.clock },
+    covers: new Covers(this.backends),
+    documents: new Documents([], this.journal, this.responses, this.clock),
+    serverRecord: () => NOT_READ,
+    healthRecord: () => NOT_READ,
+    openapi: async () => '{}',
+  });
   readonly hub = new EventHub({
     boot: 'b',
     clock: this.clock,
     maxClients: 10,
-    journal: new Journal(),
+    journal: this.journal,
     watchLevels: () => undefined,
   });
-  /** The server's count of exchanges without an answer. */
-  readonly exchanges = new PendingCount();
+  /** How long the server takes to close: 0, or as long as it may. */
+  closesIn: (withinMs: number) => number = () => 0;
   readonly said: string[] = [];
   readonly #begun = this.clock.monotonic();
 
@@ -42,8 +56,8 @@ class Scene {
 
   /** Sends a request that has no answer until the test gives one. */
   ask(): (answer: Answer) => void {
-    const settle = this.scripted.hold();
-    void this.backends.ask('power', { do: 'reboot' });
+    const settle = this.backends.hold();
+    void this.replies.reply(OPERATIONS.reboot, { params: {} });
     return settle;
   }
 
@@ -51,9 +65,11 @@ class Scene {
     return shutDown(
       {
         handler: { shutDown: () => this.said.push('refusing') },
-        answers: this.answers,
+        replies: this.replies,
         streams: this.hub,
-        server: { close: (withinMs) => this.exchanges.none(withinMs, this.clock) },
+        server: {
+          close: (withinMs) => new Promise((resolve) => this.clock.after(this.closesIn(withinMs), resolve)),
+        },
         clock: this.clock,
       },
       WITHIN_MS,
@@ -77,7 +93,7 @@ describe('the end of the service', () => {
     const scene = new Scene();
     const [stalled, quick] = [scene.stream(0), scene.stream()];
     scene.ask();
-    scene.exchanges.up();
+    scene.closesIn = (withinMs) => withinMs;
     const closed = scene.close();
     await scene.pass(WITHIN_MS - 100);
     assert.equal(quick.over, 'ended', 'bye does not wait for the last moment');
