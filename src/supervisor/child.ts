@@ -2,7 +2,7 @@
 // The decisions are in lifecycle.ts and incarnation.ts.
 
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../clock.js';
+import { type Clock, within } from '../clock.js';
 import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
@@ -28,8 +28,7 @@ import {
   UNBORN,
 } from './lifecycle.js';
 import type { Logger } from './log.js';
-import type { Threads } from './threads.js';
-import { type Death, RETURNED } from './threads.js';
+import { type Death, RETURNED, type Threads } from './threads.js';
 
 export interface ChildContext {
   readonly root: URL;
@@ -112,26 +111,21 @@ export class Child {
     if (this.#incarnation === undefined) this.#signal({ kind: 'stop' });
   }
 
-  ask(command: Command): Promise<Answer> {
+  async ask(command: Command): Promise<Answer> {
     const incarnation = this.#incarnation;
-    if (incarnation === undefined || this.#life.phase === 'stopping') {
-      return Promise.resolve(failure('unavailable', absent(this.name, this.#life)));
-    }
-    if (this.#asks.size >= WAITING_MAX) {
-      return Promise.resolve(failure('unavailable', `${WAITING_MAX} commands wait for this backend already`));
-    }
+    if (incarnation === undefined || this.#life.phase === 'stopping')
+      return failure('unavailable', absent(this.name, this.#life));
+    if (this.#asks.size >= WAITING_MAX)
+      return failure('unavailable', `${WAITING_MAX} commands wait for this backend already`);
     this.#lastAsk += 1;
     const id = this.#lastAsk;
-    return new Promise((resolve) => {
-      const { clock, askWithinMs } = this.#context;
-      const late = `The ${this.name} backend gave no answer within ${askWithinMs / 1000} s`;
-      const cancel = clock.after(askWithinMs, () => this.#settle(id, failure('timeout', late)));
-      this.#asks.set(id, (answer) => {
-        cancel();
-        resolve(answer);
-      });
-      incarnation.send({ kind: 'command', id, command });
-    });
+    const asked = new Promise<Answer>((resolve) => this.#asks.set(id, resolve));
+    incarnation.send({ kind: 'command', id, command });
+    const { clock, askWithinMs } = this.#context;
+    const answer = await within(clock, askWithinMs, asked);
+    this.#asks.delete(id);
+    const late = `The ${this.name} backend gave no answer within ${askWithinMs / 1000} s`;
+    return answer ?? failure('timeout', late);
   }
 
   sendChanges(batch: ChangeBatch): void {
@@ -165,15 +159,9 @@ export class Child {
     this.#signal({ kind: 'ended', how: death.reason, at: this.#context.clock.monotonic() }, death.stack);
     // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
     const fault = failure('unavailable', absent(this.name, this.#life));
-    for (const id of [...this.#asks.keys()]) this.#settle(id, fault);
+    for (const settle of this.#asks.values()) settle(fault);
     this.#context.onSign();
     if (this.#staysDown) this.#signal({ kind: 'stop' });
-  }
-
-  /** Ignores unknown ids: an answer may arrive after its deadline. */
-  #settle(id: number, answer: Answer): void {
-    this.#asks.get(id)?.(answer);
-    this.#asks.delete(id);
   }
 
   /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
@@ -202,7 +190,8 @@ export class Child {
 
   readonly #utterances: Handlers<OtherItem> = {
     level: ({ json }) => this.#context.listener.level(json),
-    answer: ({ id, answer }) => this.#settle(id, answer),
+    // An answer may arrive after its deadline: nobody waits for it then.
+    answer: ({ id, answer }) => this.#asks.get(id)?.(answer),
     status: (status) => this.#signal(status),
     log: ({ level, message, fields }) => this.#log(level, message, fields),
     pong: ({ id }) => {
@@ -271,11 +260,9 @@ export class Child {
     if (health === undefined || health === before) return;
     this.#health = health;
     if (health.state !== before?.state) {
-      const detail = health.detail === undefined ? {} : { detail: health.detail };
-      this.#log(LEVELS[health.state], `backend is ${health.state}`, {
-        ...detail,
-        ...(stack === undefined ? {} : { stack }),
-      });
+      const { state, detail } = health;
+      const facts = { ...(detail !== undefined && { detail }), ...(stack !== undefined && { stack }) };
+      this.#log(LEVELS[state], `backend is ${state}`, facts);
     }
     this.#context.listener.health(this.name, health);
   }
