@@ -11,7 +11,7 @@ import { type Bluez, isError, refusedBy } from './bluez.js';
 import type { Device } from './objects.js';
 
 /** A client gets an answer before the 10 s are over after which it gets a timeout (docs/http-api.md, "Limits"). */
-const ANSWER_WITHIN_MS = 9_500;
+const ANSWER_WITHIN_MS = 9_000;
 /** Pairing and connection together. */
 const CONNECT_MAX_MS = 25_000;
 

@@ -363,7 +363,7 @@ test('a connection that takes long is answered 202, and its end is an event, als
   const asked = backend.handle({ do: 'connect', address: PHONE });
   await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
   await does(node, { do: 'connect', address: PHONE }, 'in-progress');
-  clock.advance(9_500);
+  clock.advance(9_000);
   assert.equal(faultOf(await asked), 'none');
   const before = recorder.records.length;
   // The device vanishes, and BlueZ answers nothing at all: the bus does, when BlueZ dies.
@@ -386,7 +386,7 @@ test('a connection that fails late without any change is still an event', async 
   });
   const asked = backend.handle({ do: 'connect', address: PHONE });
   await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
-  clock.advance(9_500);
+  clock.advance(9_000);
   assert.equal(faultOf(await asked), 'none');
   fail();
   await until('there is an event', () => recorder.said.includes('put bluetooth.outcome'));
