@@ -178,7 +178,7 @@ class Pieces {
   }
 }
 
-const Growing = createContext(new Pieces());
+export const Growing = createContext(new Pieces());
 
 /**
  * The number of `wanted` things to draw now; `step` more at a time. `isLast` has others drawn first, so that these do not push down

@@ -1,7 +1,7 @@
 // The clients of the sound server, each a stream: volume, mute, and its output, chosen in a menu or by dragging.
 // If there are many, the others are behind a button, so that the sections below are not far away on a phone.
 
-import { useContext, useMemo, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
 import { Button, Icon } from './icons.js';
@@ -9,11 +9,12 @@ import { formatPercent, translate } from './language.js';
 import { node } from './node.js';
 import { Reporting } from './notices.js';
 import { outputName } from './output-choice.js';
-import { Empty, ForeignLine, memoized, useGrowing } from './parts.js';
+import { Empty, ForeignLine, Growing, memoized, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 import { dragStream, type StreamDrag } from './stream-drag.js';
 
 const ROWS_AT_ONCE = 2;
+const CHANGES_AT_ONCE = 4;
 /** Rows before the button. A single further row is shown and gets no button. */
 const FIRST_ROWS = 8;
 
@@ -30,11 +31,11 @@ export function Streams({ state: { clients, outputs }, unfolding: [isUnfolded, u
   const [drag, setDrag] = useState<StreamDrag>();
   const first = clients.size > FIRST_ROWS + 1 ? FIRST_ROWS : clients.size;
   const drawn = useGrowing(isUnfolded ? clients.size : first, ROWS_AT_ONCE);
+  const streams = [...clients.values()].sort((a, b) => a.id - b.id).slice(0, drawn);
+  const rows = usePaced(streams).map((stream) => (
+    <StreamRow key={stream.id} stream={stream} options={options} onDrag={setDrag} />
+  ));
   if (clients.size === 0) return <Empty>{translate('noStreams')}</Empty>;
-  const rows = [...clients.values()]
-    .sort((a, b) => a.id - b.id)
-    .slice(0, drawn)
-    .map((stream) => <StreamRow key={stream.id} stream={stream} options={options} onDrag={setDrag} />);
   // In the same list, so that a row keeps its identity when it appears from behind the button.
   if (first < clients.size && drawn >= first)
     rows.splice(
@@ -52,6 +53,26 @@ export function Streams({ state: { clients, outputs }, unfolding: [isUnfolded, u
       {drag === undefined ? null : <DropTray drag={drag} options={options} />}
     </>
   );
+}
+
+/** Many changes are drawn a few at a time, as all at once would be a task long enough to be noticed. */
+function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
+  const pieces = useContext(Growing);
+  const [, draw] = useState(0);
+  /** A record that has changed goes to the end, so that the one that has waited longest is the next. */
+  const { current: shown } = useRef(new Map<number, ClientRecord>());
+  const latest = new Map(streams.map((stream) => [stream.id, stream]));
+  let changes = 0;
+  for (const [id, old] of [...shown]) {
+    const stream = latest.get(id);
+    if (stream === old) continue;
+    if (stream !== undefined) changes += 1;
+    if (changes <= CHANGES_AT_ONCE) shown.delete(id);
+  }
+  for (const [id, stream] of latest) if (!shown.has(id)) shown.set(id, stream);
+  const isBehind = changes > CHANGES_AT_ONCE;
+  useLayoutEffect(() => (isBehind ? pieces.later(() => draw((times) => times + 1), true) : undefined));
+  return streams.map((stream) => shown.get(stream.id) ?? stream);
 }
 
 interface RowProps {
