@@ -148,8 +148,8 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
   };
 }
 
-/** A frame at 60 Hz. */
-const FRAME_MS = 1000 / 60;
+/** Just less than a frame at 60 Hz, so that each frame can have its piece. */
+const BEHIND_FRAME_MS = 15;
 
 /** Calls one piece per frame, because all at once would be a task long enough to be noticed. */
 class Pieces {
@@ -168,13 +168,16 @@ class Pieces {
   #come(): void {
     if (this.#isComing || this.#waiting.length === 0) return;
     this.#isComing = true;
-    setTimeout(() => {
-      const [piece, ...others] = this.#waiting;
-      this.#waiting = others;
-      this.#isComing = false;
-      piece?.();
-      this.#come();
-    }, FRAME_MS);
+    // After a frame, because the browser would lay out several pieces as one.
+    requestAnimationFrame(() => setTimeout(() => this.#take(), BEHIND_FRAME_MS));
+  }
+
+  #take(): void {
+    const [piece, ...others] = this.#waiting;
+    this.#waiting = others;
+    this.#isComing = false;
+    piece?.();
+    this.#come();
   }
 }
 
