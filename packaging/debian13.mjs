@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 export const CACHE = '/var/cache/tonearm-test';
-const MAKING_DEADLINE_MS = 15 * 60_000;
+const MAKING_DEADLINE_MS = 30 * 60_000;
 const MIRROR_DEADLINE_MS = 30_000;
 const SUITE = 'trixie';
 
