@@ -407,7 +407,7 @@ test('a blocked adapter is a conflict that names what blocks it', async (t) => {
 });
 
 test('a BlueZ that hangs costs each command its deadline, and no more', async (t) => {
-  const node = await followed(t, {}, withPhone, { callDeadlineMs: 300 });
+  const node = await followed(t, {}, withPhone, { callDeadlineMs: 1_000 });
   const { bluez } = node;
   for (const member of ['Set', 'RegisterAgent', 'StartDiscovery', 'Disconnect', 'RemoveDevice'])
     bluez.misbehaves.set(member, 'hang');
