@@ -4,9 +4,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+const made = new Set<string>();
+
+const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
+
+/** A test's hooks run in the order in which they were set: what is stopped after its folder is gone may make the folder again. */
+process.on('exit', () => {
+  for (const folder of made) remove(folder);
+});
+
 /** `t`: a test, or `node:test` itself for a folder of all tests of a file. */
 export function temporaryFolder(t: { after(act: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-test-'));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  made.add(folder);
+  t.after(() => remove(folder));
   return folder;
 }
