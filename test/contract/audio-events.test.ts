@@ -61,7 +61,8 @@ onEachSoundServer('audio events', (node) => {
       records(seen(), type).findLast((record) => record.id === id),
     );
     // PipeWire may cork a stream that ends; that change and the end at the same time are one event, which carries the newest record.
-    assert.deepEqual({ ...removed, corked: last?.corked }, last, 'a removal carries the last record');
+    const corked = removed?.['corked'] === true || last?.['corked'];
+    assert.deepEqual(removed, { ...last, corked }, 'a removal carries the last record');
     await client.close();
     await node().streamTellsTheTruth();
   });

@@ -61,7 +61,7 @@ test(`${READING} listeners get each change while ${NOT_READING} others never rea
   for (const each of listeners)
     await each.until(({ model }) => model.outputs.get(`${living?.id}`)?.['volume'] === 1, 'the last change');
   const [first = [], ...others] = listeners.map(idsOf);
-  assert.ok(first.length > rounds / 2, `${first.length} of ${rounds} changes were told apart`);
+  assert.ok(first.length > rounds / 2, `${first.length} of ${rounds} changes came as events of their own`);
   assert.equal(new Set(first).size, first.length);
   for (const ids of others) assert.deepEqual(ids, first, 'every event, once and in order');
   t.diagnostic(`${rounds} rounds; ${before} MB, at most ${most} MB`);

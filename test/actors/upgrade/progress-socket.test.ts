@@ -121,7 +121,7 @@ test('200 connections at once, beside a silent one, lose no line', async (t) => 
   assert.deepEqual(heard.lines.sort(), expected.sort());
 });
 
-test('at the bound a new connection is closed, and that is told until there is room', async (t) => {
+test('at the bound a new connection is closed, and the problem is shown until there is room', async (t) => {
   const heard = await listen(t);
   const open: Socket[] = [];
   for (let n = 0; n < 256; n++) open.push(await dial(t, heard.path));

@@ -148,7 +148,7 @@ inFolder(
 );
 
 inFolder(
-  'what is wrong with a conf.d is told, every file of it',
+  'what is wrong with a conf.d is reported for every file of it',
   { 'c/own.yaml': '' },
   async ({ root, problems }) => {
     const folder = join(root, 'c/conf.d');
