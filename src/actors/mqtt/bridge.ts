@@ -100,7 +100,7 @@ export class MqttBridge implements BridgeActor {
     const identifier = this.#parts.identifier();
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
-    const read = await brokerAddress(settings, clock);
+    const read = await brokerAddress(settings);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
     const dial = this.#dialler(read.address, `${clientId}-look`);

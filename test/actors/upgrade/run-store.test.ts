@@ -1,4 +1,4 @@
-// The state file is written whole, read back unchanged, and nobody waits for it longer than its limit.
+// The state file is written whole, and read back unchanged.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -79,24 +79,6 @@ test('anything in the place of the temporary file is no obstacle', async (t) => 
   }
   assert.equal(existsSync(join(directory, 'elsewhere')), false);
   assert.ok(problems.every((problem) => problem === undefined));
-});
-
-test('a disk that hangs is waited for a bounded time', async (t) => {
-  const { made, clock, path, problems } = store(t);
-  // The manual clock reaches the deadline before the disk answers.
-  const recalling = made.recall();
-  clock.advance(4_000);
-  assert.equal(await recalling, undefined);
-  assert.deepEqual(problems.splice(0), ['it is ignored: it cannot be read within 4 s']);
-  made.save(SAVED);
-  const late = made.settled();
-  clock.advance(1_000);
-  await late;
-  assert.equal(existsSync(path), false);
-  await made.settled();
-  assert.deepEqual(problems, [undefined]);
-  assert.deepEqual(known(await made.recall()), SAVED);
-  assert.equal(clock.timers, 0);
 });
 
 test('a place that cannot be written is reported and tried again, and the newest run is saved when it can be', async (t) => {
