@@ -78,30 +78,6 @@ for (const [what, args, status, output] of rows) {
   });
 }
 
-/** Files of at most 64 KiB, the greatest size that is read: values that aliases multiply, and nesting as deep as the file is long. */
-const tenfold = (name: string): string => `[${Array(10).fill(name).join(', ')}]`;
-const HOSTILE: Readonly<Record<string, string>> = {
-  aliases: Array.from(
-    { length: 12 },
-    (_, at) => `k${at}: &a${at} ${tenfold(at > 0 ? `*a${at - 1}` : 'x')}`,
-  ).join('\n'),
-  brackets: '['.repeat(64 * 1024),
-  pairs: '['.repeat(32 * 1024) + ']'.repeat(32 * 1024),
-  braces: '{'.repeat(64 * 1024),
-  keys: '? '.repeat(32 * 1024),
-  lists: '- '.repeat(32 * 1024),
-};
-for (const [what, text] of Object.entries(HOSTILE)) {
-  test(`a configuration of hostile ${what} ends the start with one line, in bounded memory`, () => {
-    const path = file(`hostile-${what}.yaml`, text);
-    // If this much memory is not enough, Node ends itself with another status.
-    const args = ['--max-old-space-size=96', ENTRY, '--allow-root', '--config', path];
-    const ended = spawnSync(process.execPath, args, { env: ENV, encoding: 'utf8', timeout: 60_000 });
-    assert.equal(ended.status, 78, ended.stderr);
-    assert.match(ended.stderr, /^[^\n]*hostile-\w+\.yaml:1:\d+: syntax: [^\n]+\n$/);
-  });
-}
-
 test('an invalid configuration ends the start although a thread for audio is loading, and hangs', () => {
   const dist = join(home, 'dist');
   cpSync(dirname(ENTRY), dist, { recursive: true });

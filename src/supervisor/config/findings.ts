@@ -6,9 +6,6 @@ import type { Content, Given, Location } from './given.js';
 /** Limit for text from a file in a message. */
 const MAX_SHOWN_CHARS = 60;
 
-/** Limit for the comparison of keys: no known key is longer, and the work stays bounded. */
-const MAX_COMPARED_CHARS = 32;
-
 /** A key in another section is less likely meant than a key of the same section with one more typing error. */
 const OTHER_SECTION_PENALTY = 1;
 
@@ -95,7 +92,7 @@ function finding(at: Location, key: string, text: string): Finding {
 
 /** Case-insensitive number of edits between two words (Levenshtein). */
 function editDistance(one: string, other: string): number {
-  const [a, b] = [one, other].map((word) => [...word.slice(0, MAX_COMPARED_CHARS).toLowerCase()]);
+  const [a, b] = [one, other].map((word) => [...word.toLowerCase()]);
   const far = Number.POSITIVE_INFINITY;
   let last = [...(b ?? []), ''].map((_, column) => column);
   for (const [row, letter] of (a ?? []).entries()) {

@@ -27,14 +27,7 @@ export function laidOver(above: Given, below: Given | undefined): Given {
   const upper = above.content;
   if (upper === null) return below;
   if (!(upper instanceof Map && lower instanceof Map)) return above;
-  const { key, keyAt, at } = above;
-  return {
-    ...{ key, keyAt, at },
-    // Only when it is asked for, because an alias may make a map contain itself.
-    get content() {
-      const merged = new Map(lower);
-      for (const [name, inner] of upper) merged.set(name, laidOver(inner, lower.get(name)));
-      return merged;
-    },
-  };
+  const merged = new Map(lower);
+  for (const [name, inner] of upper) merged.set(name, laidOver(inner, lower.get(name)));
+  return { ...above, content: merged };
 }

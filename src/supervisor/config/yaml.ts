@@ -3,10 +3,12 @@
 
 import {
   type Alias,
+  type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  LineCounter,
   type Node,
   parseDocument,
   stringify,
@@ -46,23 +48,20 @@ const WORDS: Readonly<Record<string, string>> = {
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 type Place = (offset: number) => Location;
-type Targets = ReadonlyMap<Alias, Node>;
 
 /** Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the reason. */
 export function parseConfig(file: string, text: string, findings: Findings): Given | undefined {
-  const at: Place = (offset) => {
-    const lines = text.slice(0, offset).split('\n');
-    return { file, line: lines.length, col: (lines.at(-1) ?? '').length + 1 };
-  };
+  const forbidden = FORBIDDEN.exec(text);
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
+  const at: Place = (offset) => ({ file, ...lineCounter.linePos(offset) });
   const wrong = (offset: number, what: string): undefined => {
     findings.problem(at(offset), SYNTAX, what);
   };
-  const forbidden = FORBIDDEN.exec(text);
   if (forbidden !== null) {
     const code = forbidden[0].charCodeAt(0).toString(16).padStart(4, '0');
     return wrong(forbidden.index, `the control character U+${code} is not allowed`);
   }
-  const document = parseDocument(text, OPTIONS);
   // Other errors of a text that is nested too deeply are consequences.
   const [deep] = document.errors.filter(({ code }) => code === 'RESOURCE_EXHAUSTION');
   const errors = deep === undefined ? document.errors.slice(0, MAX_SYNTAX_PROBLEMS) : [deep];
@@ -71,69 +70,51 @@ export function parseConfig(file: string, text: string, findings: Findings): Giv
     findings.warning(at(pos[0]), SYNTAX, onOneLine(message));
   if (errors.length > 0) return undefined;
   try {
-    const { targets, stray } = aliasesIn(document.contents);
+    const stray = strayAlias(document);
     // Probably a pattern was meant.
     const noAnchor = `the alias ${quoted(`*${stray?.source}`)} has no anchor before it`;
     if (stray !== undefined) return wrong(stray.range?.[0] ?? 0, noAnchor);
     // Only for the package's own limit of what aliases may make.
     document.toJS();
-    const root = givenBy(document.contents, '', at, targets);
+    const root = givenBy(document.contents, document, '', at);
     const content = root.content ?? new Map();
     if (content instanceof Map) return { ...root, content };
     findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
     return undefined;
   } catch (error) {
-    // The package throws these if aliases multiply too much or the stack overflows.
+    // The package throws these if aliases multiply too much, and the stack overflows if one contains itself.
     if (!(error instanceof ReferenceError || error instanceof RangeError)) throw error;
     return wrong(0, 'its aliases or its nesting make it too large');
   }
 }
 
-/** An alias stands for the last such anchor before it; `stray` is the first that stands for nothing. */
-function aliasesIn(contents: Node | null): { readonly targets: Targets; readonly stray?: Alias | undefined } {
-  const anchors = new Map<string, Node>();
-  const targets = new Map<Alias, Node>();
+/** The first alias that stands for nothing. */
+function strayAlias(document: Document.Parsed): Alias | undefined {
   let stray: Alias | undefined;
-  visit(contents, {
-    Node: (_, node) => {
-      if (!isAlias(node)) {
-        if (node.anchor !== undefined) anchors.set(node.anchor, node);
-        return undefined;
-      }
-      const target = anchors.get(node.source);
-      if (target !== undefined) targets.set(node, target);
-      else stray ??= node;
-      return undefined;
+  visit(document, {
+    Alias: (_, alias) => {
+      if (alias.resolve(document) === undefined) stray ??= alias;
     },
   });
-  return { targets, stray };
+  return stray;
 }
 
 /** The value of a node. Behind an alias, the places are those where it is defined. `keyOffset` also places a value without a node: `{a}`. */
-function givenBy(node: Node | null, key: string, at: Place, targets: Targets, keyOffset = 0): Given {
-  const meant = isAlias(node) ? targets.get(node) : node;
-  return {
-    key,
-    get keyAt() {
-      return at(keyOffset);
-    },
-    get at() {
-      return at(node?.range?.[0] ?? keyOffset);
-    },
-    // Only when it is asked for, because an alias may make a value contain itself.
-    get content(): Content {
-      if (isSeq<Node>(meant))
-        return meant.items.map((item, index) => givenBy(item, `${key}[${index}]`, at, targets, keyOffset));
-      if (!isMap<Node, Node | null>(meant)) return isScalar<Content>(meant) ? meant.value : null;
-      return new Map(
-        meant.items.map((pair) => {
-          const name = isScalar(pair.key) ? String(pair.key.value) : '';
-          const inner = keyPath(key, name);
-          return [name, givenBy(pair.value, inner, at, targets, pair.key.range?.[0])];
-        }),
-      );
-    },
-  };
+function givenBy(node: Node | null, document: Document.Parsed, key: string, at: Place, keyOffset = 0): Given {
+  const meant = isAlias(node) ? node.resolve(document) : node;
+  const inner = (item: Node | null, itemKey: string, offset?: number) =>
+    givenBy(item, document, itemKey, at, offset);
+  let content: Content = isScalar<Content>(meant) ? meant.value : null;
+  if (isSeq<Node>(meant))
+    content = meant.items.map((item, index) => inner(item, `${key}[${index}]`, keyOffset));
+  else if (isMap<Node, Node | null>(meant))
+    content = new Map(
+      meant.items.map((pair) => {
+        const name = isScalar(pair.key) ? String(pair.key.value) : '';
+        return [name, inner(pair.value, keyPath(key, name), pair.key.range?.[0])];
+      }),
+    );
+  return { key, keyAt: at(keyOffset), at: at(node?.range?.[0] ?? keyOffset), content };
 }
 
 /**
