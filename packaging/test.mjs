@@ -92,7 +92,7 @@ function onNode22(place) {
  * the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|hardware\/|contract\/(proxies|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
+  /^(browser\/|hardware\/|actors\/bluetooth\/dbusmock|contract\/(proxies|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;
