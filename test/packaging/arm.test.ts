@@ -48,7 +48,7 @@ describe('the packages for ARM', { skip }, () => {
     test(`${architecture}: the daemon starts, answers, follows a change, carries out a command, ends`, async (t) => {
       if (trouble !== '') return t.skip(trouble);
       folder ??= tempFolder();
-      await buildPackage('--arch', architecture, '--out', folder.path);
+      await buildPackage('--arch', architecture, '--compress', 'none', '--out', folder.path);
       const tree = await extracted(packageIn(folder.path, 'tonearm', architecture), folder.path);
       const root = join(machines, architecture);
       const emulated = [join(machines, qemu), '-L', root, join(root, 'usr/bin/node')];

@@ -81,12 +81,6 @@ describe('a fresh checkout', { skip }, () => {
     });
   }
 
-  test('npm run build and npm run format work on Node 24', async () => {
-    await npm('24', 'run', 'build');
-    assert.ok(readdirSync(join(copy(), 'build')).includes('test'));
-    assert.match(await npm('24', 'run', 'format'), /^Checked \d+ files/m);
-  });
-
   test('npm run bench says what it does not know, on Node 24', async () => {
     await assert.rejects(npm('24', 'run', 'bench', '--', 'no-such-thing'), /bench: no measurement matches/);
   });
