@@ -33,9 +33,6 @@ const BUSY_UTILIZATION = 0.95;
 /** Batches with less than this between them are a storm. */
 const STORM_MS = 2;
 
-/** More than an actor sends at its end; a thread that sent more was already faulty. */
-const LAST_BATCHES_MAX = 1024;
-
 /**
  * The limit for one thread's messages: they queue in the main thread's memory, where nothing else limits them. An audio storm of
  * 1000 changes a second is far below; a thread that calls `publish` in a loop reaches it within the second.
@@ -173,7 +170,7 @@ export class Incarnation {
    */
   close(): FromActor[] {
     const last = [this.#takeHeld()].filter((held) => held.length > 0 && !this.#killed);
-    while (!this.#killed && last.length < LAST_BATCHES_MAX) {
+    while (!this.#killed) {
       const found: { message: FromActor } | undefined = receiveMessageOnPort(this.#rawPort);
       if (found === undefined) break;
       last.push(found.message);
