@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onEachSoundServer } from './audio-node.js';
 
-/** The kept length of a name, as in names.ts. */
+/** The kept length of a name, as in text-cache.ts. */
 const NAME_UNITS = 1024;
 
 onEachSoundServer('names', (node) => {

@@ -1,11 +1,6 @@
 // Client names: how a stream is called, with no two live streams of the same name (docs/http-api.md, "Names of clients").
 // Pure. It knows only a name and a property list of the server's records.
 
-import { capped } from '../text.js';
-
-/** UTF-16 units kept of a name: a media.name may hold a whole article (60 000 characters pass both servers). */
-export const NAME_MAX_UNITS = 1024;
-
 /** PulseAudio's name for a stream without media.name. */
 const PULSEAUDIO_NO_NAME = '(null)';
 
@@ -14,8 +9,7 @@ export type Props = Readonly<Record<string, string>>;
 /** The name a stream gets if no other has it: media.name, application.name, the binary, or `stream`. */
 export function wantedName(name: string | undefined, props: Props): string {
   const own = props['media.name'] || (name === PULSEAUDIO_NO_NAME ? undefined : name);
-  const wanted = own || props['application.name'] || props['application.process.binary'] || 'stream';
-  return capped(wanted, NAME_MAX_UNITS);
+  return own || props['application.name'] || props['application.process.binary'] || 'stream';
 }
 
 /**

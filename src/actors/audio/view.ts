@@ -1,4 +1,5 @@
 // Turns sound server records into the records that clients see (docs/http-api.md, "Records"). Pure; optional fields are absent, not null.
+// The codec bounds texts and properties (text-cache.ts, property-budget.ts).
 
 import type {
   AudioServerRecord,
@@ -11,15 +12,11 @@ import type {
 } from '../../protocol/actor/schemas.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
-import { capped } from '../text.js';
-import { NAME_MAX_UNITS, type Props } from './names.js';
+import type { Props } from './names.js';
 import { type HeldRecord, kindOfServer, PIPEWIRE } from './state.js';
 import type { OutputWish } from './wishes.js';
 
-/** Properties are untrusted free text, so their number is bounded: the first in alphabetical order are kept. */
-export const PROPS_MAX_ENTRIES = 128;
-
-/** Profiles shown of one card, the first: every combination of its outputs and inputs is one. One with a longer name is left out. */
+/** Profiles shown of one card, the first: every combination of its outputs and inputs is one. */
 const PROFILES_MAX = 128;
 
 /** PA_SINK_NETWORK in libpulse's def.h. */
@@ -28,8 +25,6 @@ const SINK_NETWORK = 0x8;
 const SINK_STATES = ['running', 'idle', 'suspended'] as const;
 const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
-
-const excerpt = (text: string): string => capped(text, NAME_MAX_UNITS);
 
 /** The parts of records that come from a property list. */
 interface Shown {
@@ -51,10 +46,9 @@ export class ShownProps {
   of(props: Props): Shown {
     const known = this.#made.get(props);
     if (known !== undefined) return known;
-    const keys = Object.keys(props).sort().slice(0, PROPS_MAX_ENTRIES);
     const binary = optional(props['application.process.binary']);
     const shown = {
-      props: Object.fromEntries(keys.map((key) => [excerpt(key), excerpt(props[key] ?? '')])),
+      props: Object.fromEntries(Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1))),
       app: optional(props['application.name']) ?? binary,
       binary,
       user: optional(props['application.process.user']),
@@ -70,7 +64,7 @@ type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] 
 
 /** Undefined when there is no value to show. */
 function optional(value: string | undefined): string | undefined {
-  return value ? excerpt(value) : undefined;
+  return value || undefined;
 }
 
 function portsOf(info: SinkInfo): PortRecord[] {
@@ -113,7 +107,7 @@ export function outputRecord(
   return {
     id: info.index,
     name: info.name,
-    description: excerpt(info.description ?? info.name),
+    description: info.description ?? info.name,
     nick: wish.label ?? optional(info.props['node.nick'] ?? info.props['device.nick']),
     muted: info.muted,
     volume: levelOf(info.volume),
@@ -147,7 +141,7 @@ function availabilityOf(
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {
   const profiles = info.profiles.flatMap((profile): ProfileRecord[] => {
     const { name: own, description, sinks, sources } = profile;
-    if (!own || own.length > NAME_MAX_UNITS) return [];
+    if (!own) return [];
     const available = availabilityOf(profile, info);
     return [{ name: own, description: description || own, available, outputs: sinks, inputs: sources }];
   });
@@ -157,7 +151,7 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
   return {
     id: info.index,
     name,
-    description: excerpt(info.props['device.description'] || name),
+    description: info.props['device.description'] || name,
     driver: optional(info.driver),
     active_profile: info.activeProfile || undefined,
     profiles: profiles
@@ -189,7 +183,7 @@ export function clientRecord(
   { kind, name, output }: ClientSurroundings,
   shown: ShownProps,
 ): Encodable<ClientRecord> {
-  const { app = excerpt(name), binary, user, host, props } = shown.of(info.props);
+  const { app = name, binary, user, host, props } = shown.of(info.props);
   return {
     id: info.index,
     name,

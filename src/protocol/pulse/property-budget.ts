@@ -3,7 +3,7 @@
 
 import { TEXT_MAX_BYTES } from './text-cache.js';
 
-/** Entries kept of one list, the first. */
+/** Entries kept of one list, the first, with room for those that are kept wherever they stand. */
 const PROPS_MAX_ENTRIES = 128;
 /** Keys and values of one list, in bytes. 130 streams of 110 kB each filled a thread's whole heap (measured); an ALSA sink has 2 kB. */
 const PROPS_MAX_BYTES = 8192;
@@ -22,7 +22,7 @@ const NEEDED: ReadonlySet<string> = new Set([
 
 /** For one list. Applied again to the entries that it has admitted, it admits the same ones. */
 export class PropertyBudget {
-  #entries = PROPS_MAX_ENTRIES;
+  #entries = PROPS_MAX_ENTRIES - NEEDED.size;
   #bytes: number;
 
   constructor(maxBytes = PROPS_MAX_BYTES) {

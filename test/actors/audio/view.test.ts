@@ -4,15 +4,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/value';
-import { NAME_MAX_UNITS } from '../../../src/actors/audio/names.js';
 import { kindOfServer } from '../../../src/actors/audio/state.js';
-import {
-  audioServerRecord,
-  clientRecord,
-  outputRecord,
-  PROPS_MAX_ENTRIES,
-  ShownProps,
-} from '../../../src/actors/audio/view.js';
+import { audioServerRecord, clientRecord, outputRecord, ShownProps } from '../../../src/actors/audio/view.js';
 import type { OutputWish } from '../../../src/actors/audio/wishes.js';
 import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
@@ -65,18 +58,6 @@ describe('the sound server', () => {
       });
     });
   }
-
-  test('has the volume and mute of its default sink', () => {
-    const sink = sinkInfo(7, 'living', { volume: [0x4000, 0x8000], muted: true });
-    const { volume, muted } = audioServerRecord(serverInfo(), held(sink));
-    assert.deepEqual({ volume, muted }, { volume: 0.5, muted: true });
-  });
-
-  test('without name, version and default sink is still a record', () => {
-    const server = serverInfo({ packageName: undefined, packageVersion: undefined });
-    const record = published(AudioServerRecord, audioServerRecord(server, undefined));
-    assert.deepEqual(record, { kind: 'pulseaudio', default_sink: '', volume: 0, muted: false });
-  });
 });
 
 describe('an output', () => {
@@ -150,26 +131,6 @@ describe('an output', () => {
   for (const [state, expected] of states) {
     test(`in state ${state} is ${expected}`, () => assert.equal(output({ state }).state, expected));
   }
-
-  const levels: readonly (readonly [string, number[], number[], number, number])[] = [
-    ['above 100 %', [0x18000, 0x18000], [1, 2], 1.5, 0],
-    ['on the right only', [0, 0x10000], [1, 2], 1, 1],
-    ['on the left only', [0x10000, 0], [1, 2], 1, -1],
-    ['a quarter to the right', [0xc000, 0x10000], [1, 2], 1, 0.25],
-    ['mono', [0x8000], [0], 0.5, 0],
-    ['surround, rear left quieter', [100, 100, 0, 100], [1, 2, 5, 6], 0, 0.5],
-    ['without channels', [], [], 0, 0],
-  ];
-  for (const [what, volume, channelMap, level, balance] of levels) {
-    test(`${what} has volume ${level} and balance ${balance}`, () => {
-      const record = output({ volume, channelMap });
-      assert.deepEqual([record.volume, record.balance], [level, balance]);
-    });
-  }
-
-  test('that is silent shows the balance that it will have again', () => {
-    assert.equal(output({ volume: [0, 0] }, [1, 0.5]).balance, -0.5);
-  });
 });
 
 describe('a client', () => {
@@ -197,17 +158,6 @@ describe('a client', () => {
     });
   });
 
-  test('without volume omits it', () => {
-    assert.equal('volume' in client({ hasVolume: false }), false);
-    assert.equal('volume' in client({ volume: [] }), false);
-  });
-
-  test('that plays nowhere has no output', () => {
-    const surroundings = { kind: 'pulseaudio', name: 'News', output: undefined } as const;
-    const record = clientRecord(inputInfo(9, 'News'), surroundings, new ShownProps());
-    assert.equal('output' in published(ClientRecord, record), false);
-  });
-
   const apps: readonly (readonly [Record<string, string>, string])[] = [
     [{ 'application.name': 'Radio', 'application.process.binary': 'radiod' }, 'Radio'],
     [{ 'application.process.binary': 'radiod' }, 'radiod'],
@@ -217,17 +167,8 @@ describe('a client', () => {
     test(`with ${JSON.stringify(props)} is of ${app}`, () => assert.equal(client({ props }).app, app));
   }
 
-  test('shows a bounded number of bounded properties, in a fixed order', () => {
-    const many = Array.from({ length: 500 }, (_, at) => [`k${999 - at}`, 'v'.repeat(60_000)]);
-    const props = client({ props: Object.fromEntries(many) }).props ?? {};
-    const keys = Object.keys(props);
-    assert.equal(keys.length, PROPS_MAX_ENTRIES);
-    assert.deepEqual(keys, [...keys].sort());
-    assert.ok(Object.values(props).every((value) => value.length === NAME_MAX_UNITS));
-  });
-
-  test('shows a property of any name', () => {
-    const props = { ['__proto__']: 'x', constructor: 'y' };
-    assert.deepEqual(Object.entries(client({ props }).props ?? {}), Object.entries(props));
+  test('shows properties in a fixed order, whatever they are called', () => {
+    const props = { constructor: 'y', ['__proto__']: 'x' };
+    assert.deepEqual(Object.entries(client({ props }).props ?? {}), Object.entries(props).toReversed());
   });
 });

@@ -136,12 +136,12 @@ test('a long text that is not UTF-8 is cut all the same', () => {
   assert.equal(props['k'], '\ufffd'.repeat(KEPT));
 });
 
-test('the first 128 of very many properties are kept', () => {
+test('the first 120 of very many properties are kept, as 8 more may be needed', () => {
   const entries = Array.from({ length: 1000 }, (_, at) => wire.textProp(`k${at}`, String(at)));
   const { props, corked } = sinkInput({ props: wire.props(...entries) });
   assert.deepEqual(
     Object.keys(props),
-    Array.from({ length: 128 }, (_, at) => `k${at}`),
+    Array.from({ length: 120 }, (_, at) => `k${at}`),
   );
   assert.equal(corked, true);
 });
