@@ -15,7 +15,6 @@ import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
   type AwaitedSocket,
-  CookieReader,
   candidatePaths,
   cookiePaths,
   onReplaced,
@@ -37,7 +36,6 @@ export interface ProcessContext {
 
 /** How long things may take, in ms. */
 export interface Timing extends ConnectionTiming {
-  readonly cookieMs: number;
   readonly connectMs: number;
   readonly authMs: number;
   readonly requestMs: number;
@@ -47,8 +45,6 @@ export interface Timing extends ConnectionTiming {
 }
 
 export const TIMING: Timing = {
-  // A local file takes a millisecond. After this time the server is tried without a cookie.
-  cookieMs: 2_000,
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.
   authMs: 30_000,
@@ -69,9 +65,6 @@ export const TIMING: Timing = {
   // PipeWire shows a placeholder until WirePlumber has found the cards, which takes a slow board seconds.
   noCardMs: 10_000,
 };
-
-/** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
-const PENDING_MAX_REQUESTS = 64;
 
 /** A server that never names a default output is connected to anew once in so many rounds of the reconciliation. */
 const PATIENCE_MAX_ROUNDS = 64;
@@ -94,7 +87,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
   readonly #state: SoundState;
-  readonly #cookieReader: CookieReader;
+  readonly #cookiePaths: readonly string[];
   readonly #stop = new AbortController();
   #running: Promise<void> = Promise.resolve();
   #live: SoundConnection | undefined;
@@ -111,8 +104,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#timing = timing;
     this.#publisher = new SoundPublisher(publish, settings);
     this.#state = new SoundState(settings);
-    const paths = cookiePaths(context.env, context.home);
-    this.#cookieReader = new CookieReader(() => readCookie(paths), timing.cookieMs);
+    this.#cookiePaths = cookiePaths(context.env, context.home);
   }
 
   start(): void {
@@ -141,7 +133,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { signal } = this.#stop;
     let attempt = 0;
     while (!signal.aborted) {
-      const cookie = await this.#cookieReader.read();
+      const cookie = await readCookie(this.#cookiePaths);
       const sockets = this.#sockets();
       const ended = await this.#connectFirst(sockets, cookie);
       if (signal.aborted) return;
@@ -177,7 +169,6 @@ export class AudioBackend implements Actor<AudioCommand> {
       clientProps: { 'application.name': 'tonearm', 'application.version': VERSION },
       authDeadlineMs: authMs,
       requestDeadlineMs: requestMs,
-      pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
@@ -261,7 +252,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   async #cookie(): Promise<Answer> {
-    const bytes = this.#settings.serveCookie ? await this.#cookieReader.read() : undefined;
+    const bytes = this.#settings.serveCookie ? await readCookie(this.#cookiePaths) : undefined;
     if (bytes !== undefined) return { ok: true, bytes };
     return { ok: false, fault: 'no-cookie', detail: 'There is no cookie file of the right size' };
   }

@@ -147,7 +147,6 @@ export class Executor {
         return error.reason.kind === 'timeout' ? NO_ANSWER : ENDED;
       case 'violation':
       case 'not-ready':
-      case 'overflow':
         return ENDED;
     }
   }

@@ -41,16 +41,14 @@ function mayOpen(path: string): Promise<boolean> {
 export class NoCardWatch {
   readonly #publish: Pick<Publisher, 'status' | 'log'>;
   readonly #afterMs: number;
-  readonly #why: () => Promise<string>;
   #timer: NodeJS.Timeout | undefined;
   #isReported = false;
   #isWithout = false;
 
   /** A sound server that has just begun finds its cards after its placeholder; hence `afterMs`. */
-  constructor(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number, why = () => whyNoCard()) {
+  constructor(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number) {
     this.#publish = publish;
     this.#afterMs = afterMs;
-    this.#why = why;
   }
 
   /** To be called after each publication. */
@@ -72,7 +70,7 @@ export class NoCardWatch {
   }
 
   async #report(): Promise<void> {
-    const why = await this.#why();
+    const why = await whyNoCard();
     // A card may have come meanwhile, or the connection has ended.
     if (!this.#isWithout || this.#isReported) return;
     this.#isReported = true;

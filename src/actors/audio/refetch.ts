@@ -169,13 +169,10 @@ export class ReadWaiters {
   /** Those that a read settles: of a list all of its kind. */
   take({ of, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#all.length === 0) return NOBODY;
-    const taken: ReadWaiter[] = [];
-    const others: ReadWaiter[] = [];
-    for (const waiter of this.#all) {
-      const isMeant = waiter.read.of === of && (index === undefined || index === waiter.read.index);
-      (isMeant ? taken : others).push(waiter);
-    }
-    this.#all = others;
+    const taken = this.#all.filter(
+      ({ read }) => read.of === of && (index === undefined || index === read.index),
+    );
+    this.#all = this.#all.filter((waiter) => !taken.includes(waiter));
     return taken;
   }
 

@@ -4,7 +4,6 @@
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { systemClock, within } from '../../clock.js';
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { readSmallFile } from '../small-file.js';
@@ -128,28 +127,4 @@ export async function readCookie(paths: readonly string[]): Promise<Uint8Array |
     if (file.ok && file.bytes.length === COOKIE_BYTES) return file.bytes;
   }
   return undefined;
-}
-
-/**
- * Reads the cookie for all callers, one read at a time: if the home is on a network disk that does not answer, each read blocks one of
- * the process's few file threads, perhaps for ever.
- */
-export class CookieReader {
-  readonly #readAnew: () => Promise<Uint8Array | undefined>;
-  readonly #waitMs: number;
-  #reading: Promise<Uint8Array | undefined> | undefined;
-
-  /** `readAnew` must not reject. */
-  constructor(readAnew: () => Promise<Uint8Array | undefined>, waitMs: number) {
-    this.#readAnew = readAnew;
-    this.#waitMs = waitMs;
-  }
-
-  /** Undefined when there is no cookie, or none in time. */
-  read(): Promise<Uint8Array | undefined> {
-    this.#reading ??= this.#readAnew().finally(() => {
-      this.#reading = undefined;
-    });
-    return within(systemClock, this.#waitMs, this.#reading);
-  }
 }

@@ -4,13 +4,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import {
-  CookieReader,
-  candidatePaths,
-  cookiePaths,
-  readCookie,
-  readMachineId,
-} from '../../actors/audio/server-files.js';
+import { candidatePaths, cookiePaths, readCookie, readMachineId } from '../../actors/audio/server-files.js';
 import { kindOfServer } from '../../actors/audio/state.js';
 import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../clock.js';
@@ -54,7 +48,6 @@ export interface ProbeFigures {
 }
 
 const ANSWER_MS = 2_000;
-const COOKIE_MS = 2_000;
 const PIPELINED_REQUESTS = 32;
 const SAMPLES_MAX = 10_000;
 /** Pause between changes. Not a divisor of any timer's period, so that changes do not coincide with one. */
@@ -77,14 +70,12 @@ async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readon
 
 /** Rejects with the reason why there is no connection. */
 async function dialServer(): Promise<Link> {
-  const paths = cookiePaths(process.env, homeDirectory());
-  const cookie = await new CookieReader(() => readCookie(paths), COOKIE_MS).read();
+  const cookie = await readCookie(cookiePaths(process.env, homeDirectory()));
   const session = {
     cookie,
     clientProps: { 'application.name': 'tonearm bench' },
     authDeadlineMs: ANSWER_MS,
     requestDeadlineMs: ANSWER_MS,
-    pendingMax: PIPELINED_REQUESTS,
   };
   let problem = '';
   for (const path of candidatePaths(process.env, process.getuid?.() ?? 0, readMachineId())) {

@@ -33,8 +33,6 @@ export interface SessionOptions {
   readonly authDeadlineMs: number;
   /** For each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
-  /** Requests without a reply, timed-out ones included; one more is refused. */
-  readonly pendingMax: number;
 }
 
 /** Called from within the session's methods. They may call the session again. */
@@ -114,11 +112,10 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
-    if (this.#state.kind === 'ready' && this.#pending.size < this.#options.pendingMax)
-      this.#send(command, args, now + deadlineMs, settle);
+    if (this.#state.kind === 'ready') this.#send(command, args, now + deadlineMs, settle);
     else if (this.#state.kind === 'closed')
       settle({ ok: false, error: { kind: 'closed', reason: this.#state.reason } });
-    else settle({ ok: false, error: { kind: this.#state.kind === 'ready' ? 'overflow' : 'not-ready' } });
+    else settle({ ok: false, error: { kind: 'not-ready' } });
   }
 
   /** The bytes to write, in order. To be called after every other call. */
@@ -174,9 +171,7 @@ export class Session {
       if (result.ok) proceed(result.value);
       else if (result.error.kind === 'server')
         this.close({ kind: 'auth-refused', command, fault: serverFault(result.error.code) });
-      // Only client properties that do not fit the wire lead here; with every other error the session is ending already.
-      else if (result.error.kind === 'bad-argument')
-        this.close({ kind: 'transport-failed', detail: result.error.detail });
+      // With every other error the session is ending already.
     });
   }
 

@@ -14,7 +14,7 @@ export const u32 = (value: number): Bytes => [ascii('L'), ...word(value)];
 const u8 = (value: number): Bytes => [ascii('B'), value];
 export const text = (value: string | null): Bytes =>
   value === null ? [ascii('N')] : [ascii('t'), ...new TextEncoder().encode(value), 0];
-const bool = (value: boolean): Bytes => [ascii(value ? '1' : '0')];
+export const bool = (value: boolean): Bytes => [ascii(value ? '1' : '0')];
 export const spec = (format: number, channels: number, rate: number): Bytes => [
   ascii('a'),
   format,

@@ -10,7 +10,6 @@ export const OPTIONS: SessionOptions = {
   clientProps: { 'application.name': 'tonearm' },
   authDeadlineMs: 30_000,
   requestDeadlineMs: 5_000,
-  pendingMax: 8,
 };
 
 export interface Conversation {
@@ -41,8 +40,8 @@ export function converse(options: Partial<SessionOptions> = {}): Conversation {
 }
 
 /** A session whose handshake is done. Its next request has tag 2. */
-export function ready(version = 35, options: Partial<SessionOptions> = {}): Conversation {
-  const conversation = converse(options);
+export function ready(version = 35): Conversation {
+  const conversation = converse();
   const { session } = conversation;
   session.open(0);
   session.receive(reply(0, u32(version)), 0);

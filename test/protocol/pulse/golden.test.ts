@@ -12,11 +12,10 @@ import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { type Capture, GOLDEN } from './captures.js';
 import { converse, ready, written } from './conversation.js';
-import { recordStarts } from './record-starts.js';
 import { PEAKS } from './record-stream.js';
 
 const HEADER = 20;
-/** Larger captures are cut at every record's start and its neighbours, and at this stride; the others everywhere. */
+/** Larger captures are cut at this stride; the others everywhere. */
 const CUT_EVERYWHERE_BYTES = 2000;
 const CUT_STRIDE = 4999;
 
@@ -84,7 +83,7 @@ function throughSession(
   tag: number,
   chunks: Iterable<Uint8Array>,
 ): unknown {
-  const { session, closed } = ready(version, { pendingMax: 100 });
+  const { session, closed } = ready(version);
   const results: unknown[] = [];
   for (let filler = 2; filler < tag; filler += 1)
     session.request('GET_SERVER_INFO', {}, 0, () => assert.fail());
@@ -113,13 +112,8 @@ function decode(payload: Uint8Array, command: RequestName, version: number): unk
 
 function cuts(bytes: Buffer): number[] {
   if (bytes.length <= CUT_EVERYWHERE_BYTES) return Array.from({ length: bytes.length + 1 }, (_, at) => at);
-  const atRecords = recordStarts(bytes.subarray(HEADER)).flatMap((at) => [
-    HEADER + at - 1,
-    HEADER + at,
-    HEADER + at + 1,
-  ]);
   const strided = Array.from({ length: Math.floor(bytes.length / CUT_STRIDE) }, (_, at) => at * CUT_STRIDE);
-  return [...Array.from({ length: 31 }, (_, at) => at), ...atRecords, ...strided];
+  return [...Array.from({ length: 31 }, (_, at) => at), ...strided];
 }
 
 for (const { capture, command, version } of replies) {
