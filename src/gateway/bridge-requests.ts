@@ -7,12 +7,9 @@ import { type Params, parametersOf } from '../protocol/actor/parameters.js';
 import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './body.js';
 import type { RequestHandler } from './handler.js';
 import type { OperationReplies } from './operation-replies.js';
-import { GATEWAY_FAILED, problem, problemReply, SHUTTING_DOWN } from './problem.js';
+import { GATEWAY_FAILED, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
 import { BAD_PATHS, noSuchPath } from './router.js';
-
-/** For all bridges together; more than a person or a house needs at a time. */
-const UNDER_WAY_MAX = 64;
 
 interface Parts {
   readonly handler: Pick<RequestHandler, 'isShutDown'>;
@@ -21,13 +18,9 @@ interface Parts {
   readonly log: Log;
 }
 
-/** The returned function carries a request out, and never rejects. */
+/** The returned function carries a request out, and never rejects. Each bridge bounds its own requests. */
 export function bridgeRequests(parts: Parts): (request: BridgeRequest) => Promise<BridgeReply> {
-  let underWay = 0;
   return async (request) => {
-    if (underWay >= UNDER_WAY_MAX)
-      return bridgeReply(problemReply(problem('unavailable', `${UNDER_WAY_MAX} requests wait already`)));
-    underWay += 1;
     try {
       return bridgeReply(await replyTo(request, parts));
     } catch (error) {
@@ -35,8 +28,6 @@ export function bridgeRequests(parts: Parts): (request: BridgeRequest) => Promis
       const facts = { operation: request.operation ?? '', reason };
       parts.log('error', 'a request failed inside the gateway', facts);
       return bridgeReply(problemReply(GATEWAY_FAILED));
-    } finally {
-      underWay -= 1;
     }
   };
 }

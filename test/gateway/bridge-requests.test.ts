@@ -73,17 +73,6 @@ describe('a request of a bridge', () => {
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
 
-  test('counts towards a bound, beyond which it is refused', async () => {
-    const settle = under.backends.hold();
-    const many = Array.from({ length: 65 }, () => status(MUTE));
-    assert.equal(await many[64], 503);
-    assert.equal((await under.fetch({ path: '/server' })).status, 200);
-    settle({ ok: true });
-    assert.deepEqual(new Set(await Promise.all(many.slice(0, 64))), new Set([202]));
-    under.backends.answer = { ok: true };
-    assert.equal(await status(MUTE), 202);
-  });
-
   test('of a backend that goes is followed by one message: its state and the end of its records', async (context) => {
     const { gateway, told } = GatewayUnderTest.up().within(context);
     gateway.listener.pulled('mqtt', true);
