@@ -62,7 +62,7 @@ export async function startAudio(
     await daemon?.stop();
     await sound.stop();
   });
-  daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY, ...options });
+  daemon = await Daemon.start({ config: AUDIO_ONLY, ...options, env: { ...sound.env, ...options.env } });
   await daemon.backend('audio', 'up');
   return { sound, daemon };
 }

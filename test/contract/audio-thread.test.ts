@@ -2,7 +2,10 @@
 // state (docs/http-api.md, "Backends that are away").
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { startAudio } from './audio-node.js';
 import { SABOTEUR } from './daemon.js';
@@ -12,15 +15,17 @@ const HUNG_DEADLINE_MS = 90_000;
 
 const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
-for (const [what, signal] of [
-  ['ends', 'SIGWINCH'],
-  ['hangs', 'SIGUSR2'],
+for (const [what, order] of [
+  ['ends', 'exit audio'],
+  ['hangs', 'hang audio'],
 ] as const) {
   test(`the audio thread ${what}`, { skip }, async (t) => {
-    const { sound, daemon } = await startAudio(t, { nodeArguments: SABOTEUR });
+    const SABOTAGE = join(temporaryFolder(t), 'order');
+    writeFileSync(SABOTAGE, order);
+    const { sound, daemon } = await startAudio(t, { nodeArguments: SABOTEUR, env: { SABOTAGE } });
     const stream = await daemon.events('?snapshot=1');
     await stream.until(({ model }) => model.outputs.size === 2);
-    daemon.signal(signal);
+    daemon.signal('SIGUSR2');
     if (what === 'hangs') {
       const mute = daemon.post('/audio/server/mute');
       for (const path of ['/server', '/health']) assert.equal((await daemon.get(path)).status, 200);

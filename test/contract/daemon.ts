@@ -16,8 +16,8 @@ import { until } from '../until.js';
 export const ENTRY = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
 /** A configuration: no backend is enabled. */
 export const NO_BACKENDS = 'systemd: {enabled: false}\npulseaudio: {enabled: false}\n';
-/** Arguments of Node that make threads hang or end on a signal, see saboteur.ts. */
-export const SABOTEUR = [`--import=${new URL('./saboteur.js', import.meta.url).href}`];
+/** Arguments of Node that make threads hang or end on SIGUSR2, see saboteur.ts. */
+export const SABOTEUR = [`--import=${new URL('../node/faults/saboteur.js', import.meta.url).href}`];
 
 export interface DaemonOptions {
   /** Added to the environment, such as a sound server's. */

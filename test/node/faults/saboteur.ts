@@ -1,4 +1,4 @@
-// Loaded into the installed daemon by `--import`, for tests only; its threads inherit it. It imports no file of the project.
+// Loaded into the daemon by `--import`, for tests only; its threads inherit it. It imports no file of the project.
 //
 // SIGUSR2 makes the process carry out the order in the file $SABOTAGE: `exit audio` and the like end that actor's thread as a defect of
 // its own would; `clock 86400000` sets the time of day for the whole daemon, but no machine's clock; `collect` makes the main thread
