@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { QUICK_PULSE, type Stage, stage } from './harness.js';
+import { type Stage, stage } from './harness.js';
 
 const FIRST = 'discovery pulls first';
 const NEXT = 'discovery pulls';
@@ -19,46 +19,19 @@ function count({ witness }: Stage, word: string): number {
   return witness.story.filter((said) => said === word).length;
 }
 
-test('a bridge gets its records when its thread is new, and the next ones when it has taken them', async (t) => {
-  const scene = stage(t, { discovery: 'bridge' });
-  await scene.witness.until(() => count(scene, FIRST) === 1);
-  assert.equal(count(scene, NEXT), 0);
-  for (const told of [1, 2]) {
-    tell(scene);
-    await scene.witness.until(() => count(scene, NEXT) === told);
-  }
-  assert.equal(count(scene, FIRST), 1);
+test('a bridge that dies is replaced and gets its records anew; a backend notices nothing', async (t) => {
+  const scene = stage(t, { power: 'obedient', discovery: 'bridge' });
+  const { witness, say } = scene;
+  await witness.until(() => count(scene, FIRST) === 1);
+  const before = await say('power', 'who');
+  tell(scene, 'exit');
+  await witness.untilState('discovery', 'restarting', 1);
+  assert.match(witness.now('discovery')?.detail ?? '', /^thread ended: exit code 7$/);
+  await witness.until(() => count(scene, FIRST) === 2);
+  assert.equal(count(scene, NEXT), 0, 'it has taken in nothing');
+  assert.deepEqual(await say('power', 'who'), before);
+  assert.equal(witness.now('power')?.restarts, 0);
 });
-
-test('a request of a bridge is answered', async (t) => {
-  const scene = stage(t, { discovery: 'bridge' });
-  await scene.witness.until(() => count(scene, FIRST) === 1);
-  tell(scene, 'play', 'pause');
-  const details = () => scene.witness.healths.map(([, { detail }]) => detail);
-  await scene.witness.until(() => details().includes('200 pause {}'));
-  assert.ok(details().includes('200 play {}'));
-});
-
-const DEATHS = [
-  ['exit', /^thread ended: exit code 7$/],
-  ['throw', /^thread ended: no such luck$/],
-  ['hang', /^thread ended: hung: /],
-] as const;
-for (const [word, detail] of DEATHS) {
-  test(`a bridge that gets ${word} is replaced and gets its records anew; a backend notices nothing`, async (t) => {
-    const scene = stage(t, { power: 'obedient', discovery: 'bridge' }, { heartbeat: QUICK_PULSE });
-    const { witness, say } = scene;
-    await witness.until(() => count(scene, FIRST) === 1);
-    const before = await say('power', 'who');
-    tell(scene, word);
-    await witness.untilState('discovery', 'restarting', 1);
-    assert.match(witness.now('discovery')?.detail ?? '', detail);
-    await witness.until(() => count(scene, FIRST) === 2);
-    assert.equal(count(scene, NEXT), 0, 'it has taken in nothing');
-    assert.deepEqual(await say('power', 'who'), before);
-    assert.equal(witness.now('power')?.restarts, 0);
-  });
-}
 
 test('a reply to a thread that has died is dropped', async (t) => {
   const scene = stage(t, { discovery: 'bridge' });

@@ -1,10 +1,7 @@
 // The end of the supervisor: in reverse order, in time, from every state, and with nothing left behind.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { type Cast, stage, stageUp } from './harness.js';
 
 test('children stop in reverse order of their start', async (t) => {
@@ -71,17 +68,4 @@ test('commands that wait at the stop are answered, and later ones at once', asyn
   assert.equal((await waiting).ok, false);
   await stopping;
   assert.equal((await say('audio', 'who')).ok, false);
-});
-
-test('a process whose supervisor has stopped ends by itself', async (t) => {
-  const script = fileURLToPath(new URL('./whole-life.js', import.meta.url));
-  const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-  });
-  const [code] = await once(child, 'close');
-  assert.equal(code, 0);
-  assert.equal(output, '{"late":["systemd","audio"]}\n');
 });
