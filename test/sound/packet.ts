@@ -1,67 +1,70 @@
-// Bytes of the sound server's protocol, written down by hand: independent of src/protocol, so that a mistake there
-// cannot hide here. Only what a client that plays needs.
+// Packets of the sound server's protocol as buffers, made of the bytes that test/protocol/pulse/bytes.ts writes down by hand: only what a
+// client that plays needs.
+
+import * as wire from '../protocol/pulse/bytes.js';
 
 /** Protocol version that the packets are written for. */
 export const PROTOCOL_VERSION = 32;
 
+/** Commands by their number in the protocol. */
+export const COMMAND = {
+  error: 0,
+  reply: 2,
+  createPlaybackStream: 3,
+  deletePlaybackStream: 4,
+  createRecordStream: 5,
+  deleteRecordStream: 6,
+  auth: 8,
+  setClientName: 9,
+  getServerInfo: 20,
+  getSink: 21,
+  getSinks: 22,
+  getInput: 29,
+  getInputs: 30,
+  subscribe: 35,
+  setSinkVolume: 36,
+  setInputVolume: 37,
+  setSinkMute: 39,
+  corkPlaybackStream: 41,
+  setDefault: 44,
+  setPlaybackStreamName: 46,
+  recordStreamKilled: 65,
+  event: 66,
+  move: 67,
+  setInputMute: 69,
+  getCard: 88,
+  getCards: 89,
+  setCardProfile: 90,
+  setSinkPort: 96,
+} as const;
+
 const CONTROL_CHANNEL = 0xffffffff;
 const DESCRIPTOR_BYTES = 20;
 
-const tag = (letter: string): Buffer => Buffer.from(letter, 'latin1');
-
-function bigEndian(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32BE(value);
-  return bytes;
-}
-
-export const u32 = (value: number): Buffer => Buffer.concat([tag('L'), bigEndian(value)]);
-
-export const boolean = (value: boolean): Buffer => tag(value ? '1' : '0');
-
+export const u32 = (value: number): Buffer => Buffer.from(wire.u32(value));
+export const boolean = (value: boolean): Buffer => Buffer.from(wire.bool(value));
 /** A string without its value is the tag `N`. */
-export const string = (value?: string): Buffer =>
-  value === undefined ? tag('N') : Buffer.concat([tag('t'), Buffer.from(`${value}\0`, 'utf8')]);
-
-export const bytes = (value: Buffer): Buffer => Buffer.concat([tag('x'), bigEndian(value.length), value]);
-
+export const string = (value?: string): Buffer => Buffer.from(wire.text(value ?? null));
+export const bytes = (value: Buffer): Buffer => Buffer.from(wire.blob([...value]));
 /** 16-bit little-endian samples. */
 export const sampleSpec = (channels: number, rate: number): Buffer =>
-  Buffer.concat([tag('a'), Buffer.from([3, channels]), bigEndian(rate)]);
-
+  Buffer.from(wire.spec(3, channels, rate));
 /** One channel is mono (0), more are front-left (1), front-right (2) and so on. */
 export const channelMap = (channels: number): Buffer =>
-  Buffer.concat([
-    tag('m'),
-    Buffer.from([channels, ...Array.from({ length: channels }, (_, i) => (channels === 1 ? 0 : i + 1))]),
-  ]);
-
+  Buffer.from(wire.map(...Array.from({ length: channels }, (_, i) => (channels === 1 ? 0 : i + 1))));
 /** 0x10000 is 100 %. */
-export const volumes = (values: readonly number[]): Buffer =>
-  Buffer.concat([tag('v'), Buffer.from([values.length]), ...values.map(bigEndian)]);
-
+export const volumes = (values: readonly number[]): Buffer => Buffer.from(wire.volumes(...values));
 /** A text, or any bytes. */
 export const properties = (entries: Readonly<Record<string, string | Buffer>>): Buffer =>
-  Buffer.concat([
-    tag('P'),
-    ...Object.entries(entries).flatMap(([key, value]) => {
-      const raw = Buffer.concat([Buffer.from(value), Buffer.from([0])]);
-      return [string(key), u32(raw.length), bytes(raw)];
-    }),
-    tag('N'),
-  ]);
-
+  Buffer.from(
+    wire.props(...Object.entries(entries).map(([key, value]) => wire.prop(key, [...Buffer.from(value), 0]))),
+  );
 /** An empty list of formats: the server takes the sample specification. */
-export const noFormats = (): Buffer => Buffer.concat([tag('B'), Buffer.from([0])]);
+export const noFormats = (): Buffer => Buffer.from('B\0');
 
 /** A whole control packet. */
-export function packet(command: number, requestTag: number, fields: readonly Buffer[]): Buffer {
-  const payload = Buffer.concat([u32(command), u32(requestTag), ...fields]);
-  const descriptor = Buffer.alloc(DESCRIPTOR_BYTES);
-  descriptor.writeUInt32BE(payload.length, 0);
-  descriptor.writeUInt32BE(CONTROL_CHANNEL, 4);
-  return Buffer.concat([descriptor, payload]);
-}
+export const packet = (command: number, requestTag: number, fields: readonly Buffer[]): Buffer =>
+  Buffer.from(wire.command(command, requestTag, [...Buffer.concat(fields)]));
 
 /** The received bytes, cut into payloads of control packets; `rest` is the beginning of the next packet. */
 export function split(received: Buffer): { readonly payloads: readonly Buffer[]; readonly rest: Buffer } {

@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import {
   boolean,
   bytes,
+  COMMAND,
   channelMap,
   noFormats,
   PROTOCOL_VERSION,
@@ -25,19 +26,6 @@ const ANSWER_DEADLINE_MS = 30_000;
 const CREATIONS_AT_ONCE = 8;
 const COOKIE_BYTES = 256;
 const NONE = 0xffffffff;
-
-/** Commands by their number in the protocol. */
-const COMMAND = {
-  error: 0,
-  reply: 2,
-  createPlaybackStream: 3,
-  deletePlaybackStream: 4,
-  authenticate: 8,
-  setClientName: 9,
-  getSinkInputInfo: 29,
-  corkPlaybackStream: 41,
-  setPlaybackStreamName: 46,
-} as const;
 
 export interface StreamOptions {
   /** Name of the sink; the default sink when absent. */
@@ -184,7 +172,7 @@ function streamOf(connection: Connection, reply: Buffer): Stream {
     cork: (corked) => act(COMMAND.corkPlaybackStream, boolean(corked)),
     rename: (name) => act(COMMAND.setPlaybackStreamName, string(name)),
     hasVolume: async () => {
-      const record = await connection.ask(COMMAND.getSinkInputInfo, [u32(id)]);
+      const record = await connection.ask(COMMAND.getInput, [u32(id)]);
       // The record ends with: has volume, volume writable, format (`f`, then `B` and the encoding).
       return record[record.lastIndexOf('fB') - 2] === '1'.charCodeAt(0);
     },
@@ -200,7 +188,7 @@ export async function connectStreams(socketPath: string, application: string): P
     const fields = creation(options, group++);
     return streamOf(connection, await connection.ask(COMMAND.createPlaybackStream, fields));
   };
-  await connection.ask(COMMAND.authenticate, [u32(PROTOCOL_VERSION), bytes(Buffer.alloc(COOKIE_BYTES))]);
+  await connection.ask(COMMAND.auth, [u32(PROTOCOL_VERSION), bytes(Buffer.alloc(COOKIE_BYTES))]);
   await connection.ask(COMMAND.setClientName, [properties({ 'application.name': application })]);
   return {
     open: async (streams) => {

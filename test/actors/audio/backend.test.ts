@@ -191,18 +191,6 @@ describe('events', DEADLINE, () => {
 });
 
 describe('commands', DEADLINE, () => {
-  test('that get no answer time out, and the connection is closed', async (t) => {
-    const { backend, seen, server } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }), {
-      commandMs: 30,
-      commandLeastMs: 0,
-    });
-    assert.equal(faultOf(await backend.handle(VOLUME)), 'timeout');
-    assert.ok(
-      seen.said.includes('connecting: the sound server did not answer SET_SINK_INPUT_VOLUME in time'),
-    );
-    await until('the backend is up again', () => seen.up && server.connections() === 2);
-  });
-
   for (const [kind, isFirst] of [
     ['PipeWire', true],
     ['PulseAudio', false],
@@ -305,16 +293,6 @@ describe('the cookie', DEADLINE, () => {
     const answer = await backend.handle({ do: 'cookie' });
     assert.deepEqual(answer.ok && answer.bytes && Buffer.from(answer.bytes), Buffer.alloc(256, 0xab));
     assert.deepEqual(sent, Buffer.alloc(256, 0xab));
-  });
-
-  test('of another size counts as missing: the file is not served, and zeros are sent', async (t) => {
-    const { backend } = await connected(t, ordinary, {}, homeWith(t, 300));
-    const answer = await backend.handle({ do: 'cookie' });
-    assert.deepEqual(answer, {
-      ok: false,
-      fault: 'no-cookie',
-      detail: 'There is no cookie file of the right size',
-    });
   });
 });
 

@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { whyNoCard } from '../../../src/actors/audio/no-card.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import { properties, string, u32 } from '../../sound/packet.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { connected, DEADLINE, faultOf } from './backed.js';
-import { cardFields } from './scripted-card.js';
 import {
   COMMAND,
   EVENT,
@@ -23,6 +23,23 @@ import {
 } from './scripted-server.js';
 
 const [CARD, NOWHERE] = [3, 0xffffffff];
+
+type Profile = readonly [name: string, sinks: number, available: number];
+type Port = readonly [name: string, available: number, profiles: readonly string[]];
+
+const cardFields = (profiles: readonly Profile[], active: string, ports: readonly Port[]): Buffer =>
+  Buffer.concat([
+    ...[u32(CARD), string('dac'), u32(NOWHERE), string('alsa'), u32(profiles.length)],
+    ...profiles.flatMap(([profile, sinks, available]) => [
+      ...[string(profile), string(`Profile ${profile}`), u32(sinks), u32(0), u32(0), u32(available)],
+    ]),
+    ...[string(active), properties({ 'device.description': 'The card' }), u32(ports.length)],
+    ...ports.flatMap(([port, available, of]) => [
+      ...[string(port), string(`Port ${port}`), u32(0), u32(available), Buffer.from('B\u0001')],
+      ...[properties({ 'port.type': 'hdmi' }), u32(of.length), ...of.map((each) => string(each))],
+      ...[Buffer.from('r'), Buffer.alloc(8)],
+    ]),
+  ]);
 
 /** A server with things in it: a sink of a card, one of none, and a stream that plays to the first. */
 class World {
@@ -44,22 +61,20 @@ class World {
     const sink = (index: number): Buffer => sinkFields(index, ...(this.sinks.get(index) ?? assert.fail()));
     const input = (): Buffer => inputFields(5, 'News', { sink: this.streamOn });
     const card = (): Buffer =>
-      cardFields(CARD, 'dac', {
-        profiles: [
-          ...([
-            ['off', 0, 1],
-            ['stereo', 1, 1],
-            ['surround', 1, 1],
-            ['hdmi', 1, 0],
-            ['usb', 1, 1],
-          ] as const),
+      cardFields(
+        [
+          ['off', 0, 1],
+          ['stereo', 1, 1],
+          ['surround', 1, 1],
+          ['hdmi', 1, 0],
+          ['usb', 1, 1],
         ],
-        activeProfile: this.profile,
-        ports: [
+        this.profile,
+        [
           ['line', 2, ['stereo']],
           ['speakers', 1, ['surround', 'hdmi']],
         ],
-      });
+      );
     const cards = (): Buffer => Buffer.concat(this.cards.map(card));
     const one = fields.length >= 5 ? fields.readUInt32BE(1) : 0;
     switch (command) {

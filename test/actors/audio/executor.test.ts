@@ -99,18 +99,6 @@ test('a command for an output that sleeps is overtaken by those for others, and 
   ]);
 });
 
-test('a command that fails unexpectedly does not stop the next one', async () => {
-  let sendings = 0;
-  const send: Performer['send'] = async () => {
-    sendings += 1;
-    if (sendings === 1) throw new Error('unexpected');
-    return { ok: true, value: undefined };
-  };
-  const executor = new Executor(performing({ send }), TIMING);
-  const [first, second] = await Promise.allSettled([executor.run(MUTE), executor.run(MUTE)]);
-  assert.deepEqual([first?.status, second?.status], ['rejected', 'fulfilled']);
-});
-
 describe('each failure has a sentence', () => {
   const NOBODY: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
   const GARDEN: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };

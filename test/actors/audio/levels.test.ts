@@ -22,11 +22,7 @@ describe('an output is playing', () => {
   const BOTH = [LIVING, KITCHEN];
   const rows: readonly (readonly [string, readonly SinkInfo[], readonly SinkInputInfo[], number[]])[] = [
     ['when a client plays to it', BOTH, [NEWS], [3]],
-    ['once, however many do', [LIVING], [NEWS, inputInfo(8, 'Song', { sink: 3 })], [3]],
     ['in the order of the indices', BOTH, [NEWS, inputInfo(8, 'Song', { sink: 1 })], [1, 3]],
-    ['not when it is corked', [LIVING], [{ ...NEWS, corked: true }], []],
-    ['not while it was put to sleep', [{ ...LIVING, state: 2 }], [NEWS], []],
-    ['not when nobody plays', BOTH, [], []],
     ['not for a client without an output', [LIVING], [{ ...NEWS, sink: undefined }], []],
     ['not before it is known', [], [NEWS], []],
   ];
@@ -63,19 +59,10 @@ describe('a level is', () => {
       MEASURED,
       '{"outputs":[{"id":1,"peak":[0]}]}',
     ],
-    ['an empty list without outputs', [], MEASURED, '{"outputs":[]}'],
   ];
   for (const [what, sinks, measured, text] of rows) {
     test(what, () => assert.equal(levelText(levelsNow(state(sinks, [NEWS]), measured)), text));
   }
-
-  test('0 where all that plays is muted, even if a meter still reports sound', () => {
-    const muted = inputInfo(8, 'Song', { sink: 3, muted: true });
-    const told = (...inputs: SinkInputInfo[]) => levelText(levelsNow(state([LIVING], inputs), MEASURED));
-    assert.equal(told(muted), '{"outputs":[{"id":3,"peak":[0,0]}]}');
-    assert.equal(told(muted, NEWS), '{"outputs":[{"id":3,"peak":[0.5,0.25]}]}');
-    assert.equal(playingSinks(state([LIVING], [muted])).length, 1, 'and the meter stays');
-  });
 });
 
 describe('a fragment', () => {
@@ -86,7 +73,6 @@ describe('a fragment', () => {
     ['beyond full scale is full scale', [1.5, Number.POSITIVE_INFINITY], [1, 1]],
     ['of values that are no numbers is silence', [Number.NaN, -0.5], [0, 0]],
     ['that is cut short has the channels that it has', [0.5], [0.5, 0]],
-    ['without frames is silence', [], [0, 0]],
   ];
   for (const [what, values, peaks] of rows) {
     test(what, () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SoundPublisher } from '../../../src/actors/audio/publisher.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
-import { cardInfo, inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 function setUp() {
   const said: string[] = [];
@@ -24,14 +24,6 @@ function setUp() {
   return { state, publisher, update };
 }
 
-const ALL = [
-  'put audio.kind ',
-  'put audio.server ',
-  'put audio.outputs 0',
-  'put audio.outputs 1',
-  'put audio.clients 5',
-];
-
 test('reading the same again publishes nothing, also with properties in another order', () => {
   const { state, update } = setUp();
   state.putInput(inputInfo(5, 'News', { props: { a: '1', b: '2' } }));
@@ -40,52 +32,6 @@ test('reading the same again publishes nothing, also with properties in another 
   state.replaceSinks([sinkInfo(0, 'living', { latency: 17 }), sinkInfo(1, 'kitchen')], new Set());
   state.replaceInputs([inputInfo(5, 'News', { props: { b: '2', a: '1' } })], new Set());
   assert.deepEqual(update(), []);
-});
-
-test('the volume of the default output is also the volume of the server', () => {
-  const { state, update } = setUp();
-  update();
-  state.putSink(sinkInfo(1, 'kitchen', { volume: [1, 1] }));
-  assert.deepEqual(update(), ['put audio.outputs 1']);
-  state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
-  assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0']);
-});
-
-test('an output that comes is published with the clients that wait for it', () => {
-  const { state, update } = setUp();
-  state.putInput(inputInfo(5, 'News', { sink: 2 }));
-  update();
-  state.putSink(sinkInfo(2, 'garden'));
-  assert.deepEqual(update(), ['put audio.outputs 2', 'put audio.clients 5']);
-});
-
-test('a new default is published with the output that was it and the one that is it', () => {
-  const { state, update } = setUp();
-  update();
-  state.putServer(serverInfo({ defaultSink: 'kitchen' }));
-  assert.deepEqual(update(), ['put audio.server ', 'put audio.outputs 0', 'put audio.outputs 1']);
-});
-
-test('a card is published with its output, which names it', () => {
-  const { state, update } = setUp();
-  state.putSink(sinkInfo(1, 'kitchen', { card: 3 }));
-  update();
-  state.putCard(cardInfo(3, 'dac'));
-  assert.deepEqual(update(), ['put audio.cards 3', 'put audio.outputs 1']);
-});
-
-test('when an output goes, its clients lose its name', () => {
-  const { state, update } = setUp();
-  update();
-  state.remove('sink', 0);
-  assert.deepEqual(update(), ['drop audio.outputs 0', 'put audio.server ', 'put audio.clients 5']);
-});
-
-test('a removal is sent before another record takes its name', () => {
-  const { state, update } = setUp();
-  update();
-  state.replaceInputs([inputInfo(6, 'News')], new Set());
-  assert.deepEqual(update(), ['drop audio.clients 5', 'put audio.clients 6']);
 });
 
 test('clients that swap names are both removed under the old names before either gets a new one', () => {
@@ -99,23 +45,6 @@ test('clients that swap names are both removed under the old names before either
     'put audio.clients 5',
     'put audio.clients 6',
   ]);
-});
-
-test('a record that came and went between two updates is never published', () => {
-  const { state, update } = setUp();
-  update();
-  state.putInput(inputInfo(6, 'Short'));
-  state.remove('input', 6);
-  assert.deepEqual(update(), []);
-});
-
-test('after forgetting everything, a new state is published whole', () => {
-  const { state, publisher, update } = setUp();
-  update();
-  publisher.forget();
-  state.putServer(serverInfo());
-  state.putInput(inputInfo(5, 'News'));
-  assert.deepEqual(update(), ALL);
 });
 
 test('the bound of known records is logged once, until half of them have gone', () => {

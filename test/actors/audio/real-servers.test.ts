@@ -59,7 +59,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const { server } = await node(t);
       const [sink] = await server.sinks();
       const deadlines = { authDeadlineMs: 5_000, requestDeadlineMs: 5_000 };
-      const session = { clientProps: {}, pendingMax: 1, ...deadlines };
+      const session = { clientProps: {}, ...deadlines };
       const result = await new Promise<Result<unknown>>((resolve, reject) => {
         const link: Link = new Link(
           { path: server.socketPath, connectDeadlineMs: 5_000, session },

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import {
   boolean,
+  COMMAND,
   channelMap,
   PROTOCOL_VERSION,
   packet,
@@ -21,33 +22,7 @@ import { temporaryFolder } from '../../temporary-folder.js';
 const NONE = 0xffffffff;
 const DESCRIPTOR_BYTES = 20;
 
-/** Commands by their number in the protocol. */
-export const COMMAND = {
-  error: 0,
-  reply: 2,
-  createRecordStream: 5,
-  deleteRecordStream: 6,
-  auth: 8,
-  setClientName: 9,
-  getServerInfo: 20,
-  getSink: 21,
-  getSinks: 22,
-  getInput: 29,
-  getInputs: 30,
-  subscribe: 35,
-  setSinkVolume: 36,
-  setInputVolume: 37,
-  setSinkMute: 39,
-  setDefault: 44,
-  recordStreamKilled: 65,
-  event: 66,
-  move: 67,
-  setInputMute: 69,
-  getCard: 88,
-  getCards: 89,
-  setCardProfile: 90,
-  setSinkPort: 96,
-} as const;
+export { COMMAND };
 
 /** Events by their number: facility in the low four bits, type above. */
 export const EVENT = {

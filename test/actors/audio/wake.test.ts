@@ -47,7 +47,6 @@ describe('a volume waits for its output to wake', () => {
     ['when its output is being made', [{ state: 0xfffffffe }], true],
     ['even if the output claims to be hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
     ['not when its output plays', [{ state: 0 }], false],
-    ['not when its output idles', [{ state: 1 }], false],
     ['not when its output sleeps again', [{ state: 1 }, { state: SUSPENDED }], false],
     ["not by a card's", [{ state: SUSPENDED, card: 3 }], false],
     ['not by PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
