@@ -35,15 +35,9 @@ describe('content type', () => {
     ['application/json; profile=x; charset=utf-8', true],
     ['application/json;', true],
     ['application/json; charset=iso-8859-1', false],
-    ['application/json; charset=utf-16', false],
     ['', false],
     ['text/plain', false],
     ['text/plain; x=application/json', false],
-    ['text/json', false],
-    ['application/jsonp', false],
-    ['application/problem+json', false],
-    ['application/x-www-form-urlencoded', false],
-    ['multipart/form-data; boundary=x', false],
     ['application/json, text/plain', false],
   ];
   for (const [type, accepted] of rows) {
@@ -55,22 +49,12 @@ describe('content type', () => {
 
 describe('values', () => {
   const rows: [name: keyof typeof BODIES, body: string, value: unknown][] = [
-    ['none', '', undefined],
     ['none', '{}', undefined],
     ['none', ' null ', undefined],
-    ['mute', '', undefined],
-    ['mute', '{}', undefined],
-    ['mute', '{"muted":true}', { muted: true }],
     ['mute', '\uFEFF{"muted":false}', { muted: false }],
-    ['volume', '{"volume":0}', { volume: 0 }],
     ['volume', '{"volume":1.0}', { volume: 1 }],
     ['volume', '{"volume":5e-1}', { volume: 0.5 }],
-    ['volume', '{"delta":-1}', { delta: -1 }],
     ['volume', '{"volume":0.1,"volume":0.2}', { volume: 0.2 }],
-    ['port', '{"port":"speaker"}', { port: 'speaker' }],
-    ['balance', '{"balance":-1}', { balance: -1 }],
-    ['move', '{"output":"alsa"}', { output: 'alsa' }],
-    ['move', '{"output":3}', { output: 3 }],
   ];
   for (const [name, body, value] of rows) {
     test(`${name} ${body || 'without body'}`, async () => {
@@ -84,12 +68,10 @@ describe('faults', () => {
   const rows: [name: keyof typeof BODIES, body: string, detail: string | RegExp][] = [
     ['mute', 'null', 'The body must be an object with muted, got null'],
     ['volume', '{"volume":1.2}', 'Field volume must be a number between 0 and 1, got 1.2'],
-    ['volume', '{"volume":-0.1}', 'Field volume must be a number between 0 and 1, got -0.1'],
     ['volume', '{"volume":"1"}', 'Field volume must be a number between 0 and 1, got "1"'],
     ['volume', '{"volume":null}', 'Field volume must be a number between 0 and 1, got null'],
     ['volume', '{"volume":1e999}', 'Field volume must be a number between 0 and 1, got Infinity'],
     ['volume', '{"volume":NaN}', /not valid JSON/],
-    ['volume', '{"delta":2}', 'Field delta must be a number between -1 and 1, got 2'],
     ['volume', '{"volume":1,"delta":1}', 'Only one of volume or delta can be given'],
     ['volume', '{}', 'Field volume or delta is missing'],
     ['volume', '', 'A body is needed: an object with volume or delta'],
@@ -99,21 +81,14 @@ describe('faults', () => {
     ['volume', '{"volume":1,"__proto__":1}', /Field "__proto__" does not exist/],
     ['mute', '{"muted":1}', 'Field muted must be true or false, got 1'],
     ['mute', '{"mute":true}', 'Field "mute" does not exist, only muted'],
-    ['mute', '[]', /must be an object/],
     ['move', '{"output":""}', 'Field output must be a non-empty string or a non-negative integer, got ""'],
     ['move', '{"output":-1}', /non-negative integer, got -1/],
-    ['move', '{"output":1.5}', /got 1.5/],
     ['port', '{"port":""}', 'Field port must be a non-empty string, got ""'],
-    ['balance', '{"balance":1.1}', 'Field balance must be a number between -1 and 1, got 1.1'],
     ['none', '{"x":1}', /takes no fields/],
-    ['none', '7', /takes no fields/],
     ['none', 'nonsense', /not valid JSON/],
-    ['mute', '{"muted":tru}', /not valid JSON/],
     ['mute', '{\n "muted": true,\n}', /JSON/],
-    ['mute', '{"muted":true}}', /not valid JSON/],
     ['mute', '{"muted":true', /not valid JSON/],
     ['mute', ' ', /not valid JSON/],
-    ['mute', '{muted:true}', /not valid JSON/],
   ];
   for (const [name, body, detail] of rows) {
     test(`${name} ${JSON.stringify(body)}`, async () => {

@@ -79,12 +79,6 @@ describe('a bridge', () => {
     assert.equal(node.told.at(-1)?.isWhole, true);
     assert.equal(node.pulled(), undefined);
   });
-
-  test('is no backend, which gets no such messages', () => {
-    const node = new Node();
-    node.feeds.pulled('audio', true);
-    assert.deepEqual(node.told, []);
-  });
 });
 
 describe('the changes that wait for a slow bridge', () => {

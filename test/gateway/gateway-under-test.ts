@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
-import { systemClock } from '../../src/clock.js';
+import { type Clock, systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { PageFiles } from '../../src/gateway/page.js';
@@ -62,6 +62,7 @@ export class GatewayUnderTest {
     settings: RouteSettings = SETTINGS,
     descriptorsMax = Number.POSITIVE_INFINITY,
     bind: readonly string[] = ['127.0.0.1'],
+    clock: Clock = systemClock,
   ) {
     this.gateway = createGateway({
       settings,
@@ -74,7 +75,7 @@ export class GatewayUnderTest {
       log: (level, message) => {
         if (level !== 'info') this.logged.push(`${level} ${message}`);
       },
-      clock: systemClock,
+      clock,
     });
     const result = this.gateway.listen(bind, 0);
     assert.deepEqual(result.refused, []);
@@ -82,8 +83,8 @@ export class GatewayUnderTest {
   }
 
   /** A gateway with every enabled backend up. */
-  static up(settings: RouteSettings = SETTINGS, bind?: readonly string[]): GatewayUnderTest {
-    const under = new GatewayUnderTest(settings, undefined, bind);
+  static up(settings: RouteSettings = SETTINGS, bind?: readonly string[], clock?: Clock): GatewayUnderTest {
+    const under = new GatewayUnderTest(settings, undefined, bind, clock);
     bringUp(
       under.gateway.listener,
       BACKENDS.filter((backend) => settings[backend].enabled),

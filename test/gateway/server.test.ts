@@ -1,10 +1,8 @@
 // Listening, the places that streams leave to requests, and closing. Too many connections: contract/silent-neighbour.test.ts.
 
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
 import { test } from 'node:test';
 import { whyRefused } from '../../src/gateway/listening.js';
-import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
@@ -19,22 +17,6 @@ test("a port that another gateway listens on is refused, not shared, with the ke
     refused: ['127.0.0.2'],
   });
   assert.equal(await whyRefused('127.0.0.2', port), 'EADDRINUSE');
-});
-
-test('a port that another program listens on is refused, and taken when it is free', async (context) => {
-  const under = GatewayUnderTest.up().within(context);
-  const other = createServer();
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.2', resolve));
-  const address = other.address();
-  assert.ok(address !== null && typeof address === 'object');
-  assert.deepEqual(under.gateway.listen(['127.0.0.2'], address.port).refused, ['127.0.0.2']);
-  assert.equal(await whyRefused('127.0.0.2', address.port), 'EADDRINUSE');
-  const health = async () => JSON.parse((await under.fetch({ path: '/health' })).text);
-  assert.deepEqual((await health()).waiting, ['127.0.0.2']);
-  await new Promise((resolve) => other.close(resolve));
-  await until('the address is served', async () => (await health()).listening.includes('127.0.0.2'));
-  assert.deepEqual((await health()).waiting, []);
-  assert.equal(await whyRefused('127.0.0.3', address.port), undefined);
 });
 
 test('streams leave connections for requests where descriptors are few, and that is logged', async (context) => {

@@ -2,79 +2,36 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Covers } from '../../src/gateway/covers.js';
-import { Documents } from '../../src/gateway/documents.js';
-import { EventHub } from '../../src/gateway/events/hub.js';
-import { parseEventQuery } from '../../src/gateway/events/query.js';
-import { Journal } from '../../src/gateway/journal.js';
-import { OperationReplies } from '../../src/gateway/operation-replies.js';
-import { ResponseMaker } from '../../src/gateway/reply.js';
+import { within } from '../../src/clock.js';
 import { shutDown } from '../../src/gateway/shutdown.js';
-import type { Answer } from '../../src/protocol/actor/commands.js';
-import { OPERATIONS } from '../../src/protocol/actor/operations.js';
-import { ManualClock } from '../manual-clock.js';
-import { SimulatedConnection } from './events/simulated-connection.js';
-import { ScriptedBackends } from './scripted-backends.js';
+import { NodeUnderTest } from './events/node-under-test.js';
 
 const WITHIN_MS = 1800;
-const NOT_READ = {} as never;
 
-class Scene {
-  readonly clock = new ManualClock();
-  readonly backends = new ScriptedBackends();
-  readonly journal = new Journal();
-  readonly responses = new ResponseMaker('b');
-  readonly replies = new OperationReplies({
-    ...{ responses: this.responses, backends: this.backends, clock: this.clock },
-    covers: new Covers(this.backends),
-    documents: new Documents([], this.journal, this.responses, this.clock),
-    serverRecord: () => NOT_READ,
-    healthRecord: () => NOT_READ,
-    openapi: async () => '{}',
-  });
-  readonly hub = new EventHub({
-    boot: 'b',
-    clock: this.clock,
-    maxClients: 10,
-    journal: this.journal,
-    watchLevels: () => undefined,
+class Scene extends NodeUnderTest {
+  /** Calls fulfil the only request that waits for an answer. */
+  answer = (): void => undefined;
+  readonly #answered = new Promise<void>((resolve) => {
+    this.answer = resolve;
   });
   /** How long the server takes to close: 0, or as long as it may. */
   closesIn: (withinMs: number) => number = () => 0;
   readonly said: string[] = [];
-  readonly #begun = this.clock.monotonic();
-
-  stream(capacity?: number): SimulatedConnection {
-    const connection = new SimulatedConnection(capacity);
-    const parsed = parseEventQuery('', undefined);
-    assert.ok(parsed.ok);
-    const stream = this.hub.open(parsed.query, connection);
-    assert.ok(stream !== 'full');
-    connection.stream = stream;
-    return connection;
-  }
-
-  /** Sends a request that has no answer until the test gives one. */
-  ask(): (answer: Answer) => void {
-    const settle = this.backends.hold();
-    void this.replies.reply(OPERATIONS.reboot, { params: {} });
-    return settle;
-  }
 
   close(): Promise<void> {
+    const { clock, hub: streams, said } = this;
     return shutDown(
       {
-        handler: { shutDown: () => this.said.push('refusing') },
-        replies: this.replies,
-        streams: this.hub,
+        ...{ clock, streams },
+        handler: { shutDown: () => said.push('refusing') },
+        replies: { settled: (withinMs) => within(clock, withinMs, this.#answered) },
         server: {
-          close: (withinMs) => new Promise((resolve) => this.clock.after(this.closesIn(withinMs), resolve)),
+          close: (withinMs) => new Promise((resolve) => clock.after(this.closesIn(withinMs), resolve)),
         },
-        clock: this.clock,
       },
       WITHIN_MS,
     ).then(() => {
-      this.said.push(`closed after ${this.clock.monotonic() - this.#begun}`);
+      said.push(`closed after ${clock.monotonic()}`);
     });
   }
 
@@ -91,8 +48,7 @@ class Scene {
 describe('the end of the service', () => {
   test('comes in time though a stream reads nothing, a command never ends and an exchange stays open', async () => {
     const scene = new Scene();
-    const [stalled, quick] = [scene.stream(0), scene.stream()];
-    scene.ask();
+    const [stalled, quick] = [scene.consumer('', 0).connection, scene.consumer().connection];
     scene.closesIn = (withinMs) => withinMs;
     const closed = scene.close();
     await scene.pass(WITHIN_MS - 100);
@@ -108,12 +64,11 @@ describe('the end of the service', () => {
 
   test('sends bye after the answers under way, and leaves streams the remaining time', async () => {
     const scene = new Scene();
-    const [stalled, quick] = [scene.stream(0), scene.stream()];
-    const settle = scene.ask();
+    const [stalled, quick] = [scene.consumer('', 0).connection, scene.consumer().connection];
     const closed = scene.close();
     await scene.pass(300);
     assert.equal(quick.over, undefined);
-    settle({ ok: true });
+    scene.answer();
     await scene.pass(100);
     assert.equal(quick.over, 'ended');
     await scene.pass(WITHIN_MS - 500);

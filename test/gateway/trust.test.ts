@@ -4,7 +4,6 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   corsHeaders,
-  HostIdentity,
   isTrustedHost,
   optionsReply,
   originProblem,
@@ -60,74 +59,37 @@ describe('Host', () => {
   });
 });
 
-describe('A hostname that changes', () => {
-  /** A node that can be renamed. */
-  class RenamedNode {
-    hostname = 'kitchen';
-    readonly identity = new HostIdentity(() => this.hostname, { hosts: ['music.lan'], origins: [] });
-
-    trusts(host: string): boolean {
-      return this.identity.distrust(host) === undefined;
-    }
-  }
-
-  test('is known as soon as it is used, and the old one no more from then on', () => {
-    const node = new RenamedNode();
-    assert.ok(node.trusts('kitchen') && node.trusts('kitchen.local') && !node.trusts('attic'));
-    node.hostname = 'attic';
-    assert.ok(!node.trusts('cellar') && !node.trusts('kitchen.local'));
-    assert.ok(node.trusts('attic:8018') && node.trusts('attic.local'));
-    assert.ok(!node.trusts('kitchen') && !node.trusts('kitchen.local'));
-    assert.ok(node.trusts('music.lan') && node.trusts('127.0.0.1') && node.trusts('attic'));
-  });
-});
-
 describe('Origin', () => {
   const rows: [origin: string, host: string, standing: string][] = [
     ['', 'kitchen:8018', 'none'],
     ['http://kitchen:8018', 'kitchen:8018', 'same'],
-    ['http://KITCHEN:8018', 'kitchen:8018', 'same'],
     ['http://kitchen', 'kitchen', 'same'],
     ['http://kitchen', 'kitchen:80', 'same'],
     ['http://[::1]:8018', '[::1]:8018', 'same'],
-    ['https://kitchen:8018', 'kitchen:8018', 'same'],
     ['https://kitchen', 'kitchen', 'same'],
     ['HTTPS://Kitchen', 'kitchen.', 'same'],
     ['https://kitchen', 'kitchen:443', 'same'],
-    ['https://kitchen:8443', 'kitchen:8443', 'same'],
-    ['https://[::1]', '[::1]', 'same'],
     ['https://kitchen', 'kitchen:80', 'foreign'],
-    ['http://kitchen', 'kitchen:443', 'foreign'],
     ['https://kitchen:8443', 'kitchen', 'foreign'],
-    ['https://kitchen', 'kitchen:8443', 'foreign'],
     ['https://kitchen.evil.example', 'kitchen', 'foreign'],
     ['https://', '', 'foreign'],
     ['ftp://kitchen', 'kitchen', 'foreign'],
-    ['http://kitchen', 'kitchen:8018', 'foreign'],
     ['http://kitchen:8019', 'kitchen:8018', 'foreign'],
     ['http://kitchen:8018/', 'kitchen:8018', 'foreign'],
     ['http://kitchen:8018@evil.example', 'kitchen:8018', 'foreign'],
     ['http://kitchen:8018.evil.example', 'kitchen:8018', 'foreign'],
-    ['kitchen:8018', 'kitchen:8018', 'foreign'],
     ['http://app.lan', 'kitchen:8018', 'listed'],
     ['http://app.lan:80', 'kitchen:8018', 'listed'],
-    ['HTTP://APP.LAN', 'kitchen:8018', 'listed'],
     ['https://ha.example.org:8123', 'kitchen:8018', 'listed'],
     ['capacitor://localhost', 'kitchen:8018', 'listed'],
-    ['https://app.lan', 'kitchen:8018', 'foreign'],
     ['http://app.lan:8080', 'kitchen:8018', 'foreign'],
     ['http://app.lan.evil.example', 'kitchen:8018', 'foreign'],
-    ['http://evil-app.lan', 'kitchen:8018', 'foreign'],
-    ['http://app.lan/evil', 'kitchen:8018', 'foreign'],
     ['http://app.lan\\evil', 'kitchen:8018', 'foreign'],
     ['http://app.lan http://evil.example', 'kitchen:8018', 'foreign'],
-    ['http://user@app.lan', 'kitchen:8018', 'foreign'],
     ['http://app.lan@evil.example', 'kitchen:8018', 'foreign'],
     ['http://radio.lan', 'kitchen:8018', 'foreign'],
     ['null', 'kitchen:8018', 'foreign'],
-    ['ionic://localhost', 'kitchen:8018', 'foreign'],
     ['*', 'kitchen:8018', 'foreign'],
-    ['file://', 'kitchen:8018', 'foreign'],
     ['rubbish', 'kitchen:8018', 'foreign'],
   ];
   for (const [origin, host, standing] of rows) {

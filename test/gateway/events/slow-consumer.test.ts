@@ -92,29 +92,6 @@ const CONFLATIONS: readonly [
   heard: readonly string[],
 ][] = [
   [
-    'a record that returns after its removal follows that removal',
-    (world) => [
-      world.clients({ id: 1, v: 1 }),
-      world.drop('audio.clients', '1'),
-      world.clients({ id: 1, v: 2 }),
-    ],
-    ['b-2 audio.removed [{"id":1,"v":1}]', 'b-3 audio.updated [{"id":1,"v":2}]'],
-  ],
-  [
-    'every removal of records that had one key in turn is sent',
-    (world) => [
-      world.clients({ id: 0, name: 'Spotify' }),
-      world.drop('audio.clients', '0'),
-      world.clients({ id: 0, name: 'mpv' }),
-      world.drop('audio.clients', '0'),
-      world.clients({ id: 0, name: 'Kodi' }),
-    ],
-    [
-      'b-4 audio.removed [{"id":0,"name":"Spotify"},{"id":0,"name":"mpv"}]',
-      'b-5 audio.updated [{"id":0,"name":"Kodi"}]',
-    ],
-  ],
-  [
     'records of one kind leave as one list',
     (world) => [world.outputs({ id: 1 }, { id: 2 }), world.outputs({ id: 3 })],
     ['b-3 audio.output.updated [{"id":1},{"id":2},{"id":3}]'],
@@ -138,27 +115,6 @@ const CONFLATIONS: readonly [
       'b-3 upgrade.progress {"n":2}',
       'b-4 upgrade.info {"state":"idle"}',
       'b-5 power.action {"n":3}',
-    ],
-  ],
-  [
-    'two records of one event type are kept apart',
-    (world) => [
-      world.put('upgrade.info', ['run', { state: 'idle' }]),
-      world.put('upgrade.info', ['status', { current: '1' }]),
-      world.put('upgrade.info', ['run', { state: 'running' }]),
-    ],
-    ['b-2 upgrade.info {"current":"1"}', 'b-3 upgrade.info {"state":"running"}'],
-  ],
-  [
-    'backends are conflated each for itself',
-    (world) => [
-      world.backend('audio', 'restarting'),
-      world.backend('power', 'up'),
-      world.backend('audio', 'up'),
-    ],
-    [
-      'b-2 backend.updated {"backend":"power","state":"up"}',
-      'b-3 backend.updated {"backend":"audio","state":"up"}',
     ],
   ],
 ];
