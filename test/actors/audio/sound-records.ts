@@ -1,6 +1,6 @@
 // Sound server records for tests of the pure parts: each is complete and plausible, and a test sets a few fields.
 
-import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
+import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 
 const STEREO = { format: 3, channels: 2, rate: 44_100 };
 /** Front left, front right. */
@@ -45,24 +45,6 @@ export function sinkInfo(index: number, name: string, fields: Partial<SinkInfo> 
     ports: [],
     activePort: undefined,
     formats: [],
-    ...fields,
-  };
-}
-
-/** With profiles `off`, `stereo` and `hdmi`, of which nothing is plugged into the last. */
-export function cardInfo(index: number, name: string, fields: Partial<CardInfo> = {}): CardInfo {
-  const profile = (own: string, sinks: number, available: number) => ({
-    ...{ name: own, description: `Profile ${own}`, sinks, sources: 0, priority: 0, available },
-  });
-  return {
-    index,
-    name,
-    ownerModule: 6,
-    driver: 'module-alsa-card.c',
-    profiles: [profile('off', 0, 1), profile('stereo', 1, 1), profile('hdmi', 1, 0)],
-    activeProfile: 'stereo',
-    props: {},
-    ports: [],
     ...fields,
   };
 }
