@@ -35,8 +35,8 @@ export class Cursor {
   readonly #filter: Filter;
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #reached: number | undefined;
-  /** The journal's newest sequence number at the start of the current snapshot; undefined if there is none. */
-  #snapshotOf: number | undefined;
+  /** Where to read on behind `#groups`: the newest sequence number when its snapshot began, or when the last entry was found. */
+  #next = 0;
   #groups: Generator<StreamItem[], undefined>;
 
   /** `known`: the sequence number that the client has read up to, in this run of the daemon. */
@@ -91,10 +91,8 @@ export class Cursor {
     return text;
   }
 
-  /** Continues from where the snapshot began, or from the newest entry if everything was read. */
   #followOn(): void {
-    this.#reached = this.#snapshotOf ?? this.#context.journal.newest;
-    this.#snapshotOf = undefined;
+    this.#reached = this.#next;
     this.#groups = groupItems(this.#follow(this.#reached), PORTION_BYTES_MAX);
   }
 
@@ -116,12 +114,14 @@ export class Cursor {
       const item = this.#item(entry, entry.since > from, entry.sequence);
       if (item !== undefined) yield item;
     }
+    // Entries that come while the last items wait to be written are not read by this iteration any more.
+    this.#next = this.#context.journal.newest;
     return undefined;
   }
 
   #snapshot(known: number | undefined): Generator<StreamItem, undefined> {
     const { newest } = this.#context.journal;
-    this.#snapshotOf = newest;
+    this.#next = newest;
     return this.#marked(this.#snapshotItems(known, newest), newest);
   }
 

@@ -144,6 +144,17 @@ test('a snapshot has its id only at its end, and a large one takes no more memor
   assert.deepEqual(consumer.model.state(), node.world.truth());
 });
 
+test('what happens while the last portion waits to be written follows it', () => {
+  const node = new NodeUnderTest();
+  const consumer = node.consumer('', 0);
+  node.progress(1, { pad: LONG });
+  // The greeting is read, and the portion is written.
+  consumer.read(consumer.connection.buffered);
+  node.progress(1);
+  consumer.readAll();
+  assert.deepEqual(actionsOf(consumer.model), [1, 2]);
+});
+
 test('a change of a backend during its snapshot follows the mark', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('snapshot=1', 0);
