@@ -20,10 +20,10 @@ export class NodeUnderTest {
   /** The sequence number of the last backend that is known from the start. Tests count from here. */
   readonly #first: number;
 
-  constructor(maxClients = 256) {
+  constructor(maxClients = 256, random = (): number => 0) {
     this.hub = new EventHub({
       boot: 'b',
-      clock: this.clock,
+      clock: { ...this.clock, random },
       maxClients,
       journal: this.journal,
       watchLevels: (isWatched) => this.watched.push(isWatched),

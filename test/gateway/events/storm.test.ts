@@ -3,21 +3,16 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EventHub } from '../../../src/gateway/events/hub.js';
-import { Journal } from '../../../src/gateway/journal.js';
 import { BACKEND_STATES, BACKENDS } from '../../../src/protocol/actor/backends.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { ManualClock } from '../../manual-clock.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
-import { NodeWorld } from './node-world.js';
+import { NodeUnderTest } from './node-under-test.js';
+import type { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
-/** No event of these storms has a time. */
-const DATE = 0;
-
 const SLOW_CONSUMERS = 3;
-const REAL_ID = /^boot-[1-9]\d{0,5}$/;
+const REAL_ID = /^b-[1-9]\d{0,5}$/;
 /** There are only a few names, so that they are used again, also under other keys. */
 const NAMES = ['Spotify', 'mpv', 'a movie'];
 const NAMED = 'types=audio.updated,audio.removed,audio.output.updated,audio.output.removed';
@@ -120,12 +115,11 @@ function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
   );
 }
 
-function publishBatch(hub: EventHub, journal: Journal, world: NodeWorld, weather: Weather): void {
+function publishBatch(node: NodeUnderTest, weather: Weather): void {
   const size = weather.random.chance(weather.burst)
     ? 200 + weather.random.below(900)
     : 1 + weather.random.below(5);
-  const batch = Array.from({ length: size }, () => happening(world, weather)).flat();
-  hub.publish(journal.apply(batch, DATE), DATE);
+  node.publish(Array.from({ length: size }, () => happening(node.world, weather)));
 }
 
 function capacityOf(random: SeededRandom): number {
@@ -141,7 +135,7 @@ function comeBackUnmarked(consumer: SimulatedConsumer, random: SeededRandom): vo
 
 function comeBack(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
-  const strange = ['other-5', 'boot-999999999', 'rubbish', 'boot-0'];
+  const strange = ['other-5', 'b-999999999', 'rubbish', 'b-0'];
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
     consumer.pretend(strange[random.below(strange.length)] ?? '');
   // A consumer without an id requests a snapshot; the others rely on their id, with or without a snapshot.
@@ -165,17 +159,8 @@ function settle(consumer: SimulatedConsumer, random: SeededRandom, back = comeBa
 function round(seed: number, kind: Omit<Weather, 'random'>): number {
   const random = new SeededRandom(seed);
   const weather = { random, ...kind };
-  const world = new NodeWorld();
-  const clock = new ManualClock();
-  const journal = new Journal();
-  const hub = new EventHub({
-    boot: 'boot',
-    clock: { ...clock, random: () => random.next() },
-    maxClients: 20,
-    journal,
-    watchLevels: () => undefined,
-  });
-  journal.apply(world.beginning(), DATE);
+  const node = new NodeUnderTest(20, () => random.next());
+  const { world, hub, clock } = node;
   // With large records the limit of bytes takes effect, and any action may be forgotten.
   const actionsKept = kind.isRemembered ? 1024 : 0;
   const quick = new SimulatedConsumer(hub, world);
@@ -190,7 +175,7 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
   const filtered = parts.map(([filter]) => new SimulatedConsumer(hub, world, { filter, actionsKept }));
   for (const consumer of [unmarked, ...filtered]) consumer.open('snapshot=1', capacityOf(random));
   for (let step = 20 + random.below(100); step > 0; step -= 1) {
-    publishBatch(hub, journal, world, weather);
+    publishBatch(node, weather);
     quick.readAll();
     for (const consumer of [...slow, ...filtered]) disturb(consumer, random);
     disturb(unmarked, random, comeBackUnmarked);
@@ -210,7 +195,7 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
     consumer.checkNoActionMissing();
   }
   const ids = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);
-  const sequences = ids.map(({ lastEventId }) => Number(lastEventId.slice('boot-'.length)));
+  const sequences = ids.map(({ lastEventId }) => Number(lastEventId.slice('b-'.length)));
   assert.deepEqual(
     sequences,
     [...new Set(sequences)].sort((a, b) => a - b),
