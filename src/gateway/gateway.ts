@@ -98,7 +98,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     router: new Router(ROUTES, settings),
     ...{ identity, replies, hub, log },
     placeFor: (client) => sockets?.placeFor(client) ?? 'localhost',
-    page: new Page(options.page, cors.origins),
+    page: new Page(options.page, cors.origins, boot),
   });
   const server = createServer(handler, clock, limits, (address) =>
     log('warn', 'too many connections: further ones are closed', { ...limits, address }),

