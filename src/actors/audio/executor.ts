@@ -147,6 +147,7 @@ export class Executor {
         return error.reason.kind === 'timeout' ? NO_ANSWER : ENDED;
       case 'violation':
       case 'not-ready':
+      case 'overflow':
         return ENDED;
     }
   }

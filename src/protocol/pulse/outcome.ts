@@ -72,6 +72,8 @@ export type RequestError =
   | { readonly kind: 'closed'; readonly reason: ClosedReason }
   /** The session has not finished its handshake; nothing was sent. */
   | { readonly kind: 'not-ready' }
+  /** Too many requests have no reply yet; nothing was sent. */
+  | { readonly kind: 'overflow' }
   /** An argument does not fit the wire; nothing was sent. */
   | { readonly kind: 'bad-argument'; readonly detail: string };
 

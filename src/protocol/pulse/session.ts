@@ -24,6 +24,9 @@ import { Writer } from './writer.js';
 /** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
 const COOKIE_BYTES = 256;
 
+/** Requests without a reply, timed-out ones included; one more is refused. A node has tens. */
+const PENDING_MAX_REQUESTS = 4096;
+
 export interface SessionOptions {
   /** The cookie file's bytes; zeros are sent if it is absent or not 256 bytes long. */
   readonly cookie?: Uint8Array | undefined;
@@ -112,10 +115,11 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
-    if (this.#state.kind === 'ready') this.#send(command, args, now + deadlineMs, settle);
+    if (this.#state.kind === 'ready' && this.#pending.size < PENDING_MAX_REQUESTS)
+      this.#send(command, args, now + deadlineMs, settle);
     else if (this.#state.kind === 'closed')
       settle({ ok: false, error: { kind: 'closed', reason: this.#state.reason } });
-    else settle({ ok: false, error: { kind: 'not-ready' } });
+    else settle({ ok: false, error: { kind: this.#state.kind === 'ready' ? 'overflow' : 'not-ready' } });
   }
 
   /** The bytes to write, in order. To be called after every other call. */
