@@ -66,7 +66,7 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
       return printOut(HELP);
     case 'version':
       return printOut(`${VERSION}\n`);
-    case 'usage':
+    case 'wrong':
       return fail(EXIT.usage, [`tonearm: ${request.message}`]);
     case 'progress':
       return progress(request.args);

@@ -1,6 +1,6 @@
-// Parses the command line into one of a closed set of commands. Pure; prints nothing and ends nothing.
+// Parses the command line into one of a closed set of commands, and options for all of them. Pure; prints nothing and ends nothing.
 
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 
 /** The parsed command line. `configPath` is absent if the usual places are to be searched. */
 export type CommandLine =
@@ -12,8 +12,13 @@ export type CommandLine =
   | { readonly do: 'progress'; readonly args: readonly string[] }
   /** The same for `bench` and `trace`. */
   | { readonly do: 'bench' | 'trace'; readonly args: readonly string[] }
-  /** The command line is wrong (EX_USAGE); `message` is one line with the reason. */
-  | { readonly do: 'usage'; readonly message: string };
+  | WrongUsage;
+
+/** The command line is wrong (EX_USAGE); `message` is one line with the reason, and where to read more. */
+export interface WrongUsage {
+  readonly do: 'wrong';
+  readonly message: string;
+}
 
 export const HELP = `Usage: tonearm [--config PATH] [--allow-root]
        tonearm [--config PATH] --check-config
@@ -53,22 +58,36 @@ const OPTIONS = {
 export function parseArguments(argv: readonly string[]): CommandLine {
   const [word, ...args] = argv;
   if (word === 'progress' || word === 'bench' || word === 'trace') return { do: word, args };
-  try {
-    const { values, tokens } = parseArgs({ args: [...argv], options: OPTIONS, tokens: true });
+  return readOptions<typeof OPTIONS, CommandLine>('tonearm', argv, OPTIONS, ({ values, tokens }) => {
     if (values.help) return { do: 'help' };
     if (values.version) return { do: 'version' };
     const configs = tokens.filter((token) => token.kind === 'option' && token.name === 'config');
-    if (configs.length > 1) return usageError('--config is given twice');
-    if (values.config === '') return usageError('--config needs a value');
+    if (configs.length > 1) return '--config is given twice';
+    if (values.config === '') return '--config needs a value';
     const configPath = values.config === undefined ? {} : { configPath: values.config };
     if (values['check-config']) return { do: 'check-config', ...configPath };
     return { do: 'run', allowRoot: values['allow-root'] === true, ...configPath };
+  });
+}
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+/** The request that `take` makes of the options of `command`; a text from `take` says what is wrong with them. */
+export function readOptions<O extends Options, Request extends object>(
+  command: string,
+  args: readonly string[],
+  options: O,
+  take: (given: ReturnType<typeof parseArgs<{ options: O; tokens: true }>>) => Request | string,
+): Request | WrongUsage {
+  try {
+    const request = take(parseArgs({ args: [...args], options, tokens: true }));
+    return typeof request === 'string' ? wrongUsage(command, request) : request;
   } catch (error) {
-    if (error instanceof TypeError) return usageError(error.message);
+    if (error instanceof TypeError) return wrongUsage(command, error.message);
     throw error;
   }
 }
 
-function usageError(message: string): CommandLine {
-  return { do: 'usage', message: `${message.replace(/\s+/g, ' ')}; see tonearm --help` };
+export function wrongUsage(command: string, reason: string): WrongUsage {
+  return { do: 'wrong', message: `${reason.replace(/\s+/g, ' ')}; see ${command} --help` };
 }

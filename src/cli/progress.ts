@@ -4,6 +4,7 @@
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
 import { runtimeDirectory } from '../user-directories.js';
+import { type WrongUsage, wrongUsage } from './arguments.js';
 
 export const PROGRESS_HELP = `Usage: tonearm progress begin --total N
        tonearm progress step --percent P --current C --step NAME
@@ -32,7 +33,7 @@ const PASSING: readonly (string | undefined)[] = ['ENOENT', 'ECONNREFUSED', 'ECO
 export type ProgressRequest =
   | { readonly do: 'write'; readonly line: string; readonly socket: string }
   | { readonly do: 'help' }
-  | { readonly do: 'wrong'; readonly message: string };
+  | WrongUsage;
 
 /** The inputs of the default of `--socket`. */
 export interface ProgressDefaults {
@@ -80,18 +81,19 @@ const VERBS: Readonly<Record<string, ProgressVerb>> = {
 /** `args` are the arguments after the word `progress`. Pure. */
 export function parseProgress(args: readonly string[], { env, uid }: ProgressDefaults): ProgressRequest {
   if (args.includes('--help')) return { do: 'help' };
+  const wrong = (reason: string) => wrongUsage('tonearm progress', reason);
   const [word = '', ...rest] = args;
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
-    return usageError(
+    return wrong(
       word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`,
     );
   const given = optionsOf(rest, { ...verb.options, socket: VALUE });
-  if (typeof given === 'string') return usageError(given);
+  if (typeof given === 'string') return wrong(given);
   const line = verb.line(given);
-  if (typeof line === 'string') return usageError(line);
+  if (typeof line === 'string') return wrong(line);
   const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = given;
-  if (socket === '') return usageError('--socket needs a value');
+  if (socket === '') return wrong('--socket needs a value');
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
 
@@ -114,10 +116,6 @@ function integerOption(given: ProgressOptions, name: string): number | string {
   const value = Number(text);
   if (!/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(value)) return `--${name} needs an integer`;
   return value;
-}
-
-function usageError(message: string): ProgressRequest {
-  return { do: 'wrong', message: `${message}; see tonearm progress --help` };
 }
 
 /**

@@ -12,7 +12,7 @@ function check(argv: readonly string[], expected: CommandLine): void {
 function refused(argv: readonly string[], named: string): void {
   test(`tonearm ${JSON.stringify(argv)} is refused`, () => {
     const request = parseArguments(argv);
-    assert.ok(request.do === 'usage', JSON.stringify(request));
+    assert.ok(request.do === 'wrong', JSON.stringify(request));
     assert.match(request.message, /^[^\n]+; see tonearm --help$/);
     assert.ok(request.message.includes(named), request.message);
   });

@@ -40,26 +40,19 @@ export interface Tracer {
 export interface TracerOptions {
   readonly env: Environment;
   readonly args?: readonly string[];
-  /** The output is not read until the test reads `child.stdout`. */
-  readonly unread?: boolean;
 }
 
 /** Resolves when it listens; at once where it runs a command. */
-export async function trace(
-  t: TestContext,
-  { env, args = [], unread = false }: TracerOptions,
-): Promise<Tracer> {
+export async function trace(t: TestContext, { env, args = [] }: TracerOptions): Promise<Tracer> {
   const child = spawn(process.execPath, [ENTRY, 'trace', ...args], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   t.after(() => child.kill('SIGKILL'));
   let [out, err] = ['', ''];
-  if (!unread) {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text;
-    });
-  }
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     err += text;
   });

@@ -3,12 +3,12 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { systemClock, within } from '../../clock.js';
 import type { Gateway } from '../../gateway/gateway.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import type { Supervisor } from '../../supervisor/supervisor.js';
+import { readOptions, type WrongUsage } from '../arguments.js';
 import type { ProbeFigures, ProbeTask } from './probe.js';
 import { MORE_LISTENERS, makeReport, type RestFigures, reportTable } from './report.js';
 
@@ -40,35 +40,26 @@ const CLOSE_MS = 1_000;
 export type BenchRequest =
   | { readonly do: 'measure'; readonly seconds: number; readonly json: boolean; readonly notice: string }
   | { readonly do: 'help'; readonly text: string }
-  | { readonly do: 'wrong'; readonly message: string };
+  | WrongUsage;
+
+const OPTIONS = {
+  seconds: { type: 'string', default: String(SECONDS.usual) },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean' },
+} as const;
 
 /** `args` are the arguments after the word `bench`. Pure. */
 export function parseBench(args: readonly string[]): BenchRequest {
-  const options = {
-    seconds: { type: 'string' },
-    json: { type: 'boolean' },
-    help: { type: 'boolean' },
-  } as const;
-  try {
-    const { values } = parseArgs({ args: [...args], options });
+  return readOptions<typeof OPTIONS, BenchRequest>('tonearm bench', args, OPTIONS, ({ values }) => {
     if (values.help) return { do: 'help', text: BENCH_HELP };
-    const given = values.seconds ?? String(SECONDS.usual);
-    const seconds = Number(given);
-    if (!/^\d+$/.test(given) || seconds < SECONDS.least || seconds > SECONDS.most) {
-      return usageError(`--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`);
-    }
+    const seconds = Number(values.seconds);
+    if (!/^\d+$/.test(values.seconds) || seconds < SECONDS.least || seconds > SECONDS.most)
+      return `--seconds needs an integer from ${SECONDS.least} to ${SECONDS.most}`;
     const notice =
       `tonearm bench: for about ${seconds} s, the sound server has one more stream, which is silent and is renamed often. ` +
       'It is removed when this program ends. No volume is changed.\n';
-    return { do: 'measure', seconds, json: values.json === true, notice };
-  } catch (error) {
-    if (error instanceof TypeError) return usageError(error.message);
-    throw error;
-  }
-}
-
-function usageError(message: string): BenchRequest {
-  return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm bench --help` };
+    return { do: 'measure', seconds, json: values.json, notice };
+  });
 }
 
 /** The inputs of the bench: default settings, the directory of the entries, and a function that assembles a service. */

@@ -1,5 +1,5 @@
 // The sockets of a trace: listens for clients, and connects each to the sound server. Frames pass both ways unchanged, only as fast as the
-// other side and the reader of the lines accept them. Tap and Conversation decode them.
+// other side accepts them. Tap and Conversation decode them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline, Transform } from 'node:stream';
@@ -21,7 +21,6 @@ export interface TraceProxyParts {
   /** Paths of the server's socket, in the order of attempts; called for each client. */
   servers(): readonly string[];
   writeLine(line: TraceLine): void;
-  whenRoom(callback: () => void): void;
   readonly capture: Capture | undefined;
   /** Runs `write`, which may fail if the disk is full; the result is undefined then. */
   attempt<T>(write: () => T): T | undefined;
@@ -152,12 +151,12 @@ export class TraceProxy {
   }
 
   #through({ from, file, conversation, passedOver, tell }: Direction): Transform {
-    const { data, whenRoom, attempt } = this.#parts;
+    const { data, attempt } = this.#parts;
     const through = new Transform({
       transform: (chunk: Buffer, _encoding, passed) => {
         try {
           tap.push(chunk);
-          whenRoom(() => passed());
+          passed();
         } catch (error) {
           if (!(error instanceof WireError)) throw error;
           tell({ from, note: `malformed: ${error.message}; the connection is ended` });

@@ -5,11 +5,11 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { candidatePaths, otherServer, readMachineId } from '../../actors/audio/server-files.js';
 import { type Clock, within } from '../../clock.js';
 import { jsonLine, textLine } from '../../protocol/pulse/trace/lines.js';
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
+import { readOptions, type WrongUsage } from '../arguments.js';
 import { Capture } from './capture.js';
 import { TraceProxy } from './proxy.js';
 
@@ -55,32 +55,26 @@ export interface TraceTask {
 export type TraceRequest =
   | TraceTask
   | { readonly do: 'help'; readonly text: string }
-  | { readonly do: 'wrong'; readonly message: string };
+  | WrongUsage;
+
+const OPTIONS = {
+  raw: { type: 'string' },
+  data: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean' },
+} as const;
 
 /** `args` are the arguments after the word `trace`. Pure. */
 export function parseTrace(args: readonly string[]): TraceRequest {
-  const options = {
-    raw: { type: 'string' },
-    data: { type: 'boolean' },
-    json: { type: 'boolean' },
-    help: { type: 'boolean' },
-  } as const;
   const at = args.includes('--') ? args.indexOf('--') : args.length;
   const command = args.slice(at + 1);
-  try {
-    const { values } = parseArgs({ args: args.slice(0, at), options });
+  return readOptions<typeof OPTIONS, TraceRequest>('tonearm trace', args.slice(0, at), OPTIONS, ({ values }) => {
+    const { raw, data, json } = values;
     if (values.help) return { do: 'help', text: TRACE_HELP };
-    if (values.raw === '') return usageError('--raw needs a value');
-    if (at < args.length && !command[0]) return usageError('a command must follow --');
-    return { do: 'trace', raw: values.raw, data: values.data === true, json: values.json === true, command };
-  } catch (error) {
-    if (error instanceof TypeError) return usageError(error.message);
-    throw error;
-  }
-}
-
-function usageError(message: string): TraceRequest {
-  return { do: 'wrong', message: `${message.replace(/\s+/g, ' ')}; see tonearm trace --help` };
+    if (raw === '') return '--raw needs a value';
+    if (at < args.length && !command[0]) return 'a command must follow --';
+    return { do: 'trace', raw, data, json, command };
+  });
 }
 
 export type TraceEnd =
@@ -116,7 +110,6 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
     clock,
     servers: () => candidatePaths(env, uid, machineId),
     writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
-    whenRoom: (callback) => output.whenRoom(callback),
     attempt: (write) => output.attempt(write),
     capture,
     data: task.data,
@@ -192,40 +185,25 @@ function runCommand(
   });
 }
 
-/**
- * Writes a trace's lines. It ends in two ways: the reader has closed the pipe, or writing fails. It buffers for a slow reader, and signals
- * when the buffer is full.
- */
+/** Writes a trace's lines. It ends in two ways: the reader has closed the pipe, or writing fails. */
 class TraceOutput {
   /** The reason why writing failed; undefined if the reader closed the pipe, which is no error. */
   failure: string | undefined;
   readonly #stream: NodeJS.WritableStream;
   readonly #onOver: () => void;
   #isOver = false;
-  #isFull = false;
-  #waiting: (() => void)[] = [];
 
   /** `onOver` is called once, when nothing more can be written. */
   constructor(stream: NodeJS.WritableStream, onOver: () => void) {
     this.#stream = stream;
     this.#onOver = onOver;
-    stream.on('drain', () => {
-      this.#isFull = false;
-      this.#release();
-    });
     stream.on('error', (error: NodeJS.ErrnoException) =>
       this.#over(error.code === 'EPIPE' ? undefined : error),
     );
   }
 
   write(text: string): void {
-    if (!this.#isOver) this.#isFull = !this.#stream.write(text);
-  }
-
-  /** Calls back at once, or when the reader has taken the buffered text or is gone. */
-  whenRoom(callback: () => void): void {
-    if (this.#isFull && !this.#isOver) this.#waiting.push(callback);
-    else callback();
+    if (!this.#isOver) this.#stream.write(text);
   }
 
   /** Runs `write`, which writes elsewhere. If it throws, the trace ends and the result is undefined. */
@@ -250,14 +228,7 @@ class TraceOutput {
     if (error !== undefined) this.failure ??= errorMessage(error);
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#release();
     this.#onOver();
-  }
-
-  #release(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const callback of waiting) callback();
   }
 }
 
