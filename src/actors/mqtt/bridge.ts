@@ -135,11 +135,7 @@ export class MqttBridge implements BridgeActor {
   #dialler(address: BrokerAddress, clientId: string, will?: BrokerOptions['will']) {
     const { dial, clock } = this.#parts;
     return (onMessage: (message: BrokerMessage) => void): BrokerConnection => {
-      const onOwnMessage = (message: BrokerMessage): void => {
-        if (this.#topics?.isOwn(message.topic)) onMessage(message);
-      };
-      const more = will === undefined ? {} : { will };
-      this.#connection = dial({ ...address, clientId, clock, onMessage: onOwnMessage, ...more });
+      this.#connection = dial({ ...address, clientId, clock, onMessage, ...(will && { will }) });
       return this.#connection;
     };
   }

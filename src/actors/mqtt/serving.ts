@@ -152,13 +152,11 @@ export class Serving {
   }
 
   #take(message: BrokerMessage): void {
-    const { topics, control } = this.#parts;
+    const { topics } = this.#parts;
     const { topic, text, retained } = message;
     const below = topics.below(topic);
-    if (isCommand(below)) {
-      // Without `control` commands are not subscribed to, but a broker may send them all the same.
-      if (control) this.#command(below, message);
-    } else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
+    if (isCommand(below)) this.#command(below, message);
+    else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
       // A question whether the node lives; or a status of others, or the will of our previous connection, which this one has replaced.
       topics.again(topics.status);
       this.changed();
