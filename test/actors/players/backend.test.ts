@@ -128,61 +128,6 @@ test('changes are taken from signals, and invalidated properties are read again'
   await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
 
-test('properties that are missing or of another type are left out', async (t) => {
-  const { bus, recorder } = await followed(t);
-  const player = await ScriptedPlayer.connect(bus.address);
-  t.after(() => player.leave());
-  player.properties[ROOT_INTERFACE] = { Identity: new Variant('i', 5), CanQuit: new Variant('s', 'yes') };
-  player.properties[PLAYER_INTERFACE] = {
-    PlaybackStatus: new Variant('s', 'Dancing'),
-    LoopStatus: new Variant('s', 'Sometimes'),
-    Rate: new Variant('s', 'fast'),
-    Shuffle: new Variant('s', 'true'),
-    Volume: new Variant('b', true),
-    Position: new Variant('s', '5'),
-    Metadata: new Variant('as', ['a']),
-    CanPlay: new Variant('i', 1),
-  };
-  await player.own('odd');
-  const {
-    position_updated_at: at,
-    pid,
-    ...record
-  } = await recorder.until('the player is published', 'odd', () => true);
-  assert.ok(at !== '' && pid === process.pid);
-  assert.deepEqual(record, {
-    bus_name: named('odd'),
-    identity: 'odd',
-    playback_status: 'Stopped',
-    capabilities: {
-      ...{ can_play: false, can_pause: false, can_go_next: false, can_go_previous: false },
-      ...{ can_seek: false, can_control: true },
-    },
-    tracklist_supported: false,
-  });
-});
-
-test('control characters in a title, a length of -1 and a position beyond the end are shown unchanged', async (t) => {
-  const { recorder, start } = await followed(t);
-  const title = 'a\n\u0001\u001b[31m\u007f\u2028\u202e\ufeff\u{1f3b5}';
-  const player = await start('odd', {
-    PlaybackStatus: new Variant('s', 'Playing'),
-    Metadata: metadata({ 'xesam:title': title, 'mpris:length': new Variant('x', -1n) }),
-    Position: new Variant('x', 9_000_000n),
-  });
-  assert.deepEqual(recorder.record('odd')?.metadata, { 'mpris:length': '-1', 'xesam:title': title });
-  assert.equal(recorder.record('odd')?.position, 9_000_000);
-  player.change({ Metadata: metadata({ 'mpris:length': new Variant('x', 5_000_000n) }) });
-  player.seeked(9_500_000);
-  const { position } = await recorder.until(
-    'the jump is published',
-    'odd',
-    ({ metadata: texts, position: at = 0 }) => texts?.['mpris:length'] === '5000000' && at > 9_000_000,
-  );
-  assert.equal(position, 9_500_000);
-  assert.equal(recorder.positions.at(-1)?.position, 9_500_000, 'where it is, it stands');
-});
-
 test('a player that answers with errors is published when it answers well', async (t) => {
   const { bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(bus.address);
