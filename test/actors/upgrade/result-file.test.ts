@@ -70,14 +70,6 @@ test('atomic renames, writes in place, removal and return are seen', async (t) =
   await sees('v7');
 });
 
-test('the last of many quick changes of the result file is known in the end', async (t) => {
-  const { path, start, sees } = reader(t);
-  mkdirSync(dirname(path), { recursive: true });
-  await start();
-  for (let n = 1; n <= 300; n++) replace(path, content(`v${n}.`));
-  await sees('v300.');
-});
-
 const GOOD = '"current":"1","latest":"2","upgrade_available":true';
 
 function good(text: string, members: string): void {
