@@ -15,8 +15,6 @@ class ScriptedBroker {
   readonly published: string[] = [];
   /** Retained messages, sent when the bridge subscribes. */
   kept: readonly BrokerMessage[] = [];
-  /** The number of unacknowledged messages that it allows. */
-  window = 16;
   /** Called before a message is acknowledged. */
   onPublished: (topic: string, text: string) => void = () => undefined;
   #say: BrokerOptions['onMessage'] = () => undefined;
@@ -30,7 +28,7 @@ class ScriptedBroker {
     return {
       ready: Promise.resolve(true),
       ended,
-      window: this.window,
+      window: 16,
       subscribe: async () => {
         for (const message of this.kept) onMessage(message);
         return true;
@@ -111,21 +109,6 @@ test('endlessly nested JSON, retained or as a command, ends nothing', async (t) 
     new Set(node.commands.map(([what]) => what)),
     new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']),
   );
-});
-
-test('a question for the owner of the branch is answered among endless refusals', async (t) => {
-  const broker = new ScriptedBroker();
-  broker.window = 1;
-  await serving(t, broker);
-  const answers = () => broker.published.filter((topic) => topic === `${T}/status`).length;
-  broker.onPublished = (topic) => {
-    // A retained command is refused, which publishes the next error.
-    if (topic === `${T}/error`) for (let i = 0; i < 2; i += 1) broker.say(...FENCE, answers() === 1);
-  };
-  broker.say(...FENCE, true);
-  await until('a refusal is being published', () => broker.published.includes(`${T}/error`));
-  broker.say(`${T}/who`, 'me');
-  await until('the question is answered', () => answers() === 2);
 });
 
 test('a status that others overwrite, as the will of a lost connection does, is published again', async (t) => {
