@@ -85,9 +85,7 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
   const [word = '', ...rest] = args;
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
-    return wrong(
-      word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`,
-    );
+    return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
   const given = optionsOf(rest, { ...verb.options, socket: VALUE });
   if (typeof given === 'string') return wrong(given);
   const line = verb.line(given);

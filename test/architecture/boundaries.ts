@@ -79,14 +79,14 @@ export const BOUNDARIES: readonly Boundary[] = [
   // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its file.
   {
     of: 'src/cli/bench/',
-    may: [...SHARED, 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
+    may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
     mayTypes: ['src/gateway/', 'src/supervisor/'],
     builtins: 'fs net os url util worker_threads',
   },
   // A program of its own, which main.ts starts instead of the daemon: `tonearm trace`.
   {
     of: 'src/cli/trace/',
-    may: [...SHARED, 'src/protocol/pulse/', 'src/actors/audio/server-files.ts'],
+    may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/pulse/', 'src/actors/audio/server-files.ts'],
     builtins: 'child_process fs net os path stream util',
   },
   { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'fs net os util' },

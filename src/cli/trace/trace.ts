@@ -52,10 +52,7 @@ export interface TraceTask {
   readonly command: readonly string[];
 }
 
-export type TraceRequest =
-  | TraceTask
-  | { readonly do: 'help'; readonly text: string }
-  | WrongUsage;
+export type TraceRequest = TraceTask | { readonly do: 'help'; readonly text: string } | WrongUsage;
 
 const OPTIONS = {
   raw: { type: 'string' },
@@ -68,13 +65,18 @@ const OPTIONS = {
 export function parseTrace(args: readonly string[]): TraceRequest {
   const at = args.includes('--') ? args.indexOf('--') : args.length;
   const command = args.slice(at + 1);
-  return readOptions<typeof OPTIONS, TraceRequest>('tonearm trace', args.slice(0, at), OPTIONS, ({ values }) => {
-    const { raw, data, json } = values;
-    if (values.help) return { do: 'help', text: TRACE_HELP };
-    if (raw === '') return '--raw needs a value';
-    if (at < args.length && !command[0]) return 'a command must follow --';
-    return { do: 'trace', raw, data, json, command };
-  });
+  return readOptions<typeof OPTIONS, TraceRequest>(
+    'tonearm trace',
+    args.slice(0, at),
+    OPTIONS,
+    ({ values }) => {
+      const { raw, data, json } = values;
+      if (values.help) return { do: 'help', text: TRACE_HELP };
+      if (raw === '') return '--raw needs a value';
+      if (at < args.length && !command[0]) return 'a command must follow --';
+      return { do: 'trace', raw, data, json, command };
+    },
+  );
 }
 
 export type TraceEnd =

@@ -220,7 +220,6 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
       await node.connecting(reason);
     });
   }
-
 });
 
 async function server(t: TestContext, onConnection: (socket: Socket) => void): Promise<string> {
