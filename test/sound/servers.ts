@@ -75,7 +75,7 @@ export function startPulseAudio(options: PulseAudioOptions = {}): Promise<SoundS
   return startServer(pulseAudio(options.alwaysSink ?? true), options.sinks ?? SINKS);
 }
 
-export function startPipeWire(options: ServerOptions = {}): Promise<SoundServer> {
+function startPipeWire(options: ServerOptions = {}): Promise<SoundServer> {
   return startServer(pipeWire, options.sinks ?? SINKS);
 }
 
