@@ -17,7 +17,6 @@ import {
   type AwaitedSocket,
   candidatePaths,
   cookiePaths,
-  onReplaced,
   readCookie,
   socketOrDelay,
 } from './server-files.js';
@@ -65,6 +64,9 @@ export const TIMING: Timing = {
   // PipeWire shows a placeholder until WirePlumber has found the cards, which takes a slow board seconds.
   noCardMs: 10_000,
 };
+
+/** The longest time of a timer. */
+const FOR_EVER_MS = 2 ** 31 - 1;
 
 /** A server that never names a default output is connected to anew once in so many rounds of the reconciliation. */
 const PATIENCE_MAX_ROUNDS = 64;
@@ -173,9 +175,13 @@ export class AudioBackend implements Actor<AudioCommand> {
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
       const noCard = new NoCardWatch(this.#publish, this.#timing.noCardMs);
-      const stopWatching = onReplaced(path, () =>
-        connection.close({ kind: 'transport-failed', detail: 'another socket has taken its place' }),
-      );
+      // A server that hangs in the handshake must not keep us from the one that has taken its place.
+      const watch = new AbortController();
+      const place = { path, before: fileIdentity(path) };
+      void socketOrDelay([place], FOR_EVER_MS, watch.signal).then((isReplaced) => {
+        const detail = 'another socket has taken its place';
+        if (isReplaced) connection.close({ kind: 'transport-failed', detail });
+      });
       const openLink: OpenLink = (events) =>
         new Link({ path, connectDeadlineMs: connectMs, session }, events);
       const connection: SoundConnection = new SoundConnection({
@@ -187,13 +193,13 @@ export class AudioBackend implements Actor<AudioCommand> {
         flush: this.#context.flush,
         onPublished: () => {
           if (this.#live !== connection) {
-            stopWatching();
+            watch.abort();
             leaveUp = this.#up(connection, path);
           }
           noCard.look(hasNoSoundCard(this.#state));
         },
         onClosed: (reason) => {
-          stopWatching();
+          watch.abort();
           noCard.stop();
           this.#stop.signal.removeEventListener('abort', abort);
           resolve(leaveUp(describeClosed(reason)));

@@ -63,6 +63,10 @@ export interface AwaitedSocket {
   readonly before: string | undefined;
 }
 
+function isNew({ path, before }: AwaitedSocket): boolean {
+  return ![undefined, before].includes(fileIdentity(path));
+}
+
 /** Waits for `delayMs`. Resolves to true sooner if a socket appears or is replaced; to false at once if the signal is aborted. */
 export function socketOrDelay(
   awaited: readonly AwaitedSocket[],
@@ -78,32 +82,16 @@ export function socketOrDelay(
     };
     const aborted = () => end(false);
     const timer = setTimeout(aborted, delayMs);
-    const watches = awaited.map(({ path, before }) => {
+    const watches = awaited.map((socket) => {
       const onChange = () => {
-        if (![undefined, before].includes(fileIdentity(path))) end(true);
+        if (isNew(socket)) end(true);
       };
-      return new PathWatch(path, onChange, { settleMs: SETTLE_MS });
+      return new PathWatch(socket.path, onChange, { settleMs: SETTLE_MS });
     });
     signal.addEventListener('abort', aborted);
     // The watches do not report changes made before they were set.
-    const appeared = awaited.some(({ path, before }) => ![undefined, before].includes(fileIdentity(path)));
-    if (signal.aborted || appeared) end(!signal.aborted);
+    if (signal.aborted || awaited.some(isNew)) end(!signal.aborted);
   });
-}
-
-/**
- * Calls `replaced`, once, when `path` leads to another file than now: a server that hangs in the handshake must not keep us from the
- * one that has taken its place. Returns a function that ends the watch.
- */
-export function onReplaced(path: string, replaced: () => void): () => void {
-  const before = fileIdentity(path);
-  const onChange = () => {
-    if ([undefined, before].includes(fileIdentity(path))) return;
-    watch.close();
-    replaced();
-  };
-  const watch = new PathWatch(path, onChange, { settleMs: SETTLE_MS });
-  return () => watch.close();
 }
 
 /** Both servers refuse any other length, even where they do not compare the content. */
