@@ -84,7 +84,3 @@ export class NodeUnderTest {
 export function actionsOf({ actions }: StateModel): readonly number[] {
   return actions.map(([, data]) => (JSON.parse(data) as { readonly n: number }).n);
 }
-
-/** `count` numbers, from `first` on. */
-export const numbers = (first: number, count: number): readonly number[] =>
-  Array.from({ length: count }, (_, index) => first + index);

@@ -1,89 +1,14 @@
-// Consumers that do not keep up, in all short histories: wherever one breaks off, the events before and those replayed after its last id
-// give the true state, and every action arrives once and in order. The amount of waiting data is limited.
+// Consumers that do not keep up: what they are told then, and in which portions. Random histories: storm.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { NamesHeld } from '../../consumer/names-held.js';
-import { StateModel } from '../../consumer/state-model.js';
 import { drop, put } from '../scripted-backends.js';
-import { actionsOf, NodeUnderTest, numbers } from './node-under-test.js';
+import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
-import { SimulatedConsumer } from './simulated-consumer.js';
 
 /** So long that a record with it does not fit into a list with others. */
 const LONG = 'x'.repeat(64 * 1024);
-
-let version = 0;
-/** A client that keeps the same name for its whole life. */
-const client = (world: NodeWorld, id: number) => {
-  version += 1;
-  const name = world.names('audio.clients').get(String(id)) ?? `client ${version}`;
-  return { id, name, version };
-};
-
-/** Everything that can happen to two records and an action. Undefined: the step is impossible in this state. */
-const STEPS: readonly ((world: NodeWorld) => readonly Change[] | undefined)[] = [
-  (world) => world.clients(client(world, 1), client(world, 2)),
-  (world) => world.clients(client(world, 1)),
-  (world) => (world.keys('audio.clients').includes('1') ? world.drop('audio.clients', '1') : undefined),
-  (world) =>
-    world.keys('audio.clients').length > 0
-      ? world.drop('audio.clients', ...world.keys('audio.clients'))
-      : undefined,
-  (world) => world.put('upgrade.info', ['run', { state: 'running', version }]),
-  (world) => world.action('upgrade.progress'),
-];
-
-function* histories(length: number): Generator<readonly number[]> {
-  if (length === 0) yield [];
-  else for (const rest of histories(length - 1)) for (const step of STEPS.keys()) yield [...rest, step];
-}
-
-/** Breaks off after each event in turn, and reconnects with the id at that moment. */
-function checkEveryBreak(node: NodeUnderTest, sent: SimulatedConsumer['events']): void {
-  const { world } = node;
-  for (let read = 1; read <= sent.length; read += 1) {
-    const model = new StateModel();
-    const names = new NamesHeld();
-    const back = new SimulatedConsumer(node.hub, world);
-    back.pretend(sent[read - 1]?.lastEventId ?? '');
-    back.open('snapshot=1');
-    back.readAll();
-    for (const told of [...sent.slice(0, read), ...back.events.slice(1)]) {
-      model.apply(told);
-      names.apply(told);
-    }
-    assert.deepEqual(names.state(), world.namesTruth());
-    assert.deepEqual({ ...model.state(), backends: {} }, { ...world.truth(), backends: {} });
-    assert.deepEqual(actionsOf(model), numbers(1, world.actions));
-  }
-}
-
-/** The slow consumer reads all waiting events before step `readAt`, and at the end. */
-function checkHistory(steps: readonly number[], readAt: number): void {
-  const node = new NodeUnderTest();
-  const slow = node.consumer('', 0, 'b-0');
-  steps.forEach((step, index) => {
-    if (index === readAt) slow.readAll();
-    node.publish([STEPS[step]?.(node.world) ?? []]);
-  });
-  slow.readAll();
-  // The first event is the greeting; its id is the one with which the stream was opened.
-  checkEveryBreak(node, slow.events);
-}
-
-test('a consumer that breaks off anywhere misses nothing: all histories of up to 4 steps', () => {
-  for (let length = 1; length <= 4; length += 1) {
-    for (const steps of histories(length)) {
-      try {
-        for (let readAt = 0; readAt < Math.min(length, 3); readAt += 1) checkHistory(steps, readAt);
-      } catch (error) {
-        throw new Error(`history ${steps.join(' ')}`, { cause: error });
-      }
-    }
-  }
-});
 
 /** Changes while nobody reads, and the events that are sent afterwards: type and the relevant part of the data. */
 const CONFLATIONS: readonly [
