@@ -153,10 +153,10 @@ export class Incarnation {
   checkPong(policy: HeartbeatPolicy): boolean {
     if (this.#awaited === undefined) return false;
     const { id, missed } = this.#awaited;
-    const verdict = pongVerdict(this.#thread.utilization(), missed, policy);
-    if (verdict.kind === 'kill') {
+    const reason = whyKilled(this.#thread.utilization(), missed, policy);
+    if (reason !== undefined) {
       this.#awaited = undefined;
-      this.kill(verdict.reason);
+      this.kill(reason);
       return false;
     }
     this.#awaited = { id, missed: missed + 1 };
@@ -185,28 +185,22 @@ export function isPinged(utilization: number | undefined, beats: number, policy:
   return utilization === undefined || utilization >= IDLE_UTILIZATION || beats >= policy.idleBeats;
 }
 
-export type PongVerdict =
-  | { readonly kind: 'wait' }
-  /** The thread must be killed, for this reason. */
-  | { readonly kind: 'kill'; readonly reason: string };
-
 /**
- * Decides about a thread whose pong is late. `utilization` is that of its event loop since the ping or the last
+ * Decides about a thread whose pong is late: the reason for which it must be killed, or undefined if it gets more time. `utilization` is that of its event loop since the ping or the last
  * verdict, 0..1; undefined for a task that never got a thread. `missed` counts earlier verdicts on the same ping.
  *
  * A busy loop is hung. An idle loop without an answer may not be the actor's fault: the whole process or the main thread was
  * suspended, and the pong is still unread. So it gets the same time once more. After that its port is broken, and a thread that
  * cannot be stopped or asked is as useless as a hung one.
  */
-export function pongVerdict(
+export function whyKilled(
   utilization: number | undefined,
   missed: number,
   policy: HeartbeatPolicy,
-): PongVerdict {
+): string | undefined {
   const seconds = ((missed + 1) * policy.pongWithinMs) / 1000;
   if (utilization !== undefined && utilization >= BUSY_UTILIZATION) {
-    return { kind: 'kill', reason: `hung: busy and no answer to a ping for ${seconds} s` };
+    return `hung: busy and no answer to a ping for ${seconds} s`;
   }
-  if (missed === 0) return { kind: 'wait' };
-  return { kind: 'kill', reason: `not responding: idle and no answer to a ping for ${seconds} s` };
+  return missed === 0 ? undefined : `not responding: idle and no answer to a ping for ${seconds} s`;
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
 import type { FromActor } from '../../src/protocol/actor/messages.js';
-import { HEARTBEAT, Incarnation, isPinged, pongVerdict } from '../../src/supervisor/incarnation.js';
+import { HEARTBEAT, Incarnation, isPinged, whyKilled } from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
 
@@ -21,8 +21,7 @@ const ROWS: readonly Row[] = [
 
 for (const [utilization, missed, expected] of ROWS) {
   test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () => {
-    const verdict = pongVerdict(utilization, missed, HEARTBEAT);
-    assert.equal(verdict.kind === 'kill' ? verdict.reason : verdict.kind, expected);
+    assert.equal(whyKilled(utilization, missed, HEARTBEAT) ?? 'wait', expected);
   });
 }
 
