@@ -50,12 +50,9 @@ export class SoundConnection implements Performer {
   readonly state: SoundState;
   readonly executor: Executor;
   readonly meters: Meters;
+  readonly #context: ConnectionContext;
   readonly #link: Link;
-  readonly #publisher: SoundPublisher;
   readonly #waker: Waker;
-  readonly #timing: ConnectionTiming;
-  readonly #onPublished: () => void;
-  readonly #flush: () => void;
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
@@ -72,7 +69,8 @@ export class SoundConnection implements Performer {
   #ended = false;
 
   constructor(context: ConnectionContext) {
-    const { openLink, state, publisher, timing, publishLevel } = context;
+    const { openLink, state, timing, publishLevel } = context;
+    this.#context = context;
     this.state = state;
     this.executor = new Executor(this, timing);
     this.#link = openLink({
@@ -84,12 +82,8 @@ export class SoundConnection implements Performer {
         context.onClosed(reason);
       },
     });
-    this.#publisher = publisher;
     this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
     this.meters = new Meters(openLink, state, publishLevel);
-    this.#timing = timing;
-    this.#onPublished = context.onPublished;
-    this.#flush = context.flush;
   }
 
   close(reason: ClosedReason): void {
@@ -136,7 +130,7 @@ export class SoundConnection implements Performer {
    */
   readonly #onRead = (): void => {
     this.#pump();
-    if (!this.executor.isBusy) this.#flush();
+    if (!this.executor.isBusy) this.#context.flush();
   };
 
   /** The link has ended: nothing more is read. */
@@ -170,7 +164,7 @@ export class SoundConnection implements Performer {
   /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
   #switched(wanted: WantedProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const change = new ProfileSwitch(this.state, wanted, this.#timing.switchMs, {
+    const change = new ProfileSwitch(this.state, wanted, this.#context.timing.switchMs, {
       late: () => this.#settled([]),
       readAgain: () => {
         this.#isShaken = true;
@@ -272,8 +266,8 @@ export class SoundConnection implements Performer {
     if (this.#unread.size > 0 || (wasWhole && this.#isShaken)) return;
     if (this.#switch?.isStillGoing() === true) return;
     this.#switch = undefined;
-    const changed = this.#publisher.update(this.state);
+    const changed = this.#context.publisher.update(this.state);
     if (this.meters.isWatched) this.meters.onRead();
-    if (changed?.server === true || changed?.cards.size !== 0) this.#onPublished();
+    if (changed?.server === true || changed?.cards.size !== 0) this.#context.onPublished();
   }
 }

@@ -70,17 +70,10 @@ export class ProfileSwitch {
         },
         Math.max(0, Math.min(limitMs, wanted.latest - performance.now())),
       );
-      let reading: NodeJS.Timeout;
-      const readLater = (): void => {
-        reading = setTimeout(() => {
-          readAgain();
-          if (!this.#isOver) readLater();
-        }, READ_AGAIN_MS);
-      };
-      readLater();
+      const reading = setInterval(readAgain, READ_AGAIN_MS);
       this.#end = () => {
         clearTimeout(timer);
-        clearTimeout(reading);
+        clearInterval(reading);
         resolve();
       };
     });
