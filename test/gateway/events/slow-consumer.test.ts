@@ -1,4 +1,4 @@
-// Consumers that do not keep up: what they are told then, and in which portions. Random histories: storm.test.ts.
+// Consumers that do not keep up: what is sent to them then, and in which portions. Random histories: storm.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
