@@ -6,7 +6,6 @@ import type { Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import {
-  type ActorItem,
   type ActorTask,
   type BridgeReply,
   type BridgeRequest,
@@ -14,6 +13,8 @@ import {
   type FromActor,
   type LogFields,
   type Port,
+  type PostedItem,
+  posted,
   type ToActor,
   type ToBridge,
   type ToChild,
@@ -24,7 +25,7 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 /** A larger batch is sent as several messages, so that the main thread never handles a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
-/** The sending side of an actor. Everything published in one turn of its event loop is sent as one batch, in order. */
+/** The sending side of an actor. Everything published in one turn of its event loop, its promises included, is sent as one batch, in order. */
 interface StatusReporter {
   /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
   status(state: 'connecting' | 'up', detail?: string): void;
@@ -68,19 +69,14 @@ export interface BridgeActor {
 
 class BatchPublisher implements Publisher {
   readonly #port: Port<FromActor, unknown>;
-  #items: ActorItem[] = [];
-  #leaves: NodeJS.Immediate | undefined;
+  #items: PostedItem[] = [];
 
   constructor(port: Port<FromActor, unknown>) {
     this.#port = port;
   }
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
-    this.add(
-      rank === undefined
-        ? { kind: 'put', collection, key, json }
-        : { kind: 'put', collection, key, json, rank },
-    );
+    this.add(posted({ collection, key, json, rank }));
   }
 
   drop(collection: Collection, key: string): void {
@@ -99,17 +95,16 @@ class BatchPublisher implements Publisher {
     this.add({ kind: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
   }
 
-  add(item: ActorItem): void {
+  add(item: PostedItem): void {
     this.#items.push(item);
     if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
-    else this.#leaves ??= setImmediate(this.flush);
+    // Ticks come after the promises that this turn settles, such as the answer to a command, and before the loop goes on.
+    else if (this.#items.length === 1) Promise.resolve().then(() => process.nextTick(this.flush));
   }
 
   /** Sends the collected items. After the port is closed they are lost, which is right for a timer of a stopped actor. */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;
-    clearImmediate(this.#leaves);
-    this.#leaves = undefined;
     const batch = this.#items;
     this.#items = [];
     this.#port.send(batch);
@@ -171,12 +166,7 @@ function isForAll(message: { readonly kind: string }): message is ToChild {
   return message.kind === 'ping' || message.kind === 'stop';
 }
 
-/** `flush` sends what was published in this turn already now. */
-type StartActor<B extends Backend> = (
-  settings: ChildSettings[B],
-  publish: Publisher,
-  flush: () => void,
-) => Actor<Command<B>>;
+type StartActor<B extends Backend> = (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>;
 
 /**
  * A backend's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped on request;
@@ -189,7 +179,7 @@ export async function runActor<B extends Backend>(
   const port = typedPort<FromActor, ToActor<B>>(task.port);
   const publisher = new BatchPublisher(port);
   try {
-    const actor = start(task.settings, publisher, publisher.flush);
+    const actor = start(task.settings, publisher);
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
     await serveUntilStop<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
       if (message.kind === 'command') handleCommand(actor, publisher, message.id, message.command);

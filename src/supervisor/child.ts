@@ -7,13 +7,14 @@ import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/b
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import type {
-  ActorItem,
-  Change,
-  ChangeBatch,
-  ChildListener,
-  FromActor,
-  LogFields,
+import {
+  type ActorItem,
+  type Change,
+  type ChangeBatch,
+  type ChildListener,
+  type FromActor,
+  type LogFields,
+  received,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 import type { ChildSpec } from './children.js';
@@ -169,13 +170,13 @@ export class Child {
     const { listener } = this.#context;
     let changes: Change[] = [];
     for (const item of items) {
-      if (item.kind === 'put' || item.kind === 'drop') {
-        changes.push(item);
-        continue;
+      if (!('kind' in item)) changes.push(received(item));
+      else if (item.kind === 'drop') changes.push(item);
+      else {
+        if (changes.length > 0) listener.changes(changes);
+        changes = [];
+        this.#take(item);
       }
-      if (changes.length > 0) listener.changes(changes);
-      changes = [];
-      this.#take(item);
     }
     if (changes.length > 0) listener.changes(changes);
     if (!this.#hasSpoken) this.#context.onSign();

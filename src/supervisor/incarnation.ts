@@ -4,9 +4,9 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, RateLimit } from '../clock.js';
 import {
-  type ActorItem,
   type FromActor,
   type Port,
+  type PostedItem,
   type ToActor,
   type ToBridge,
   typedPort,
@@ -64,7 +64,7 @@ export class Incarnation {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onBatch: (items: FromActor) => void;
   /** Items of a storm that were not delivered yet. */
-  #held: ActorItem[] = [];
+  #held: PostedItem[] = [];
   #deliveredAt = Number.NEGATIVE_INFINITY;
   readonly #itemRate = new RateLimit(ITEMS_PER_SECOND_MAX);
   #awaited: AwaitedPong | undefined;

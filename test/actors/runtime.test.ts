@@ -9,6 +9,7 @@ import {
   type ActorItem,
   type FromActor,
   type Port,
+  received,
   type ToActor,
   typedPort,
 } from '../../src/protocol/actor/messages.js';
@@ -18,7 +19,7 @@ const DONE: Answer = { ok: true };
 
 interface Bench {
   readonly port: Port<ToActor, FromActor>;
-  readonly batches: FromActor[];
+  readonly batches: ActorItem[][];
   readonly publish: Publisher;
   readonly ended: Promise<void>;
   /** Resolves with all items so far as soon as there is one of that kind. */
@@ -28,11 +29,11 @@ interface Bench {
 function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
-  const batches: FromActor[] = [];
+  const batches: ActorItem[][] = [];
   const looks = new Set<() => void>();
   port.listen(
     (batch) => {
-      batches.push(batch);
+      batches.push(batch.map((item) => ('kind' in item ? item : received(item))));
       for (const look of [...looks]) look();
     },
     () => undefined,
@@ -74,7 +75,7 @@ test('all items of one turn are one batch, in order', DEADLINE, async (t) => {
   await until('log');
   assert.deepEqual(batches, [
     [
-      { kind: 'put', collection: 'audio.outputs', key: '1', json: '{}' },
+      { kind: 'put', collection: 'audio.outputs', key: '1', json: '{}', rank: undefined },
       { kind: 'drop', collection: 'audio.clients', key: '2' },
       { kind: 'level', json: '{"outputs":[]}' },
       { kind: 'status', state: 'up' },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
-import type { FromActor } from '../../src/protocol/actor/messages.js';
+import { type FromActor, posted } from '../../src/protocol/actor/messages.js';
 import { HEARTBEAT, Incarnation, isPinged, whyKilled } from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
@@ -74,8 +74,8 @@ function thread(t: TestContext) {
   return { incarnation, clock, told, until, say };
 }
 
-const texts = (items: FromActor): string[] => items.map((item) => ('json' in item ? item.json : item.kind));
-const record = (json: string): FromActor => [{ kind: 'put', collection: 'audio.clients', key: '1', json }];
+const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
+const record = (json: string): FromActor => [posted({ collection: 'audio.clients', key: '1', json })];
 const DEADLINE = { timeout: 60_000 };
 
 for (const killed of [false, true]) {

@@ -29,8 +29,6 @@ export interface ProcessContext {
   readonly uid: number;
   readonly home: string;
   readonly machineId: string | undefined;
-  /** Sends what was published in this turn already now. */
-  readonly flush: () => void;
 }
 
 /** How long things may take, in ms. */
@@ -190,7 +188,6 @@ export class AudioBackend implements Actor<AudioCommand> {
         publisher: this.#publisher,
         timing: this.#timing,
         publishLevel: (level) => this.#publish.level(level),
-        flush: this.#context.flush,
         onPublished: () => {
           if (this.#live !== connection) {
             watch.abort();

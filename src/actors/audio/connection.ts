@@ -42,8 +42,6 @@ interface ConnectionContext {
   /** Called after each publication of more than streams; the first is of everything. */
   readonly onPublished: () => void;
   readonly onClosed: (reason: ClosedReason) => void;
-  /** Sends what was published. */
-  readonly flush: () => void;
 }
 
 export class SoundConnection implements Performer {
@@ -76,7 +74,8 @@ export class SoundConnection implements Performer {
     this.#link = openLink({
       onReady: () => this.#begin(),
       onEvent: this.#onEvent,
-      onRead: this.#onRead,
+      // Events come in bursts: what to read is decided after the whole burst.
+      onRead: () => this.#pump(),
       onClosed: (reason) => {
         this.#end();
         context.onClosed(reason);
@@ -122,15 +121,6 @@ export class SoundConnection implements Performer {
     if (index === undefined) this.#refetch[of].markAll();
     else if (type === 'remove') this.#removed(of, index);
     else this.#refetch[of].changed(index);
-  };
-
-  /**
-   * Events come in bursts: what to read is decided after the whole burst. What was published leaves at once, which saves a turn of the loop,
-   * unless a command's answer is about to follow.
-   */
-  readonly #onRead = (): void => {
-    this.#pump();
-    if (!this.executor.isBusy) this.#context.flush();
   };
 
   /** The link has ended: nothing more is read. */

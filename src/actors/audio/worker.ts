@@ -8,10 +8,10 @@ import { AudioBackend } from './backend.js';
 import { readMachineId } from './server-files.js';
 
 export default function work(task: ActorTask<AudioSettings>): Promise<void> {
-  return runActor<'audio'>(task, (settings, publish, flush) => {
+  return runActor<'audio'>(task, (settings, publish) => {
     // Not os.userInfo(), which fails for a user who is not in the user database.
     const uid = process.getuid?.() ?? 0;
-    const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId(), flush };
+    const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
     const backend = new AudioBackend(settings, context, publish);
     backend.start();
     return backend;

@@ -3,22 +3,37 @@
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';
-import type { Collection } from './collections.js';
+import { COLLECTION_NAMES, type Collection } from './collections.js';
 import type { Answer, Command } from './commands.js';
 import type { OperationName } from './operations.js';
 import type { LogLevel } from './settings.js';
 
+interface Put {
+  readonly kind: 'put';
+  readonly collection: Collection;
+  readonly key: string;
+  readonly json: string;
+  /** Its rank in lists; without one it is listed after those that came before. */
+  readonly rank?: number | undefined;
+}
+type Drop = { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
+
 /** A change of the published records, sent in order. `json` is encoded once, in the actor's thread. */
-export type Change =
-  | {
-      readonly kind: 'put';
-      readonly collection: Collection;
-      readonly key: string;
-      readonly json: string;
-      /** Its rank in lists; without one it is listed after those that came before. */
-      readonly rank?: number;
-    }
-  | { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
+export type Change = Put | Drop;
+
+/**
+ * A `put` as it is posted, its collection by number. Cloned as an object, whose names and words have to be found again, it takes a fifth
+ * more CPU for a change of a volume (measured).
+ */
+export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];
+
+export function posted({ collection, key, json, rank }: Omit<Put, 'kind'>): PostedPut {
+  return [COLLECTION_NAMES.indexOf(collection), key, json, rank];
+}
+
+export function received([collection, key, json, rank]: PostedPut): Put {
+  return { kind: 'put', collection: COLLECTION_NAMES[collection] as Collection, key, json, rank };
+}
 
 /** One item from an actor. The items of one turn of its loop are sent as one array (measured). */
 export type ActorItem =
@@ -43,7 +58,8 @@ export type LogFields = Readonly<Record<string, string | number | boolean>>;
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
 /** From an actor to the main thread: the items of one turn. */
-export type FromActor = readonly ActorItem[];
+export type FromActor = readonly PostedItem[];
+export type PostedItem = PostedPut | Exclude<ActorItem, Put>;
 
 /** From the main thread to every actor. */
 export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonly kind: 'stop' };
