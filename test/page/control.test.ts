@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { advance, type Control } from '../../src/page/control.js';
-import { SEED, SeededRandom } from '../seeded-random.js';
 
 const same = (a: number, b: number): boolean => Math.abs(a - b) < 0.006;
 
@@ -14,15 +13,11 @@ const [hold, release, accepted, refused, settled] = (
   ['hold', 'release', 'accepted', 'refused', 'settled'] as const
 ).map((kind): Input => ({ kind })) as [Input, Input, Input, Input, Input];
 
-/** A control of a user, and a node that accepts values, publishes them, and answers. */
+/** A control under a user's hand. */
 class Hand {
-  control: Control<number>;
+  control: Control<number> = { known: 0.5 };
   readonly shown: number[] = [];
   readonly sent: number[] = [];
-
-  constructor(from: number) {
-    this.control = { known: from };
-  }
 
   take(input: Input): void {
     const { sent } = this.control;
@@ -32,12 +27,6 @@ class Hand {
     if (next === undefined || next === sent) return;
     assert.ok(sent === undefined || ['accepted', 'refused'].includes(input.kind), 'one request at a time');
     this.sent.push(next);
-  }
-
-  answer(): void {
-    if (this.control.sent === undefined) return;
-    this.take(known(this.control.sent));
-    this.take(accepted);
   }
 }
 
@@ -104,35 +93,9 @@ const ROWS: readonly (readonly [
 describe('a control', () => {
   for (const [what, inputs, shown, sent] of ROWS) {
     test(what, () => {
-      const hand = new Hand(0.5);
+      const hand = new Hand();
       for (const input of inputs) hand.take(input);
       assert.deepEqual([hand.shown, hand.sent], [shown, sent]);
     });
   }
-
-  test('ends at the state of the node, whatever comes in between, with one request at a time and the last value sent', () => {
-    const random = new SeededRandom(SEED);
-    for (let round = 0; round < 500; round += 1) {
-      const hand = new Hand(0);
-      let lastSet: number | undefined;
-      for (let count = random.below(30); count > 0; count -= 1) {
-        const value = random.below(101) / 100;
-        random.pick([
-          () => hand.take(hold),
-          () => hand.take(release),
-          () => hand.take(known(value)),
-          () => hand.answer(),
-          () => {
-            lastSet = value;
-            hand.take(set(value));
-          },
-        ])();
-      }
-      hand.take(release);
-      while (hand.control.sent !== undefined) hand.answer();
-      hand.take(settled);
-      assert.equal(hand.shown.at(-1), hand.control.known);
-      if (lastSet !== undefined) assert.ok(same(hand.sent.at(-1) ?? -1, lastSet));
-    }
-  });
 });

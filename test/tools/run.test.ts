@@ -1,4 +1,4 @@
-// packaging/run, through which npm's scripts go: it becomes the script, and nothing starts behind a killed npm.
+// packaging/run, through which npm's scripts go: nothing starts behind a killed npm. That it becomes the script: start.test.ts.
 
 import assert from 'node:assert/strict';
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
@@ -21,12 +21,12 @@ interface Run {
 }
 
 /** `node`: a shell script that stands in for Node on the PATH. */
-function runAs(t: TestContext, script: string, args: readonly string[], node?: string): Run {
+function runAs(t: TestContext, script: string, node: string): Run {
   const folder = temporaryFolder(t);
   const file = join(folder, 'script.mjs');
   writeFileSync(file, script);
-  if (node !== undefined) writeFileSync(join(folder, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });
-  const npm = spawn('sh', [...NPM, file, ...args], {
+  writeFileSync(join(folder, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });
+  const npm = spawn('sh', [...NPM, file], {
     env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -37,18 +37,10 @@ function runAs(t: TestContext, script: string, args: readonly string[], node?: s
   return { npm, said: once(npm.stdout, 'close').then(() => text) };
 }
 
-test('arguments and the exit status pass through, and npm is the parent', async (t) => {
-  const script = 'console.log(process.argv.slice(2).join(), process.ppid); process.exitCode = 7;';
-  const { npm, said } = runAs(t, script, ['a b', '--c']);
-  const [status] = await once(npm, 'close');
-  assert.equal(status, 7);
-  assert.equal(await said, `a b,--c ${npm.pid}\n`);
-});
-
 test('the script does not start when npm was killed during the preparation', async (t) => {
   // Says that it has begun, and goes on once its input ends.
   const node = `echo begun >&2; cat > /dev/null; echo ${process.execPath}`;
-  const { npm, said } = runAs(t, "console.log('started')", [], node);
+  const { npm, said } = runAs(t, "console.log('started')", node);
   await once(npm.stderr, 'data');
   npm.kill('SIGKILL');
   await once(npm, 'exit');

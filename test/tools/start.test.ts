@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
@@ -166,21 +166,6 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await until('the daemon answers', async () => (await fetch(server)).ok);
     assert.match(started.printed(), /^start: .*private one could not be started: it is broken$/m);
     await endsWhenTold(started);
-  });
-
-  test('opens no inspector on SIGUSR1, neither itself nor the daemon', async (t) => {
-    const started = await start(t);
-    await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
-    const { pid } = started.process;
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
-    const daemon = children.find((child) =>
-      readFileSync(`/proc/${child}/cmdline`, 'utf8').includes('main.js'),
-    );
-    for (const process_ of [pid, daemon]) process.kill(Number(process_), 'SIGUSR1');
-    // Node would report an open inspector within a turn of its loop: this answer takes several, and so does the end.
-    await namesAt(started.port, '/audio/outputs');
-    await endsWhenTold(started);
-    assert.doesNotMatch(started.printed(), /Debugger|inspector/);
   });
 
   test("passes the daemon's exit status on, and leaves nothing behind then either", async (t) => {

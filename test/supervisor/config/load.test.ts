@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { type LoadRequest, type LoadResult, loadSettings } from '../../../src/supervisor/config/load.js';
@@ -213,20 +212,15 @@ inFolder(
   },
 );
 
-inFolder('things that are no files do not hold up the start', {}, async ({ root, port, problems }) => {
-  execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
-  assert.deepEqual(await problems('fifo'), ['fifo: cannot be read: it is a FIFO']);
-  symlinkSync('loop', join(root, 'loop'));
-  assert.deepEqual(await problems('loop'), ['loop: cannot be read: too many symbolic links']);
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(join(root, 'socket'), resolve));
-  assert.deepEqual(await problems('socket'), [
-    'socket: cannot be read: it is a socket or a device without driver',
-  ]);
-  await new Promise((resolve) => server.close(resolve));
-  assert.deepEqual(await port({ config: '/dev/null' }), [8018, '/dev/null']);
-  assert.deepEqual(await problems('/dev/zero'), ['/dev/zero:1:1: document: is larger than 65536 bytes']);
-});
+inFolder(
+  'a FIFO does not hold up the start, and /dev/null is empty',
+  {},
+  async ({ root, port, problems }) => {
+    execFileSync('/usr/bin/env', ['mkfifo', join(root, 'fifo')]);
+    assert.deepEqual(await problems('fifo'), ['fifo: cannot be read: it is a FIFO']);
+    assert.deepEqual(await port({ config: '/dev/null' }), [8018, '/dev/null']);
+  },
+);
 
 inFolder('a file that the daemon may not read is a problem, not a miss', EVERYWHERE, async ({ root }) => {
   const script = `
