@@ -10,11 +10,12 @@ import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
 import { Jobs } from './jobs.js';
-import { ReloadDebounce } from './reload-debounce.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 
-/** Quiet time after a storm of changed unit files. */
-const FILES_QUIET_MS = 50;
+/** Quiet time after a storm of reloads, or of changed unit files. */
+const QUIET_MS = 50;
+/** Timeout for a reload's end that is never signalled. */
+const RELOAD_MAX_MS = 30_000;
 
 export interface FollowerPlan {
   readonly names: readonly string[];
@@ -45,10 +46,13 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #plan: FollowerPlan;
   readonly #owner: FollowerOwner;
   readonly #reader: UnitReader;
-  readonly #reload: ReloadDebounce;
-  readonly #timers: Timers<'begin' | 'files'>;
+  readonly #timers: Timers<'begin' | 'files' | 'reload'>;
   /** The supervisor bounds these, as it bounds running commands. */
   readonly #waiters = new Set<StateWaiter>();
+  /** True between the signals of a reload's beginning and end: removals of units in between are not real. */
+  #isReloading = false;
+  /** True if the present facts may be an effect of a reload. */
+  #isMuted = false;
   /** Counts beginnings, so that results of an earlier one are ignored. */
   #epoch = 0;
   #attempt = 0;
@@ -59,7 +63,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#owner = owner;
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
-    this.#reload = new ReloadDebounce(plan.clock, () => void this.#readAfterReload());
     this.bus = makeBus(this);
     this.#reader = new UnitReader(this.bus, this.table);
   }
@@ -83,7 +86,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   stop(): void {
     this.#epoch += 1;
     this.#timers.cancelAll();
-    this.#reload.cancel();
     this.jobs.away();
     this.bus.stop();
   }
@@ -102,7 +104,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   ownerChanged(_name: string, owned: boolean): void {
-    this.#reload.cancel();
+    this.#forgetReload();
     if (owned) void this.#begin();
     else this.down('systemd is not on the bus');
   }
@@ -116,9 +118,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
     if (ended !== undefined) this.#jobRemoved(ended[1], ended[2], ended[3]);
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
-    if (reloading !== undefined) this.#reload.onReloading(reloading[0]);
+    if (reloading !== undefined) this.#reloads(reloading[0]);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
-      this.#timers.set('files', FILES_QUIET_MS, () => void this.#refreshFiles(this.table.names));
+      this.#timers.set('files', QUIET_MS, () => void this.#refreshFiles(this.table.names));
     }
   }
 
@@ -141,8 +143,31 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   #unitRemoved(id: string): void {
-    if (this.#reload.reloading) return;
+    if (this.#isReloading) return;
     for (const { name } of this.table.removed(id)) void this.#refreshFiles([name]);
+  }
+
+  /** Units seem to disappear and come back: nothing is published until they are read again, once after reloads in quick succession. */
+  #reloads(begins: boolean): void {
+    this.#isReloading = begins;
+    this.#isMuted = true;
+    this.#timers.set('reload', begins ? RELOAD_MAX_MS : QUIET_MS, () => {
+      this.#isReloading = false;
+      void this.#readAfterReload();
+    });
+  }
+
+  /** Everything has been read: true if it may be published, because the next reload has not begun. */
+  #hasRead(): boolean {
+    this.#isMuted = this.#timers.has('reload');
+    return !this.#isMuted;
+  }
+
+  /** There is another manager, or none: it will not signal the end of the old one's reload. */
+  #forgetReload(): void {
+    this.#timers.cancel('reload');
+    this.#isReloading = false;
+    this.#isMuted = false;
   }
 
   #refreshFiles(names: readonly string[]): Promise<BusError | undefined> {
@@ -162,7 +187,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   #report(units: readonly FollowedUnit[]): void {
     this.#wake(units);
-    const held = this.#reload.muted && this.#plan.interest !== 'verdicts';
+    const held = this.#isMuted && this.#plan.interest !== 'verdicts';
     if (!held && units.length > 0) this.#owner.changed(units);
   }
 
@@ -187,7 +212,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       return;
     }
     this.#attempt = 0;
-    this.#reload.hasRead();
+    this.#hasRead();
     this.#wake(this.table.units());
     this.#owner.up();
     this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
@@ -224,7 +249,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const failed = await this.#readAll();
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) this.#beginAgain(failed);
-    else if (this.#reload.hasRead()) {
+    else if (this.#hasRead()) {
       this.#report(this.table.units());
       this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
     }
@@ -232,7 +257,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   #away(reason: string): void {
     this.#timers.cancelAll();
-    this.#reload.cancel();
+    this.#forgetReload();
     this.#owner.down(reason);
   }
 }
