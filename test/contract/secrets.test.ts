@@ -4,9 +4,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { pbkdf2Sync, randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Broker, startBroker } from '../broker/mosquitto.js';
@@ -44,10 +43,9 @@ describe('no secret is in the output of a daemon when', {
   let sound: SoundServer;
   let daemon: Daemon;
   let spy: Spy;
-  let secrets: string;
+  const secrets = temporaryFolder({ after });
 
   before(async () => {
-    secrets = mkdtempSync(join(tmpdir(), 'tonearm-secrets-'));
     writeFileSync(join(secrets, 'password'), `${PASSWORD}\n`, { mode: 0o600 });
     writeFileSync(join(secrets, 'cookie'), COOKIE, { mode: 0o600 });
     broker = await startBroker({
@@ -68,7 +66,6 @@ describe('no secret is in the output of a daemon when', {
     await daemon?.stop();
     await sound?.stop();
     await broker?.stop();
-    rmSync(secrets, { recursive: true, force: true });
   });
 
   const is = (state: string, reason: RegExp): Promise<unknown> =>

@@ -1,13 +1,13 @@
 // `tonearm trace` leaves nothing behind, however it ends, and passes on how its command ended. Malformed bytes: protocol/pulse/trace.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { statSync, symlinkSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import * as wire from '../protocol/pulse/bytes.js';
 import type { Environment } from '../sound/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { type Tracer, type TracerOptions, trace } from './tracer.js';
 
@@ -23,7 +23,7 @@ interface Peers {
 
 /** A server that accepts connections, and reads nothing until the test makes it. */
 async function peers(t: TestContext): Promise<Peers> {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-trace-'));
+  const directory = temporaryFolder(t);
   const servers: Socket[] = [];
   const server = createServer((socket) => servers.push(socket.on('error', () => socket.destroy())));
   const path = join(directory, 'native');
@@ -31,7 +31,6 @@ async function peers(t: TestContext): Promise<Peers> {
   t.after(() => {
     server.close();
     for (const socket of servers) socket.destroy();
-    rmSync(directory, { recursive: true, force: true });
   });
   const env = { PATH: process.env['PATH'] ?? '', XDG_RUNTIME_DIR: directory, PULSE_SERVER: `unix:${path}` };
   return { env, directory, servers };

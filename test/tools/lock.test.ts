@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createServer, Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { sessionBus } from 'dbus-next';
+import { temporaryFolder } from '../temporary-folder.js';
 
 interface Entry {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -55,14 +55,13 @@ test("usocket is our own stub, never built, and dbus-next uses Node's sockets", 
     ['node_modules/usocket', 'packaging/no-usocket'],
   );
 
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-bus-'));
+  const folder = temporaryFolder(t);
   const server = createServer().listen(join(folder, 'bus'));
   const accepted: Socket[] = [];
   server.on('connection', (socket) => accepted.push(socket));
   t.after(() => {
     for (const socket of accepted) socket.destroy();
     server.close();
-    rmSync(folder, { recursive: true });
   });
   await once(server, 'listening');
   const bus = sessionBus({ busAddress: `unix:path=${folder}/bus` });

@@ -1,13 +1,13 @@
 // mqtts: a broker whose certificate comes from a private authority.
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { MqttSettings } from '../../../src/protocol/actor/settings.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import { SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { lacks } from '../../tools/requirements.js';
 
 const MAKE = `
@@ -19,19 +19,15 @@ openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out 
 
 describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }) }, () => {
   let broker: Broker;
-  let folder = '';
+  const folder = temporaryFolder({ after });
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'tonearm-tls-'));
     execFileSync('sh', ['-euc', MAKE], { cwd: folder, stdio: 'ignore' });
     const files = Object.fromEntries(
       ['ca.pem', 'cert.pem', 'key.pem'].map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
     );
     broker = await startBroker({ files, lines: ['certfile DIR/cert.pem', 'keyfile DIR/key.pem'] });
   });
-  after(async () => {
-    await broker.stop();
-    rmSync(folder, { recursive: true });
-  });
+  after(() => broker.stop());
 
   function nodeWith(t: TestContext, settings: Partial<MqttSettings>, host = '127.0.0.1'): SimulatedNode {
     const node = new SimulatedNode({ url: `mqtts://${host}:${broker.port}`, settings });
