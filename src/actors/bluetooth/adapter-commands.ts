@@ -51,7 +51,7 @@ export class AdapterCommands {
     const { bluez, clock } = parts;
     this.#parts = parts;
     this.#agent = new Agent(bluez);
-    this.#pairing = new PairingMode(bluez, this.#agent, clock);
+    this.#pairing = new PairingMode({ bluez, clock }, this.#agent);
     this.#connecting = new Connecting({ ...parts, agent: this.#agent });
     this.#timers = new Timers(clock);
     this.#admission = new Admission(bluez, parts.publish);
@@ -129,11 +129,11 @@ export class AdapterCommands {
   }
 
   /**
-   * To be called when a device is paired; `isNew` if it has paired just now. The first one that pairs ends pairing mode: once it is trusted,
-   * because its sound may come at once, or a little later if BlueZ does not know its services yet.
+   * To be called when a device is paired; `before` if it was so when something changed last, undefined if it was not there. The first one that
+   * pairs ends pairing mode: once it is trusted, because its sound may come at once, or a little later if BlueZ does not know its services yet.
    */
-  isPaired(adapter: Adapter, device: Device, isNew: boolean): void {
-    if (isNew) this.#hasPaired(adapter, device.path);
+  isPaired(adapter: Adapter, device: Device, before: boolean | undefined): void {
+    if (before !== true) this.#hasPaired(adapter, device, before === false);
     const decided = this.#admission.decide(device);
     const isOver = async (): Promise<void> => {
       if (this.#pairing.isActive) await this.#stopPairing(adapter);
@@ -142,10 +142,15 @@ export class AdapterCommands {
     void decided?.then(() => this.#inTurn(isOver));
   }
 
-  #hasPaired(adapter: Adapter, device: string): void {
+  /** A device that appears already paired may have been so for years: then it has not paired `now`. */
+  #hasPaired(adapter: Adapter, device: Device, isNow: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
-    if (!isActive && !this.#admission.includes(device) && !this.#connecting.includes(device)) return;
-    this.#admission.hasPaired(device);
+    const { path } = device;
+    if (!isActive && !this.#admission.includes(path) && !this.#connecting.includes(path)) {
+      if (isNow) void this.#admission.refuse(adapter, device, !this.#connecting.isIdle);
+      return;
+    }
+    this.#admission.hasPaired(path);
     if (!isActive) return;
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#timers.set('pairing', leftMs, () => void this.#pairingIsOver(adapter));
@@ -176,8 +181,7 @@ export class AdapterCommands {
   }
 
   async #power(path: string, isOn: boolean): Promise<Answer> {
-    const { bluez } = this.#parts;
-    const set = await setAdapter(bluez, path, 'Powered', isOn);
+    const set = await setAdapter(this.#parts, path, 'Powered', isOn);
     if (set.ok) return DONE;
     const blocker = isOn ? await blockerOf(path.slice(path.lastIndexOf('/') + 1)) : undefined;
     if (blocker === undefined && !isError(set, BLUEZ_ERRORS.blocked))

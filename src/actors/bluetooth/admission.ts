@@ -1,9 +1,9 @@
-// Trusts devices that were accepted: each when it has paired and turns out to be for sound.
+// Trusts devices that were accepted, each when it has paired and turns out to be for sound, and forgets those that nobody wanted.
 
-import { isInputService, isSoundService } from '../../protocol/dbus/bluez.js';
+import { BLUEZ_METHODS, isInputService, isSoundService } from '../../protocol/dbus/bluez.js';
 import type { Publisher } from '../runtime.js';
 import type { Bluez } from './bluez.js';
-import type { Device } from './objects.js';
+import type { Adapter, Device } from './objects.js';
 import { trust } from './pairing.js';
 
 const ADMITTED_MAX = 16;
@@ -42,6 +42,22 @@ export class Admission {
     if (!isInput && !UUIDs.some(isSoundService)) return undefined;
     this.#devices.delete(path);
     return this.#decided(path, !isInput);
+  }
+
+  /**
+   * For a device that has paired unasked. BlueZ makes all adapters pairable while any agent is registered, and under one that has neither keys
+   * nor a display, as ours for a connection, the kernel accepts everybody and asks nobody. Who pairs a device by another program has
+   * found it first, or has made the adapter discoverable: that one stays.
+   */
+  async refuse(
+    { path: adapter, Discoverable }: Adapter,
+    device: Device,
+    isConnecting: boolean,
+  ): Promise<void> {
+    const { path, Trusted, wasFound } = device;
+    if (Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;
+    const { ok: isForgotten } = await this.#bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
+    this.#publish.log('warn', 'a device has paired unasked', { device: path, isForgotten });
   }
 
   async #decided(device: string, isForSound: boolean): Promise<void> {

@@ -38,7 +38,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #objects = new BluezObjects();
   /** Undefined while there is none that is ours. */
   #adapter: Adapter | undefined;
-  #paired: ReadonlySet<string> = new Set();
+  /** By path; true if the device was paired when something changed last. */
+  #paired: ReadonlyMap<string, boolean> = new Map();
   /** Signals since the request for all objects, which are newer than its reply; undefined while nothing is read. */
   #held: Signal[] | undefined;
   /** Counts readings and losses: what belongs to an earlier one is late. */
@@ -174,13 +175,13 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     }
     this.#adapter = adapter;
     const devices = this.#devices();
-    const paired = new Set(devices.flatMap(({ path, Paired }) => (Paired === true ? [path] : [])));
+    const paired = new Map(devices.map(({ path, Paired }) => [path, Paired === true]));
     if (before?.path !== adapter.path) this.#arrived(adapter);
     else {
       const isOff = before.Powered === true && adapter.Powered !== true;
       if (isOff) this.#commands.wasSwitchedOff();
       for (const device of devices)
-        if (device.Paired === true) this.#commands.isPaired(adapter, device, !this.#paired.has(device.path));
+        if (device.Paired === true) this.#commands.isPaired(adapter, device, this.#paired.get(device.path));
       if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
         this.#reportUp(blockedIn(adapter));
       this.#publisher.changed();

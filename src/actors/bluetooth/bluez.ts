@@ -1,5 +1,6 @@
 // Calls to BlueZ, and the faults that clients get for its errors.
 
+import type { Clock } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
@@ -11,6 +12,9 @@ export type Bluez = BluezBus['call'];
 
 /** With a hung BlueZ a command ends by its first call, within the 10 s after which a client gets a timeout. */
 export const CALL_DEADLINE_MS = 8_000;
+
+const BUSY_PAUSE_MS = 200;
+const BUSY_TRIES_MAX = 10;
 
 /** A device or an adapter that left before the call reached it. */
 const VANISHED: Readonly<Record<string, FaultCode>> = {
@@ -29,12 +33,17 @@ export function refusedBy(error: BusError, what: string, isDevice = false): Answ
   return failure(fault, detail);
 }
 
-export function setAdapter(
-  bluez: Bluez,
+/** Sets a property of the adapter. BlueZ is busy while it changes that one already, as it does by itself when an adapter comes. */
+export async function setAdapter(
+  { bluez, clock }: { readonly bluez: Bluez; readonly clock: Clock },
   path: string,
   property: string,
   value: boolean | number,
 ): Promise<Outcome<undefined>> {
   const variant: VariantValue = typeof value === 'number' ? { variant: 'u', value } : { variant: 'b', value };
-  return bluez(BLUEZ_METHODS.set, [ADAPTER_INTERFACE, property, variant], { path });
+  for (let left = BUSY_TRIES_MAX; ; left -= 1) {
+    const set = await bluez(BLUEZ_METHODS.set, [ADAPTER_INTERFACE, property, variant], { path });
+    if (set.ok || left === 0 || !isError(set, BLUEZ_ERRORS.busy)) return set;
+    await new Promise<void>((resolve) => clock.after(BUSY_PAUSE_MS, resolve));
+  }
 }

@@ -32,6 +32,8 @@ export interface Adapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
 export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly path: string;
   readonly battery: number | undefined;
+  /** A scan has found it, whoever scanned; false for one that is there because it has connected. */
+  readonly wasFound: boolean;
 }
 
 /** By path, then by interface: a reply of GetManagedObjects. */
@@ -41,6 +43,8 @@ const NUMBER = /\d+$/;
 
 export class BluezObjects {
   readonly #objects = new Map<string, BluezObject>();
+  /** Paths of devices that a scan has found. */
+  readonly #found = new Set<string>();
 
   constructor(all: ManagedObjects = {}) {
     for (const [path, interfaces] of Object.entries(all)) this.#add(path, interfaces);
@@ -67,7 +71,9 @@ export class BluezObjects {
   devicesOf(adapter: string): readonly Device[] {
     return [...this.#objects].flatMap(
       ([path, { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery }]) =>
-        device?.Adapter === adapter ? [{ path, ...device, battery: battery?.Percentage }] : [],
+        device?.Adapter === adapter
+          ? [{ path, ...device, battery: battery?.Percentage, wasFound: this.#found.has(path) }]
+          : [],
     );
   }
 
@@ -85,13 +91,19 @@ export class BluezObjects {
       isUsed(name) ? [[name, readProperties(TABLES[name], record)]] : [],
     );
     if (known.length === 0 || (!this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX)) return;
-    this.#objects.set(path, { ...this.#objects.get(path), ...Object.fromEntries(known) });
+    this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(known) });
+  }
+
+  #put(path: string, object: BluezObject): void {
+    this.#objects.set(path, object);
+    if (object[DEVICE_INTERFACE]?.RSSI !== undefined) this.#found.add(path);
   }
 
   #remove(path: string, interfaces: readonly string[]): void {
     const left = Object.entries(this.#objects.get(path) ?? {}).filter(([name]) => !interfaces.includes(name));
-    if (left.length === 0) this.#objects.delete(path);
-    else this.#objects.set(path, Object.fromEntries(left));
+    this.#objects.delete(path);
+    if (left.length > 0) this.#put(path, Object.fromEntries(left));
+    else this.#found.delete(path);
   }
 
   #change(path: string, name: string, changed: PropertyRecord, invalidated: readonly string[]): void {
@@ -99,7 +111,7 @@ export class BluezObjects {
     if (object === undefined || !isUsed(name) || object[name] === undefined) return;
     const kept = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
     const properties = { ...Object.fromEntries(kept), ...readProperties(TABLES[name], changed) };
-    this.#objects.set(path, { ...object, [name]: properties });
+    this.#put(path, { ...object, [name]: properties });
   }
 }
 

@@ -7,15 +7,13 @@ import type { Agent } from './agent.js';
 import { type Bluez, setAdapter } from './bluez.js';
 
 export class PairingMode {
-  readonly #bluez: Bluez;
+  readonly #parts: { readonly bluez: Bluez; readonly clock: Clock };
   readonly #agent: Agent;
-  readonly #clock: Clock;
   #until: number | undefined;
 
-  constructor(bluez: Bluez, agent: Agent, clock: Clock) {
-    this.#bluez = bluez;
+  constructor(parts: { readonly bluez: Bluez; readonly clock: Clock }, agent: Agent) {
+    this.#parts = parts;
     this.#agent = agent;
-    this.#clock = clock;
   }
 
   /** Milliseconds since the epoch; undefined while it is off. */
@@ -43,9 +41,9 @@ export class PairingMode {
         return held;
       }
     }
-    this.#until = this.#clock.date() + seconds * 1000;
+    this.#until = this.#parts.clock.date() + seconds * 1000;
     for (const [property, value] of steps) {
-      const set = await setAdapter(this.#bluez, adapter, property, value);
+      const set = await setAdapter(this.#parts, adapter, property, value);
       if (set.ok && this.isActive) continue;
       await this.end(adapter);
       return set;
@@ -56,8 +54,8 @@ export class PairingMode {
   /** Ends it, whoever has opened the door. Both steps are tried. */
   async end(adapter: string): Promise<Outcome<undefined>> {
     this.over();
-    const hidden = await setAdapter(this.#bluez, adapter, 'Discoverable', false);
-    const closed = await setAdapter(this.#bluez, adapter, 'Pairable', false);
+    const hidden = await setAdapter(this.#parts, adapter, 'Discoverable', false);
+    const closed = await setAdapter(this.#parts, adapter, 'Pairable', false);
     return hidden.ok ? closed : hidden;
   }
 

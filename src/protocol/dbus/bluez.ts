@@ -55,6 +55,7 @@ export const BLUEZ_ERRORS = {
   doesNotExist: 'org.bluez.Error.DoesNotExist',
   inProgress: 'org.bluez.Error.InProgress',
   blocked: 'org.bluez.Error.Blocked',
+  busy: 'org.bluez.Error.Busy',
   rejected: 'org.bluez.Error.Rejected',
   unknownObject: 'org.freedesktop.DBus.Error.UnknownObject',
   /** Older versions answer so for an object that is gone. */

@@ -211,8 +211,43 @@ test('the first device that pairs in pairing mode is trusted, and ends the mode'
 test('a device that another program pairs outside pairing mode is not trusted', async (t) => {
   const { bluez, recorder } = await followed(t);
   bluez.addDevice(PHONE, { Paired: true });
-  await until('the device is known', () => recorder.record?.known_devices?.length === 1);
-  assert.ok(!bluez.calls.includes('Set Trusted=true'));
+  bluez.addDevice(SPEAKER, { RSSI: -60 });
+  await until('the speaker is found', () => recorder.devices.has(SPEAKER));
+  bluez.changeDevice(SPEAKER, { Paired: true });
+  await until('both devices are known', () => recorder.record?.known_devices?.length === 2);
+  assert.ok(!bluez.calls.some((call) => ['Set Trusted=true', 'RemoveDevice'].includes(call)));
+});
+
+/** It has come, and BlueZ asks nobody, as with an agent that has neither keys nor a display. */
+async function pairsUnasked({ bluez, recorder }: Followed, address: string): Promise<void> {
+  await until('it is there', () => recorder.devices.has(address));
+  bluez.changeDevice(address, { Paired: true });
+  await until('it is forgotten', () => !bluez.objects.has(pathOf(address)) && !recorder.devices.has(address));
+}
+
+test('a device that pairs by itself outside pairing mode is forgotten', async (t) => {
+  const node = await followed(t);
+  const { bluez, recorder } = node;
+  bluez.addDevice(PHONE, { Connected: true });
+  await pairsUnasked(node, PHONE);
+  assert.deepEqual(recorder.logged.slice(-1), ['a device has paired unasked']);
+  // Somebody has made the node discoverable by another program.
+  bluez.changeAdapter({ Discoverable: true });
+  bluez.addDevice(PHONE, { Connected: true });
+  await until('it is there again', () => recorder.devices.has(PHONE));
+  bluez.changeDevice(PHONE, { Paired: true });
+  await until('it is known', () => recorder.record?.known_devices?.[0]?.paired === true);
+});
+
+test('while a device is being connected another one that pairs is forgotten, also if it was found', async (t) => {
+  const node = await followed(t);
+  const { bluez } = node;
+  bluez.addDevice(SPEAKER, { RSSI: -60 });
+  bluez.addDevice(PHONE, { RSSI: -60 });
+  await until('the speaker is found', () => node.recorder.devices.has(SPEAKER));
+  bluez.onCall.set('Pair', () => pairsUnasked(node, PHONE));
+  await does(node, { do: 'connect', address: SPEAKER });
+  await until('the speaker is trusted', () => node.recorder.record?.known_devices?.[0]?.trusted === true);
 });
 
 test('a device that is no sound device, or also a keyboard, may pair, but is not trusted', async (t) => {
@@ -280,6 +315,19 @@ test('ending pairing mode can be retried after it failed', async (t) => {
   bluez.misbehaves.clear();
   await does(node, { do: 'pairing_mode/stop' });
   assert.equal(recorder.record?.discoverable, false);
+});
+
+test('a change for which BlueZ is busy is asked for again', async (t) => {
+  const node = await followed(t);
+  const { bluez } = node;
+  await does(node, { do: 'pairing_mode' });
+  bluez.misbehaves.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
+  const ended = does(node, { do: 'pairing_mode/stop' });
+  const asked = (): number => bluez.calls.filter((call) => call === 'Set Pairable=false').length;
+  await until('it is asked again', () => asked() > 1);
+  bluez.misbehaves.clear();
+  await ended;
+  assert.equal(bluez.adapter()['Pairable'], false);
 });
 
 test('a command is answered when its effect is visible', async (t) => {
