@@ -40,7 +40,6 @@ export interface GatewayOptions {
 
 export interface ListenResult {
   readonly port: number;
-  readonly addresses: readonly string[];
   /** Addresses that exist but cannot be listened on. */
   readonly refused: readonly string[];
 }
@@ -119,7 +118,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         changed: publishServed,
       });
       publishServed();
-      return { port: sockets.port, addresses: sockets.state.listening, refused: sockets.refused };
+      return { port: sockets.port, refused: sockets.refused };
     },
     close: (withinMs) => {
       sockets?.stop();

@@ -13,7 +13,6 @@ test("a port that another gateway listens on is refused, not shared, with the ke
   assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port).refused, []);
   assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), {
     port,
-    addresses: [],
     refused: ['127.0.0.2'],
   });
   assert.equal(await whyRefused('127.0.0.2', port), 'EADDRINUSE');

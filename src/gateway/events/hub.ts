@@ -16,7 +16,7 @@ import {
   type StreamItem,
 } from './frames.js';
 import { accepts, bitsOf, type EventQuery } from './query.js';
-import { type ByteSink, type Ending, EventStream, type OpenStream } from './stream.js';
+import { type ByteSink, EventStream, type OpenStream } from './stream.js';
 
 /** A longer list becomes several events. In UTF-16 units. */
 const LIST_LENGTH_MAX = 128 * 1024;
@@ -85,7 +85,7 @@ export class EventHub {
       ...{ sink, filter, keepaliveMs, clock },
       love: () => love(boot, journal.newest),
       behind: (reached = journal.newest) => Cursor.behind(this.#context, filter, reached),
-      onEnd: (ended, ending) => this.#ended(ended, ending),
+      onEnd: (ended, isSlow) => this.#ended(ended, isSlow),
     });
     this.#streams.add(stream);
     if (wantsLevels(stream)) this.#options.watchLevels(true);
@@ -144,10 +144,10 @@ export class EventHub {
     });
   }
 
-  #ended(stream: EventStream, ending: Ending): void {
+  #ended(stream: EventStream, isSlow: boolean): void {
     this.#streams.delete(stream);
     if (wantsLevels(stream) && ![...this.#streams].some(wantsLevels)) this.#options.watchLevels(false);
-    if (ending === 'slow') this.#closedSlow += 1;
+    if (isSlow) this.#closedSlow += 1;
     if (this.#streams.size > 0) return;
     this.#disarm();
     this.#allLeft();

@@ -31,9 +31,6 @@ export interface OpenStream {
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
-/** `left`: after `bye`. `gone`: the peer disconnected. `slow`: the client read too slowly. `cut`: `bye` took too long. */
-export type Ending = 'left' | 'gone' | 'slow' | 'cut';
-
 export interface StreamOptions {
   readonly sink: ByteSink;
   readonly filter: Filter;
@@ -43,7 +40,8 @@ export interface StreamOptions {
   /** A cursor for a client that has everything up to `reached`; by default up to the newest entry. */
   readonly behind: (reached?: number) => Cursor;
   readonly clock: Clock;
-  readonly onEnd: (stream: EventStream, ending: Ending) => void;
+  /** `isSlow`: the client read too slowly. */
+  readonly onEnd: (stream: EventStream, isSlow: boolean) => void;
 }
 
 export class EventStream implements OpenStream {
@@ -103,7 +101,9 @@ export class EventStream implements OpenStream {
   }
 
   cut(): void {
-    this.#cut('cut');
+    if (!this.#isOpen()) return;
+    this.#end();
+    this.#options.sink.cut();
   }
 
   writable(): void {
@@ -115,7 +115,7 @@ export class EventStream implements OpenStream {
    * So a stream that is lost while behind counts as too slow: a peer that leaves by itself in that state looks the same.
    */
   gone(): void {
-    this.#end(this.#state === 'behind' ? 'slow' : 'gone');
+    this.#end(this.#state === 'behind');
   }
 
   /** Writes the cursor's portions until a write is refused. */
@@ -137,7 +137,7 @@ export class EventStream implements OpenStream {
       if (!this.#write(BYE)) return;
     }
     if (this.#state === 'ending') {
-      this.#end('left');
+      this.#end();
       this.#options.sink.end();
     }
   }
@@ -165,17 +165,11 @@ export class EventStream implements OpenStream {
     return this.#state !== 'closed';
   }
 
-  #cut(ending: Ending): void {
-    if (!this.#isOpen()) return;
-    this.#end(ending);
-    this.#options.sink.cut();
-  }
-
   /** Called before the sink's `cut` or `end`, as the sink may call `gone` before it returns. */
-  #end(ending: Ending): void {
+  #end(isSlow = false): void {
     if (!this.#isOpen()) return;
     this.#state = 'closed';
     this.#cursor = undefined;
-    this.#options.onEnd(this, ending);
+    this.#options.onEnd(this, isSlow);
   }
 }
