@@ -21,45 +21,6 @@ const CUT_STRIDE = 4999;
 
 const { files, read } = GOLDEN;
 
-/** The manifest's names for ours. `map`, `vol` and `spec` are wrapped there. */
-const NAMES: Readonly<Record<string, string>> = {
-  package: 'packageName',
-  version: 'packageVersion',
-  default_sink: 'defaultSink',
-  default_source: 'defaultSource',
-  spec: 'sampleSpec',
-  map: 'channelMap',
-  owner_module: 'ownerModule',
-  mute: 'muted',
-  monitor_source: 'monitorSource',
-  monitor_source_name: 'monitorSourceName',
-  configured_latency: 'configuredLatency',
-  base_volume: 'baseVolume',
-  n_volume_steps: 'volumeSteps',
-  active_port: 'activePort',
-  buffer_usec: 'bufferLatency',
-  sink_usec: 'sinkLatency',
-  resample_method: 'resampleMethod',
-  has_volume: 'hasVolume',
-  volume_writable: 'volumeWritable',
-};
-
-function expectedValue(value: unknown): unknown {
-  if (value === null || value === 0xffffffff) return undefined;
-  if (Array.isArray(value)) return value.map(expectedValue);
-  if (typeof value !== 'object') return value;
-  const entries = Object.entries(value);
-  const [only] = entries;
-  if (entries.length === 1 && (only?.[0] === 'map' || only?.[0] === 'vol')) return only[1];
-  return Object.fromEntries(
-    entries
-      .filter(([name]) => !name.startsWith('_'))
-      .map(([name, inner]) =>
-        name === 'props' ? [name, inner] : [NAMES[name] ?? name, expectedValue(inner)],
-      ),
-  );
-}
-
 const KINDS: readonly (readonly [part: string, command: RequestName])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
@@ -124,7 +85,7 @@ for (const { capture, command, version } of replies) {
     assert.equal(bytes.length, capture.bytes);
     const whole = throughSession(command, version, tag, [bytes]);
     if (capture.decoded !== undefined) {
-      assert.deepEqual(structuredClone(whole), { ok: true, value: expectedValue(capture.decoded) });
+      assert.deepEqual(JSON.parse(JSON.stringify(whole)), { ok: true, value: capture.decoded });
     }
     if (capture.count !== undefined) {
       assert.equal((whole as { value: unknown[] }).value.length, capture.count);

@@ -59,14 +59,9 @@ const FIELDS: readonly (readonly [what: string, wire.SinkInputBytes, field: Part
   ['a stream without volume', { hasVolume: false }, { hasVolume: false }],
   ['a null name', { name: null }, { name: undefined }],
   ['an empty name, which is not a missing one', { name: '' }, { name: '' }],
-  ['a name in other scripts', { name: 'Café ☕ 音楽 🎵' }, { name: 'Café ☕ 音楽 🎵' }],
   ['a name of which the beginning is kept', { name: BIG }, { name: BIG.slice(0, KEPT) }],
-  ['a name that is just not too long', { name: BIG.slice(0, KEPT) }, { name: BIG.slice(0, KEPT) }],
   ['no client', { client: 0xffffffff }, { client: undefined }],
-  ['index 0', { index: 0 }, { index: 0 }],
-  ['one channel', { volumes: wire.volumes(5) }, { volume: [5] }],
   ['no channel', { volumes: wire.volumes() }, { volume: [] }],
-  ['a volume above 100 %', { volumes: wire.volumes(0x7fffffff) }, { volume: [0x7fffffff] }],
   ['a latency over 2^32', { bufferLatency: wire.usec(2, 5) }, { bufferLatency: 2 ** 33 + 5 }],
   ['a latency beyond exact numbers', { bufferLatency: HUGE }, { bufferLatency: Number.MAX_SAFE_INTEGER }],
 ];
@@ -78,16 +73,11 @@ for (const [what, change, field] of FIELDS) {
 const utf8 = (value: string): Bytes => [...new TextEncoder().encode(value)];
 const PROPS: readonly (readonly [what: string, entries: Bytes[], expected: (readonly [string, string])[]])[] =
   [
-    ['none', [], []],
     ['a value without a final NUL', [wire.prop('k', utf8('abc'))], [['k', 'abc']]],
-    ['an empty value', [wire.prop('k', [])], [['k', '']]],
     ['only a NUL', [wire.prop('k', [0])], [['k', '']]],
     ['a NUL inside', [wire.prop('k', [97, 0, 98, 0])], [['k', 'a\0b']]],
-    ['UTF-8', [wire.textProp('k', 'größer ☕')], [['k', 'größer ☕']]],
-    ['a Latin-1 byte', [wire.prop('k', [0xe9, 0])], [['k', '\ufffd']]],
     ['a broken sequence', [wire.prop('k', [97, 0xf0, 0x9f, 98, 0])], [['k', 'a\ufffdb']]],
     ['the name __proto__', [wire.textProp('__proto__', 'x')], [['__proto__', 'x']]],
-    ['the name constructor', [wire.textProp('constructor', 'x')], [['constructor', 'x']]],
     ['a key twice', [wire.textProp('k', '1'), wire.textProp('k', '2')], [['k', '2']]],
     [
       'short values that differ by length',
