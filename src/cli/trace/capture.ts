@@ -7,6 +7,8 @@ import { basename } from 'node:path';
 import type { Conversation, Side } from '../../protocol/pulse/trace/conversation.js';
 import type { FrameEntry } from '../../protocol/pulse/trace/tap.js';
 
+/** Only the first frames of a file are listed. */
+const LISTED_MAX = 10_000;
 const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
   'frames; frame = 20-byte header (length, channel, offset_hi, offset_lo, flags; u32 big-endian) + payload. Cookies are zeros.';
@@ -48,6 +50,7 @@ export class CapturedSide {
   readonly #file: number;
   readonly #frames: (FrameEntry & { readonly offset: number })[] = [];
   #bytes = 0;
+  #count = 0;
 
   constructor(path: string) {
     this.name = basename(path);
@@ -56,12 +59,13 @@ export class CapturedSide {
 
   keep(bytes: Uint8Array, frame: FrameEntry): void {
     writeFileSync(this.#file, bytes);
-    this.#frames.push({ offset: this.#bytes, ...frame });
+    if (this.#count < LISTED_MAX) this.#frames.push({ offset: this.#bytes, ...frame });
     this.#bytes += bytes.length;
+    this.#count += 1;
   }
 
   end(): object {
     closeSync(this.#file);
-    return { bytes: this.#bytes, frame_count: this.#frames.length, frames: this.#frames };
+    return { bytes: this.#bytes, frame_count: this.#count, frames: this.#frames };
   }
 }
