@@ -52,22 +52,6 @@ for (const [what, settings] of [
   });
 }
 
-test('the rules know each setting of each entity, and report what an entity lacks', () => {
-  const { device, components } = new AnnouncedNode({}, EVERYTHING).message();
-  const faults = (key: string, component: object): readonly string[] =>
-    faultsOf(JSON.stringify({ device, origin: { name: 'x' }, components: { [key]: component } }));
-  for (const [key, component] of Object.entries(components)) {
-    assert.deepEqual(faults(key, component), []);
-    for (const name of Object.keys(component)) {
-      assert.notDeepEqual(faults(key, { ...component, [name]: {} }), [], `${key}: a wrong ${name}`);
-    }
-    const { unique_id: _id, ...nameless } = component;
-    assert.notDeepEqual(faults(key, nameless), [], key);
-    const { command_topic: _command, state_topic: _state, ...deaf } = component;
-    assert.notDeepEqual(faults(key, deaf), [], key);
-  }
-});
-
 test('a node that takes no commands offers none', () => {
   const { components } = new AnnouncedNode({ control: false }, EVERYTHING).message();
   for (const [key, component] of Object.entries(components))

@@ -20,13 +20,6 @@ const differing = ({ topics }: AnnouncedNode) => {
   return publications.map(({ topic, text }) => `${topic.slice(T.length + 1)}=${text.slice(0, 10)}`);
 };
 
-test('only what differs is published', () => {
-  const node = published();
-  assert.deepEqual(differing(node), []);
-  node.tell(put('audio.outputs', '2', output(2, 'kitchen')), drop('audio.outputs', '1'));
-  assert.deepEqual(differing(node), ['audio/outputs/kitchen={"id":2,"n', 'audio/outputs/alsa=']);
-});
-
 test('what was in flight when a connection ended is published on the next one, and leftovers are emptied', () => {
   const node = published();
   const held = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
