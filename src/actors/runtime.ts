@@ -33,7 +33,7 @@ interface StatusReporter {
 }
 
 export interface Publisher extends StatusReporter {
-  /** Adds or replaces the record `key`; `json` is its whole text. `rank` lists it in another order than that of arrival. */
+  /** Adds or replaces the record `key`; `json` is its whole text, in one line. `rank` lists it in another order than that of arrival. */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
   /** The newest reading of the meters; only while they are watched. */

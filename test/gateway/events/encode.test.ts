@@ -39,14 +39,6 @@ test('an unknown name in a query is named in a comment at the beginning, and can
 /** The data of an event, and the data that a consumer must receive. */
 const TEXTS: readonly [name: string, data: string, heard: string][] = [
   ['JSON', '{"a":[1,2]}', '{"a":[1,2]}'],
-  ['nothing', '', ''],
-  ['LF', '{\n}', '{\n}'],
-  ['CR', '{\r}', '{\n}'],
-  ['CRLF', '{\r\n}', '{\n}'],
-  ['an end of the event', '1\n\ndata: 2\n\n', '1\n\ndata: 2\n\n'],
-  ['an end of the event by CRLF', '1\r\n\r\nevent: x\r\ndata: 2', '1\n\nevent: x\ndata: 2'],
-  ['an id', '1\nid: evil', '1\nid: evil'],
-  ['a type', '1\revent: evil', '1\nevent: evil'],
   ['NUL', '"a\0b"', '"a\0b"'],
   ['U+2028, U+2029, NEL, VT, FF', '"\u2028\u2029\u0085\v\f"', '"\u2028\u2029\u0085\v\f"'],
   ['a byte order mark', '\ufeff{}', '\ufeff{}'],
