@@ -2,7 +2,7 @@
 // to a bridge. It knows no actor, and never catches what an actor throws outside a promise: that ends the thread.
 
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
-import type { Collection } from '../protocol/actor/collections.js';
+import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
 import {
@@ -14,7 +14,6 @@ import {
   type LogFields,
   type Port,
   type PostedItem,
-  posted,
   type ToActor,
   type ToBridge,
   type ToChild,
@@ -76,7 +75,7 @@ class BatchPublisher implements Publisher {
   }
 
   put(collection: Collection, key: string, json: string, rank?: number): void {
-    this.add(posted({ collection, key, json, rank }));
+    this.add([COLLECTION_NAMES.indexOf(collection), key, json, rank]);
   }
 
   drop(collection: Collection, key: string): void {

@@ -4,17 +4,16 @@
 import { fileURLToPath } from 'node:url';
 import { type Clock, within } from '../clock.js';
 import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/backends.js';
-import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
+import { COLLECTION_NAMES, type Collection, LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import {
-  type ActorItem,
-  type Change,
-  type ChangeBatch,
-  type ChildListener,
-  type FromActor,
-  type LogFields,
-  received,
+import type {
+  ActorItem,
+  Change,
+  ChangeBatch,
+  ChildListener,
+  FromActor,
+  LogFields,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 import type { ChildSpec } from './children.js';
@@ -168,13 +167,20 @@ export class Child {
   /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
   readonly #deliver = (items: FromActor): void => {
     const { listener } = this.#context;
-    let changes: Change[] = [];
+    const changes: Change[] = [];
     for (const item of items) {
-      if (!('kind' in item)) changes.push(received(item));
-      else if (item.kind === 'drop') changes.push(item);
+      if (!('kind' in item)) {
+        const [collection, key, json, rank] = item;
+        changes.push({
+          kind: 'put',
+          collection: COLLECTION_NAMES[collection] as Collection,
+          key,
+          json,
+          rank,
+        });
+      } else if (item.kind === 'drop') changes.push(item);
       else {
-        if (changes.length > 0) listener.changes(changes);
-        changes = [];
+        if (changes.length > 0) listener.changes(changes.splice(0));
         this.#take(item);
       }
     }

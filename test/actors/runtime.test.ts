@@ -4,12 +4,12 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import { type Actor, type Publisher, runActor } from '../../src/actors/runtime.js';
+import { COLLECTION_NAMES } from '../../src/protocol/actor/collections.js';
 import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js';
 import {
   type ActorItem,
   type FromActor,
   type Port,
-  received,
   type ToActor,
   typedPort,
 } from '../../src/protocol/actor/messages.js';
@@ -19,7 +19,7 @@ const DONE: Answer = { ok: true };
 
 interface Bench {
   readonly port: Port<ToActor, FromActor>;
-  readonly batches: ActorItem[][];
+  readonly batches: FromActor[];
   readonly publish: Publisher;
   readonly ended: Promise<void>;
   /** Resolves with all items so far as soon as there is one of that kind. */
@@ -29,11 +29,11 @@ interface Bench {
 function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
-  const batches: ActorItem[][] = [];
+  const batches: FromActor[] = [];
   const looks = new Set<() => void>();
   port.listen(
     (batch) => {
-      batches.push(batch.map((item) => ('kind' in item ? item : received(item))));
+      batches.push(batch);
       for (const look of [...looks]) look();
     },
     () => undefined,
@@ -52,7 +52,7 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   const until: Bench['until'] = (kind, count = 1) =>
     new Promise((resolve) => {
       const look = (): void => {
-        const items = batches.flat();
+        const items = batches.flat().filter((item) => 'kind' in item);
         if (items.filter((item) => item.kind === kind).length < count) return;
         looks.delete(look);
         resolve(items);
@@ -75,7 +75,7 @@ test('all items of one turn are one batch, in order', DEADLINE, async (t) => {
   await until('log');
   assert.deepEqual(batches, [
     [
-      { kind: 'put', collection: 'audio.outputs', key: '1', json: '{}', rank: undefined },
+      [COLLECTION_NAMES.indexOf('audio.outputs'), '1', '{}', undefined],
       { kind: 'drop', collection: 'audio.clients', key: '2' },
       { kind: 'level', json: '{"outputs":[]}' },
       { kind: 'status', state: 'up' },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
-import { type FromActor, posted } from '../../src/protocol/actor/messages.js';
+import type { FromActor } from '../../src/protocol/actor/messages.js';
 import { HEARTBEAT, Incarnation, isPinged, whyKilled } from '../../src/supervisor/incarnation.js';
 
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
@@ -75,7 +75,7 @@ function thread(t: TestContext) {
 }
 
 const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
-const record = (json: string): FromActor => [posted({ collection: 'audio.clients', key: '1', json })];
+const record = (json: string): FromActor => [[0, '1', json, undefined]];
 const DEADLINE = { timeout: 60_000 };
 
 for (const killed of [false, true]) {
