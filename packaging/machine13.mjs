@@ -16,7 +16,7 @@ const PACKAGES = [
   ],
   ...['nodejs', 'iproute2', 'kmod', 'procps', 'rfkill', 'udev'],
   ...['pipewire', 'pipewire-pulse', 'wireplumber', 'pulseaudio-utils', 'alsa-utils'],
-  ...['bluez', 'bluez-test-tools', 'libspa-0.2-bluetooth'],
+  ...['bluez', 'bluez-test-tools', 'libspa-0.2-bluetooth', 'python3-dbus'],
 ];
 
 /**
@@ -81,8 +81,8 @@ ExecStart=/usr/libexec/bluetooth/bluetoothd --noplugin=sap,network,input,hog`;
 const file = (path, text) => `cat > "$root${path}" <<'END'\n${text}\nEND`;
 
 /**
- * The user is in the group audio, as on Raspberry Pi OS: without a seat nobody else may open a card. The initial file system holds
- * what finds this one disk: with all drivers of Debian an emulated machine unpacks it for several seconds.
+ * The user is as Debian makes them, without the group audio. The initial file system holds what finds this one disk: with all drivers of
+ * Debian an emulated machine unpacks it for several seconds.
  */
 const FINISH = `
 echo tonearm-machine > "$root/etc/hostname"
@@ -98,7 +98,7 @@ ${file('/etc/systemd/system/bluetooth.service.d/sound.conf', BLUETOOTHD)}
 ${file('/etc/udev/rules.d/90-loopback.rules', LOOPBACK_RULE)}
 sets=$root/usr/share/alsa-card-profile/mixer/profile-sets
 awk '/^\\[/ { isWanted = /${LOOPBACK_PROFILES}/ } isWanted' "$sets/default.conf" > "$sets/loopback.conf"
-chroot "$root" useradd --create-home --shell /bin/bash --user-group --groups audio pi
+chroot "$root" useradd --create-home --shell /bin/bash --user-group pi
 systemctl --quiet --root="$root" enable door.socket systemd-networkd.service
 systemctl --quiet --root="$root" mask getty.target serial-getty@ttyS0.service apt-daily.timer apt-daily-upgrade.timer \\
   systemd-networkd-wait-online.service dev-hugepages.mount dev-mqueue.mount sys-kernel-debug.mount \\

@@ -7,7 +7,7 @@ import type { EmulatedNode } from './node.js';
 
 const CARD = 'alsa_card.platform-snd_aloop.0';
 const PROFILE = `/audio/cards/${CARD}/profile`;
-const STEREO = 'output:analog-stereo+input:analog-stereo';
+export const STEREO = 'output:analog-stereo+input:analog-stereo';
 const SURROUND = 'output:analog-surround-51+input:analog-stereo';
 const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
 

@@ -3,11 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
-import { BLUETOOTH, bluetoothScenarios } from './bluetooth.js';
+import { BLUETOOTH, endingScenarios, forgettingScenarios, pairingScenarios } from './bluetooth.js';
 import { cardScenarios } from './cards.js';
 import { hotPlugScenarios } from './hot-plug.js';
+import { loudspeakerScenarios } from './loudspeaker.js';
 import { whyNoMachine } from './machine.js';
-import { EmulatedNode } from './node.js';
+import { EmulatedNode, isFullSize } from './node.js';
+import { pageScenarios } from './page.js';
 
 describe('the emulated machine', { skip: whyNoMachine() }, () => {
   let booted: EmulatedNode | undefined;
@@ -19,5 +21,11 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
 
   describe('cards that come and go', () => hotPlugScenarios(node));
   describe('profiles and volumes of cards', () => cardScenarios(node));
-  describe('Bluetooth', () => bluetoothScenarios(node));
+  describe('Bluetooth', () => {
+    pairingScenarios(node);
+    forgettingScenarios(node);
+    pageScenarios(node);
+    if (isFullSize) describe('a loudspeaker', () => loudspeakerScenarios(node));
+    if (isFullSize) endingScenarios(node);
+  });
 });

@@ -22,6 +22,12 @@ const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/
 export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
   `systemd-run --user --quiet --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
 
+/** Whatever was run before: the two cards are there. */
+export async function twoCards(node: EmulatedNode): Promise<void> {
+  await node.machine.root('modprobe --all snd-dummy snd-aloop');
+  await Promise.all([node.output(DUMMY), node.output(LOOPBACK)]);
+}
+
 /** The process and its memory in kB, descriptors and warnings. */
 const HELD = `pid=$(systemctl --user show --property=MainPID --value tonearm)
 echo "$pid"; sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "/proc/$pid/status"; ls "/proc/$pid/fd" | wc -l

@@ -51,6 +51,12 @@ export class EmulatedNode {
     return new EmulatedNode(machine, stream, document.text);
   }
 
+  /** Resolves when the event stream is open again after an end of the daemon. */
+  async listensAgain(): Promise<void> {
+    const isOpen = (): Promise<boolean> => this.stream.reconnect().then(() => true);
+    await until('the event stream', isOpen, SLOW_MS);
+  }
+
   async close(): Promise<void> {
     this.stream.close();
     await this.machine.close();

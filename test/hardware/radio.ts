@@ -1,0 +1,64 @@
+// Two emulated Bluetooth controllers on one radio. The first is the node's; the second plays the phone, and the loudspeaker. One
+// bluetoothd and one sound server serve both.
+
+import { EventConsumer } from '../consumer/consumer.js';
+import { hasValues } from '../contract/audio-node.js';
+import { type EmulatedNode, SLOW_MS } from './node.js';
+
+export const NODE = '00:AA:01:00:00:00';
+export const PEER = '00:AA:01:01:00:01';
+const inNames = (address: string): string => address.replaceAll(':', '_');
+/** The peer's adapter, and the node as the peer knows it. */
+export const PEER_ADAPTER = '/org/bluez/hci1 org.bluez.Adapter1';
+export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inNames(NODE)} org.bluez.Device1`;
+/** The output that is a connected device. */
+export const outputOf = (address: string): string => `bluez_output.${inNames(address)}.1`;
+
+/**
+ * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. Others have crashed once, when a scan ended beside a
+ * connection: no test scans for longer than it has to.
+ */
+export const CONTROLLERS = `modprobe hci_vhci; systemctl reset-failed btvirt 2> /dev/null
+systemd-run --quiet --unit=btvirt btvirt -B -l2`;
+
+const BLUETOOTHD_DIES = 'systemctl kill --signal=KILL bluetooth';
+
+/** Nobody may pair. */
+export const CLOSED = { pairing_active: false, discoverable: false, pairable: false };
+
+/** Waits for what the event stream brings of Bluetooth. */
+export function watched(node: () => EmulatedNode) {
+  const adapter = (values: object): Promise<void> =>
+    node().until(`the adapter with ${JSON.stringify(values)}`, () =>
+      hasValues(node().stream.model.bluetooth ?? {}, values),
+    );
+  const isPeer = (values: object): boolean => {
+    const devices = (node().stream.model.bluetooth?.['known_devices'] ?? []) as readonly object[];
+    return devices.some((device) => hasValues(device, { address: PEER, ...values }));
+  };
+  const peer = (values: object): Promise<void> =>
+    node().until(`the device with ${JSON.stringify(values)}`, () => isPeer(values));
+  const backend = (state: string): Promise<void> =>
+    node().until(`the backend is ${state}`, () => node().stream.model.backends.get('bluetooth') === state);
+  /** Has bluetoothd killed, and resolves when the backend is up again. */
+  const survives = async (): Promise<void> => {
+    const from = node().stream.events.length;
+    await node().machine.root(BLUETOOTHD_DIES);
+    await node().until('that it is away', () =>
+      node()
+        .stream.events.slice(from)
+        .some(({ type, data }) => type === 'backend.updated' && /"bluetooth".*"connecting"/.test(data)),
+    );
+    await backend('up');
+  };
+  return { adapter, isPeer, peer, backend, survives };
+}
+
+/** Resolves when there is sound on the output. */
+export async function sounds(node: EmulatedNode, output: string): Promise<void> {
+  const { id } = await node.output(output);
+  const url = `http://127.0.0.1:${node.machine.port}/events?types=audio.level,backend.updated`;
+  const levels = await EventConsumer.open(url);
+  const isSounded = (): boolean => (levels.model.levels.get(id) ?? []).some((peak) => peak > 0.01);
+  await levels.until(isSounded, `sound on ${output}`, SLOW_MS).finally(() => levels.close());
+}
