@@ -10,6 +10,7 @@ import { loudspeakerScenarios } from './loudspeaker.js';
 import { whyNoMachine } from './machine.js';
 import { EmulatedNode, isFullSize } from './node.js';
 import { pageScenarios } from './page.js';
+import { setUpScenarios } from './set-up.js';
 
 describe('the emulated machine', { skip: whyNoMachine() }, () => {
   let booted: EmulatedNode | undefined;
@@ -28,4 +29,5 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
     if (isFullSize) describe('a loudspeaker', () => loudspeakerScenarios(node));
     if (isFullSize) endingScenarios(node);
   });
+  if (isFullSize) describe('the set-up', () => setUpScenarios(node));
 });

@@ -1,0 +1,54 @@
+// A user outside the group audio, as Debian makes users: /health says why no card is seen, and the set-up puts the user in, and takes
+// it out again.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { until } from '../until.js';
+import { DUMMY, twoCards } from './hot-plug.js';
+import { type EmulatedNode, SLOW_MS } from './node.js';
+
+/** The user's services end some seconds after the last reason to keep them. */
+const UNINSTALL = `tonearm-setup --uninstall --user pi
+id -nG pi
+until [ ! -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
+/** Somebody goes without tonearm-setup. */
+const WITHOUT_SETUP = `loginctl enable-linger pi
+until [ -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
+const BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
+systemctl --user start tonearm`;
+const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
+/** A restart of the machine does no more for the user's programs. */
+const ANEW = 'systemctl restart user@$(id -u pi).service';
+
+export function setUpScenarios(node: () => EmulatedNode): void {
+  const detail = async (): Promise<string> => {
+    const health = await node().get<{ backends: { audio: { detail?: string } } }>('/health');
+    return health.backends.audio.detail ?? '';
+  };
+
+  test('what the set-up has made is taken back, also the membership in the group audio', async () => {
+    await twoCards(node());
+    const said = await node().machine.root(UNINSTALL);
+    assert.match(said, /take pi out of the group audio/);
+    assert.doesNotMatch(said.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
+  });
+
+  test('outside the group audio no card is seen, and /health says why', async () => {
+    await node().machine.root(WITHOUT_SETUP);
+    await node().machine.user(BY_HAND);
+    const isSaid = async (): Promise<boolean> => /may not open .* the group audio/.test(await detail());
+    await until('the reason', isSaid, SLOW_MS);
+    assert.deepEqual(await node().get('/audio/cards'), []);
+  });
+
+  test('the set-up puts the user into the group and says so, and the cards are there after a restart', async () => {
+    const said = await node().machine.root(SET_UP);
+    assert.match(said, /add pi to the group audio, which may open sound cards/);
+    assert.match(said, /if no sound card is found, restart this machine/);
+    assert.match(said.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
+    await node().machine.root(ANEW);
+    await node().listensAgain();
+    await node().output(DUMMY);
+    assert.equal(await detail(), '');
+  });
+}
