@@ -9,7 +9,7 @@ export const DUMMY = 'alsa_output.platform-snd_dummy.0.stereo-fallback';
 export const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
 const NO_CARD = 'auto_null';
 
-const ROUNDS = isFullSize ? 100 : 5;
+const ROUNDS = isFullSize ? 100 : 3;
 /** Rounds after which what is made once has been made. */
 const WARM_UP = 2;
 /** V8 takes and gives back more than this by chance; two records that stay behind in each round are less than a tenth of it. */
