@@ -10,6 +10,7 @@ import { loudspeakerScenarios } from './loudspeaker.js';
 import { whyNoMachine } from './machine.js';
 import { EmulatedNode, isFullSize } from './node.js';
 import { pageScenarios } from './page.js';
+import { phoneScenarios } from './phone.js';
 import { setUpScenarios } from './set-up.js';
 
 describe('the emulated machine', { skip: whyNoMachine() }, () => {
@@ -24,6 +25,7 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
   describe('profiles and volumes of cards', () => cardScenarios(node));
   describe('Bluetooth', () => {
     pairingScenarios(node);
+    if (isFullSize) describe('a phone', () => phoneScenarios(node));
     forgettingScenarios(node);
     pageScenarios(node);
     if (isFullSize) describe('a loudspeaker', () => loudspeakerScenarios(node));
