@@ -150,6 +150,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/path-watch.ts': 'looks again where nothing is told',
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',
   'src/actors/bus/link.ts': 'connects and waits',
+  'src/actors/bus/stream-guard.ts': 'bounds each message',
   'src/cli/progress.ts': 'bounds the wait for the daemon',
   'src/cli/bench/probe.ts': 'measures how long things take',
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',

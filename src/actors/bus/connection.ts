@@ -6,13 +6,14 @@ import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
-import { guardStream } from './stream-guard.js';
+import { boundMessages, guardStream } from './stream-guard.js';
 
-const CONNECT_DEADLINE_MS = 2_000;
 /** Unanswered calls on one connection. The bus itself allows more; an actor never needs them. */
 const PENDING_MAX_CALLS = 256;
 /** A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). */
 const MESSAGE_MAX_BYTES = 4 << 20;
+/** From a message's first byte to its last. A bus forwards whole messages: one that stops within a message is dead and answers no call. */
+const MESSAGE_DEADLINE_MS = 20_000;
 /** A flag of a call (D-Bus Specification, "Message Format"). */
 const NO_REPLY_EXPECTED = 1;
 
@@ -71,10 +72,20 @@ function errorMessage(error: unknown): string {
 
 export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
+export interface BusConnectionOptions {
+  readonly deadlineMs: number;
+  readonly messageMaxBytes?: number | undefined;
+  readonly messageDeadlineMs?: number | undefined;
+}
+
 export function connectBus(
   path: string,
+  {
+    deadlineMs,
+    messageMaxBytes = MESSAGE_MAX_BYTES,
+    messageDeadlineMs = MESSAGE_DEADLINE_MS,
+  }: BusConnectionOptions,
   hooks: ConnectionHooks,
-  messageMaxBytes = MESSAGE_MAX_BYTES,
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
   return new Promise<ConnectResult>((resolve, reject) => {
@@ -82,13 +93,16 @@ export function connectBus(
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
     guardStream(parts.stream, messageMaxBytes);
+    boundMessages(parts.stream, messageDeadlineMs, () =>
+      connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
+    );
     const connection = new BusConnection(bus, parts, {
-      ...hooks,
       greeted: () => resolve({ connection }),
+      signal: hooks.signal,
+      called: hooks.called,
       lost: (reason, greeted) => (greeted ? hooks.lost(reason) : reject(new Error(reason))),
     });
-    const late = `no greeting within ${CONNECT_DEADLINE_MS} ms`;
-    timer = setTimeout(() => connection.lose(late), CONNECT_DEADLINE_MS);
+    timer = setTimeout(() => connection.lose(`no greeting within ${deadlineMs} ms`), deadlineMs);
   })
     .catch((error: unknown) => ({ failed: `${path}: ${errorMessage(error)}` }))
     .finally(() => clearTimeout(timer));

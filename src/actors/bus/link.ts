@@ -16,6 +16,7 @@ import type { BusPaths } from './address.js';
 import { type BusConnection, type CallVerdict, type ConnectResult, connectBus } from './connection.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
+const CONNECT_DEADLINE_MS = 2_000;
 const CALL_DEADLINE_MS = 8_000;
 /** The system bus refuses more than 512 rules of one connection. */
 const MATCHES_MAX_RULES = 500;
@@ -41,9 +42,12 @@ export interface BusOptions {
   readonly paths?: () => BusPaths;
   /** `backoffMs` of clock.ts is the default. */
   readonly backoffMs?: (attempt: number) => number;
+  readonly connectDeadlineMs?: number;
   readonly callDeadlineMs?: number;
   /** A larger message is skipped. */
   readonly messageMaxBytes?: number;
+  /** From a message's first byte to its last; then the connection is given up. */
+  readonly messageDeadlineMs?: number;
 }
 
 export interface CallOptions {
@@ -192,12 +196,17 @@ export class BusLink<E extends Effect> {
     let reached: ConnectResult = { failed: 'the bus has no address' };
     for (const path of found.paths) {
       const triedAt = performance.now();
-      const hooks = {
-        signal: (signal: Signal) => this.#onSignal(signal),
-        called: (call: Signal) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
-        lost: (reason: string) => this.#lost(reason, performance.now() - triedAt),
-      };
-      reached = await connectBus(path, hooks, this.#options.messageMaxBytes);
+      const { connectDeadlineMs: deadlineMs = CONNECT_DEADLINE_MS } = this.#options;
+      const { messageMaxBytes, messageDeadlineMs } = this.#options;
+      reached = await connectBus(
+        path,
+        { deadlineMs, messageMaxBytes, messageDeadlineMs },
+        {
+          signal: (signal) => this.#onSignal(signal),
+          called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
+          lost: (reason) => this.#lost(reason, performance.now() - triedAt),
+        },
+      );
       if ('connection' in reached) break;
     }
     return reached;

@@ -1,7 +1,10 @@
-// Guards dbus-next against incoming bytes: skips messages that it cannot take. It knows how dbus-next reads the connection's stream, but
-// nothing about the messages' content.
+// Guards dbus-next against incoming bytes: skips messages that it cannot take and notices messages that never end. It knows how
+// dbus-next reads the connection's stream, but nothing about the messages' content.
 
 import type { Socket } from 'node:net';
+
+/** A message's fixed header; its fields and body follow. */
+const HEADER_BYTES = 16;
 
 /**
  * Anybody may send us a message over the system bus. One that dbus-next cannot take, or that is too large for us, must cost only that
@@ -31,4 +34,29 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
     // A message without fields: dbus-next refuses it with an `error`.
     return Buffer.alloc(0);
   };
+}
+
+/**
+ * Calls `late` when a message has begun but not ended in time. dbus-next reads header and rest in turns, and gets null until all bytes
+ * that it wants are there; the handshake, which has a deadline of its own, is read byte by byte.
+ */
+export function boundMessages(stream: Socket, deadlineMs: number, late: () => void): void {
+  const read = stream.read.bind(stream);
+  let timer: NodeJS.Timeout | undefined;
+  let isInside = false;
+  const clear = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  stream.read = (size?: number): unknown => {
+    const bytes: unknown = read(size);
+    if (bytes === null) {
+      if (isInside || stream.readableLength > 0) timer ??= setTimeout(late, deadlineMs);
+      return null;
+    }
+    isInside = size === HEADER_BYTES && !isInside;
+    if (!isInside) clear();
+    return bytes;
+  };
+  stream.once('close', clear);
 }

@@ -111,11 +111,15 @@ for (const [what, signature, body] of TOO_MUCH) {
   test(`a signal of another peer with ${what} is dropped, and nothing else is`, async (t) => {
     const bus = await privateBus(t);
     const owner = new NotingOwner();
-    const reached = await connectBus(bus.path, {
-      signal: (signal: Signal) => owner.signal(signal),
-      called: () => undefined,
-      lost: (reason) => owner.down(reason),
-    });
+    const reached = await connectBus(
+      bus.path,
+      { deadlineMs: 5_000 },
+      {
+        signal: (signal: Signal) => owner.signal(signal),
+        called: () => undefined,
+        lost: (reason) => owner.down(reason),
+      },
+    );
     assert.ok('connection' in reached);
     t.after(() => reached.connection.lose('the test is over'));
     await owner.noted(/^signal: NameAcquired/);

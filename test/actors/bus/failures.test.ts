@@ -8,11 +8,13 @@ import { SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
 import { BUS_METHODS, BUS_NAME } from '../../../src/protocol/dbus/daemon.js';
 import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../../src/protocol/dbus/systemd.js';
 import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
 import { NotingOwner } from './noting-owner.js';
 import { errorReply, reply, type Script, type ScriptedBus, scriptedBus, signal } from './scripted-bus.js';
 
 /** Enough time for a bus that answers, even on a busy processor. */
 const DEADLINE_MS = 1_000;
+const NEVER_MS = 2 ** 31 - 1;
 const LIMITS_EXCEEDED = 'org.freedesktop.DBus.Error.LimitsExceeded';
 
 type Options = ConstructorParameters<typeof UserBus>[0];
@@ -21,6 +23,7 @@ function options(...paths: readonly string[]) {
   return {
     paths: () => ({ ok: true, paths }) as const,
     backoffMs: (attempt: number) => (attempt === 0 ? 0 : 20),
+    connectDeadlineMs: DEADLINE_MS,
     callDeadlineMs: DEADLINE_MS,
   };
 }
@@ -40,9 +43,9 @@ async function scripted(t: TestContext, scriptOf: (connection: number) => Script
 }
 
 /** A UserBus that is up on a scripted bus. */
-async function up(t: TestContext, scriptOf: (connection: number) => Script) {
+async function up(t: TestContext, scriptOf: (connection: number) => Script, more: Partial<Options> = {}) {
   const bus = await scripted(t, scriptOf);
-  const { owner, link } = dialling(t, options(bus.path));
+  const { owner, link } = dialling(t, { ...options(bus.path), ...more });
   await owner.noted(/^up/);
   return { bus, owner, link };
 }
@@ -126,6 +129,43 @@ for (const [what, answer, expected] of ONE_CALL) {
     assert.equal(bus.connections(), 1);
   });
 }
+
+for (const [what, from] of [
+  ['its header', 7],
+  ['its body', 30],
+] as const) {
+  test(`a bus that hangs within ${what} is left, the waiting calls fail, and the next bus serves`, async (t) => {
+    const half: Script = {
+      call: (socket, { serial }) => socket.write(reply(serial, 's', ':1.9').subarray(0, from)),
+    };
+    const halfThenHonest = (connection: number) => (connection === 1 ? half : HONEST);
+    const patience = { callDeadlineMs: NEVER_MS, messageDeadlineMs: DEADLINE_MS };
+    const { owner, link } = await up(t, halfThenHonest, patience);
+    assert.deepEqual(await ask(link), CLOSED);
+    const down = await owner.noted(/^down: a message did not end within 1000 ms/);
+    await owner.noted(/^up/, down);
+    assert.deepEqual(await ask(link), ANSWER);
+  });
+}
+
+test('a bus that pauses within a message and ends it is kept', async (t) => {
+  let rest: () => void = () => assert.fail('nothing was begun');
+  const pausing: Script = {
+    call: (socket, { serial }) => {
+      const whole = reply(serial, 's', ':1.9');
+      socket.write(whole.subarray(0, 20));
+      rest = () => socket.write(whole.subarray(20));
+    },
+  };
+  const { bus, owner, link } = await up(t, () => pausing, { callDeadlineMs: NEVER_MS });
+  for (let count = 0; count < 3; count += 1) {
+    const answer = ask(link);
+    await until('the bus has got the call', () => bus.heard.length > count);
+    rest();
+    assert.deepEqual(await answer, ANSWER);
+  }
+  assert.deepEqual(owner.notes, ['up']);
+});
 
 test('an answer behind a message that makes dbus-next throw is read, though nothing more arrives', async (t) => {
   const { owner, link } = await up(t, () => ({

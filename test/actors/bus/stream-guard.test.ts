@@ -1,0 +1,70 @@
+// Tests how long a message may take to arrive, read as dbus-next reads it; the clock is mocked.
+
+import assert from 'node:assert/strict';
+import { Socket } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { boundMessages } from '../../../src/actors/bus/stream-guard.js';
+
+const DEADLINE_MS = 1000;
+const HEADER_BYTES = 16;
+const REST_BYTES = 24;
+
+interface Reading {
+  /** This number of bytes arrives, and everything that is complete is read. */
+  readonly come: (bytes: number) => void;
+  readonly wait: (ms: number) => void;
+  readonly late: () => number;
+  readonly stream: Socket;
+}
+
+/** Messages of 16 and 24 bytes. */
+function reading(t: TestContext): Reading {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const stream = new Socket();
+  t.after(() => stream.destroy());
+  let late = 0;
+  boundMessages(stream, DEADLINE_MS, () => {
+    late += 1;
+  });
+  let wanted = HEADER_BYTES;
+  const come = (bytes: number): void => {
+    stream.push(Buffer.alloc(bytes));
+    while (stream.read(wanted) !== null) wanted = wanted === HEADER_BYTES ? REST_BYTES : HEADER_BYTES;
+  };
+  return { come, wait: (ms) => t.mock.timers.tick(ms), late: () => late, stream };
+}
+
+const WHOLE = HEADER_BYTES + REST_BYTES;
+/** Pieces that arrive one after the other, half a deadline apart; `late` counts the reports after one more deadline. */
+const ROWS: readonly (readonly [what: string, pieces: readonly number[], late: number])[] = [
+  ['nothing', [], 0],
+  ['whole messages', [WHOLE, WHOLE, 2 * WHOLE], 0],
+  ['a message in two pieces', [5, WHOLE - 5], 0],
+  ['a message, header and rest', [HEADER_BYTES, REST_BYTES], 0],
+  ['a message with the beginning of the next, which ends', [WHOLE + 3, WHOLE - 3], 0],
+  ['the beginning of a header', [3], 1],
+  ['a header', [HEADER_BYTES], 1],
+  ['a message and a header', [WHOLE + HEADER_BYTES], 1],
+  ['a part of what follows a header', [WHOLE - 1], 1],
+];
+for (const [what, pieces, late] of ROWS) {
+  test(`${what}: ${late === 0 ? 'in time' : 'late'}`, (t) => {
+    const one = reading(t);
+    for (const bytes of pieces) {
+      one.come(bytes);
+      one.wait(DEADLINE_MS / 2);
+    }
+    one.wait(DEADLINE_MS);
+    assert.equal(one.late(), late);
+  });
+}
+
+test('a message that arrives drop by drop is late when the deadline of the whole has passed', (t) => {
+  const one = reading(t);
+  for (let byte = 0; byte < 4; byte += 1) {
+    assert.equal(one.late(), 0);
+    one.come(1);
+    one.wait(DEADLINE_MS / 4);
+  }
+  assert.equal(one.late(), 1);
+});
