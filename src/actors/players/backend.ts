@@ -1,6 +1,6 @@
 // The players backend: decides which players exist, whose signals are followed, and runs commands. A single player is in player.ts.
 
-import { type Clock, within } from '../../clock.js';
+import { type Clock, Timers, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
@@ -16,10 +16,14 @@ import { PlayersPublisher } from './publisher.js';
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
 const NAMES_MAX = 128;
+/** Minimum time between two updates of the set of players: a name that changes owner all the time costs four readings a second. */
+const SETTLE_MS = 250;
 /** A cover may be embedded in the metadata: twice the maximum size of a cover in base64. */
 const MESSAGE_MAX_BYTES = 24 << 20;
 /** How long players that exist at the start are waited for; one that hangs is published when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
+/** Per player: one that hangs must not use up the bound of all together. */
+const COMMANDS_UNDER_WAY_MAX = 8;
 
 export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #publish: Publisher;
@@ -33,6 +37,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #processes = new Map<string, number | 'asked' | 'unknown'>();
   /** By unique name. */
   readonly #players = new Map<string, Player>();
+  readonly #timers: Timers<'settle'>;
+  #settledAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
   /** Names whose owner changed since they were listed: that signal is newer than the reply. Only set while owners are asked for. */
   #changedNames: Set<string> | undefined;
@@ -45,6 +51,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   constructor(publish: Publisher, clock: Clock, bus: BusOptions = {}, fetch?: FetchCover) {
     this.#publish = publish;
     this.#clock = clock;
+    this.#timers = new Timers(clock);
     this.#publisher = new PlayersPublisher(publish, clock);
     this.#bus = new PlayersBus({ messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
     this.#covers = new CoverReader(this.#bus, clock, fetch);
@@ -104,7 +111,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     }
     if (command.do === 'cover') return this.#covers.answer(player, command.held);
+    const { commandsUnderWay } = player;
+    if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX) {
+      return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
+    }
+    player.commandsUnderWay += 1;
     const answer = await carryOut(this.#bus, player, command);
+    player.commandsUnderWay -= 1;
     // Not every player sends signals for its changes.
     if (answer.ok) player.readAgain();
     if (answer.ok && isTrackCommand(command)) player.tracklist.readAgain();
@@ -129,11 +142,18 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       // 0 means a process of another container.
       this.#processes.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
-    if (this.#changedNames === undefined) this.#settle();
+    if (this.#changedNames === undefined) this.#settleSoon();
+  }
+
+  #settleSoon(): void {
+    const waitMs = this.#settledAt + SETTLE_MS - this.#clock.monotonic();
+    if (waitMs <= 0) this.#settle();
+    else if (!this.#timers.has('settle')) this.#timers.set('settle', waitMs, () => this.#settle());
   }
 
   /** Updates the players to match the names; each player gets the shortest of its names. */
   #settle(): void {
+    this.#settledAt = this.#clock.monotonic();
     const names = new Map<string, string>();
     for (const [name, owner] of this.#owners) {
       const isShorter = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
@@ -175,6 +195,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   #forgetAll(): void {
     for (const player of this.#players.values()) player.stop();
+    this.#timers.cancelAll();
     this.#owners.clear();
     this.#processes.clear();
     this.#players.clear();

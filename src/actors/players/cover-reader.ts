@@ -1,7 +1,7 @@
-// Answers requests for the covers of players. Those on the node are read one at a time, so that one of them is in memory. cover.ts decides
-// which images may be served.
+// Answers requests for the covers of players. Those on the node are read one at a time, because a disk that does not answer blocks one of
+// the process's few file threads. cover.ts decides which images may be served.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, within } from '../../clock.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
@@ -9,8 +9,10 @@ import type { PlayersBus } from '../bus/bus.js';
 import { coverOf, type ImageAnswer } from './cover.js';
 import type { Player } from './player.js';
 
-/** Until a player has sent a cover that its metadata hold. */
-const PLAYER_MAX_MS = 4_000;
+/** From the request to the answer; fetching from the web comes on top. */
+const ANSWER_MAX_MS = 4_000;
+/** The maximum number of players: more requests mean that the disk does not answer. */
+const WAITING_MAX = 32;
 
 /** Fetches at a time: each may hold a whole cover. */
 const FETCHES_MAX = 4;
@@ -38,6 +40,7 @@ export class CoverReader {
   readonly #clock: Clock;
   #last: Promise<unknown> = Promise.resolve();
   readonly #fetch: FetchCover | undefined;
+  #waiting = 0;
   #fetches = 0;
   readonly #known = new Map<string, KnownCover>();
 
@@ -78,9 +81,14 @@ export class CoverReader {
   async #named(player: CoverPlayer, held: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
+    const late = failure('timeout', 'The cover cannot be read now');
+    if (this.#waiting >= WAITING_MAX) return late;
+    this.#waiting += 1;
     const reading = this.#last.then(() => this.#read(player, artUrl, held));
-    this.#last = reading;
-    return reading;
+    this.#last = reading.finally(() => {
+      this.#waiting -= 1;
+    });
+    return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? late;
   }
 
   async #read(player: CoverPlayer, artUrl: string | undefined, held: string | undefined): Promise<Answer> {
@@ -92,7 +100,7 @@ export class CoverReader {
 
   /** The URL with an embedded image, read from the player each time: it is not kept, so that many of them need no memory. */
   async #longUrl({ owner }: CoverPlayer): Promise<string | undefined> {
-    const options = { path: PLAYER_PATH, deadlineMs: PLAYER_MAX_MS };
+    const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
     const { getAll } = playerMethods(owner);
     const outcome = await this.#bus.call(getAll, [PLAYER_INTERFACE], options);
     const metadata: unknown = outcome.ok ? outcome.value['Metadata'] : undefined;

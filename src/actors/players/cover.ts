@@ -2,7 +2,7 @@
 // network can ask, so only images that every user of the node may read are served.
 
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import type { CoverAnswer } from '../../protocol/actor/commands.js';
 import { percentDecoded } from '../text.js';
@@ -94,13 +94,19 @@ async function openedCover(
   const isOurs = stats.uid === BigInt(uid);
   const isForAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;
   if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !(isOurs || isForAll)) return undefined;
-  const { dev, ino, size, mtimeNs, ctimeNs } = stats;
-  const tag = tagOf(Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' ')));
+  const tag = tagOf(imageIdentity(stats));
   if (tag === held) return 'held';
   const bytes = new Uint8Array(Number(stats.size));
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
   const type = typeOf(Buffer.from(bytes.buffer));
-  return type === undefined || bytesRead < bytes.length ? undefined : { tag, type, bytes };
+  if (type === undefined || bytesRead < bytes.length) return undefined;
+  // The file may have been written to or cut meanwhile.
+  const after = await file.stat({ bigint: true });
+  return tagOf(imageIdentity(after)) === tag ? { tag, type, bytes } : undefined;
+}
+
+function imageIdentity({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Buffer {
+  return Buffer.from([dev, ino, size, mtimeNs, ctimeNs].join(' '));
 }
 
 /** Equal tags mean equal bytes. The tag does not reveal its input. */

@@ -20,14 +20,25 @@ export interface PlayerFacts {
 export const NOTHING_KNOWN: PlayerFacts = { root: {}, player: {}, metadata: NO_METADATA };
 
 const NORMAL_RATE = 1;
+const SCHEMES_MAX = 64;
+const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 
 const STATUSES = ['Playing', 'Paused', 'Stopped'] as const;
 const LOOPS = ['None', 'Track', 'Playlist'] as const;
 
 export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
-  const { Identity, ...root } = readProperties(ROOT_PROPERTIES, record);
-  const identity = Identity !== undefined && { Identity: capped(Identity, VALUE_MAX_UNITS) };
-  return { ...facts, root: { ...facts.root, ...root, ...identity } };
+  const { Identity, SupportedUriSchemes: schemes, ...root } = readProperties(ROOT_PROPERTIES, record);
+  return {
+    ...facts,
+    root: {
+      ...facts.root,
+      ...root,
+      ...(Identity !== undefined && { Identity: capped(Identity, VALUE_MAX_UNITS) }),
+      ...(schemes !== undefined && {
+        SupportedUriSchemes: schemes.filter((each) => SCHEME.test(each)).slice(0, SCHEMES_MAX),
+      }),
+    },
+  };
 }
 
 /** Applies a partial record. The position is not among the facts, because it is outdated as soon as it is read (position.ts). */

@@ -1,6 +1,6 @@
 // One player, as long as one connection owns its name: reads its properties and applies its signals.
 
-import { type Clock, Timers, within } from '../../clock.js';
+import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -33,6 +33,10 @@ const READ_DEADLINE_MS = 5_000;
 /** The wait for the tracklist, so that the first record usually has whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
+/** Per second. A player in use sends some ten signals; each costs this thread a tenth of a millisecond. */
+const SIGNALS_MAX = 200;
+/** How long the signals of a flooding connection are ignored. */
+const REST_MS = 1_000;
 /**
  * Delay after which the position is read once more after playing began: an idle output may take 2 s of sound at once while players stand
  * still (null sinks of PulseAudio: mpv and cmus were then shown 1.9 s ahead of the audible sound, measured).
@@ -51,11 +55,13 @@ export class Player {
   readonly owner: string;
   readonly #pid: number | undefined;
   readonly tracklist: Tracklist;
+  commandsUnderWay = 0;
   readonly #bus: Pick<PlayersBus, 'call' | 'watch' | 'unwatch'>;
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #methods: ReturnType<typeof playerMethods>;
-  readonly #timers: Timers<'look'>;
+  readonly #timers: Timers<'look' | 'rest'>;
+  readonly #limit = new RateLimit(SIGNALS_MAX);
   readonly #reading: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   #anchor: Anchor;
@@ -126,6 +132,11 @@ export class Player {
 
   /** Applies a signal of its connection; the match rule excludes other objects. */
   take(signal: Signal): void {
+    if (this.#timers.has('rest')) return;
+    if (!this.#limit.admits(this.#clock.monotonic())) {
+      this.#rest();
+      return;
+    }
     this.tracklist.take(signal);
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
@@ -148,6 +159,16 @@ export class Player {
     this.tracklist.stop();
     this.#reading.stop();
     void this.#bus.unwatch(playerSignals(this.owner));
+  }
+
+  /** Ignores a connection that floods for a moment. All is read at the end, so that the last change is not missed. */
+  #rest(): void {
+    void this.#bus.unwatch(playerSignals(this.owner));
+    this.#timers.set('rest', REST_MS, () => {
+      void this.#bus.watch(playerSignals(this.owner));
+      this.readAgain();
+      this.tracklist.readAgain();
+    });
   }
 
   #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {

@@ -150,10 +150,11 @@ test('a player that hangs delays neither the start nor other players, and keeps 
   await recorder.until('the signal is published', 'mute', ({ volume }) => volume === 0.7);
   const other = await start('other');
   const play = (name: string): Promise<Answer> => backend.handle({ do: 'play', player: named(name) });
-  const waiting = play('mute');
+  const waiting = Array.from({ length: 10 }, () => play('mute'));
   assert.equal(faultOf(await play('other')), 'none');
   assert.ok(other.calls.includes('Play'));
-  assert.equal(faultOf(await waiting), 'timeout');
+  for (const answer of await Promise.all(waiting)) assert.equal(faultOf(answer), 'timeout');
+  assert.equal(player.calls.filter((call) => call === 'Play').length, 8);
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
@@ -210,6 +211,32 @@ test('32 players are shown, a left-out one follows when one goes, and the surplu
   const gone = ['p0', 'p32', 'p34'];
   assert.deepEqual(recorder.names, names.filter((name) => !gone.includes(name)).sort());
   assert.equal(recorder.logged.filter((line) => line.startsWith('too many')).length, 1);
+});
+
+test('a name that comes and goes all the time, even with a hung player, does not delay commands to others', async (t) => {
+  const { backend, bus, recorder, start } = await followed(t);
+  const others = ['a', 'b', 'c', 'd'];
+  for (const name of others) await start(name);
+  const flapper = await ScriptedPlayer.connect(bus.address);
+  t.after(() => flapper.leave());
+  flapper.misbehaves.set('GetAll', 'hang');
+  for (let round = 0; round < 20; round += 1) {
+    // All changes are requested at once, so that the bus sends their signals as fast as it can.
+    const turns = Array.from({ length: 200 }, (_, n) => [
+      flapper.own(`f${n}`),
+      flapper.disown(`f${n}`),
+    ]).flat();
+    // Each player may have exactly this many commands under way.
+    const commanded = Array.from({ length: 8 }, () => others).flat();
+    const answers = commanded.map((name) => backend.handle({ do: 'next', player: named(name) }));
+    const refused = (await Promise.all(answers)).filter(({ ok }) => !ok);
+    assert.deepEqual(refused, [], `round ${round}`);
+    await Promise.all(turns);
+  }
+  flapper.misbehaves.clear();
+  await flapper.own('flapper');
+  await recorder.until('the last name is published', 'flapper', () => true);
+  assert.deepEqual(recorder.names, [...others, 'flapper']);
 });
 
 const ERRORS: readonly (readonly [name: string, fault: string])[] = [

@@ -1,15 +1,20 @@
-// Tests which covers may be served, and which are missing (docs/players.md, "Covers").
+// Tests which covers may be served, which are missing (docs/players.md, "Covers"), and how long a request waits for one.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
-import promises from 'node:fs/promises';
+import { chmodSync, chownSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import promises, { open } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { coverOf } from '../../../src/actors/players/cover.js';
+import { CoverReader } from '../../../src/actors/players/cover-reader.js';
+import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
+import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
+import { faultOf } from './followed.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const PNG_OF_10_MB = Buffer.concat([PNG, Buffer.alloc(10 << 20)]);
@@ -135,16 +140,82 @@ test('a cover of another user is served only if every user may read it', {
   assert.ok((await cover(urlOf(path))) !== undefined);
 });
 
-test('a cover that is no regular file is not opened: a device could act', async (t) => {
+test('a cover that shrinks while it is read is not found', async (t) => {
+  const path = file('shrinking', Buffer.concat([PNG, Buffer.alloc(1 << 20, 0x55)]));
+  const probe = await open(path);
+  await probe.close();
+  const handles = Object.getPrototypeOf(probe) as typeof probe;
+  const { read } = handles;
+  // The file shrinks after the first read.
+  t.mock.method(handles, 'read', async function (this: typeof probe, ...args: Parameters<typeof read>) {
+    const done = await read.apply(this, args);
+    truncateSync(path, 4096);
+    return done;
+  });
+  assert.equal(await cover(urlOf(path)), undefined);
+});
+
+/** Calls `first` before each opening of a file. */
+function beforeOpening(t: TestContext, first: () => void): void {
   const real = promises.open as (...args: unknown[]) => Promise<unknown>;
-  const opening = t.mock.method(promises, 'open', (...args: unknown[]) => real(...args));
+  t.mock.method(promises, 'open', (...args: unknown[]) => {
+    first();
+    return real(...args);
+  });
   syncBuiltinESMExports();
   t.after(() => {
     t.mock.restoreAll();
     syncBuiltinESMExports();
   });
+}
+
+const SWAPS: readonly (readonly [what: string, makeIt: (name: string) => string])[] = [
+  ['a link', (name) => link(name, file('behind', PNG))],
+  ['a FIFO', fifo],
+];
+for (const [what, makeIt] of SWAPS) {
+  test(`a cover that becomes ${what} between its check and its opening is not found`, async (t) => {
+    const path = file('swapped', PNG);
+    t.after(() => rmSync(path));
+    beforeOpening(t, () => {
+      rmSync(path);
+      makeIt('swapped');
+    });
+    assert.equal(await cover(urlOf(path)), undefined);
+  });
+}
+
+test('a cover that is no regular file is not opened: a device could act', async (t) => {
+  let opened = 0;
+  beforeOpening(t, () => {
+    opened += 1;
+  });
   for (const path of ['/dev/zero', folder]) assert.equal(await cover(urlOf(path)), undefined);
-  assert.equal(opening.mock.callCount(), 0);
+  assert.equal(opened, 0);
   assert.ok((await cover(urlOf(file('opened', PNG)))) !== undefined);
-  assert.equal(opening.mock.callCount(), 1);
+  assert.equal(opened, 1);
+});
+
+/** The cover is a data: URL in the metadata, so it must be requested from the player. */
+const PLAYER = {
+  owner: ':1.7',
+  facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` } }),
+};
+
+test('a cover that hangs is answered after 4 s, one is read at a time, and at most 32 wait', async () => {
+  const clock = new ManualClock();
+  let calls = 0;
+  const call = () => {
+    calls += 1;
+    return new Promise<never>(() => undefined);
+  };
+  const reader = new CoverReader({ call }, clock);
+  const answers = Array.from({ length: 32 }, () => reader.answer(PLAYER, undefined));
+  assert.equal(faultOf(await reader.answer(PLAYER, undefined)), 'timeout');
+  await until('the first cover is being read', () => calls > 0);
+  assert.equal(calls, 1);
+  clock.advance(3_999);
+  assert.equal(clock.timers, 32);
+  clock.advance(1);
+  assert.deepEqual(new Set((await Promise.all(answers)).map(faultOf)), new Set(['timeout']));
 });

@@ -8,6 +8,7 @@ import {
   playerRecord,
   positionIn,
   withPlayerProperties,
+  withRootProperties,
 } from '../../../src/actors/players/facts.js';
 import { isSameTrack, metadataOf } from '../../../src/actors/players/metadata.js';
 import {
@@ -136,4 +137,10 @@ test('a reading is a jump if it differs from the extrapolated position', () => {
   assert.ok(isJump(anchor(0), motion, 1_600_000, after(1_000)));
   assert.ok(isJump(anchor(0), motion, undefined, after(1_000)));
   assert.ok(!isJump(anchor(undefined), motion, undefined, after(1_000)));
+});
+
+test('only valid URI schemes are kept', () => {
+  const odd = ['http', 'x-a+b.c-1', '', '1a', 'a b', 'a\n', '-a', 'a'.repeat(33)];
+  const { root } = withRootProperties(NOTHING_KNOWN, { SupportedUriSchemes: odd });
+  assert.deepEqual(root.SupportedUriSchemes, ['http', 'x-a+b.c-1']);
 });

@@ -163,3 +163,26 @@ test('a player that changes while it is read is read once more, because either c
     ({ volume, capabilities }) => volume === 0.7 && capabilities.can_play,
   );
 });
+
+test('20 000 changes in a burst cost some events; other players are followed, and the last state is published', async (t) => {
+  const { recorder, start } = await followed(t);
+  const flooder = await start('flooder');
+  const other = await start('other');
+  const before = recorder.said.length;
+  for (let n = 0; n < 20_000; n += 1) {
+    flooder.change({ Volume: new Variant('d', (n % 100) / 100) });
+    if (n === 10_000) other.change({ Volume: new Variant('d', 0.11) });
+    if (n % 100 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  flooder.change({ Volume: new Variant('d', 0.99), Shuffle: new Variant('b', true) });
+  await recorder.until('the other player is published', 'other', ({ volume }) => volume === 0.11);
+  const last = await recorder.until('the last state is shown', 'flooder', ({ shuffle }) => shuffle === true);
+  assert.equal(last.volume, 0.99);
+  // The limit is 200 signals and one reading in each second.
+  assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);
+  const readings = flooder.calls.length;
+  // Its signals were ignored, and it was read instead: once when it appeared, then about once a second.
+  assert.ok(readings > 2 && readings < 200, `${readings} calls`);
+  flooder.change({ Volume: new Variant('d', 0.5) });
+  await recorder.until('the flooding player is followed again', 'flooder', ({ volume }) => volume === 0.5);
+});
