@@ -100,7 +100,7 @@ export class MqttBridge implements BridgeActor {
     const identifier = this.#parts.identifier();
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
-    const read = await brokerAddress(settings);
+    const read = await brokerAddress(settings, clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
     const dial = this.#dialler(read.address, `${clientId}-look`);
@@ -135,7 +135,11 @@ export class MqttBridge implements BridgeActor {
   #dialler(address: BrokerAddress, clientId: string, will?: BrokerOptions['will']) {
     const { dial, clock } = this.#parts;
     return (onMessage: (message: BrokerMessage) => void): BrokerConnection => {
-      this.#connection = dial({ ...address, clientId, clock, onMessage, ...(will && { will }) });
+      const onOwnMessage = (message: BrokerMessage): void => {
+        if (this.#topics?.isOwn(message.topic)) onMessage(message);
+      };
+      const more = will === undefined ? {} : { will };
+      this.#connection = dial({ ...address, clientId, clock, onMessage: onOwnMessage, ...more });
       return this.#connection;
     };
   }

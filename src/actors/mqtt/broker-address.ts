@@ -1,8 +1,9 @@
 // The broker's address with the file contents that it needs: the password and the trusted certificates. Read anew for each connection, so
 // that an administrator's changes apply from the next one.
 
+import { type Clock, within } from '../../clock.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import { readSmallFile } from '../small-file.js';
+import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 import type { BrokerAddress } from './broker.js';
 
 /** Debian's file of trusted certificates, which an administrator may extend; Node would use only its own list. */
@@ -19,12 +20,12 @@ type TextRead =
   | { readonly ok: true; readonly text: string | undefined }
   | { readonly ok: false; readonly reason: string };
 
-export async function brokerAddress(settings: MqttSettings): Promise<AddressRead> {
+export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<AddressRead> {
   const { url = '', username, passwordFile, caFile } = settings;
-  const password = await readText(passwordFile, 'mqtt.passwordFile', READ_BY_OTHERS);
+  const password = await readText(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
   if (!password.ok) return password;
   const certificates = url.startsWith('mqtts:') ? (caFile ?? SYSTEM_CERTIFICATES) : undefined;
-  const read = await readText(certificates, 'mqtt.caFile');
+  const read = await readText(certificates, 'mqtt.caFile', clock);
   if (!read.ok && caFile !== undefined) return read;
   // Editors end a file with a line feed; no password ends in one.
   const secret = password.text?.replace(/\r?\n$/, '');
@@ -32,11 +33,17 @@ export async function brokerAddress(settings: MqttSettings): Promise<AddressRead
   return { ok: true, address: { url, username, password: secret, ca } };
 }
 
-/** `forbidden` are bits of the file's mode. */
-async function readText(path: string | undefined, key: string, forbidden = 0): Promise<TextRead> {
+/** A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the file's mode. */
+async function readText(
+  path: string | undefined,
+  key: string,
+  clock: Clock,
+  forbidden = 0,
+): Promise<TextRead> {
   if (path === undefined) return { ok: true, text: undefined };
-  const file = await readSmallFile(path, FILE_BYTES_MAX);
+  const file = await within(clock, READ_MAX_MS, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
+  if (file === undefined) return why(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
   if (!file.ok) return why(file.problem);
   if ((file.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
   if (file.bytes.length > FILE_BYTES_MAX) return why(`it is larger than ${FILE_BYTES_MAX} bytes`);

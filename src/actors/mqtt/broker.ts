@@ -16,8 +16,10 @@ const END_DEADLINE_MS = 200;
 /** Our messages without acknowledgement; fewer if the broker asks for that. */
 const IN_FLIGHT_MAX = 16;
 
-/** More than any state of a node. It is announced to the broker, which sends no larger one. */
+/** More than any state of a node. It is announced to the broker, which is left when it sends more without the end of a packet. */
 const PACKET_BYTES_MAX = 1 << 20;
+/** Node reads at most so much at a time, which may hold the ends of other packets. */
+const SOCKET_PART_BYTES = 1 << 16;
 /** Upper bound of a packet's size without topic and text: lengths, and the packet's identifier. */
 const PACKET_HEAD_BYTES_MAX = 64;
 
@@ -74,6 +76,8 @@ class MqttConnection {
   readonly #waiting = new Set<(trouble?: string) => void>();
   /** The largest packet that the broker accepts, in bytes. */
   #largest = Number.POSITIVE_INFINITY;
+  /** Bytes that have come since the end of the last packet, or a little less. */
+  #unread = 0;
   /** The first reason for the end. */
   #reason: string | undefined;
   #isClosed = false;
@@ -117,6 +121,9 @@ class MqttConnection {
       const names: Readonly<Record<number, string>> = ReasonCodes;
       const why = properties?.reasonString ?? names[reasonCode];
       this.cut(`the broker ended the connection: ${why || reasonCode}`);
+    });
+    this.#client.on('packetreceive', () => {
+      this.#unread = 0;
     });
     this.#client.on('message', (topic, payload, { retain }) =>
       onMessage({ topic, text: payload.toString(), retained: retain }),
@@ -195,6 +202,11 @@ class MqttConnection {
     const trust = ca === undefined ? {} : { ca };
     const socket = protocol === 'mqtts:' ? connectTls({ ...to, ...trust, ...name }) : connectTcp(to);
     socket.setNoDelay(true);
+    socket.on('data', ({ length }: Buffer) => {
+      this.#unread += length;
+      if (this.#unread > PACKET_BYTES_MAX + SOCKET_PART_BYTES)
+        this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
+    });
     // The package passes on only errors that have a code.
     socket.on('error', ({ message }) => {
       this.#reason ??= message;

@@ -6,6 +6,10 @@ import type { BrokerConnection, BrokerMessage } from './broker.js';
 import { ownerText } from './node-identity.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
 
+/** Far above what a node publishes; a branch with more is not a node's. */
+const TOPICS_MAX = 10_000;
+const CHARS_MAX = 16 << 20;
+const TOO_MUCH = 'the branch holds more than a node publishes';
 /** A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one branch"). */
 const ANSWER_MS = 5_000;
 
@@ -21,13 +25,19 @@ export async function look(
   dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection,
 ): Promise<Look> {
   const held = new Map<string, string>();
+  let chars = 0;
+  let isTooMuch = false;
   let answered = (): void => undefined;
   const answer = new Promise<true>((resolve) => {
     answered = () => resolve(true);
   });
   const connection = dial(({ topic, text, retained }) => {
     if (!retained && topic === topics.status && text === ONLINE) answered();
-    if (retained) held.set(topic, text);
+    if (!retained) return;
+    chars += text.length;
+    isTooMuch ||= held.size >= TOPICS_MAX || chars > CHARS_MAX;
+    if (isTooMuch) connection.cut(TOO_MUCH);
+    else held.set(topic, text);
   });
   const filters = [topics.full('#'), topics.device];
   // Retained messages arrive between the two replies, because at QoS 0 they are sent in order with them.
@@ -48,6 +58,8 @@ export async function look(
     isAlive = heard === true;
   }
   await connection.end('the look is over');
+  // All messages may have arrived together with the replies, so the replies do not prove that the look succeeded.
+  if (isTooMuch) return { failed: TOO_MUCH };
   if (!isDone) return { failed: await connection.ended };
   return isAlive ? { owner: ownerText(node, topics.identifier) } : { held };
 }

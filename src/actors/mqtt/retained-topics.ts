@@ -80,6 +80,11 @@ export class RetainedTopics {
     return topic.slice(this.#settings.topic.length + 1);
   }
 
+  /** True for this node's topics: a broker may send others. */
+  isOwn(topic: string): boolean {
+    return topic.startsWith(this.full('')) || topic === this.device;
+  }
+
   /** Begins a new connection with the retained texts that were read; publications in flight are lost. */
   begin(held: ReadonlyMap<string, string>): void {
     this.#held = new Map(held);

@@ -152,11 +152,13 @@ export class Serving {
   }
 
   #take(message: BrokerMessage): void {
-    const { topics } = this.#parts;
+    const { topics, control } = this.#parts;
     const { topic, text, retained } = message;
     const below = topics.below(topic);
-    if (isCommand(below)) this.#command(below, message);
-    else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
+    if (isCommand(below)) {
+      // Without `control` commands are not subscribed to, but a broker may send them all the same.
+      if (control) this.#command(below, message);
+    } else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
       // A question whether the node lives; or a status of others, or the will of our previous connection, which this one has replaced.
       topics.again(topics.status);
       this.changed();

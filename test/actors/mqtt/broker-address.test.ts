@@ -7,16 +7,20 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { brokerAddress } from '../../../src/actors/mqtt/broker-address.js';
+import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const folder = temporaryFolder({ after });
+
+/** Stands still: a disk that a busy machine keeps waiting is no disk that hangs. */
+const clock = new ManualClock();
 
 const SETTINGS = {
   ...{ enabled: true, url: 'mqtts://broker', topic: 't', control: true },
   ...{ homeAssistant: false, homeAssistantPrefix: 'h', username: 'node' },
 };
 
-const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile });
+const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile }, clock);
 
 const PASSWORDS: readonly (readonly [content: string, password: string])[] = [
   ['geheim', 'geheim'],
@@ -61,10 +65,10 @@ for (const [what, make, reason] of UNFIT) {
 test('certificates are read as passwords are', async () => {
   const caFile = join(folder, 'ca');
   assert.match(
-    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile })),
+    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, clock)),
     /mqtt\.caFile: \S+: it does not exist/,
   );
   writeFileSync(caFile, 'PEM');
-  const found = await brokerAddress({ ...SETTINGS, caFile });
+  const found = await brokerAddress({ ...SETTINGS, caFile }, clock);
   assert.equal(found.ok && found.address.ca, 'PEM');
 });

@@ -62,3 +62,22 @@ test('a bounded number of queues runs, the others wait, and a waiting setting gi
   assert.ok(queues.take(ask('once more', 'run', 'unit 0')));
   assert.equal(begun.at(-1), 'once more');
 });
+
+test('a flood with a queue for each command is refused beyond the bound', () => {
+  const { queues, begun } = held();
+  const taken = Array.from({ length: 10_000 }, (_, i) => queues.take(ask('x', `run ${i}`, `queue ${i}`)));
+  assert.equal(taken.filter(Boolean).length, 16 + 256);
+  assert.equal(begun.length, 16);
+});
+
+test('the bound of waiting commands is the same after a flood', async () => {
+  const { queues, finish } = held();
+  for (let round = 0; round < 3; round += 1) {
+    const settings = Array.from({ length: 100 }, () => queues.take(ask('v', 'v')));
+    assert.ok(settings.every(Boolean));
+    const taken = Array.from({ length: 300 }, () => queues.take(ask('delta')));
+    // One command is under way, and one setting waits.
+    assert.equal(taken.filter(Boolean).length, 255);
+    await finish(257);
+  }
+});

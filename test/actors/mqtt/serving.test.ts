@@ -1,4 +1,5 @@
-// A connection that serves a branch, on a scripted broker: when it publishes, and what it does with odd messages.
+// A connection that serves a branch, on a scripted broker: when it publishes, and what it does with messages that it has not asked for.
+// Only a command to this very node is carried out, and retained messages of others stay.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -91,6 +92,71 @@ test('a topic that changes all the time is published once in each gap, and the l
 
 /** A valid command: as soon as it is carried out, all earlier messages have been handled. */
 const FENCE = [`${T}/audio/server/set`, '{"muted":true}'] as const;
+
+const NOT_OURS: readonly string[] = [
+  'house/attic_/audio/server/set',
+  'house/attic_/power/set',
+  'house/living-room/audio/server/set',
+  'house/livin/audio/server/set',
+  'HOUSE/LIVING/audio/server/set',
+  'audio/server/set',
+  '/audio/server/set',
+  '',
+  `${T}`,
+  `${T}/`,
+  `${T}/set`,
+  `${T}/audio/server`,
+  `${T}/audio/server/set/`,
+  `${T}/audio/server/mute/set`,
+  `${T}/audio/set`,
+  `${T}/server/set`,
+  `${T}/status/set`,
+  `${T}/backends/set`,
+  `${T}/services/mpd.service/set`,
+  `${T}/services/user/mpd.service/start/set`,
+  `${T}/players/set`,
+  `${T}//power/set`,
+  `${T}/../attic/power/set`,
+  `x${T}/power/set`,
+];
+
+test('a message on a topic that is no command of this node does nothing', async (t) => {
+  const broker = new ScriptedBroker();
+  const node = await serving(t, broker);
+  for (const topic of NOT_OURS)
+    for (const payload of ['reboot', 'start', '{"volume":1}']) broker.say(topic, payload);
+  broker.say(...FENCE);
+  await until('the command behind them is carried out', () => node.commands.length > 0);
+  assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
+  assert.ok(!broker.published.includes(`${T}/error`));
+  assert.equal(node.state, 'up');
+});
+
+test('retained topics of others are not emptied, however the broker delivers them', async (t) => {
+  const broker = new ScriptedBroker();
+  const kept = (topic: string): BrokerMessage => ({ topic, text: '{}', retained: true });
+  broker.kept = ['house/attic_/audio/outputs/gone', `${T}/audio/outputs/gone`].map(kept);
+  await serving(t, broker);
+  await until('the topic of this node is emptied', () =>
+    broker.published.includes(`${T}/audio/outputs/gone`),
+  );
+  assert.deepEqual(
+    broker.published.filter((topic) => topic.startsWith('house/attic_')),
+    [],
+  );
+});
+
+test('a branch with more topics than a node has is not taken, also if all arrive at one time', async (t) => {
+  const broker = new ScriptedBroker();
+  broker.kept = Array.from({ length: 10_001 }, (_, i) => ({
+    ...{ topic: `${T}/x/${i}`, text: 'x', retained: true },
+  }));
+  const node = new SimulatedNode({ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: { topic: T } });
+  t.after(() => node.stop());
+  node.tell(...WHOLE_NODE);
+  await node.connecting(/the branch holds more than a node publishes/);
+  assert.deepEqual(broker.published, []);
+});
 
 const DEEP = '['.repeat(16_000);
 
