@@ -9,6 +9,9 @@ export type FileBytes =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number }
   | { readonly ok: false; readonly problem: string; readonly missing: boolean };
 
+/** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
+export const READ_MAX_MS = 4_000;
+
 /** Reads at most `maxBytes` + 1 bytes of a regular file; the extra byte shows the caller that it is too large. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
   try {

@@ -1,11 +1,12 @@
 // The upgrade backend: connects result file, units, progress socket and state file, and runs the commands. publisher.ts decides what is
 // published.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, within } from '../../clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Actor, Publisher } from '../runtime.js';
+import { READ_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { UnitLogs } from '../units/unit-logs.js';
 import type { ProgressLine } from './progress-line.js';
@@ -16,11 +17,15 @@ import { RunKeeper } from './run-keeper.js';
 import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
+/** For files and sockets that hang; below the supervisor's deadline for the whole stop. */
+const STOP_MAX_MS = 800;
+
 const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connected");
 const IN_PROGRESS = failure('run-in-progress', 'An upgrade run is in progress');
 
 export class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #settings: UpgradeSettings;
+  readonly #clock: Clock;
   readonly #store: RunStore;
   readonly #publisher: UpgradePublisher;
   readonly #keeper: RunKeeper;
@@ -35,6 +40,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const { clock } = context;
     const { resultFile, progressSocket, stateFile, checkUnit, upgradeUnit } = settings;
     this.#settings = settings;
+    this.#clock = clock;
     this.#logs = new UnitLogs(clock);
     const publisher = new UpgradePublisher(settings, publish, clock);
     this.#publisher = publisher;
@@ -47,11 +53,11 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const here = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
     this.#keeper = new RunKeeper(here, runOwner, clock);
     const recalled = this.#store.recall().then((saved) => this.#keeper.recall(saved));
-    if (resultFile !== undefined)
-      this.#resultFile = new ResultFile(resultFile, publisher.result.bind(publisher));
-    this.#socket = this.#openSocket(progressSocket, recalled, clock);
+    this.#resultFile = resultFile === undefined ? undefined : this.#followResult(resultFile);
+    this.#socket = this.#openSocket(progressSocket, recalled);
+    const read = this.#resultFile?.read() ?? recalled;
     /** Resolves after the first attempts at all files; from then on the state is complete. */
-    const ready = Promise.all([recalled, this.#resultFile?.read(), this.#socket.attempted()]);
+    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, read), this.#socket.attempted()]);
     if (upgradeUnit === undefined) void recalled.then(() => this.#keeper.read(NOTHING_RAN, here));
     if (checkUnit !== undefined || upgradeUnit !== undefined)
       this.#units = new UpgradeUnits(settings, context, this.#keeper, publisher, ready);
@@ -71,10 +77,15 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#keeper.stop();
     this.#publisher.stop();
     this.#resultFile?.stop();
-    await Promise.all([this.#logs.stop(), this.#socket.stop(), this.#store.stop()]);
+    const ends = [this.#logs.stop(), this.#socket.stop(), this.#store.stop()];
+    await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
   }
 
-  #openSocket(path: string, recalled: Promise<void>, clock: Clock): ProgressSocket {
+  #followResult(path: string): ResultFile {
+    return new ResultFile(path, (result) => this.#publisher.result(result), this.#clock);
+  }
+
+  #openSocket(path: string, recalled: Promise<void>): ProgressSocket {
     const owner = {
       line: async ({ content, text }: ProgressLine, sinceMs: number) => {
         this.#publisher.progress(text);
@@ -84,7 +95,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       connections: (count: number) => this.#keeper.connections(count),
       problem: (problem: string | undefined) => this.#publisher.trouble('progress socket', problem),
     };
-    return new ProgressSocket(path, owner, clock);
+    return new ProgressSocket(path, owner, this.#clock);
   }
 
   async #askUnit(): Promise<RunFacts | undefined> {

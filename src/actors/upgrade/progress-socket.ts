@@ -22,6 +22,8 @@ const PROBE_DEADLINE_MS = 2_000;
 /** A directory of this name is ours; another may be shared with others, and is not changed. */
 const OWN_DIRECTORY = 'tonearm';
 
+const TAKEN = 'another process listens there';
+
 export interface SocketOwner {
   /** `sinceMs`: when the line's connection was accepted, monotonic. The next line of a connection comes when this one is done. */
   line(line: ProgressLine, sinceMs: number): Promise<void>;
@@ -145,7 +147,10 @@ async function listenAt(server: Server, path: string, clock: Clock): Promise<str
   if (isOurs && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSocket() === false) return 'there is a file that is not a socket';
-  if (found !== undefined && (await isAlive(path, clock))) return 'another process listens there';
+  const identity = fileIdentity(path);
+  if (identity !== undefined && (await isAlive(path, clock))) return TAKEN;
+  // Another daemon may have put its own socket there meanwhile. From here on nothing is awaited until the socket is bound.
+  if (fileIdentity(path) !== identity) return TAKEN;
   rmSync(path, { force: true });
   server.listen(path);
   await once(server, 'listening');

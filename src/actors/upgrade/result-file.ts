@@ -1,8 +1,9 @@
 // Reads the detector's result file at every change, one reading at a time, as JSON text of the upgrade status (docs/upgrades.md, "The
 // result file").
 
+import { type Clock, within } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
-import { readSmallFile } from '../small-file.js';
+import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
@@ -17,21 +18,25 @@ export type ResultReading =
 /** The status before the first good file. */
 export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
 
+/** Published when a reading takes longer; its result is still waited for. */
+const LATE: ResultReading = invalidResult(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+
 export class ResultFile {
   readonly #path: string;
   readonly #onResult: (result: ResultReading) => void;
-  readonly #watch: PathWatch;
+  readonly #clock: Clock;
+  #watch: PathWatch | undefined;
   #reading: Promise<void> | undefined;
   #again = false;
   #stopped = false;
 
-  constructor(path: string, onResult: (result: ResultReading) => void) {
+  constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
     this.#path = path;
     this.#onResult = onResult;
-    this.#watch = new PathWatch(path, () => void this.read(), { settleMs: SETTLE_MS });
+    this.#clock = clock;
   }
 
-  /** Resolves when the file has been read in its present state. */
+  /** Resolves when the file has been read in its present state, which may be never. */
   read(): Promise<void> {
     this.#again = true;
     this.#reading ??= this.#readAll();
@@ -40,17 +45,31 @@ export class ResultFile {
 
   stop(): void {
     this.#stopped = true;
-    this.#watch.close();
+    this.#watch?.close();
   }
 
   async #readAll(): Promise<void> {
     while (this.#again && !this.#stopped) {
       this.#again = false;
-      const file = await readSmallFile(this.#path, RESULT_MAX_BYTES);
-      if (!this.#stopped) this.#onResult(file.ok ? parseResult(file.bytes) : file);
+      const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
+      if ((await within(this.#clock, READ_MAX_MS, reading)) === undefined) this.#deliver(LATE);
+      const file = await reading;
+      this.#deliver(file.ok ? parseResult(file.bytes) : file);
+      this.#watchAfterReading();
     }
     // In the same turn as the last check of #again: a change that comes now starts a new reading.
     this.#reading = undefined;
+  }
+
+  /** Not before the disk has answered, because setting a watch blocks this thread; what changed until then is read again. */
+  #watchAfterReading(): void {
+    if (this.#watch !== undefined || this.#stopped) return;
+    this.#watch = new PathWatch(this.#path, () => void this.read(), { settleMs: SETTLE_MS });
+    this.#again = true;
+  }
+
+  #deliver(result: ResultReading): void {
+    if (!this.#stopped) this.#onResult(result);
   }
 }
 

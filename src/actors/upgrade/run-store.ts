@@ -1,9 +1,11 @@
 // The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
 
-import { type Clock, Timers } from '../../clock.js';
-import { codeOf, readSmallFile, writeWhole } from '../small-file.js';
+import { type Clock, Timers, within } from '../../clock.js';
+import { codeOf, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
 import { type RunRecord, shownRun } from './run.js';
 
+/** A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not delay the answer. */
+const WRITE_MAX_MS = 1_000;
 /** A failed write is tried again: a disk is not full for ever, and its text would be believed after a restart. */
 const AGAIN_MS = 10_000;
 /** A state file has some hundred bytes; a larger one was not written by this program. */
@@ -26,6 +28,7 @@ export interface SavedRun {
 export class RunStore {
   readonly #path: string;
   readonly #onProblem: (problem: string | undefined) => void;
+  readonly #clock: Clock;
   readonly #timers: Timers<'again'>;
   #next: string | undefined;
   #writing: Promise<void> | undefined;
@@ -34,16 +37,19 @@ export class RunStore {
   constructor(path: string, onProblem: (problem: string | undefined) => void, clock: Clock) {
     this.#path = path;
     this.#onProblem = onProblem;
+    this.#clock = clock;
     this.#timers = new Timers(clock);
   }
 
   /** Undefined if no run was saved, or it cannot be read. */
   async recall(): Promise<SavedRun | undefined> {
-    const file = await readSmallFile(this.#path, STATE_MAX_BYTES);
-    if (!file.ok && file.missing) return undefined;
-    const saved = file.ok ? parseSaved(Buffer.from(file.bytes).toString('utf8')) : undefined;
+    const file = await within(this.#clock, READ_MAX_MS, readSmallFile(this.#path, STATE_MAX_BYTES));
+    if (file?.ok === false && file.missing) return undefined;
+    const saved = file?.ok ? parseSaved(Buffer.from(file.bytes).toString('utf8')) : undefined;
     if (saved !== undefined) return saved;
-    this.#onProblem(`it is ignored: ${file.ok ? 'it does not hold a run' : file.problem}`);
+    const late = `it cannot be read within ${READ_MAX_MS / 1_000} s`;
+    const problem = file === undefined ? late : file.ok ? 'it does not hold a run' : file.problem;
+    this.#onProblem(`it is ignored: ${problem}`);
     return undefined;
   }
 
@@ -52,9 +58,9 @@ export class RunStore {
     this.#write(savedText(saved));
   }
 
-  /** Resolves when everything that was saved is on the disk, or has failed once. */
+  /** Resolves when everything that was saved is on the disk, or has failed once; after a second in any case. */
   async settled(): Promise<void> {
-    await this.#writing;
+    await within(this.#clock, WRITE_MAX_MS, this.#writing ?? Promise.resolve());
   }
 
   /** Like `settled`, and no write is tried again. */

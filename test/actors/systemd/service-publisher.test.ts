@@ -12,6 +12,7 @@ const UNITS: readonly WatchedUnit[] = [S, U];
 
 function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) => void = () => undefined) {
   const said: string[] = [];
+  const encoded = { count: 0 };
   const clock = new ManualClock();
   const publish = {
     put: (_: string, key: string, json: string, rank?: number) => {
@@ -30,12 +31,17 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) =
   const services = new ServicePublisher(publish, clock, watched);
   const record = (unit: WatchedUnit, description: string): ServiceRecord => {
     const { name, scope } = unit;
-    return { name, scope, running: false, enabled: false, exists: true, description };
+    const bare = { name, scope, running: false, enabled: false, exists: true, description };
+    const toJSON = () => {
+      encoded.count += 1;
+      return bare;
+    };
+    return { ...bare, toJSON } as ServiceRecord;
   };
   const change = (unit: WatchedUnit, text: string) => services.changed(unit, record(unit, text));
   /** The lines since the last call. */
   const taken = (): readonly string[] => said.splice(0);
-  return { services, clock, taken, change };
+  return { services, clock, taken, change, encoded };
 }
 
 /** Both scopes are up, and all lines so far are taken. */
@@ -48,6 +54,7 @@ function up() {
   all.services.scopeUp('system');
   assert.deepEqual(all.taken(), ['system/s=S1', 'user/u=U1', 'up']);
   assert.equal(all.clock.timers, 0);
+  all.encoded.count = 0;
   return all;
 }
 
@@ -55,14 +62,14 @@ test('the backend without any unit is up at once', () => {
   assert.deepEqual(setUp([]).taken(), ['up']);
 });
 
-test('changes of a unit are gathered, and the newest is published', () => {
-  const { clock, taken, change } = up();
+test('changes of a unit are gathered, and the newest is published, encoded once', () => {
+  const { clock, taken, change, encoded } = up();
   change(U, 'U2');
   clock.advance(49);
   change(U, 'U3');
   assert.deepEqual(taken(), []);
   clock.advance(1);
-  assert.deepEqual(taken(), ['user/u=U3']);
+  assert.deepEqual([taken(), encoded.count], [['user/u=U3'], 1]);
 });
 
 test('a change that is undone before it is published is not published', () => {
@@ -75,13 +82,13 @@ test('a change that is undone before it is published is not published', () => {
 });
 
 test('an urgent change is published at once, and once', () => {
-  const { services, clock, taken, change } = up();
+  const { services, clock, taken, change, encoded } = up();
   change(U, 'U2');
   change(U, 'U3');
   services.publishNow(U);
   assert.deepEqual(taken(), ['user/u=U3']);
   clock.advance(5_000);
-  assert.deepEqual(taken(), []);
+  assert.deepEqual([taken(), encoded.count], [[], 1]);
 });
 
 test('a minute of a crash loop makes no more than 20 events a second, and delays no other unit', () => {

@@ -84,6 +84,23 @@ test('half a line of a script that dies is dropped', async (t) => {
   assert.deepEqual(heard.lines, [BEGIN]);
 });
 
+test('a flood arrives whole and in order, and another connection is read meanwhile', async (t) => {
+  const heard = await listen(t);
+  const flood = await dial(t, heard.path);
+  const line = (n: number) => `{"event":"progress","percent":0,"current":${n},"step":""}`;
+  flood.end(Array.from({ length: 15_000 }, (_, n) => `${line(n)}\n`).join(''));
+  await until('the first line has come', () => heard.lines.length > 0);
+  await send(t, heard.path, `${BEGIN}\n`);
+  const at = heard.lines.indexOf(BEGIN);
+  assert.ok(at >= 0 && at < 14_999, `heard behind ${at} lines`);
+  await until('all lines have come', () => heard.lines.length === 15_001);
+  heard.lines.splice(at, 1);
+  assert.deepEqual(
+    heard.lines,
+    Array.from({ length: 15_000 }, (_, n) => line(n)),
+  );
+});
+
 test('10 000 lines come in a second, and the others in the next one', async (t) => {
   const clock = new ManualClock();
   const heard = await listen(t, undefined, clock);
@@ -93,6 +110,15 @@ test('10 000 lines come in a second, and the others in the next one', async (t) 
   assert.equal(heard.lines.length, 10_000);
   clock.advance(1_000);
   await until('the last line has come', () => heard.lines.length === 10_001);
+});
+
+test('200 connections at once, beside a silent one, lose no line', async (t) => {
+  const heard = await listen(t);
+  await dial(t, heard.path);
+  const lines = Array.from({ length: 200 }, (_, n) => `{"event":"begin","total":${n}}`);
+  await Promise.all(lines.map((line) => send(t, heard.path, `${line}\n${line}`)));
+  const expected = lines.flatMap((line) => [line, line]);
+  assert.deepEqual(heard.lines.sort(), expected.sort());
 });
 
 test('at the bound a new connection is closed, and the problem is shown until there is room', async (t) => {
@@ -163,20 +189,29 @@ test('a living socket is not stolen, and its path is taken once it is free', asy
   assert.deepEqual([first.lines.length, second.lines.length], [1, 1]);
 });
 
-for (const [what, put] of [
-  ['a file', (path: string) => writeFileSync(path, 'precious')],
-  ['a link', (path: string) => symlinkSync(`${path}.other`, path)],
-] as const) {
-  test(`${what} in the place of the socket stays, and is not followed`, async (t) => {
-    const root = temporaryFolder(t);
-    const path = join(root, 's');
-    put(path);
-    const heard = await listen(t, path);
-    assert.match(heard.problem ?? '', /not a socket/);
-    await heard.socket.stop();
-    assert.deepEqual(readdirSync(root), ['s']);
-  });
-}
+test('of many daemons that start at once over a stale socket one listens', async (t) => {
+  const path = await staleSocket(t);
+  const all = await Promise.all(Array.from({ length: 8 }, () => listen(t, path)));
+  assert.equal(all.filter(({ problem }) => problem === undefined).length, 1);
+});
+
+test('a file that is no socket stays in its place', async (t) => {
+  const path = join(temporaryFolder(t), 's');
+  writeFileSync(path, 'precious');
+  const heard = await listen(t, path);
+  assert.match(heard.problem ?? '', /not a socket/);
+  assert.equal(statSync(path).size, 8);
+});
+
+test('a link in the place of the socket stays, and is not followed', async (t) => {
+  const root = temporaryFolder(t);
+  const path = join(root, 's');
+  symlinkSync(join(root, 'other'), path);
+  const heard = await listen(t, path);
+  assert.match(heard.problem ?? '', /not a socket/);
+  await heard.socket.stop();
+  assert.deepEqual(readdirSync(root), ['s']);
+});
 
 test('a socket whose directory was removed comes back at once', async (t) => {
   const heard = await listen(t);

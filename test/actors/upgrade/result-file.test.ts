@@ -12,6 +12,8 @@ import {
   ResultFile,
   type ResultReading,
 } from '../../../src/actors/upgrade/result-file.js';
+import { systemClock } from '../../../src/clock.js';
+import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
@@ -25,9 +27,13 @@ function reader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
   let last: ResultReading | undefined;
   const start = async () => {
-    const made = new ResultFile(path, (result) => {
-      last = result;
-    });
+    const made = new ResultFile(
+      path,
+      (result) => {
+        last = result;
+      },
+      systemClock,
+    );
     t.after(() => made.stop());
     await made.read();
   };
@@ -68,6 +74,30 @@ test('atomic renames, writes in place, removal and return are seen', async (t) =
   await sees('does not exist');
   replace(path, content('v7'));
   await sees('v7');
+});
+
+test('a result file that takes too long to read is reported, waited for, and published in the end', async (t) => {
+  const path = join(temporaryFolder(t), 'result.json');
+  writeFileSync(path, content('v1'));
+  const said: ResultReading[] = [];
+  const clock = new ManualClock();
+  const made = new ResultFile(path, (result) => said.push(result), clock);
+  // The manual clock reaches the deadline before the disk answers.
+  const reading = made.read();
+  clock.advance(4_000);
+  await reading;
+  assert.deepEqual(said[0], { ok: false, problem: 'it cannot be read within 4 s' });
+  assert.equal(said[1]?.ok, true);
+  assert.equal(clock.timers, 0);
+  made.stop();
+});
+
+test('the last of many quick changes of the result file is known in the end', async (t) => {
+  const { path, start, sees } = reader(t);
+  mkdirSync(dirname(path), { recursive: true });
+  await start();
+  for (let n = 1; n <= 300; n++) replace(path, content(`v${n}.`));
+  await sees('v300.');
 });
 
 const GOOD = '"current":"1","latest":"2","upgrade_available":true';

@@ -1,7 +1,17 @@
-// The state file is written whole, and read back unchanged.
+// The state file is written whole, read back unchanged, and nobody waits for it longer than its limit.
 
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
@@ -31,9 +41,6 @@ const SAVED: SavedRun = {
 test('a run is saved whole, for the owner only, and read back', async (t) => {
   const { path, made, problems } = store(t);
   assert.equal(await made.recall(), undefined);
-  // A leftover of a process that died while it wrote.
-  mkdirSync(join(path, '..'));
-  writeFileSync(`${path}.new`, 'half of a te');
   for (let n = 0; n < 50; n++)
     made.save({ ...SAVED, record: { state: 'running', origin: 'socket', startedMs: n * 1000 } });
   made.save(SAVED);
@@ -53,6 +60,43 @@ test('a run that is only queued is read back as queued', () => {
     };
     assert.deepEqual(known(parseSaved(savedText(saved))), saved);
   }
+});
+
+test('anything in the place of the temporary file is no obstacle', async (t) => {
+  const { directory, path, made, problems } = store(t);
+  mkdirSync(join(path, '..'));
+  const fresh = `${path}.new`;
+  for (const put of [
+    () => execFileSync('mkfifo', [fresh]),
+    () => symlinkSync(join(directory, 'elsewhere'), fresh),
+    () => writeFileSync(fresh, 'half of a te'),
+  ]) {
+    put();
+    made.save(SAVED);
+    await made.settled();
+    assert.deepEqual(known(await made.recall()), SAVED);
+    assert.deepEqual(readdirSync(join(path, '..')), ['run.json']);
+  }
+  assert.equal(existsSync(join(directory, 'elsewhere')), false);
+  assert.ok(problems.every((problem) => problem === undefined));
+});
+
+test('a disk that hangs is waited for a bounded time', async (t) => {
+  const { made, clock, path, problems } = store(t);
+  // The manual clock reaches the deadline before the disk answers.
+  const recalling = made.recall();
+  clock.advance(4_000);
+  assert.equal(await recalling, undefined);
+  assert.deepEqual(problems.splice(0), ['it is ignored: it cannot be read within 4 s']);
+  made.save(SAVED);
+  const late = made.settled();
+  clock.advance(1_000);
+  await late;
+  assert.equal(existsSync(path), false);
+  await made.settled();
+  assert.deepEqual(problems, [undefined]);
+  assert.deepEqual(known(await made.recall()), SAVED);
+  assert.equal(clock.timers, 0);
 });
 
 test('a place that cannot be written is reported and tried again, and the newest run is saved when it can be', async (t) => {
