@@ -5,6 +5,9 @@ export interface ParsedEvent {
   readonly data: string;
 }
 
+/** For one event, in UTF-16 units; the node's own have at most 260 000. */
+const EVENT_LENGTH_MAX = 4 * 1024 * 1024;
+
 export class EventParser {
   /** The id to reconnect with: the last event's, or the one given if no event had an id. */
   lastEventId: string;
@@ -21,7 +24,7 @@ export class EventParser {
     this.#id = lastEventId;
   }
 
-  /** The events that `text` completes; while one is yielded, `lastEventId` is its id. */
+  /** The events that `text` completes; while one is yielded, `lastEventId` is its id. Throws a RangeError if an event gets too long. */
   *feed(text: string): Generator<ParsedEvent> {
     const whole = this.#rest + (this.#endedInCr && text.startsWith('\n') ? text.slice(1) : text);
     if (text !== '') this.#endedInCr = text.endsWith('\r');
@@ -31,6 +34,8 @@ export class EventParser {
       const event = this.#line(line);
       if (event !== undefined) yield event;
     }
+    if (this.#rest.length + (this.#data?.length ?? 0) > EVENT_LENGTH_MAX)
+      throw new RangeError('An event that does not end');
   }
 
   #line(line: string): ParsedEvent | undefined {

@@ -13,6 +13,8 @@ const RETRY_MS = 2000;
 const RETRY_MS_MAX = 30_000;
 /** Even if the node's `retry:` is shorter. */
 const RETRY_MS_MIN = 1000;
+/** Ids that are valid in a header. With any other every attempt would fail. */
+const SENDABLE = /^[!-~]{1,256}$/;
 
 export interface EventStreamOptions {
   readonly fetch: typeof globalThis.fetch;
@@ -131,7 +133,7 @@ export class ReconnectingStream {
 
   async #read(signal: AbortSignal, markAlive: () => void): Promise<void> {
     const { fetch, url, onRead } = this.#options;
-    const id = this.#lastEventId;
+    const id = SENDABLE.test(this.#lastEventId) ? this.#lastEventId : '';
     const query = this.#options.query();
     query.set('snapshot', '1');
     query.set('keepalive', String(KEEPALIVE_S));

@@ -33,6 +33,9 @@ const BUSY_UTILIZATION = 0.95;
 /** Batches with less than this between them are a storm. */
 const STORM_MS = 2;
 
+/** More than an actor sends at its end; a thread that sent more was already faulty. */
+const LAST_BATCHES_MAX = 1024;
+
 /**
  * The limit for one thread's messages: they queue in the main thread's memory, where nothing else limits them. An audio storm of
  * 1000 changes a second is far below; a thread that calls `publish` in a loop reaches it within the second.
@@ -170,7 +173,7 @@ export class Incarnation {
    */
   close(): FromActor[] {
     const last = [this.#takeHeld()].filter((held) => held.length > 0 && !this.#killed);
-    while (!this.#killed) {
+    while (!this.#killed && last.length < LAST_BATCHES_MAX) {
       const found: { message: FromActor } | undefined = receiveMessageOnPort(this.#rawPort);
       if (found === undefined) break;
       last.push(found.message);
@@ -186,8 +189,9 @@ export function isPinged(utilization: number | undefined, beats: number, policy:
 }
 
 /**
- * Decides about a thread whose pong is late: the reason for which it must be killed, or undefined if it gets more time. `utilization` is that of its event loop since the ping or the last
- * verdict, 0..1; undefined for a task that never got a thread. `missed` counts earlier verdicts on the same ping.
+ * Decides about a thread whose pong is late: the reason for which it must be killed, or undefined if it gets more time. `utilization` is
+ * that of its event loop since the ping or the last verdict, 0..1; undefined for a task that never got a thread. `missed` counts earlier
+ * verdicts on the same ping.
  *
  * A busy loop is hung. An idle loop without an answer may not be the actor's fault: the whole process or the main thread was
  * suspended, and the pong is still unread. So it gets the same time once more. After that its port is broken, and a thread that

@@ -315,6 +315,22 @@ describe('the connection is lost', () => {
     }
   });
 
+  for (const [what, id] of [
+    ['has characters that no header takes', 'b-\u20ac'],
+    ['holds a control character', 'b-\u0007'],
+    ["is larger than a request's head", 'b'.repeat(20_000)],
+  ] as const) {
+    test(`and is made again with a snapshot where its id ${what}`, async (t) => {
+      const scripted = await live(t);
+      await scripted.event(id, 'audio.output.updated', [record(1)]);
+      await scripted.stream().end();
+      await scripted.tick(RETRY_MS);
+      assert.equal(scripted.streams.length, 2);
+      assert.equal(scripted.stream().lastEventId, undefined);
+      assert.equal(scripted.stream().url.searchParams.get('snapshot'), '1');
+    });
+  }
+
   const PROBLEM = '{"type":"urn:tonearm:problem:too-many-streams","title":"t","status":503,"detail":"d"}';
   const answer = (status: number, type: string, text: string) =>
     new Response(text, { status, headers: { 'Content-Type': type } });
@@ -357,6 +373,17 @@ describe('a browser', () => {
     }
     return { page, document };
   }
+
+  test('that is offline loses the connection at once, and reconnects as soon as it is online', async (t) => {
+    const { page } = browser(t);
+    const scripted = await live(t);
+    page.dispatchEvent(new Event('offline'));
+    await settled();
+    assert.equal(scripted.live.state.connection.problem?.type, 'urn:tonearm:problem:offline');
+    page.dispatchEvent(new Event('online'));
+    await settled();
+    assert.equal(scripted.streams.length, 2);
+  });
 
   test('that was asleep drops its connection and reconnects at once', async (t) => {
     const { document } = browser(t);

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { EventParser } from '../../src/client/parser.js';
 import { parsedByConsumer as parsed } from '../consumer/parser.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 
@@ -89,6 +90,15 @@ for (const [stream, retryMs] of RETRIES) {
 test('the id to reconnect with is that of the last complete block, else the one from before', () => {
   assert.equal(parsed([], 'a').lastEventId, 'a');
   assert.equal(parsed([Buffer.from('id: b\ndata: 1\n\nid: c\ndata: 2\n')], 'a').lastEventId, 'b');
+});
+
+test('an event without end is refused', () => {
+  const parser = new EventParser('');
+  const line = `data: ${'x'.repeat(1024 * 1024)}`;
+  assert.throws(() => {
+    for (let lines = 0; lines < 10; lines += 1)
+      for (const _ of parser.feed(`${line}\n`)) assert.fail('an event');
+  }, RangeError);
 });
 
 test(`any stream gives the same events whole and cut (TONEARM_FUZZ_SEED=${SEED})`, () => {

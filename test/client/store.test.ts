@@ -1,4 +1,4 @@
-// Tests how each event changes the client's state. Storms of real events: test/contract/client-truth.test.ts.
+// Tests how each event changes the client's state: rows, and seeded random series against the tests' own model of the state.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -6,6 +6,11 @@ import type { NodeEvent } from '../../src/client/events.js';
 import type { PlayerRecord } from '../../src/client/records.js';
 import { KNOWN_EVENTS, positionOf, Store } from '../../src/client/store.js';
 import { EVENTS } from '../../src/protocol/actor/collections.js';
+import { StateModel } from '../consumer/state-model.js';
+import { SEED, SeededRandom } from '../seeded-random.js';
+
+const ROUNDS = 200;
+const STEPS = 80;
 
 /** The records have only the fields that a row needs, so they do not fit the client's types. */
 function told(...events: readonly (readonly [type: string, data: unknown])[]): Store {
@@ -164,4 +169,68 @@ describe('the position of a player is', () => {
       assert.equal(positionOf({ ...playing, ...fields } as unknown as PlayerRecord, at + later), expected),
     );
   }
+});
+
+describe(`random series of events (TONEARM_FUZZ_SEED=${SEED})`, () => {
+  const BACKENDS = ['audio', 'systemd', 'upgrade', 'players'] as const;
+  type Told = readonly [type: string, data: unknown];
+
+  const change = (random: SeededRandom): Told => {
+    const some = Array.from({ length: 1 + random.below(3) }, () =>
+      record(random.below(6), `n${random.below(4)}`),
+    );
+    return random.pick<Told>([
+      ['audio.updated', some],
+      ['audio.removed', some],
+      ['audio.output.updated', some],
+      ['audio.output.removed', some],
+      ['service.updated', { scope: random.pick(['user', 'system']), name: `u${random.below(3)}.service` }],
+      ['upgrade.info', { current: `${random.below(3)}`, latest: '3', upgrade_available: true }],
+      ['upgrade.info', { state: random.pick(['idle', 'running', 'failed']) }],
+      ['backend.updated', { backend: random.pick([...BACKENDS]), state: random.pick(['up', 'connecting']) }],
+      ['server.info', 'love'],
+    ]);
+  };
+  /** A player can be changed or removed only while it exists. */
+  const playerChange = (random: SeededRandom, known: ReadonlyMap<string, unknown>): Told => {
+    const bus_name = `p${random.below(3)}`;
+    if (known.has(bus_name) && random.chance(0.4)) return ['player.removed', { bus_name }];
+    const told = { data: { bus_name, identity: `i${random.below(3)}` }, emitted_at: 0 };
+    return [known.has(bus_name) ? 'player.updated' : 'player.added', told];
+  };
+  /** The daemon begins a stream that cannot be resumed in this way: removals, then for each backend a mark and its records. */
+  const snapshot = (random: SeededRandom): readonly Told[] => [
+    ['server.info', 'connected'],
+    ['audio.removed', [record(random.below(6))]],
+    ...BACKENDS.flatMap((backend): Told[] => [
+      ['backend.updated', { backend, state: 'up', detail: 'snapshot' }],
+      ...Array.from({ length: random.below(3) }, () => change(random)).filter(([type]) =>
+        OF[backend].test(type),
+      ),
+    ]),
+  ];
+  const OF = { audio: /^audio/, systemd: /^service/, upgrade: /^upgrade/, players: /^player/ } as const;
+
+  test('lead to the state of the model, after every event and every whole snapshot', () => {
+    const random = new SeededRandom(SEED);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const [store, model] = [new Store(0), new StateModel()];
+      const one = () => (random.chance(0.2) ? playerChange(random, model.players) : change(random));
+      for (let step = 0; step < STEPS; step += 1) {
+        const events = step === 0 || random.chance(0.04) ? snapshot(random) : [one()];
+        for (const [type, data] of events) {
+          store.apply({ type, data } as NodeEvent);
+          model.apply({ type, data: JSON.stringify(data) });
+        }
+        const { outputs, clients, units, backends, upgrade } = store.state;
+        const { run, ...status } = upgrade ?? {};
+        assert.deepEqual(new Map([...outputs].map(([id, each]) => [String(id), each])), model.outputs);
+        assert.deepEqual(new Map([...clients].map(([id, each]) => [String(id), each])), model.clients);
+        assert.deepEqual(units, model.services);
+        assert.deepEqual(store.state.players, model.players);
+        assert.deepEqual(new Map([...backends].map(([name, { state }]) => [name, state])), model.backends);
+        assert.deepEqual([run, status], [model.upgradeRun, model.upgradeStatus ?? {}]);
+      }
+    }
+  });
 });

@@ -208,7 +208,7 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
     case 'volume':
       if (limit !== undefined && command.volume > limit)
         return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
-      return planVolume(target, () => command.volume);
+      return planVolume(target, () => Math.min(1, Math.max(0, command.volume)));
     case 'delta':
       return planVolume(target, (channels) => {
         const from = target.kind === 'sink' ? state.stepsFrom(target.held.info) : channels;

@@ -4,9 +4,10 @@
 
 import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { systemClock, within } from '../../clock.js';
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
-import { readSmallFile } from '../small-file.js';
+import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
 /**
  * The addresses in `PULSE_SERVER` for this machine, as libpulse reads it: separated by white space, each with an optional machine id in
@@ -108,8 +109,12 @@ export function cookiePaths(env: Variables, home: string): readonly string[] {
   return places.filter((path) => isAbsolute(path));
 }
 
-/** The first file of the right size; files that are missing, not regular or of another size are skipped. */
-export async function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
+/** The first file of the right size; files that are missing, not regular, of another size or not read in time are skipped. */
+export function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
+  return within(systemClock, READ_MAX_MS, firstCookie(paths));
+}
+
+async function firstCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   for (const path of paths) {
     const file = await readSmallFile(path, COOKIE_BYTES);
     if (file.ok && file.bytes.length === COOKIE_BYTES) return file.bytes;

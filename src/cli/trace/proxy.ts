@@ -11,6 +11,8 @@ import { Tap } from '../../protocol/pulse/trace/tap.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture, CapturedSide } from './capture.js';
 
+/** At a time; both servers accept as many. */
+const CLIENTS_MAX = 64;
 /** Only the user may connect; a chmod would come too late. */
 const OWNER_ONLY_UMASK = 0o177;
 
@@ -58,6 +60,10 @@ export class TraceProxy {
     this.#begun = parts.clock.monotonic();
     // A side that has closed its writing end still reads.
     this.#server = createServer({ allowHalfOpen: true }, (client) => void this.#serve(client));
+    this.#server.maxConnections = CLIENTS_MAX;
+    this.#server.on('drop', () =>
+      this.#connection()({ note: `refused: ${CLIENTS_MAX} clients are connected already` }),
+    );
   }
 
   /** Rejects with the system's error. */

@@ -1,12 +1,14 @@
-// Writes one command as a frame. It refuses the texts and volumes that a server may have given us but does not take; all others are the
-// caller's responsibility.
+// Writes one command as a frame. It refuses values that do not fit the wire; their meaning is the caller's responsibility.
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
+import { RAW_MAX } from './volume.js';
 import { TAG, WireError } from './wire.js';
 
 /** Large enough for most requests. From Node's pool, which takes half the time of a separate buffer. */
 const INITIAL_BYTES = 64;
+const U8_MAX = 0xff;
+const U32_MAX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
 /** PA_CHANNELS_MAX. pipewire accepts more, and mangles them. */
 const CHANNELS_MAX = 32;
@@ -33,6 +35,8 @@ export class Writer {
   }
 
   u32(value: number): void {
+    if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
+      throw new WireError(`${value} is not a u32`);
     const at = this.#grow(5);
     this.#bytes[at] = TAG.u32;
     this.#bytes.writeUInt32BE(value, at + 1);
@@ -82,7 +86,12 @@ export class Writer {
   volumes(values: readonly number[]): void {
     this.#channels(TAG.volumes, values.length);
     let at = this.#grow(4 * values.length);
-    for (const value of values) at = this.#bytes.writeUInt32BE(value, at);
+    for (const value of values) {
+      // pipewire accepts larger ones without complaint.
+      if (!(value >= 0 && value <= RAW_MAX && Number.isInteger(value)))
+        throw new WireError(`a volume of ${value}`);
+      at = this.#bytes.writeUInt32BE(value, at);
+    }
   }
 
   props(values: Readonly<Record<string, string>>): void {
@@ -118,11 +127,14 @@ export class Writer {
   }
 
   #byte(value: number): void {
+    if (!Number.isInteger(value) || value < 0 || value > U8_MAX) throw new WireError(`${value} is not a u8`);
     const at = this.#grow(1);
     this.#bytes[at] = value;
   }
 
   #word(value: number): void {
+    if (!Number.isInteger(value) || value < 0 || value > U32_MAX)
+      throw new WireError(`${value} is not a u32`);
     const at = this.#grow(4);
     this.#bytes.writeUInt32BE(value, at);
   }

@@ -6,6 +6,7 @@ import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/comma
 import { AUDIO_MASK } from '../../../src/protocol/pulse/commands.js';
 import { reply, u32 } from './bytes.js';
 import { converse, ready, written } from './conversation.js';
+import { PEAKS } from './record-stream.js';
 
 const bytesOf = (hex: string): number[] => [...Buffer.from(hex.replaceAll(/[^0-9a-f]/g, ''), 'hex')];
 /** Behind the length: control channel, no offset, no flags. */
@@ -96,10 +97,28 @@ test('SET_CLIENT_NAME carries the properties, their values with a final NUL', ()
   );
 });
 
+test('a request larger than the first buffer is whole', () => {
+  const { session } = ready();
+  session.request('SET_DEFAULT_SINK', { name: 'ü'.repeat(5000) }, 0, () => assert.fail());
+  const bytes = written(session);
+  assert.deepEqual(bytes.slice(0, 4), [0, 0, 0x27, 0x1c]);
+  assert.deepEqual(bytes.slice(31), [...Buffer.from(`${'ü'.repeat(5000)}\0`)]);
+});
+
 const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
+  ['an index that is no number', ['GET_SINK_INFO', { index: Number.NaN }]],
+  ['a negative index', ['GET_SINK_INFO', { index: -1 }]],
+  ['an index over 32 bits', ['MOVE_SINK_INPUT', { index: 1, sink: 2 ** 32 }]],
   ['a name with a NUL', ['SET_DEFAULT_SINK', { name: 'a\0b' }]],
   ['no channel', ['SET_SINK_VOLUME', { index: 1, volume: [] }]],
   ['33 channels', ['SET_SINK_VOLUME', { index: 1, volume: new Array(33).fill(1) }]],
+  ['a volume that no server should see', ['SET_SINK_VOLUME', { index: 1, volume: [0xffffffff] }]],
+  ['a channel position over a byte', ['CREATE_RECORD_STREAM', { ...PEAKS, channelMap: [256] }]],
+  [
+    'a sample spec without a rate',
+    ['CREATE_RECORD_STREAM', { ...PEAKS, sampleSpec: { format: 5, channels: 1 } }],
+  ],
+  ['a volume with a fraction', ['SET_SINK_VOLUME', { index: 1, volume: [0.5] }]],
 ];
 for (const [what, [command, args]] of BAD) {
   test(`${what} is refused by the encoder, and nothing is sent`, () => {

@@ -18,17 +18,38 @@ function payloads(...chunks: Uint8Array[]): Delivered[] {
   return delivered;
 }
 
+const STREAM = join(
+  framed([1, 2, 3]),
+  framed([9, 9, 9, 9], { channel: 5, flags: 1 }),
+  framed([4]),
+  framed(Array.from({ length: 300 }, (_, at) => at % 256)),
+  framed([8, 8], { channel: 0 }),
+);
+const EXPECTED: readonly Delivered[] = [
+  [CONTROL_CHANNEL, [1, 2, 3]],
+  [5, [9, 9, 9, 9]],
+  [CONTROL_CHANNEL, [4]],
+  [CONTROL_CHANNEL, Array.from({ length: 300 }, (_, at) => at % 256)],
+  [0, [8, 8]],
+];
+
 /** The stream in pieces of that size. */
 const chunksOf = (stream: Uint8Array, size: number): Uint8Array[] =>
   Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
     stream.subarray(at * size, (at + 1) * size),
   );
 
-test('frames of commands and of audio data are the same in chunks of any size, and wherever they are cut', () => {
+test('frames come out whole, audio data with its channel, also when the stream is cut in two', () => {
+  for (let cut = 0; cut <= STREAM.length; cut += 1) {
+    assert.deepEqual(payloads(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
+  }
+});
+
+test('large frames are the same in chunks of any size, and behind a beginning of any', () => {
   const payload = Array.from({ length: 10_000 }, (_, at) => at % 251);
-  const stream = join(framed([1, 2, 3], { channel: 5, flags: 1 }), framed(payload));
+  const stream = join(framed([1, 2, 3]), framed(payload));
   const expected = [
-    [5, [1, 2, 3]],
+    [CONTROL_CHANNEL, [1, 2, 3]],
     [CONTROL_CHANNEL, payload],
   ];
   for (const size of [1, 1000, 4096]) {
@@ -55,10 +76,15 @@ test('a payload that is kept is not overwritten by the next frame', () => {
 
 const HEADERS: readonly (readonly [what: string, bytes: Uint8Array])[] = [
   ['length 0', framed([])],
+  ['length 0 on another channel', framed([], { channel: 1 })],
   ['length just above the limit', framed([1], { length: PAYLOAD_MAX_BYTES + 1 })],
+  ['length 2^32 - 1', framed([1], { length: 0xffffffff })],
   ['too much audio data', framed([], { length: PAYLOAD_MAX_BYTES + 1, channel: 1 })],
   ['flags', framed([1], { flags: 0x80000000 })],
   ['an offset', framed([1], { offset: 1 })],
+  ['an offset of 16 MiB', framed([1], { offset: 2 ** 24 })],
+  ['an offset far beyond 4 GiB', framed([1]).with(12, 1)],
+  ['text', new TextEncoder().encode('HTTP/1.1 400 Bad Request\r\n')],
 ];
 for (const [what, bytes] of HEADERS) {
   test(`a header with ${what} is a violation, after the frames before it`, () => {

@@ -40,9 +40,14 @@ test('a single figure stands for the loudest channel, above 100 % too', () => {
 const [FULL, HALF] = [0x10000, 0x8000];
 const STEREO = [1, 2];
 const BALANCE: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
+  [[FULL, FULL], STEREO, 0],
   [[FULL, HALF], STEREO, -0.5],
+  [[HALF, FULL], STEREO, 0.5],
   [[FULL, 0], STEREO, -1],
+  [[0, FULL], STEREO, 1],
   [[0, 0], STEREO, 0],
+  [[FULL], [0], 0],
+  [[FULL, 5], [1, 3], 0],
   [[FULL, HALF, 1, 1, FULL, HALF], [1, 2, 3, 7, 5, 6], -0.5],
   [[FULL, 43691], STEREO, -0.33],
   ...[
@@ -52,13 +57,18 @@ const BALANCE: readonly (readonly [volume: readonly number[], map: readonly numb
     [45, 46],
     [48, 49],
   ].map((sides) => [[FULL, HALF], sides, -0.5] as const),
+  [[FULL, FULL, FULL], [1, 5, 2], 0],
   [[FULL, HALF], [2], 0],
 ];
 const PARTS: readonly (readonly [balance: number, map: number[], parts: number[] | undefined])[] = [
+  [0, STEREO, [1, 1]],
   [-1, STEREO, [1, 0]],
+  [1, STEREO, [0, 1]],
   [0.25, STEREO, [0.75, 1]],
   [0.25, [2, 1], [1, 0.75]],
   [-0.5, [5, 6], [1, 0.5]],
+  [0, [0], undefined],
+  [0, [1, 3], undefined],
   [0, [1, 5], undefined],
   [0, [1, 2, 3], undefined],
 ];

@@ -22,6 +22,11 @@ export interface DecodedMessage {
   readonly problem: string | undefined;
 }
 
+/** Requests without a reply; beyond this the oldest are forgotten, and their replies shown without names. */
+const PENDING_MAX = 4096;
+/** Values without a name that are shown of one message, the first. */
+const UNNAMED_MAX = 64;
+
 const codeOf = (command: string): number => MESSAGES.findIndex(({ name }) => name === command);
 const [ERROR, REPLY, AUTH] = ['ERROR', 'REPLY', 'AUTH'].map(codeOf);
 
@@ -57,7 +62,7 @@ export class Conversation {
     if (code === AUTH) this.offered = version ?? this.offered;
     if (asked === AUTH && code === REPLY && version !== undefined)
       this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
-    if (from === 'client' && tag !== NONE) this.#asked.set(tag, code);
+    if (from === 'client' && tag !== NONE) this.#expect(tag, code);
     const answers = asked === undefined ? undefined : nameOf(asked);
     const message = { command: nameOf(code), tag: tag === NONE ? undefined : tag, answers };
     const decoded = { ...message, fields, unnamed, problem };
@@ -68,6 +73,12 @@ export class Conversation {
   get #version(): number {
     const version = this.negotiated ?? Math.min(NEWEST_VERSION, this.offered ?? NEWEST_VERSION);
     return Math.max(OLDEST_VERSION, version);
+  }
+
+  #expect(tag: number, code: number): void {
+    const oldest = this.#asked.size < PENDING_MAX ? undefined : this.#asked.keys().next().value;
+    if (oldest !== undefined) this.#asked.delete(oldest);
+    this.#asked.set(tag, code);
   }
 }
 
@@ -94,7 +105,10 @@ function decode(
   const unnamed: TypedValue[] = [];
   try {
     readRecord(reader, begin() ?? [], version, fields);
-    while (!reader.atEnd) unnamed.push(valueIn(reader));
+    while (!reader.atEnd) {
+      if (unnamed.length === UNNAMED_MAX) throw new WireError(`${reader.rest().length} bytes more`);
+      unnamed.push(valueIn(reader));
+    }
     return { fields, unnamed, problem: undefined };
   } catch (error) {
     if (!(error instanceof WireError)) throw error;

@@ -75,6 +75,13 @@ for (const [what, fields] of [
   });
 }
 
+test('the requests that wait for a reply are bounded', () => {
+  const one = conversation();
+  for (let tag = 0; tag < 5000; tag += 1) one.read('client', payload(wire.command(20, tag)));
+  const answers = [0, 903, 904, 4999].map((tag) => one.read('server', payload(wire.reply(tag))).answers);
+  assert.deepEqual(answers, [undefined, undefined, 'GET_SERVER_INFO', 'GET_SERVER_INFO']);
+});
+
 test(`no bytes make it throw, seed ${SEED}`, () => {
   const random = new SeededRandom(SEED);
   const payloads = GOLDEN.files
