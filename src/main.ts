@@ -115,7 +115,7 @@ async function bench(args: readonly string[]): Promise<Exit> {
     root: ROOT,
     assemble: (settings) => assemble(settings, threads, logger),
   });
-  await threads.endPreloaded();
+  await threads.endAll();
   return printOut(report);
 }
 
@@ -157,7 +157,7 @@ async function checkConfig(loaded: LoadResult): Promise<Exit> {
 }
 
 function firstThread(): Threads {
-  const threads = new Threads(HEAP_LIMITS);
+  const threads = new Threads(HEAP_LIMITS, systemClock);
   threads.preload(fileURLToPath(new URL(FIRST_CHILD.entry, ROOT)));
   return threads;
 }
@@ -166,7 +166,7 @@ async function start(configPath: string | undefined): Promise<Exit | undefined> 
   const threads = firstThread();
   const status = await runDaemon(threads, await load(configPath));
   // Otherwise the process would wait for the preloaded thread, which no child will use.
-  if (status !== undefined) await threads.endPreloaded();
+  if (status !== undefined) await threads.endAll();
   return status;
 }
 
@@ -190,7 +190,7 @@ async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | u
     failed: (reason) => logger.log('warn', 'cannot report that the start is done', { reason }),
   });
   supervisor.start(listener);
-  endOnSignal(gateway, supervisor, logger);
+  endOnSignal(gateway, supervisor, threads, logger);
   return undefined;
 }
 
@@ -226,11 +226,16 @@ async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string
   return undefined;
 }
 
-function endOnSignal(gateway: Gateway, supervisor: Supervisor, logger: Logger): void {
-  const leave = () => process.exit(EXIT.ok);
+function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, logger: Logger): void {
+  // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals meanwhile.
+  const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let ending = false;
   const end = (signal: NodeJS.Signals): void => {
-    if (ending) leave();
+    if (ending) {
+      // At once: waits only until it is known whether a thread is stuck.
+      threads.endAll().then(leave);
+      return;
+    }
     ending = true;
     logger.log('info', 'shutting down', { signal });
     setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();

@@ -97,8 +97,8 @@ export class Supervisor implements Backends, Bridges {
   }
 
   /**
-   * Stops the children in reverse order; late threads have ended, too, when it resolves.
-   * Never rejects.
+   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: late threads have ended too.
+   * Never rejects, and does not resolve while a thread is stuck.
    */
   stop(): Promise<StopReport> {
     this.#stopped ??= this.#stopAll();
@@ -115,6 +115,7 @@ export class Supervisor implements Backends, Bridges {
     for (const child of children) {
       if (!(await child.stop())) late.push(child.name);
     }
+    await this.#options.threads.unstuck();
     return { late };
   }
 

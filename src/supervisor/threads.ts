@@ -3,6 +3,7 @@
 
 import type { Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { type Clock, within } from '../clock.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
 
 /** How a thread ended. `stack` is for the log only. */
@@ -33,6 +34,11 @@ export interface HeapLimits {
  * as much CPU with it as with 16 MB (measured).
  */
 export const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
+
+/** A killed thread ends within milliseconds, unless it is stuck in a system call, for instance on a network disk that hangs. */
+const GONE_WITHIN_MS = 250;
+/** Stuck threads per actor. Each keeps its memory, and the next would most likely be stuck for the same reason. */
+const STUCK_MAX_THREADS = 3;
 
 export interface Thread {
   /** Resolves, and never rejects, when the task and its thread have ended. */
@@ -111,10 +117,28 @@ interface Preloaded {
 
 export class Threads {
   readonly #limits: HeapLimits;
+  readonly #clock: Clock;
+  /** Threads that run a task or were asked to end, with the entries that they run. */
+  readonly #living = new Map<Worker, string>();
+  /** By entry: the number of its threads that are still there long after they were asked to end. */
+  readonly #lingering = new Map<string, number>();
+  /** Their ends, which may never happen. */
+  readonly #late = new Set<Promise<void>>();
   #preloaded: Preloaded | undefined;
 
-  constructor(limits: HeapLimits) {
+  constructor(limits: HeapLimits, clock: Clock) {
     this.#limits = limits;
+    this.#clock = clock;
+  }
+
+  /** True if a thread that was asked to end is still there. Node cannot end the process then: it waits for the thread (measured). */
+  get stuck(): boolean {
+    return this.#lingering.size > 0;
+  }
+
+  /** Resolves when no thread is stuck: on a busy processor a thread may only be late. */
+  async unstuck(): Promise<void> {
+    await Promise.all(this.#late);
   }
 
   /**
@@ -135,17 +159,19 @@ export class Threads {
 
   /** Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
+    const lingering = this.#lingering.get(entry) ?? 0;
+    if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} earlier threads are still stuck`);
     const preloaded = this.#takePreloaded(entry);
     const pool = preloaded?.pool ?? new Pool(this.#limits);
     const killer = new AbortController();
     const ran = pool.run(entry, 'default', task, killer.signal);
     const { worker } = pool;
+    if (worker !== undefined) this.#living.set(worker, entry);
     let reason: string | undefined;
     let mark: Utilization | undefined;
     return {
       ended: (preloaded === undefined ? ran : Promise.race([preloaded.failed, ran])).then(async (natural) => {
-        // The end of a task does not end its thread: if a module throws while it loads, or `start` throws, the thread stays alive.
-        await worker?.terminate();
+        await this.#gone(entry, worker);
         return reason === undefined ? natural : { reason };
       }),
       kill: (why) => {
@@ -163,7 +189,13 @@ export class Threads {
   async endPreloaded(): Promise<void> {
     const preloaded = this.#preloaded;
     this.#preloaded = undefined;
-    await preloaded?.pool.worker?.terminate();
+    if (preloaded !== undefined) await this.#gone(preloaded.entry, preloaded.pool.worker);
+  }
+
+  /** Ends every thread, whatever it does. Resolves when they have ended, or are known to be stuck. */
+  async endAll(): Promise<void> {
+    const living = [...this.#living].map(([worker, entry]) => this.#gone(entry, worker));
+    await Promise.all([this.endPreloaded(), ...living]);
   }
 
   /** A thread that was preloaded for another entry is ended, because its module may have had effects. */
@@ -176,6 +208,29 @@ export class Threads {
     this.#preloaded = undefined;
     return preloaded;
   }
+
+  /** The end of a task does not end its thread: if a module throws while it loads, or `start` throws, the thread stays alive. */
+  async #gone(entry: string, worker: Worker | undefined): Promise<void> {
+    if (worker === undefined) return;
+    const gone = worker.terminate().then(() => this.#living.delete(worker));
+    if ((await within(this.#clock, GONE_WITHIN_MS, gone)) !== undefined) return;
+    this.#count(entry, 1);
+    const late = gone.then(() => {
+      this.#count(entry, -1);
+      this.#late.delete(late);
+    });
+    this.#late.add(late);
+  }
+
+  #count(entry: string, change: number): void {
+    const lingering = (this.#lingering.get(entry) ?? 0) + change;
+    if (lingering > 0) this.#lingering.set(entry, lingering);
+    else this.#lingering.delete(entry);
+  }
+}
+function noThread(reason: string): Thread {
+  const nothing = () => undefined;
+  return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };
 }
 
 function firstLine(text: string): string {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, cpSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,7 +14,7 @@ import { freePort } from '../tools/free-port.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
+import { Daemon, ENTRY, NO_BACKENDS, SABOTEUR } from './daemon.js';
 
 const home = temporaryFolder({ after });
 
@@ -217,3 +217,22 @@ test('a journal that hangs costs lines, not the service', {
   await stream.until(({ ended }) => ended, 'the end');
   assert.deepEqual(await exit, [0, null]);
 });
+
+for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
+  test(`a thread that is stuck in the kernel does not delay the end: ${signals.join(', ')}`, {
+    skip: lacks({ programs: ['mkfifo'] }),
+  }, async (t) => {
+    const fifo = join(home, `fifo-${signals.length}`);
+    assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
+    const { daemon, exit, stream } = await started(t, {
+      command: [process.execPath, ...SABOTEUR, ENTRY],
+      config: 'systemd: {enabled: false}\n',
+      env: { SABOTAGE: file(`order-${signals.length}`, 'stick audio'), SABOTAGE_FIFO: fifo },
+    });
+    await until('the thread is stuck', () => daemon.kill('SIGUSR2') && existsSync(`${fifo}.reached`));
+    for (const signal of signals) daemon.kill(signal);
+    await stream.until(({ ended }) => ended, 'the end');
+    // The status is not 0, because only the kernel can end this process.
+    assert.deepEqual(await exit, [null, 'SIGKILL']);
+  });
+}

@@ -2,6 +2,7 @@
 
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../src/clock.js';
 import type { Backend, BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { Change, ChildListener, LogFields } from '../../src/protocol/actor/messages.js';
@@ -148,7 +149,7 @@ export function prepare(
   { stopWithinMs = STOP_WITHIN_MS, heapLimits = HEAP_LIMITS, warmUp, ...options }: StageOptions = {},
 ): Stage {
   const witness = new Witness();
-  const threads = new Threads(heapLimits);
+  const threads = new Threads(heapLimits, options.clock ?? systemClock);
   if (warmUp !== undefined) threads.preload(fileURLToPath(new URL(`fixtures/${warmUp}.js`, ROOT)));
   const supervisor = new Supervisor({
     settings: DEFAULT_SETTINGS,

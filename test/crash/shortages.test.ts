@@ -1,11 +1,17 @@
-// When the system refuses a thread, this is a death like any other: the process lives, the neighbour answers, and the backend is back as
-// soon as there is enough again, not only when the heartbeat finds it missing.
+// When the system refuses a thread, or does not let it end, this is a death like any other: the process lives, the neighbour answers, and
+// the backend is back as soon as there is enough again, not only when the heartbeat finds it missing.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/lifecycle.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
-import { stageUp } from './harness.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { lacks } from '../tools/requirements.js';
+import { FIFO } from './fixtures/sticks.js';
+import { QUICK_PULSE, stage, stageUp } from './harness.js';
 
 /** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
 const DEADLINE_MS = 25_000;
@@ -31,5 +37,28 @@ test('without threads the child waits, and starts when there is one', { timeout:
   assert.equal((await say('power', 'who')).ok, true);
   heapLimits.refuses = false;
   await dying;
+  await witness.untilState('audio', 'up');
+});
+
+test('threads that are stuck in the kernel do not pile up, and the child starts when they come loose', {
+  skip: lacks({ programs: ['mkfifo'] }),
+}, async (t) => {
+  const directory = temporaryFolder(t);
+  const fifo = join(directory, 'fifo');
+  assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
+  process.env[FIFO] = fifo;
+  const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, restMs: 60_000 };
+  const { witness, say } = stage(
+    t,
+    { audio: 'sticks', power: 'obedient' },
+    { restarts, heartbeat: QUICK_PULSE },
+  );
+  await witness.until(
+    () => witness.now('audio')?.detail === 'thread ended: 3 earlier threads are still stuck',
+  );
+  assert.equal((await say('power', 'who')).ok, true);
+  // Held open, so that nobody else has to wait; both ways, so that opening it does not wait either.
+  const end = openSync(fifo, 'r+');
+  t.after(() => closeSync(end));
   await witness.untilState('audio', 'up');
 });
