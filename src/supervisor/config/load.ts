@@ -25,6 +25,9 @@ const SYSTEM_CONFIG = '/etc/tonearm/config.yaml';
 /** Limit for a file. It also limits the cost of parsing: 64 KiB of brackets take about a second and 60 MB. */
 const MAX_FILE_BYTES = 64 * 1024;
 
+/** Limit for one conf.d. */
+const MAX_DROP_INS = 256;
+
 /** The bits of a file's mode for its group and all others. */
 const READ_BY_OTHERS = 0o044;
 
@@ -79,6 +82,8 @@ function firstConfig(candidates: readonly string[]): FileRead | undefined {
 function dropIns(folder: string): readonly FileRead[] {
   try {
     const names = readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
+    if (names.length > MAX_DROP_INS)
+      return [{ problem: problemAt(folder, `more than ${MAX_DROP_INS} configuration files`) }];
     // A file may have been deleted since it was listed.
     return names.sort().map((name) => readConfig(join(folder, name)) ?? missing(join(folder, name)));
   } catch (error) {

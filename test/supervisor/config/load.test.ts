@@ -161,6 +161,8 @@ inFolder(
       'c/conf.d/folder.yaml: cannot be read: it is a directory',
       'c/conf.d/link.yml: cannot be read: it is, or is behind, a broken link',
     ]);
+    for (let count = 0; count < 254; count += 1) writeFileSync(join(folder, `${count}.yaml`), '');
+    assert.deepEqual(await problems('c/own.yaml'), ['c/conf.d: more than 256 configuration files']);
   },
 );
 
