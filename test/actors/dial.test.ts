@@ -31,7 +31,7 @@ function dialled(t: TestContext, path: string): Dialled {
     }),
   };
   const deadlines = { authDeadlineMs: 10_000, requestDeadlineMs: 10_000 };
-  const session = { clientProps: {}, ...deadlines };
+  const session = { clientProps: {}, pendingMax: 100_000, ...deadlines };
   const link = new Link(
     { path, connectDeadlineMs: 10_000, session },
     {

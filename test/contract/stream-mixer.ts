@@ -7,6 +7,7 @@ import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
 
 const CONNECT_DEADLINE_MS = 5000;
 const ANSWER_DEADLINE_MS = 15_000;
+const PENDING_MAX_REQUESTS = 4096;
 
 export class Mixer {
   readonly #link: Link;
@@ -25,6 +26,7 @@ export class Mixer {
         clientProps: { 'application.name': 'mixer' },
         authDeadlineMs: CONNECT_DEADLINE_MS,
         requestDeadlineMs: ANSWER_DEADLINE_MS,
+        pendingMax: PENDING_MAX_REQUESTS,
       };
       const link: Link = new Link(
         { path, connectDeadlineMs: CONNECT_DEADLINE_MS, session },

@@ -117,7 +117,7 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
   let closed = 0;
   let events = 0;
   const session = new Session(
-    { clientProps: {}, authDeadlineMs: 10, requestDeadlineMs: 10 },
+    { clientProps: {}, authDeadlineMs: 10, requestDeadlineMs: 10, pendingMax: 4 },
     {
       onReady: () => count('ready'),
       onEvent: () => {

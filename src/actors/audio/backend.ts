@@ -66,6 +66,9 @@ export const TIMING: Timing = {
 /** The longest time of a timer. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
+/** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
+const PENDING_MAX_REQUESTS = 64;
+
 /** A server that never names a default output is connected to anew once in so many rounds of the reconciliation. */
 const PATIENCE_MAX_ROUNDS = 64;
 
@@ -169,6 +172,7 @@ export class AudioBackend implements Actor<AudioCommand> {
       clientProps: { 'application.name': 'tonearm', 'application.version': VERSION },
       authDeadlineMs: authMs,
       requestDeadlineMs: requestMs,
+      pendingMax: PENDING_MAX_REQUESTS,
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });

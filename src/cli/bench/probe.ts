@@ -76,6 +76,7 @@ async function dialServer(): Promise<Link> {
     clientProps: { 'application.name': 'tonearm bench' },
     authDeadlineMs: ANSWER_MS,
     requestDeadlineMs: ANSWER_MS,
+    pendingMax: PIPELINED_REQUESTS,
   };
   let problem = '';
   for (const path of candidatePaths(process.env, process.getuid?.() ?? 0, readMachineId())) {

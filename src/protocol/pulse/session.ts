@@ -24,9 +24,6 @@ import { Writer } from './writer.js';
 /** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
 const COOKIE_BYTES = 256;
 
-/** Requests without a reply, timed-out ones included; one more is refused. A node has tens. */
-const PENDING_MAX_REQUESTS = 4096;
-
 export interface SessionOptions {
   /** The cookie file's bytes; zeros are sent if it is absent or not 256 bytes long. */
   readonly cookie?: Uint8Array | undefined;
@@ -36,6 +33,8 @@ export interface SessionOptions {
   readonly authDeadlineMs: number;
   /** For each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
+  /** Requests without a reply, timed-out ones included; one more is refused. */
+  readonly pendingMax: number;
 }
 
 /** Called from within the session's methods. They may call the session again. */
@@ -115,7 +114,7 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
-    if (this.#state.kind === 'ready' && this.#pending.size < PENDING_MAX_REQUESTS)
+    if (this.#state.kind === 'ready' && this.#pending.size < this.#options.pendingMax)
       this.#send(command, args, now + deadlineMs, settle);
     else if (this.#state.kind === 'closed')
       settle({ ok: false, error: { kind: 'closed', reason: this.#state.reason } });

@@ -58,7 +58,7 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     test('a request to switch a port is understood by the server, which has no ports', async (t) => {
       const { server } = await node(t);
       const [sink] = await server.sinks();
-      const deadlines = { authDeadlineMs: 5_000, requestDeadlineMs: 5_000 };
+      const deadlines = { authDeadlineMs: 5_000, requestDeadlineMs: 5_000, pendingMax: 64 };
       const session = { clientProps: {}, ...deadlines };
       const result = await new Promise<Result<unknown>>((resolve, reject) => {
         const link: Link = new Link(

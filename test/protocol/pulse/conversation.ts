@@ -10,6 +10,7 @@ export const OPTIONS: SessionOptions = {
   clientProps: { 'application.name': 'tonearm' },
   authDeadlineMs: 30_000,
   requestDeadlineMs: 5_000,
+  pendingMax: 64,
 };
 
 export interface Conversation {
