@@ -1,5 +1,5 @@
 // The common part of all actors: answers pings, sends items in batches, stops on request. It passes commands to a backend and changes
-// to a bridge. It knows no actor, and never catches what an actor throws outside a promise: that ends the thread.
+// to a subscriber. It knows no actor, and never catches what an actor throws outside a promise: that ends the thread.
 
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
@@ -16,7 +16,6 @@ import {
   type PostedItem,
   type ToActor,
   type ToBridge,
-  type ToChild,
   typedPort,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
@@ -25,13 +24,10 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 const BATCH_ITEMS_MAX = 1024;
 
 /** The sending side of an actor. Everything published in one turn of its event loop, its promises included, is sent as one batch, in order. */
-interface StatusReporter {
+export interface Publisher {
   /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
-}
-
-export interface Publisher extends StatusReporter {
   /** Adds or replaces the record `key`; `json` is its whole text, in one line. `rank` lists it in another order than that of arrival. */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
@@ -39,36 +35,36 @@ export interface Publisher extends StatusReporter {
   level(json: string): void;
 }
 
-/** A bridge's access to the rest of the node. */
-export interface NodeLink extends StatusReporter {
+/** For a bridge that owns records, as a backend does. */
+export interface OwnerLink extends Omit<Publisher, 'level'> {
   /** Has the same effects and refusals as over HTTP. Settles when the HTTP reply would be sent, and never rejects. */
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
-/** For a bridge that owns records, as a backend does. */
-export type OwnerLink = NodeLink & Pick<Publisher, 'put' | 'drop'>;
+/** A bridge's access to the rest of the node. */
+export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
 
-export interface Actor<C> {
+export interface BridgeActor {
+  /** Applies a batch of others' records. The next one is sent only after this has returned; a throw ends the thread. */
+  applyChanges(batch: ChangeBatch): void;
+  /** Called once. When it settles, the actor holds nothing open any more. A bridge may still ask meanwhile. */
+  stop(): Promise<void>;
+}
+
+/** A backend; one that is a subscriber has `applyChanges`. */
+export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<BridgeActor, 'applyChanges'>> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
   /** For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every reading. */
   watchLevels?(isWatched: boolean): void;
-  /** For backends that are subscribers: applies a batch of others' records. The next one is sent only after this has returned. */
-  applyChanges?(batch: ChangeBatch): void;
-  /** Called once. When it settles, the actor holds nothing open any more. */
-  stop(): Promise<void>;
 }
 
-export interface BridgeActor {
-  /** Applies a batch. The next one is sent only after this has returned; a throw ends the thread. */
-  applyChanges(batch: ChangeBatch): void;
-  /** Called once. When it settles, the bridge holds nothing open any more. It may still ask meanwhile. */
-  stop(): Promise<void>;
-}
-
-class BatchPublisher implements Publisher {
+class BatchPublisher implements Publisher, OwnerLink {
   readonly #port: Port<FromActor, unknown>;
   #items: PostedItem[] = [];
+  /** A bridge's requests that have no reply yet. The gateway bounds their number by refusing more. */
+  readonly #asked = new Map<number, (reply: BridgeReply) => void>();
+  #lastId = 0;
 
   constructor(port: Port<FromActor, unknown>) {
     this.#port = port;
@@ -94,6 +90,18 @@ class BatchPublisher implements Publisher {
     this.add({ kind: 'log', level, message, ...(fields === undefined ? {} : { fields }) });
   }
 
+  ask(request: BridgeRequest): Promise<BridgeReply> {
+    this.#lastId += 1;
+    const id = this.#lastId;
+    this.add({ kind: 'ask', id, ...request });
+    return new Promise((resolve) => this.#asked.set(id, resolve));
+  }
+
+  replied(id: number, reply: BridgeReply): void {
+    this.#asked.get(id)?.(reply);
+    this.#asked.delete(id);
+  }
+
   add(item: PostedItem): void {
     this.#items.push(item);
     if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
@@ -110,83 +118,39 @@ class BatchPublisher implements Publisher {
   };
 }
 
-/** A synchronous throw of `handle` ends the thread. The supervisor bounds the number of running commands. */
-function handleCommand<C>(actor: Actor<C>, publisher: BatchPublisher, id: number, command: C): void {
-  actor
-    .handle(command)
-    .catch((error: unknown): Answer => {
-      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      publisher.log('error', 'a command ended in an unexpected error', { stack });
-      return failure('internal', 'The command ended in an unexpected error');
-    })
-    .then((answer) => publisher.add({ kind: 'answer', id, answer }));
-}
-
-/** A bridge's requests that have no reply yet. The gateway bounds their number by refusing more. */
-class OpenRequests {
-  readonly #publisher: BatchPublisher;
-  readonly #open = new Map<number, (reply: BridgeReply) => void>();
-  #lastId = 0;
-
-  constructor(publisher: BatchPublisher) {
-    this.#publisher = publisher;
-  }
-
-  ask(request: BridgeRequest): Promise<BridgeReply> {
-    this.#lastId += 1;
-    const id = this.#lastId;
-    this.#publisher.add({ kind: 'ask', id, ...request });
-    return new Promise((resolve) => this.#open.set(id, resolve));
-  }
-
-  settle(id: number, reply: BridgeReply): void {
-    this.#open.get(id)?.(reply);
-    this.#open.delete(id);
-  }
-}
-
-/** Serves the port until a `stop` message, or until the other end is closed. */
-function serveUntilStop<In extends { readonly kind: string }>(
-  port: Port<FromActor, In | ToChild>,
-  publisher: BatchPublisher,
-  take: (message: In) => void,
-): Promise<void> {
-  return new Promise((resolve) => {
-    port.listen((message) => {
-      if (isForAll(message)) {
-        if (message.kind === 'ping') publisher.add({ kind: 'pong', id: message.id });
-        else resolve();
-      } else take(message);
-    }, resolve);
-  });
-}
-
-function isForAll(message: { readonly kind: string }): message is ToChild {
-  return message.kind === 'ping' || message.kind === 'stop';
-}
-
-type StartActor<B extends Backend> = (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>;
+type In<C> =
+  | { readonly kind: 'command'; readonly id: number; readonly command: C }
+  | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
 /**
- * A backend's whole life, to be returned by the default export of its `worker.ts`. Resolves when the actor has stopped on request;
- * rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
+ * An actor's whole life, to be returned by the default export of its `worker.ts`: until a `stop` message, or until the other end of the
+ * port is closed. Resolves when the actor has stopped; rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
  */
-export async function runActor<B extends Backend>(
-  task: ActorTask<ChildSettings[B]>,
-  start: StartActor<B>,
+async function run<S, C>(
+  task: ActorTask<S>,
+  start: (
+    settings: S,
+    publisher: BatchPublisher,
+  ) => Omit<Actor<C>, 'handle'> & Partial<Pick<Actor<C>, 'handle'>>,
 ): Promise<void> {
-  const port = typedPort<FromActor, ToActor<B>>(task.port);
+  const port = typedPort<FromActor, In<C>>(task.port);
   const publisher = new BatchPublisher(port);
   try {
     const actor = start(task.settings, publisher);
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
-    await serveUntilStop<Exclude<ToActor<B>, ToChild>>(port, publisher, (message) => {
-      if (message.kind === 'command') handleCommand(actor, publisher, message.id, message.command);
-      else if (message.kind === 'watch levels') actor.watchLevels?.(message.isWatched);
-      else {
-        actor.applyChanges?.(message);
-        publisher.add({ kind: 'pull', isFirst: false });
-      }
+    await new Promise<void>((resolve) => {
+      port.listen((message) => {
+        const { kind } = message;
+        if (kind === 'command') answer(publisher, message.id, actor.handle?.(message.command));
+        else if (kind === 'ping') publisher.add({ kind: 'pong', id: message.id });
+        else if (kind === 'stop') resolve();
+        else if (kind === 'watch levels') actor.watchLevels?.(message.isWatched);
+        else if (kind === 'reply') publisher.replied(message.id, message);
+        else {
+          actor.applyChanges?.(message);
+          publisher.add({ kind: 'pull', isFirst: false });
+        }
+      }, resolve);
     });
     await actor.stop();
   } finally {
@@ -196,31 +160,23 @@ export async function runActor<B extends Backend>(
   }
 }
 
-/** Like `runActor`, for a bridge. */
-export async function runBridge<B extends Bridge>(
+/** The supervisor bounds the number of running commands. */
+function answer(publisher: BatchPublisher, id: number, handled?: Promise<Answer>): void {
+  handled
+    ?.catch((error: unknown): Answer => {
+      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      publisher.log('error', 'a command ended in an unexpected error', { stack });
+      return failure('internal', 'The command ended in an unexpected error');
+    })
+    .then((given) => publisher.add({ kind: 'answer', id, answer: given }));
+}
+
+export const runActor: <B extends Backend>(
+  task: ActorTask<ChildSettings[B]>,
+  start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>,
+) => Promise<void> = run;
+
+export const runBridge: <B extends Bridge>(
   task: ActorTask<ChildSettings[B]>,
   start: (settings: ChildSettings[B], node: OwnerLink) => BridgeActor,
-): Promise<void> {
-  const port = typedPort<FromActor, ToBridge>(task.port);
-  const publisher = new BatchPublisher(port);
-  const openRequests = new OpenRequests(publisher);
-  try {
-    const bridge = start(task.settings, {
-      status: (state, detail) => publisher.status(state, detail),
-      log: (level, message, fields) => publisher.log(level, message, fields),
-      put: (collection, key, json) => publisher.put(collection, key, json),
-      drop: (collection, key) => publisher.drop(collection, key),
-      ask: (request) => openRequests.ask(request),
-    });
-    publisher.add({ kind: 'pull', isFirst: true });
-    await serveUntilStop<Exclude<ToBridge, ToChild>>(port, publisher, (message) => {
-      if (message.kind === 'reply') return openRequests.settle(message.id, message);
-      bridge.applyChanges(message);
-      publisher.add({ kind: 'pull', isFirst: false });
-    });
-    await bridge.stop();
-  } finally {
-    publisher.flush();
-    port.close();
-  }
-}
+) => Promise<void> = run;
