@@ -117,16 +117,19 @@ export const PACKAGES: Readonly<Record<string, PackageHolders>> = {
   typebox: { in: ['src/protocol/actor/schemas.ts', 'src/gateway/openapi.ts', 'src/gateway/body-schemas.ts'] },
 };
 
-/**
- * Files that only some may import, because they give a power away: turning the machine off is the power actor's alone, and a
- * raw link to a bus would let any actor call anything.
- */
+/** Files that only some may import: a raw connection to a bus would let any actor call anything. */
 export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
-  'src/actors/bus/logind.ts': ['src/actors/power/'],
-  'src/actors/bus/avahi.ts': ['src/actors/discovery/'],
-  'src/actors/bus/bluez.ts': ['src/actors/bluetooth/'],
-  'src/actors/bus/link.ts': ['src/actors/bus/'],
   'src/actors/bus/connection.ts': ['src/actors/bus/'],
+};
+
+/** Folders that may open a bus with an effect, because that gives a power away: turning the machine off is the power actor's alone. */
+export const BUSES: Readonly<Record<string, readonly string[]>> = {
+  none: ['src/actors/systemd/'],
+  units: ['src/actors/systemd/', 'src/actors/upgrade/'],
+  players: ['src/actors/players/'],
+  power: ['src/actors/power/'],
+  announcements: ['src/actors/discovery/'],
+  bluetooth: ['src/actors/bluetooth/'],
 };
 
 /** Files that load typebox: the main thread reaches them by import() only. */
@@ -149,7 +152,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/dial.ts': 'drives a session by its deadlines',
   'src/actors/path-watch.ts': 'looks again where nothing is told',
   'src/actors/bus/connection.ts': 'bounds the greeting and each call',
-  'src/actors/bus/link.ts': 'connects and waits',
+  'src/actors/bus/bus.ts': 'connects and waits',
   'src/actors/bus/stream-guard.ts': 'bounds each message',
   'src/cli/progress.ts': 'bounds the wait for the daemon',
   'src/cli/bench/probe.ts': 'measures how long things take',

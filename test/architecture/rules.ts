@@ -2,6 +2,7 @@
 
 import {
   BOUNDARIES,
+  BUSES,
   EDGES,
   FILE_LINES_MAX,
   FUNCTION_LINES_MAX,
@@ -89,6 +90,14 @@ const holders: Check = each('src/', (file) =>
   file.imports
     .filter(({ target }) => HOLDERS[target]?.every((prefix) => !file.path.startsWith(prefix)))
     .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
+);
+
+/** Complains about each bus that is opened, or extended, with another effect than its folder's, or with one that is no literal. */
+const buses: Check = each('src/', ({ path, code, text }) =>
+  [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
+    .map(({ 0: found, index }) => ({ index, effect: /^'(\w+)'/.exec(text.slice(index + found.length))?.[1] }))
+    .filter(({ effect = '' }) => !BUSES[effect]?.some((prefix) => path.startsWith(prefix)))
+    .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
 /** A file as imports name it, whatever its ending. */
@@ -180,6 +189,7 @@ export const RULES = {
   boundaries,
   packages,
   'who holds what': holders,
+  'who opens which bus': buses,
   'no circles': circles,
   'main thread decodes nothing': mainDecodesNothing,
   'main thread starts without schemas': mainStartsWithoutSchemas,

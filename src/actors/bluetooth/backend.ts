@@ -8,8 +8,7 @@ import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_METHODS, BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
-import { BluezBus } from '../bus/bluez.js';
-import type { BusOptions, BusOwner, CallVerdict } from '../bus/bus.js';
+import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bus.js';
 import { isAbsence, sentence } from '../bus/fault.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
@@ -30,7 +29,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;
   readonly #publish: Publisher;
   readonly #clock: Clock;
-  readonly #bus: BluezBus;
+  readonly #bus: Bus<'bluetooth'>;
   readonly #publisher: BluetoothPublisher;
   readonly #commands: AdapterCommands;
   readonly #timers: Timers<'read' | 'idle'>;
@@ -57,7 +56,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#publisher = new BluetoothPublisher(publish, clock, () => this.#shown());
-    this.#bus = new BluezBus({ callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
+    this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
     this.#commands = new AdapterCommands({
       bluez: (method, args, options) => this.#bus.call(method, args, options),
       ...{ settings, publish, clock },

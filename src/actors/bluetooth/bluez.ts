@@ -5,10 +5,10 @@ import type { Answer } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
-import type { BluezBus } from '../bus/bluez.js';
+import type { Bus } from '../bus/bus.js';
 import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
 
-export type Bluez = BluezBus['call'];
+export type Bluez = Bus<'bluetooth'>['call'];
 
 /** With a hung BlueZ a command ends by its first call, within the 10 s after which a client gets a timeout. */
 export const CALL_DEADLINE_MS = 8_000;

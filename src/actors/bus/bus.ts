@@ -1,29 +1,278 @@
-// The buses that actors may use: the user's, which can change units or command players, and the system's, which can change nothing.
-// They differ by type: a method that mutates does not compile on a SystemBus, and is refused there at run time.
+// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows: the others do not compile, and are
+// refused at run time. Each actor may open a bus with its own effect alone.
 
-import { systemBusPaths, userBusPaths } from './address.js';
-import { BusLink, type BusOptions, type BusOwner } from './link.js';
+import { backoffMs } from '../../clock.js';
+import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, ownerMatch } from '../../protocol/dbus/daemon.js';
+import {
+  type Effect,
+  type Match,
+  type Method,
+  matchRule,
+  type Signal,
+  signalValues,
+} from '../../protocol/dbus/method.js';
+import { type BusPaths, systemBusPaths, userBusPaths } from './address.js';
+import { type BusConnection, type CallVerdict, type ConnectResult, connectBus } from './connection.js';
+import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
 export type { CallVerdict } from './connection.js';
-export type { BusOptions, BusOwner, CallOptions } from './link.js';
 
-/** The user's bus: may call methods that change units. */
-export class UserBus extends BusLink<'units'> {
-  constructor(options: BusOptions, owner: BusOwner) {
-    super('units', userBusPaths, options, owner);
+/** The effects that a bus of the user may have; all others are on the bus of the system. */
+const OF_THE_USER: readonly Effect[] = ['units', 'players'];
+
+const CONNECT_DEADLINE_MS = 2_000;
+const CALL_DEADLINE_MS = 8_000;
+/** The system bus refuses more than 512 rules of one connection. */
+const MATCHES_MAX_RULES = 500;
+/** A connection that lasted this long was good: after its loss the next attempt is made at once, without back-off. */
+const STEADY_MS = 10_000;
+
+/** The actor that uses a bus. Nothing here may throw, except that `up` may reject: then the connection is given up. */
+export interface BusOwner {
+  /** There is a new connection, without watches: watch, subscribe, read everything. The bus counts as up when this resolves. */
+  up(): Promise<void>;
+  /** The bus is lost or cannot be reached. Called once per loss, and again only with another reason. */
+  down(reason: string): void;
+  /** A signal from the owner of a watched name. May come before `up` resolves. */
+  signal(signal: Signal): void;
+  /** A call to us from the owner of a watched name. Without this function, or for undefined, it gets no answer. */
+  called?(call: Signal): CallVerdict | undefined;
+  /** A watched name has got an owner, another one, or none: subscriptions with the old one are gone. */
+  ownerChanged?(name: string, owned: boolean): void;
+}
+
+export interface BusOptions {
+  /** Called before each attempt, because a session bus may appear later. By default read from the process's environment. */
+  readonly paths?: () => BusPaths;
+  /** `backoffMs` of clock.ts is the default. */
+  readonly backoffMs?: (attempt: number) => number;
+  readonly connectDeadlineMs?: number;
+  readonly callDeadlineMs?: number;
+  /** A larger message is skipped. */
+  readonly messageMaxBytes?: number;
+  /** From a message's first byte to its last; then the connection is given up. */
+  readonly messageDeadlineMs?: number;
+}
+
+export interface CallOptions {
+  /** The object, for methods whose table row has no path. */
+  readonly path?: string;
+  readonly deadlineMs?: number;
+}
+
+export class Bus<E extends Effect> {
+  readonly #effect: E;
+  readonly #paths: () => BusPaths;
+  readonly #options: BusOptions;
+  readonly #owner: BusOwner;
+  /** Match rules that are set on the bus, or requested. */
+  readonly #rules = new Map<string, Promise<Outcome<undefined>>>();
+  /** Watched names whose owners are followed, or about to be. */
+  readonly #followed = new Map<string, Promise<Outcome<undefined>>>();
+  /** The unique names of these owners, '' for none. */
+  readonly #owners = new Map<string, string>();
+  #connection: BusConnection | undefined;
+  #attempt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #reason: string | undefined;
+
+  constructor(effect: E, options: BusOptions, owner: BusOwner) {
+    this.#effect = effect;
+    const pathsOf = OF_THE_USER.includes(effect) ? userBusPaths : systemBusPaths;
+    this.#paths = options.paths ?? (() => pathsOf(process.env, process.getuid?.() ?? 0));
+    this.#options = options;
+    this.#owner = owner;
+    this.#retry();
+  }
+
+  /** Calls a method of the tables. Always settles within its deadline (default 8 s); never rejects, never repeats a call. */
+  async call<Args extends readonly unknown[], Result>(
+    method: Method<Args, Result, E | 'none'>,
+    args: Args,
+    options: CallOptions = {},
+  ): Promise<Outcome<Result>> {
+    const { effect, member } = method;
+    // The compiler refuses it already; this is for calls that got past it.
+    if (effect !== 'none' && effect !== this.#effect) return refusedHere(`${member} is not for this bus`);
+    const path = method.path ?? options.path;
+    if (path === undefined) return refusedHere(`${member} needs a path`);
+    if (this.#connection === undefined) return CLOSED;
+    const deadlineMs = options.deadlineMs ?? this.#options.callDeadlineMs ?? CALL_DEADLINE_MS;
+    const { destination, interface: iface, in: signature } = method;
+    const call = { destination, path, interface: iface, member, signature, values: args };
+    const outcome = await this.#connection.call(call, deadlineMs);
+    if (!outcome.ok) return outcome;
+    const { signature: given, values } = outcome.value;
+    if (given !== method.out) return refusedHere(`${member} answered with the signature '${given}'`);
+    // The signature was compared, so the values have the declared type.
+    const result: unknown = values.length > 1 ? values : values[0];
+    return { ok: true, value: result as Result };
+  }
+
+  /** Subscribes to signals, on this connection only: `up` subscribes again on the next. */
+  async watch(match: Match): Promise<Outcome<undefined>> {
+    const { sender } = match;
+    if (isUnique(sender)) {
+      // A unique name is its own owner, and is never given again.
+      this.#owners.set(sender, sender);
+    } else if (sender !== BUS_NAME) {
+      const outcome = await shareRequest(this.#followed, sender, () => this.#followOwner(sender));
+      if (!outcome.ok) return outcome;
+    }
+    return this.#addMatch(match);
+  }
+
+  /** True if a watched name has an owner now. A call to the service itself might start one that was stopped on purpose. */
+  readonly isRunning = (name: string): boolean => (this.#owners.get(name) ?? '') !== '';
+
+  /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
+  async unwatch(match: Match): Promise<Outcome<undefined>> {
+    const rule = matchRule(match);
+    if (isUnique(match.sender)) this.#owners.delete(match.sender);
+    if (!this.#rules.delete(rule)) return { ok: true, value: undefined };
+    return this.call(BUS_METHODS.removeMatch, [rule]);
+  }
+
+  /** Drops the connection and makes a new one after the back-off, for an owner that cannot use this one. */
+  reconnect(reason: string): void {
+    this.#connection?.lose(reason);
+  }
+
+  /** Ends for ever. The owner gets no more calls. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#connection?.lose('stopped');
+  }
+
+  async #addMatch(match: Match): Promise<Outcome<undefined>> {
+    const rule = matchRule(match);
+    if (!this.#rules.has(rule) && this.#rules.size >= MATCHES_MAX_RULES)
+      return refusedHere('too many match rules');
+    return shareRequest(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
+  }
+
+  /**
+   * Anybody on the bus can send us a signal that looks like systemd's. It carries its sender's unique name, which cannot be forged; so
+   * the owners of watched names are followed, and only their signals are passed on.
+   */
+  async #followOwner(name: string): Promise<Outcome<undefined>> {
+    const connection = this.#connection;
+    const matched = await this.#addMatch(ownerMatch(name));
+    if (!matched.ok) return matched;
+    const outcome = await this.call(BUS_METHODS.getNameOwner, [name]);
+    if (this.#connection !== connection) return CLOSED;
+    // A change that came in the meantime is newer than this reply. A name without owner is an error reply, but no failure.
+    if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
+    return outcome.ok || outcome.error.kind === 'dbus' ? { ok: true, value: undefined } : outcome;
+  }
+
+  #retry(): void {
+    const { backoffMs: waitBefore = (attempt: number) => backoffMs(attempt, Math.random()) } = this.#options;
+    const waitMs = waitBefore(this.#attempt);
+    this.#attempt += 1;
+    // A wait of 0 also uses the timer, so that the constructor's caller has its link before anything happens.
+    this.#timer = setTimeout(() => void this.#try(), waitMs);
+  }
+
+  async #try(): Promise<void> {
+    const reached = await this.#reach();
+    if (this.#stopped) {
+      if ('connection' in reached) reached.connection.lose('stopped');
+    } else if ('failed' in reached) {
+      this.#reportDown(reached.failed);
+      this.#retry();
+    } else {
+      await this.#settle(reached.connection);
+    }
+  }
+
+  /** The first path on which a bus greets us; else the reason of the last one. */
+  async #reach(): Promise<ConnectResult> {
+    const found = this.#paths();
+    if (!found.ok) return { failed: found.detail };
+    let reached: ConnectResult = { failed: 'the bus has no address' };
+    for (const path of found.paths) {
+      const triedAt = performance.now();
+      const { connectDeadlineMs: deadlineMs = CONNECT_DEADLINE_MS } = this.#options;
+      const { messageMaxBytes, messageDeadlineMs } = this.#options;
+      reached = await connectBus(
+        path,
+        { deadlineMs, messageMaxBytes, messageDeadlineMs },
+        {
+          signal: (signal) => this.#onSignal(signal),
+          called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
+          lost: (reason) => this.#lost(reason, performance.now() - triedAt),
+        },
+      );
+      if ('connection' in reached) break;
+    }
+    return reached;
+  }
+
+  async #settle(connection: BusConnection): Promise<void> {
+    if (!connection.open) return; // Lost since the greeting: the next attempt is scheduled already.
+    this.#connection = connection;
+    try {
+      await this.#owner.up();
+    } catch (error) {
+      connection.lose(error instanceof Error ? error.message : String(error));
+      return;
+    }
+    if (this.#connection === connection) this.#reason = undefined;
+  }
+
+  #lost(reason: string, livedMs: number): void {
+    this.#connection = undefined;
+    this.#rules.clear();
+    this.#followed.clear();
+    this.#owners.clear();
+    if (this.#stopped) return;
+    if (livedMs >= STEADY_MS) this.#attempt = 0;
+    this.#reportDown(reason);
+    this.#retry();
+  }
+
+  #reportDown(reason: string): void {
+    if (this.#reason === reason) return;
+    this.#reason = reason;
+    this.#owner.down(reason);
+  }
+
+  #onSignal(signal: Signal): void {
+    if (signal.sender === BUS_NAME) {
+      // The bus sends each connection its own names, unasked.
+      if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
+      const change = signalValues(NAME_OWNER_CHANGED, signal);
+      if (change !== undefined) this.#ownerIs(change[0], change[2]);
+    } else if (!this.#isOwner(signal.sender)) {
+      return;
+    }
+    this.#owner.signal(signal);
+  }
+
+  readonly #isOwner = (sender: string): boolean => [...this.#owners.values()].includes(sender);
+
+  #ownerIs(name: string, owner: string): void {
+    if (!this.#followed.has(name)) return;
+    this.#owners.set(name, owner);
+    this.#owner.ownerChanged?.(name, owner !== '');
   }
 }
 
-/** The user's bus for the players actor: may command media players. */
-export class PlayersBus extends BusLink<'players'> {
-  constructor(options: BusOptions, owner: BusOwner) {
-    super('players', userBusPaths, options, owner);
-  }
-}
+const isUnique = (name: string): boolean => name.startsWith(':');
 
-/** The system's bus: may call methods that change nothing. */
-export class SystemBus extends BusLink<'none'> {
-  constructor(options: BusOptions, owner: BusOwner) {
-    super('none', systemBusPaths, options, owner);
-  }
+/** Callers that want the same share one request; after a failure the next caller asks again. A lost connection empties the map. */
+async function shareRequest(
+  requests: Map<string, Promise<Outcome<undefined>>>,
+  key: string,
+  request: () => Promise<Outcome<undefined>>,
+): Promise<Outcome<undefined>> {
+  const asked = requests.get(key) ?? request();
+  requests.set(key, asked);
+  const outcome = await asked;
+  // By then the map may hold the request of another connection.
+  if (!outcome.ok && requests.get(key) === asked) requests.delete(key);
+  return outcome;
 }

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/dbus/avahi.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { VERSION } from '../../version.js';
-import type { AvahiBus } from '../bus/avahi.js';
+import type { Bus } from '../bus/bus.js';
 import { type BusError, type Outcome, sentence } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { SERVICE_TYPE } from './browser.js';
@@ -51,7 +51,7 @@ interface Group {
 }
 
 export class Announcer {
-  readonly #bus: AvahiBus;
+  readonly #bus: Bus<'announcements'>;
   readonly #settings: DiscoverySettings;
   readonly #node: Pick<NodeLink, 'status' | 'log'>;
   readonly #world: AnnouncerWorld;
@@ -70,7 +70,7 @@ export class Announcer {
   #areInterfacesKnown = true;
 
   constructor(
-    bus: AvahiBus,
+    bus: Bus<'announcements'>,
     settings: DiscoverySettings,
     node: Pick<NodeLink, 'status' | 'log'>,
     world: AnnouncerWorld,

@@ -10,7 +10,7 @@ import {
   PROTOCOLS,
 } from '../../protocol/dbus/avahi.js';
 import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
-import type { AvahiBus } from '../bus/avahi.js';
+import type { Bus } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
 import { nodeOf, type Sighting, sightingOf } from './sighting.js';
@@ -36,7 +36,7 @@ interface FoundService {
 }
 
 export class Browser {
-  readonly #bus: AvahiBus;
+  readonly #bus: Bus<'announcements'>;
   readonly #publish: Pick<Publisher, 'put' | 'drop' | 'log'>;
   readonly #timers: Timers<'gather'>;
   /** This node's name on the network, as far as it has one. */
@@ -48,7 +48,7 @@ export class Browser {
   #hasLoggedTooMany = false;
 
   constructor(
-    bus: AvahiBus,
+    bus: Bus<'announcements'>,
     publish: Pick<Publisher, 'put' | 'drop' | 'log'>,
     clock: Clock,
     own: () => string | undefined,

@@ -3,20 +3,27 @@
 
 import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
-import { AVAHI_BROWSER, AVAHI_ENTRY_GROUP, AVAHI_RESOLVER, AVAHI_SERVER } from '../../protocol/dbus/avahi.js';
+import {
+  AVAHI_BROWSER,
+  AVAHI_ENTRY_GROUP,
+  AVAHI_NAME,
+  AVAHI_RESOLVER,
+  AVAHI_SERVER,
+} from '../../protocol/dbus/avahi.js';
 import type { Signal } from '../../protocol/dbus/method.js';
-import { AvahiBus } from '../bus/avahi.js';
-import type { BusOwner } from '../bus/bus.js';
+import { Bus, type BusOwner } from '../bus/bus.js';
 import type { BridgeActor, OwnerLink } from '../runtime.js';
 import { Announcer, type AnnouncerWorld } from './announcer.js';
 import { Browser } from './browser.js';
 
 /** avahi-daemon answers at once, or hangs. */
 const CALL_DEADLINE_MS = 4_000;
+/** Avahi's interfaces whose signals matter. */
+const FOLLOWED = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
 
 export class Discovery implements BridgeActor, BusOwner {
   readonly #status: OwnerLink['status'];
-  readonly #bus: AvahiBus;
+  readonly #bus: Bus<'announcements'>;
   readonly #announcer: Announcer;
   readonly #browser: Browser;
   /** Undefined while the bus is away, or has not answered. */
@@ -29,7 +36,7 @@ export class Discovery implements BridgeActor, BusOwner {
       node.status(state, detail);
     };
     const log: OwnerLink['log'] = (...line) => node.log(...line);
-    this.#bus = new AvahiBus({ callDeadlineMs: CALL_DEADLINE_MS }, this);
+    this.#bus = new Bus('announcements', { callDeadlineMs: CALL_DEADLINE_MS }, this);
     this.#announcer = new Announcer(this.#bus, settings, { status: this.#status, log }, world);
     this.#browser = new Browser(this.#bus, node, world.clock, () => this.#announcer.name);
   }
@@ -51,9 +58,11 @@ export class Discovery implements BridgeActor, BusOwner {
   async up(): Promise<void> {
     // A connection that was lost before it was up, for the same reason as the one before, was not reported.
     this.#begin(undefined);
-    const isThere = await this.#bus.follow([AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER]);
+    const watched = FOLLOWED.map((iface) => this.#bus.watch({ sender: AVAHI_NAME, interface: iface }));
+    if (!(await Promise.all(watched)).every(({ ok }) => ok))
+      throw new Error('avahi-daemon cannot be watched');
     // A change that came meanwhile is newer.
-    if (this.#isAvahiThere === undefined) this.#begin(isThere);
+    if (this.#isAvahiThere === undefined) this.#begin(this.#bus.isRunning(AVAHI_NAME));
   }
 
   down(reason: string): void {

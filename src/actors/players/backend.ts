@@ -6,7 +6,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
-import { type BusOptions, type BusOwner, PlayersBus } from '../bus/bus.js';
+import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
 import { CoverReader, type FetchCover } from './cover-reader.js';
@@ -28,7 +28,7 @@ const COMMANDS_UNDER_WAY_MAX = 8;
 export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #publish: Publisher;
   readonly #clock: Clock;
-  readonly #bus: PlayersBus;
+  readonly #bus: Bus<'players'>;
   readonly #publisher: PlayersPublisher;
   readonly #covers: CoverReader;
   /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
@@ -53,7 +53,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#publisher = new PlayersPublisher(publish, clock);
-    this.#bus = new PlayersBus({ messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
+    this.#bus = new Bus('players', { messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
     this.#covers = new CoverReader(this.#bus, clock, fetch);
   }
 

@@ -5,7 +5,7 @@ import { type Clock, within } from '../../clock.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
-import type { PlayersBus } from '../bus/bus.js';
+import type { Bus } from '../bus/bus.js';
 import { coverOf, type ImageAnswer } from './cover.js';
 import type { Player } from './player.js';
 
@@ -36,7 +36,7 @@ interface KnownCover {
 }
 
 export class CoverReader {
-  readonly #bus: Pick<PlayersBus, 'call'>;
+  readonly #bus: Pick<Bus<'players'>, 'call'>;
   readonly #clock: Clock;
   #last: Promise<unknown> = Promise.resolve();
   readonly #fetch: FetchCover | undefined;
@@ -45,7 +45,7 @@ export class CoverReader {
   readonly #known = new Map<string, KnownCover>();
 
   /** Without `fetch`, clients are sent to covers on the web. */
-  constructor(bus: Pick<PlayersBus, 'call'>, clock: Clock, fetch?: FetchCover) {
+  constructor(bus: Pick<Bus<'players'>, 'call'>, clock: Clock, fetch?: FetchCover) {
     this.#bus = bus;
     this.#clock = clock;
     this.#fetch = fetch;

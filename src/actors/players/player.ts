@@ -13,7 +13,7 @@ import {
   SEEKED,
 } from '../../protocol/dbus/mpris.js';
 import type { PropertyRecord } from '../../protocol/dbus/properties.js';
-import type { PlayersBus } from '../bus/bus.js';
+import type { Bus } from '../bus/bus.js';
 import {
   motionOf,
   NOTHING_KNOWN,
@@ -56,7 +56,7 @@ export class Player {
   readonly #pid: number | undefined;
   readonly tracklist: Tracklist;
   commandsUnderWay = 0;
-  readonly #bus: Pick<PlayersBus, 'call' | 'watch' | 'unwatch'>;
+  readonly #bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>;
   readonly #clock: Clock;
   readonly #changed: () => void;
   readonly #methods: ReturnType<typeof playerMethods>;
@@ -75,7 +75,7 @@ export class Player {
   /** `changed`: the record or the position may have changed. Not called before the player has been read. */
   constructor(
     { busName, owner, pid }: Connection,
-    bus: Pick<PlayersBus, 'call' | 'watch' | 'unwatch'>,
+    bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     changed: (player: Player) => void,
   ) {

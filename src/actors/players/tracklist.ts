@@ -12,7 +12,7 @@ import {
   TRACKLIST_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
 import { readProperties } from '../../protocol/dbus/properties.js';
-import type { PlayersBus } from '../bus/bus.js';
+import type { Bus } from '../bus/bus.js';
 import { type BusError, isAbsence } from '../bus/fault.js';
 import { isTrack, metadataOf } from './metadata.js';
 import { RepeatedReading } from './repeated-reading.js';
@@ -39,7 +39,7 @@ interface TracklistReading {
 }
 
 export class Tracklist {
-  readonly #bus: Pick<PlayersBus, 'call'>;
+  readonly #bus: Pick<Bus<'players'>, 'call'>;
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #changed: () => void;
   readonly #repeated: RepeatedReading;
@@ -49,7 +49,7 @@ export class Tracklist {
   readonly #added = new Set<string>();
   #isGone = false;
 
-  constructor(owner: string, bus: Pick<PlayersBus, 'call'>, clock: Clock, changed: () => void) {
+  constructor(owner: string, bus: Pick<Bus<'players'>, 'call'>, clock: Clock, changed: () => void) {
     this.#bus = bus;
     this.#methods = playerMethods(owner);
     this.#changed = changed;

@@ -7,9 +7,8 @@ import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
-import type { BusOptions, BusOwner } from '../bus/bus.js';
+import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import type { BusError } from '../bus/fault.js';
-import { LogindBus } from '../bus/logind.js';
 import type { Actor, Publisher } from '../runtime.js';
 import {
   ACTIONS,
@@ -34,7 +33,7 @@ const NO = { ok: true, value: 'no' } as const;
 export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   readonly #settings: PowerSettings;
   readonly #publish: Publisher;
-  readonly #logind: LogindBus;
+  readonly #logind: Bus<'power'>;
   /** Why there is no bus; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
   /** The action that is being requested. Once logind has accepted one, it refuses others by itself. */
@@ -45,7 +44,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions = {}) {
     this.#settings = settings;
     this.#publish = publish;
-    this.#logind = new LogindBus({ callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
+    this.#logind = new Bus('power', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
   }
 
   async up(): Promise<void> {

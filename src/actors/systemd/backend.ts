@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
-import { type BusOwner, SystemBus, UserBus } from '../bus/bus.js';
+import { Bus, type BusOwner } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
@@ -115,8 +115,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #watched: readonly WatchedUnit[];
   readonly #services: ServicePublisher;
   /** A scope without units needs no bus, and waits for none. */
-  readonly #user: Scope<UserBus> | undefined;
-  readonly #system: Scope<SystemBus> | undefined;
+  readonly #user: Scope<Bus<'units'>> | undefined;
+  readonly #system: Scope<Bus<'none'>> | undefined;
   readonly #clock: Clock;
   readonly #logs: UnitLogs;
 
@@ -130,8 +130,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
       const plan = { scope, watched, internal: settings.internal, clock };
       return watched.length === 0 ? undefined : new Scope(plan, this.#services, makeBus);
     };
-    this.#system = open('system', (owner) => new SystemBus({}, owner));
-    this.#user = open('user', (owner) => new UserBus({}, owner));
+    this.#system = open('system', (owner) => new Bus('none', {}, owner));
+    this.#user = open('user', (owner) => new Bus('units', {}, owner));
   }
 
   async handle(command: SystemdCommand): Promise<Answer> {

@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.js';
 import type { Answer, UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
-import type { UserBus } from '../bus/bus.js';
+import type { Bus } from '../bus/bus.js';
 import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
 import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
@@ -41,13 +41,13 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
 const OK: Answer = { ok: true };
 
 export class UnitCommand {
-  readonly #follower: UnitFollower<UserBus>;
+  readonly #follower: UnitFollower<Bus<'units'>>;
   readonly #clock: Clock;
   readonly #plan: CommandPlan;
   readonly #name: string;
   readonly #deadline: number;
 
-  constructor(follower: UnitFollower<UserBus>, clock: Clock, verb: UnitVerb, name: string) {
+  constructor(follower: UnitFollower<Bus<'units'>>, clock: Clock, verb: UnitVerb, name: string) {
     this.#follower = follower;
     this.#clock = clock;
     this.#plan = PLANS[verb];

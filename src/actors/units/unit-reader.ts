@@ -14,12 +14,12 @@ import {
   UNIT_PATHS,
   unitPath,
 } from '../../protocol/dbus/systemd.js';
-import type { SystemBus, UserBus } from '../bus/bus.js';
+import type { Bus } from '../bus/bus.js';
 import { type BusError, isAbsence, type Outcome, sentence } from '../bus/fault.js';
 import type { FileReading, UnitTable } from './facts.js';
 
 /** A bus of either kind. These calls change nothing, and TypeScript allows no others here. */
-export type ReadingBus = Pick<UserBus | SystemBus, 'call' | 'watch' | 'stop'>;
+export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
 /**
  * The need for signals of each unit: `state`; `runs`, also the ends of runs and jobs, for starting units; `verdicts`, every single change

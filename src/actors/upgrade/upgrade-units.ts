@@ -11,7 +11,7 @@ import {
   SYSTEMD_METHODS,
   SYSTEMD_PATH,
 } from '../../protocol/dbus/systemd.js';
-import { type BusOptions, UserBus } from '../bus/bus.js';
+import { Bus, type BusOptions } from '../bus/bus.js';
 import { faultOf, sentence } from '../bus/fault.js';
 import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
@@ -43,7 +43,7 @@ export class UpgradeUnits implements FollowerOwner {
   readonly #boot: string;
   readonly #ready: Promise<unknown>;
   readonly #clock: Clock;
-  readonly #follower: UnitFollower<UserBus>;
+  readonly #follower: UnitFollower<Bus<'units'>>;
   #isUp = false;
   /** Counts ups and downs, so that results from before the latest are ignored. */
   #epoch = 0;
@@ -65,7 +65,7 @@ export class UpgradeUnits implements FollowerOwner {
     const { checkUnit, upgradeUnit } = settings;
     const names = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
     const plan = { names, interest: 'verdicts', clock } as const;
-    this.#follower = new UnitFollower(plan, this, (busOwner) => new UserBus(options, busOwner));
+    this.#follower = new UnitFollower(plan, this, (busOwner) => new Bus('units', options, busOwner));
   }
 
   /** The name under which the upgrade unit logs, which is no alias; undefined if none is configured. */

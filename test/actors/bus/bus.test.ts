@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { UserBus } from '../../../src/actors/bus/bus.js';
+import { Bus } from '../../../src/actors/bus/bus.js';
 import { connectBus } from '../../../src/actors/bus/connection.js';
 import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../../src/protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
@@ -22,7 +22,8 @@ const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 async function connected(t: TestContext, bus: PrivateBus) {
   const owner = new NotingOwner();
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const link = new UserBus(
+  const link = new Bus(
+    'units',
     { paths, backoffMs: (attempt) => (attempt === 0 ? 0 : 20), callDeadlineMs: 5_000 },
     owner,
   );

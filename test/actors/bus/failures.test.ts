@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { SystemBus, UserBus } from '../../../src/actors/bus/bus.js';
+import { Bus } from '../../../src/actors/bus/bus.js';
 import { BUS_METHODS, BUS_NAME } from '../../../src/protocol/dbus/daemon.js';
 import { SYSTEMD_METHODS, SYSTEMD_NAME } from '../../../src/protocol/dbus/systemd.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -17,7 +17,7 @@ const DEADLINE_MS = 1_000;
 const NEVER_MS = 2 ** 31 - 1;
 const LIMITS_EXCEEDED = 'org.freedesktop.DBus.Error.LimitsExceeded';
 
-type Options = ConstructorParameters<typeof UserBus>[0];
+type Options = ConstructorParameters<typeof Bus<'units'>>[1];
 
 function options(...paths: readonly string[]) {
   return {
@@ -28,10 +28,10 @@ function options(...paths: readonly string[]) {
   };
 }
 
-/** A UserBus that dials, until the test ends. */
+/** A bus that dials, until the test ends. */
 function dialling(t: TestContext, given: Options) {
   const owner = new NotingOwner();
-  const link = new UserBus(given, owner);
+  const link = new Bus('units', given, owner);
   t.after(() => link.stop());
   return { owner, link };
 }
@@ -42,7 +42,7 @@ async function scripted(t: TestContext, scriptOf: (connection: number) => Script
   return bus;
 }
 
-/** A UserBus that is up on a scripted bus. */
+/** A bus that is up on a scripted bus. */
 async function up(t: TestContext, scriptOf: (connection: number) => Script, more: Partial<Options> = {}) {
   const bus = await scripted(t, scriptOf);
   const { owner, link } = dialling(t, { ...options(bus.path), ...more });
@@ -50,7 +50,7 @@ async function up(t: TestContext, scriptOf: (connection: number) => Script, more
   return { bus, owner, link };
 }
 
-const ask = (link: UserBus) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
+const ask = (link: Bus<'units'>) => link.call(BUS_METHODS.getNameOwner, ['a.b']);
 const ANSWER = { ok: true, value: ':1.9' };
 const CLOSED = { ok: false, error: { kind: 'closed' } };
 
@@ -181,7 +181,7 @@ test('an answer behind a message that makes dbus-next throw is read, though noth
 test('a method that mutates is refused on the system bus, by type and at run time, and nothing is sent', async (t) => {
   const bus = await scripted(t, () => HONEST);
   const owner = new NotingOwner();
-  const link = new SystemBus(options(bus.path), owner);
+  const link = new Bus('none', options(bus.path), owner);
   t.after(() => link.stop());
   await owner.noted(/^up/);
   // @ts-expect-error The compiler must refuse this line.
@@ -197,7 +197,7 @@ test('an owner whose start fails closes the connection, and gets another', async
     owner.onUp = () => Promise.resolve();
     return Promise.reject(new Error('the first read failed'));
   };
-  const link = new UserBus(options(bus.path), owner);
+  const link = new Bus('units', options(bus.path), owner);
   t.after(() => link.stop());
   await owner.noted(/^up/, await owner.noted(/^down: the first read failed/));
   assert.equal(bus.connections(), 2);

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { UserBus } from '../../../src/actors/bus/bus.js';
+import type { Bus } from '../../../src/actors/bus/bus.js';
 import { UnitCommand } from '../../../src/actors/systemd/commands.js';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -15,7 +15,7 @@ async function started(t: TestContext, name: string, now: Readonly<Record<string
   const plan = { names: [name], interest: 'state', clock } as const;
   const manager = new ScriptedManager();
   // The scripted manager replaces the user's bus.
-  const follower = new UnitFollower<UserBus>(plan, owner, manager.busOf as never);
+  const follower = new UnitFollower<Bus<'units'>>(plan, owner, manager.busOf as never);
   t.after(() => follower.stop());
   manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
   await follower.up();
