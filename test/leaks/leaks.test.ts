@@ -8,11 +8,11 @@ import { AudioBackend, TIMING } from '../../src/actors/audio/backend.js';
 import { BluetoothBackend } from '../../src/actors/bluetooth/backend.js';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { BluetoothCommand } from '../../src/protocol/actor/commands.js';
-import { Recorder } from '../actors/audio/recorder.js';
 import { scriptedServer } from '../actors/audio/scripted-server.js';
-import { BLUETOOTH_SETTINGS, BluetoothRecorder } from '../actors/bluetooth/followed.js';
+import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/followed.js';
 import { PHONE, pathOf, ScriptedBluez } from '../actors/bluetooth/scripted-bluez.js';
 import { privateBus } from '../actors/bus/private-bus.js';
+import { Recorder } from '../actors/recorder.js';
 import { FloodingBroker } from '../broker/flooding-broker.js';
 import { SimulatedNode, WHOLE_NODE } from '../broker/simulated-node.js';
 import { stage } from '../crash/harness.js';
@@ -132,6 +132,7 @@ test('a sound server that is lost again and again leaves nothing', async (t) => 
     round: async (times) => {
       for (let done = 0; done < times; done += 1) await lose();
       seen.said.length = 0;
+      seen.logs.length = 0;
       server.heard.length = 0;
     },
   });
@@ -171,7 +172,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   const bluez = new ScriptedBluez(bus.address);
   await bluez.start();
   t.after(() => bluez.die());
-  const seen = new BluetoothRecorder();
+  const seen = new Recorder();
   // Pauses between events pass at once; deadlines are as long as ever.
   const clock: Clock = {
     ...systemClock,
@@ -188,7 +189,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   const visit = async (): Promise<void> => {
     await does({ do: 'scan' });
     bluez.addDevice(PHONE);
-    await turnsUntil(() => seen.devices.has(PHONE));
+    await turnsUntil(() => seen.one('bluetooth.devices', PHONE) !== undefined);
     await does({ do: 'connect', address: PHONE });
     await does({ do: 'scan/stop' });
     await does({ do: 'pairing_mode' });
@@ -206,7 +207,8 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
     part: 96,
     round: async (times) => {
       for (let done = 0; done < times; done += 1) await visit();
-      seen.forget();
+      seen.said.length = 0;
+      seen.logs.length = 0;
       bluez.calls.length = 0;
     },
   });

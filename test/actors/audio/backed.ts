@@ -1,18 +1,57 @@
-// The audio backend on a sound server; a recorder is its publisher.
+// The audio backend on a sound server, and what it has said.
 
 import type { TestContext } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
+import type {
+  AudioServerRecord,
+  CardRecord,
+  ClientRecord,
+  OutputRecord,
+} from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
-import { Recorder } from './recorder.js';
+import { Recorder } from '../recorder.js';
 import { type Handler, type ScriptedServer, scriptedServer } from './scripted-server.js';
 
 /** A test that never ends must fail. */
 export const DEADLINE = { timeout: 60_000 };
 
+export class AudioRecorder extends Recorder {
+  /** The data of each `audio.level`, in order, and its time in ms. */
+  readonly levels: string[] = [];
+  readonly levelsAt: number[] = [];
+
+  override level(json: string): void {
+    super.level(json);
+    this.levels.push(json);
+    this.levelsAt.push(performance.now());
+  }
+
+  get server(): AudioServerRecord | undefined {
+    return this.one('audio.server');
+  }
+
+  outputs(): readonly OutputRecord[] {
+    return this.all('audio.outputs');
+  }
+
+  output(name: string): OutputRecord | undefined {
+    return this.outputs().find((each) => each.name === name);
+  }
+
+  client(ref: string | number): ClientRecord | undefined {
+    const clients = this.all<ClientRecord>('audio.clients');
+    return clients.find(({ id, name }) => ref === id || ref === name);
+  }
+
+  cards(): readonly CardRecord[] {
+    return this.all('audio.cards');
+  }
+}
+
 export interface Backed {
   readonly backend: AudioBackend;
-  readonly seen: Recorder;
+  readonly seen: AudioRecorder;
 }
 
 /** Starts the backend until the test ends; the path is that of the server's socket. */
@@ -22,7 +61,7 @@ export function backed(
   timing: Partial<Timing> = {},
   home = '/nonexistent',
 ): Backed {
-  const seen = new Recorder();
+  const seen = new AudioRecorder();
   const flush = () => undefined;
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
   const settings = { enabled: true, serveCookie: true, outputs: {} };

@@ -35,12 +35,11 @@ describe('connecting', DEADLINE, () => {
       assert.ok(server.heard.lastIndexOf(read) > subscribed);
     }
     assert.deepEqual(seen.said, [
-      'put audio.kind ',
-      'put audio.server ',
+      'put audio.kind',
+      'put audio.server',
       'put audio.outputs 0',
       'put audio.clients 5',
       'up',
-      'log info: connected to the sound server',
     ]);
   });
 
@@ -62,12 +61,12 @@ describe('connecting', DEADLINE, () => {
       const server = await scriptedServer(t, handler);
       const { seen, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });
       await until('a second attempt', () => server.connections() >= 2);
-      assert.deepEqual(seen.logs, ['log info: waiting for the sound server']);
+      assert.deepEqual(seen.logs, ['info: waiting for the sound server']);
       assert.equal(seen.said.filter((line) => line.startsWith('put')).length, 0);
       assert.equal(faultOf(await backend.handle(VOLUME)), 'unavailable');
       server.handler = ordinary;
       await until('the backend is up', () => seen.up);
-      assert.equal(seen.logs.length, 2);
+      assert.deepEqual(seen.logs.slice(1), ['info: connected to the sound server']);
     });
   }
 
@@ -82,7 +81,7 @@ describe('connecting', DEADLINE, () => {
     const { seen, backend } = backed(t, '/nonexistent/native');
     const early = await backend.handle(VOLUME);
     assert.deepEqual(early, { ok: false, fault: 'unavailable', detail: 'Not connected yet' });
-    await until('the failed attempts are logged', () => seen.said.length >= 2);
+    await until('the failed attempts are logged', () => seen.logs.length > 0);
     const late = await backend.handle(VOLUME);
     assert.match(
       late.ok ? '' : late.detail,
@@ -90,7 +89,7 @@ describe('connecting', DEADLINE, () => {
     );
     await backend.stop();
     assert.equal(seen.said.filter((line) => line.startsWith('connecting')).length, 1);
-    assert.deepEqual(seen.logs, ['log info: waiting for the sound server']);
+    assert.deepEqual(seen.logs, ['info: waiting for the sound server']);
   });
 });
 
@@ -186,7 +185,7 @@ describe('events', DEADLINE, () => {
       [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, sinkFields(0, 'living', { volume: [0, 0] })),
     });
     await until('the difference is published', () => seen.output('living')?.volume === 0);
-    assert.deepEqual(seen.said, ['put audio.server ', 'put audio.outputs 0']);
+    assert.deepEqual(seen.said, ['put audio.server', 'put audio.outputs 0']);
   });
 });
 

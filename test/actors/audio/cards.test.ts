@@ -236,7 +236,7 @@ describe('a card', DEADLINE, () => {
         'put audio.cards 3',
         'put audio.clients 5',
         'put audio.outputs 7',
-        'put audio.server ',
+        'put audio.server',
       ]);
       assert.equal(seen.client('News')?.output, 'surround');
       assert.equal(seen.output('surround')?.default, true);
@@ -256,7 +256,7 @@ describe('an output', DEADLINE, () => {
     server.say.send(Buffer.concat([event(EVENT.sinkRemove, 0), event(EVENT.sinkNew, 0)]));
     await until('the other one is shown', () => seen.output('hdmi') !== undefined);
     assert.deepEqual(seen.said, [
-      ...['drop audio.outputs 0', 'drop audio.cards 3', 'put audio.server ', 'put audio.outputs 0'],
+      ...['drop audio.outputs 0', 'drop audio.cards 3', 'put audio.server', 'put audio.outputs 0'],
       ...['put audio.outputs 1', 'put audio.clients 5'],
     ]);
     assert.equal(seen.client('News')?.output, 'kitchen');
@@ -305,11 +305,11 @@ describe('the lack of any card', DEADLINE, () => {
     const { seen, server } = await connected(t, world.handler, { noCardMs: 1 });
     const isSaid = (line: RegExp): boolean => seen.said.some((each) => line.test(each));
     await until('the detail is published', () => isSaid(/^up: The sound server sees no sound card: \w/));
-    assert.ok(seen.logs.includes('log warn: the sound server sees no sound card'));
+    assert.ok(seen.logs.includes('warn: the sound server sees no sound card'));
     world.cards = [CARD];
     server.say.send(event(EVENT.cardNew, CARD));
-    await until('the detail goes', () => seen.said.at(-1) === 'log info: the sound server sees a sound card');
-    assert.equal(seen.said.at(-2), 'up');
+    await until('the detail goes', () => seen.logs.at(-1) === 'info: the sound server sees a sound card');
+    assert.equal(seen.said.at(-1), 'up');
   });
 
   test('may be because there is none, it may not be opened, or it is not used', async (t) => {

@@ -12,8 +12,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { backed, faultOf } from './backed.js';
-import type { Recorder } from './recorder.js';
+import { type AudioRecorder, backed, faultOf } from './backed.js';
 
 const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
@@ -24,7 +23,7 @@ const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
 interface Node {
   readonly server: SoundServer;
-  readonly seen: Recorder;
+  readonly seen: AudioRecorder;
   /** Fails unless the command is accepted. */
   tell(command: AudioCommand): Promise<void>;
   /** Returns the fault in the answer to the command. */

@@ -47,7 +47,7 @@ test('the backend works with the BlueZ of python-dbusmock', async (t) => {
   const env = { ...process.env, DBUS_SYSTEM_BUS_ADDRESS: address } as Readonly<Record<string, string>>;
   const mock = startProgram('/usr/bin/python3', ['-m', 'dbusmock', '--template', 'bluez5'], { env, log });
   t.after(() => mock.end());
-  await until('there is no adapter', () => recorder.state === 'connecting BlueZ has no adapter');
+  await until('there is no adapter', () => recorder.state === 'connecting: BlueZ has no adapter');
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
@@ -72,7 +72,7 @@ test('the backend works with the BlueZ of python-dbusmock', async (t) => {
   assert.deepEqual(await backend.handle({ do: 'forget', address: PHONE }), { ok: true });
   await until('the phone is forgotten', () => recorder.record?.known_devices?.length === 0);
   await ordered(bus, 'RemoveAdapter', 's', 'hci0');
-  await until('the adapter is gone', () => recorder.state === 'connecting BlueZ has no adapter');
+  await until('the adapter is gone', () => recorder.state === 'connecting: BlueZ has no adapter');
   await mock.end('SIGKILL');
   await until('BlueZ is gone', () => /not running/.test(recorder.state));
 });

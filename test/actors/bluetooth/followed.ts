@@ -2,13 +2,14 @@
 
 import type { TestContext } from 'node:test';
 import { BluetoothBackend } from '../../../src/actors/bluetooth/backend.js';
-import type { Publisher } from '../../../src/actors/runtime.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
+import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';
 import type { BluetoothSettings } from '../../../src/protocol/actor/settings.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { privateBus } from '../bus/private-bus.js';
+import { Recorder } from '../recorder.js';
 import { ScriptedBluez } from './scripted-bluez.js';
 
 export const BLUETOOTH_SETTINGS: BluetoothSettings = {
@@ -19,49 +20,20 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
 /** Gathered changes are published by themselves; every longer time passes when the test lets it. */
 const SHORT_MS = 250;
 
-export class BluetoothRecorder implements Publisher {
-  /** `COLLECTION KEY` of each put and drop, and each status, in order. */
-  readonly said: string[] = [];
-  readonly logged: string[] = [];
-  /** Each `bluetooth` record that would be an event. */
-  readonly records: BluetoothRecord[] = [];
-  readonly devices = new Map<string, DeviceRecord>();
+class BluetoothRecorder extends Recorder {
+  /** The addresses of what a scan has found or seen changed. */
   readonly discovered: string[] = [];
-  state = '';
+  /** The newest that would be an event. */
+  record: BluetoothRecord | undefined;
 
-  put(collection: string, key: string, json: string): void {
-    this.said.push(`put ${collection} ${key}`.trim());
-    if (collection === 'bluetooth' || collection === 'bluetooth.outcome') this.records.push(JSON.parse(json));
-    else if (collection === 'bluetooth.devices') this.devices.set(key, JSON.parse(json));
-    else this.discovered.push(key);
+  override put(collection: Collection, key: string, json: string): void {
+    super.put(collection, key, json);
+    if (collection === 'bluetooth' || collection === 'bluetooth.outcome') this.record = JSON.parse(json);
+    if (collection === 'bluetooth.discovered') this.discovered.push(key);
   }
 
-  drop(collection: string, key: string): void {
-    this.said.push(`drop ${collection} ${key}`);
-    if (collection === 'bluetooth.devices') this.devices.delete(key);
-  }
-
-  level(): void {
-    this.said.push('level');
-  }
-
-  status(state: 'connecting' | 'up', detail = ''): void {
-    this.state = `${state} ${detail}`.trim();
-    this.said.push(this.state);
-    if (state === 'connecting') this.devices.clear();
-  }
-
-  log(_level: string, message: string): void {
-    this.logged.push(message);
-  }
-
-  /** Forgets everything but the present state. */
-  forget(): void {
-    for (const list of [this.said, this.logged, this.records, this.discovered]) list.length = 0;
-  }
-
-  get record(): BluetoothRecord | undefined {
-    return this.records.at(-1);
+  device(address: string): DeviceRecord | undefined {
+    return this.one('bluetooth.devices', address);
   }
 }
 

@@ -1,14 +1,47 @@
-// The players backend on a private real bus, with scripted players.
+// The players backend on a private real bus, with scripted players, and what it has said.
 
 import type { TestContext } from 'node:test';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
+import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
+import type { PlayerPosition, PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
 import { until } from '../../until.js';
 import { type PrivateBus, privateBus } from '../bus/private-bus.js';
-import { PlayersRecorder } from './recorder.js';
+import { Recorder } from '../recorder.js';
 import { ScriptedPlayer } from './scripted-player.js';
+
+/** Players have their names without what all names begin with. */
+export class PlayersRecorder extends Recorder {
+  readonly positions: PlayerPosition[] = [];
+
+  override put(collection: Collection, key: string, json: string): void {
+    super.put(collection, key.slice(PLAYER_NAMES.length), json);
+    if (collection === 'players.position') this.positions.push(JSON.parse(json));
+  }
+
+  override drop(collection: Collection, key: string): void {
+    super.drop(collection, key.slice(PLAYER_NAMES.length));
+  }
+
+  get names(): readonly string[] {
+    const records = this.all<PlayerRecord>('players');
+    return records.map(({ bus_name: name }) => name.slice(PLAYER_NAMES.length)).sort();
+  }
+
+  record(name: string): PlayerRecord | undefined {
+    return this.one('players', name);
+  }
+
+  /** Waits until the record satisfies `isSo`, and returns it. */
+  until(what: string, name: string, isSo: (record: PlayerRecord) => boolean): Promise<PlayerRecord> {
+    return until(what, () => {
+      const record = this.record(name);
+      return record !== undefined && isSo(record) && record;
+    });
+  }
+}
 
 export interface Followed {
   readonly bus: PrivateBus;

@@ -7,8 +7,7 @@ import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { faultOf, followed, hungPlayer, named } from './followed.js';
-import type { PlayersRecorder } from './recorder.js';
+import { faultOf, followed, hungPlayer, named, type PlayersRecorder } from './followed.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
@@ -92,7 +91,7 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   manual.advance(1);
   assert.equal(dated(), new Date(clock.date()).toISOString());
   assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
-  assert.deepEqual(recorder.said, ['up', 'put scripted', 'put scripted']);
+  assert.deepEqual(recorder.said, ['up', 'put players scripted', 'put players scripted']);
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
   await recorder.until('the player rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
   manual.advance(30_000);
@@ -121,7 +120,7 @@ test('a change of track is one event', async (t) => {
   assert.equal(recorder.said.length, before);
   manual.advance(50);
   const puts = recorder.said.slice(before).filter((said) => said.startsWith('put'));
-  assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put scripted'], 0.4]);
+  assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put players scripted'], 0.4]);
 });
 
 test('an extrapolated position continues without a jump when the rate changes and at a pause', async (t) => {

@@ -1,45 +1,24 @@
 // The power backend over a real socket to a scripted logind: each answer of logind and its consequence.
 
 import assert from 'node:assert/strict';
-import { EventEmitter, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { PowerBackend } from '../../../src/actors/power/backend.js';
-import type { Publisher } from '../../../src/actors/runtime.js';
 import type { Answer, PowerCommand } from '../../../src/protocol/actor/commands.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
+import { until } from '../../until.js';
+import { Recorder } from '../recorder.js';
 import { type LockRow, type LogindScript, methodsCalled, scriptedLogind } from './logind-script.js';
 
 const BOTH = { poweroff: true, reboot: true };
 const SILENT = /"silent":true/;
 const ERRORS = 'org.freedesktop.DBus.Error';
 
-interface Bench {
-  readonly backend: PowerBackend;
-  readonly said: string[];
-  /** Sets logind's answers from now on. */
-  readonly become: (script: LogindScript) => void;
-  readonly called: () => readonly string[];
-  readonly until: (pattern: RegExp) => Promise<void>;
-}
-
-async function bench(t: TestContext, first: LogindScript = {}, capabilities = BOTH): Promise<Bench> {
+async function bench(t: TestContext, first: LogindScript = {}, capabilities = BOTH) {
   let script = first;
   const bus = await scriptedLogind(() => script);
-  const said: string[] = [];
-  const news = new EventEmitter();
-  const say = (line: string): void => {
-    said.push(line);
-    news.emit('line');
-  };
-  const publish: Publisher = {
-    put: (collection, _key, json) => say(`${collection} ${json}`),
-    drop: () => undefined,
-    level: () => undefined,
-    status: (state) => say(state),
-    log: () => undefined,
-  };
+  const seen = new Recorder();
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const backend = new PowerBackend({ enabled: true, capabilities }, publish, {
+  const backend = new PowerBackend({ enabled: true, capabilities }, seen, {
     paths,
     // The deadline is short only where no answer is expected.
     callDeadlineMs: SILENT.test(JSON.stringify(first)) ? 1000 : 10_000,
@@ -49,17 +28,15 @@ async function bench(t: TestContext, first: LogindScript = {}, capabilities = BO
     await backend.stop();
     await bus.close();
   });
-  const until = async (pattern: RegExp): Promise<void> => {
-    while (!said.some((line) => pattern.test(line))) await once(news, 'line');
-  };
-  await until(/^up$/);
+  await until('the backend is up', () => seen.up);
+  /** Sets logind's answers from now on. */
   const become = (next: LogindScript): void => {
     script = next;
   };
-  return { backend, said, become, called: () => methodsCalled(bus), until };
+  return { backend, seen, become, called: () => methodsCalled(bus) };
 }
 
-const actions = (said: readonly string[]) => said.filter((line) => line.startsWith('power.action'));
+const actions = ({ said }: Recorder) => said.filter((line) => line.startsWith('put'));
 const record = (answer: Answer): unknown => (answer.ok ? JSON.parse(answer.text ?? 'null') : answer.fault);
 
 const ODD = { error: 'org.example.Odd', text: 'odd' };
@@ -127,27 +104,27 @@ const REFUSALS: readonly Refusal[] = [
 
 for (const [what, script, fault, detail] of REFUSALS) {
   test(`a reboot when logind answers ${what} is ${fault}: ${detail.source}`, async (t) => {
-    const { backend, said } = await bench(t, script);
+    const { backend, seen } = await bench(t, script);
     const answer = await backend.handle({ do: 'reboot' });
     assert.ok(!answer.ok);
     assert.equal(answer.fault, fault, answer.detail);
     assert.match(answer.detail, detail);
     assert.match(answer.detail, /^[A-Z]/);
-    assert.deepEqual(actions(said), []);
+    assert.deepEqual(actions(seen), []);
   });
 }
 
-const ACCEPTED: readonly (readonly [PowerCommand['do'], calls: readonly string[], event: string])[] = [
-  ['reboot', ['CanReboot', 'ListInhibitors', 'Reboot'], 'power.action {"action":"reboot"}'],
-  ['poweroff', ['CanPowerOff', 'ListInhibitors', 'PowerOff'], 'power.action {"action":"poweroff"}'],
+const ACCEPTED: readonly (readonly [PowerCommand['do'], calls: readonly string[]])[] = [
+  ['reboot', ['CanReboot', 'ListInhibitors', 'Reboot']],
+  ['poweroff', ['CanPowerOff', 'ListInhibitors', 'PowerOff']],
 ];
 
-for (const [action, calls, event] of ACCEPTED) {
+for (const [action, calls] of ACCEPTED) {
   test(`${action}: logind is asked whether it may, then called, and the event is sent before the answer`, async (t) => {
-    const { backend, said, called } = await bench(t, { locks: [['shutdown', 'a', 'b', 'delay']] });
-    const answer = backend.handle({ do: action }).then((given) => said.push(JSON.stringify(given)));
-    await answer;
-    assert.deepEqual(said, ['up', event, '{"ok":true}']);
+    const { backend, seen, called } = await bench(t, { locks: [['shutdown', 'a', 'b', 'delay']] });
+    await backend.handle({ do: action }).then((given) => seen.said.push(JSON.stringify(given)));
+    assert.deepEqual(seen.said, ['up', 'put power.action', '{"ok":true}']);
+    assert.deepEqual(seen.one('power.action'), { action });
     assert.deepEqual(called(), calls);
   });
 
@@ -160,7 +137,7 @@ for (const [action, calls, event] of ACCEPTED) {
 }
 
 test('of two requests at once one acts, whatever the other requests; a refusal blocks no later one', async (t) => {
-  const { backend, become, called, said } = await bench(t, { can: 'challenge' });
+  const { backend, become, called, seen } = await bench(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
   become({});
   const answers = await Promise.all([
@@ -176,7 +153,7 @@ test('of two requests at once one acts, whatever the other requests; a refusal b
     called().filter((method) => /^(Reboot|PowerOff)$/.test(method)),
     ['Reboot'],
   );
-  assert.equal(actions(said).length, 1);
+  assert.equal(actions(seen).length, 1);
 });
 
 const NO_REPLY = { error: `${ERRORS}.NoReply` };
@@ -196,27 +173,27 @@ const RACES: readonly (readonly [what: string, script: LogindScript, expected: F
 
 for (const [what, script, expected] of RACES) {
   test(`systemd begins ${what}: ${expected}`, async (t) => {
-    const { backend, said } = await bench(t, script);
+    const { backend, seen } = await bench(t, script);
     const answer = await backend.handle({ do: 'poweroff' });
     assert.equal(answer.ok ? 'ok' : answer.fault, expected);
-    assert.deepEqual(actions(said), expected === 'ok' ? ['power.action {"action":"poweroff"}'] : []);
+    assert.deepEqual(actions(seen), expected === 'ok' ? ['put power.action'] : []);
   });
 }
 
 test('actions that systemd began before the request are ignored', async (t) => {
-  const { backend, said, become } = await bench(t, { ...REBOOTS, order: BUSY });
+  const { backend, seen, become } = await bench(t, { ...REBOOTS, order: BUSY });
   await backend.handle({ do: 'reboot' });
   become({ order: GONE });
   assert.equal(record(await backend.handle({ do: 'reboot' })), 'unavailable');
-  assert.deepEqual(actions(said), []);
+  assert.deepEqual(actions(seen), []);
 });
 
 test('the bus ends and returns: connecting, unavailable, up', async (t) => {
-  const { backend, become, said, until } = await bench(t, { can: GONE });
+  const { backend, become, seen } = await bench(t, { can: GONE });
   assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
-  await until(/^connecting$/);
+  await until('the loss is noticed', () => seen.said.some((line) => line.startsWith('connecting')));
   become({});
-  said.length = 0;
-  await until(/^up$/);
+  seen.said.length = 0;
+  await until('the bus is back', () => seen.said.includes('up'));
   assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
 });

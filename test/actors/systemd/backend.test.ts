@@ -7,25 +7,16 @@ import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.
 import type { UnitScope } from '../../../src/protocol/actor/commands.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
+import { Recorder } from '../recorder.js';
 import { ScriptedManager, settle } from '../units/scripted-manager.js';
 
 const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text: 'refused' } } as const;
 
 function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const clock = new ManualClock();
-  const records = new Map<string, ServiceRecord>();
-  let status = '';
-  const publish = {
-    put: (_: string, key: string, json: string) => records.set(key, JSON.parse(json)),
-    drop: (_: string, key: string) => records.delete(key),
-    status: (state: string, detail?: string) => {
-      status = detail === undefined ? state : `${state}: ${detail}`;
-    },
-    log: () => undefined,
-    level: () => undefined,
-  };
+  const seen = new Recorder();
   const watched = watchedUnits({ system: names.map((name) => ({ name })), user: [], internal: [] });
-  const services = new ServicePublisher(publish, clock, watched);
+  const services = new ServicePublisher(seen, clock, watched);
   const plan = { scope: 'system', watched, internal: ['secret.service'], clock } as const;
   const manager = new ScriptedManager();
   const scope = new Scope(plan, services, manager.busOf);
@@ -38,10 +29,10 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
     clock,
     scope,
     manager,
-    records,
-    status: () => status,
+    seen,
     missed: (state: string) =>
-      names.filter((name) => records.get(`system/${name}`)?.active_state !== state).length,
+      names.length -
+      seen.all<ServiceRecord>('systemd.services').filter((each) => each.active_state === state).length,
     /** Advances the clock, and lets promises settle that wait for nothing outside. */
     pass: async (ms: number) => {
       clock.advance(ms);
@@ -51,7 +42,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
 }
 
 test('a unit that is internal by another name is not published, and is dropped where that turns out later', async (t) => {
-  const { scope, manager, records } = setUp(t);
+  const { scope, manager, seen } = setUp(t);
   await scope.follower.up();
   assert.equal(scope.isHidden('x.service'), false);
   manager.unitIs('x.service', { Names: ['x.service', 'secret.service'] });
@@ -59,21 +50,21 @@ test('a unit that is internal by another name is not published, and is dropped w
   const [watched] = watchedUnits({ system: [{ name: 'x.service' }], user: [], internal: [] });
   assert.ok(watched);
   scope.publishNow(watched);
-  assert.deepEqual([scope.isHidden('x.service'), records.size], [true, 0]);
+  assert.deepEqual([scope.isHidden('x.service'), seen.all('systemd.services')], [true, []]);
 });
 
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
 test('without signals the backend is not up, and all of 300 units are read once they come', async (t) => {
-  const { scope, manager, status, missed, pass } = setUp(t, CROWD);
+  const { scope, manager, seen, missed, pass } = setUp(t, CROWD);
   manager.refusals.set('Subscribe', REFUSED);
   await scope.follower.up();
-  assert.equal(status(), 'connecting: system scope: refused');
+  assert.equal(seen.state, 'connecting: system scope: refused');
   assert.equal(scope.absence, 'refused');
   for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
   manager.refusals.clear();
   await pass(250);
-  assert.deepEqual([status(), missed('active')], ['up', 0]);
+  assert.deepEqual([seen.state, missed('active')], ['up', 0]);
 });
 
 test('a backend that is stopped while it waits for signals leaves no timer', async (t) => {

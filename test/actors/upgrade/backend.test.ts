@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { UpgradeBackend } from '../../../src/actors/upgrade/backend.js';
 import { systemClock } from '../../../src/clock.js';
-import type { ActorItem } from '../../../src/protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
+import { Recorder } from '../recorder.js';
 
 const GOOD = '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}';
 
@@ -23,46 +23,27 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
     ...more,
   };
   if (saved !== undefined) writeFileSync(settings.stateFile, saved);
-  const said: ActorItem[] = [];
-  const say = (item: ActorItem) => said.push(item);
-  const backend = new UpgradeBackend(
-    settings,
-    {
-      put: (collection, key, json) => say({ kind: 'put', collection, key, json }),
-      drop: (collection, key) => say({ kind: 'drop', collection, key }),
-      level: (json) => say({ kind: 'level', json }),
-      status: (state, detail) => say({ kind: 'status', state, ...(detail !== undefined && { detail }) }),
-      log: (level, message) => say({ kind: 'log', level, message }),
+  const seen = new Recorder();
+  const backend = new UpgradeBackend(settings, seen, {
+    bus: {
+      backoffMs: (attempt) => (attempt === 0 ? 0 : 60_000),
+      paths: () => ({ ok: true, paths: [join(directory, 'no-bus')] }),
     },
-    {
-      bus: {
-        backoffMs: (attempt) => (attempt === 0 ? 0 : 60_000),
-        paths: () => ({ ok: true, paths: [join(directory, 'no-bus')] }),
-      },
-      bootId: 'boot',
-      clock: { ...systemClock, date: () => 5_000 },
-    },
-  );
+    bootId: 'boot',
+    clock: { ...systemClock, date: () => 5_000 },
+  });
   t.after(() => backend.stop());
-  const last = (collection: string, key = ''): unknown => {
-    const puts = said.filter((item) => item.kind === 'put').filter((item) => item.collection === collection);
-    return JSON.parse(puts.findLast((item) => item.key === key)?.json ?? 'null');
-  };
-  const part = (key: 'status' | 'run'): unknown => last('upgrade.info', key);
-  const statuses = () =>
-    said.flatMap((item) => (item.kind === 'status' ? [`${item.state}: ${item.detail ?? ''}`] : []));
-  await until('the status comes', () => statuses().length > 0);
-  return { settings, said, backend, last, part, statuses };
+  const part = (key: 'status' | 'run'): unknown => seen.one('upgrade.info', key);
+  await until('the status comes', () => seen.state !== '');
+  return { settings, seen, backend, part };
 }
 
 test('a read-only backend publishes everything before it is up, and cannot be triggered', async (t) => {
-  const { said, last, part, statuses, backend } = await stage(t);
-  assert.match(statuses()[0] ?? '', /^up: result file .*it does not exist$/);
-  const up = said.findIndex(({ kind }) => kind === 'status');
-  const before = said.slice(0, up).flatMap((item) => (item.kind === 'put' ? [item.collection] : []));
-  assert.deepEqual(before, ['upgrade.info', 'upgrade.info', 'upgrade']);
+  const { seen, part, backend } = await stage(t);
+  assert.match(seen.state, /^up: result file .*it does not exist$/);
+  assert.deepEqual(seen.said, ['put upgrade.info status', 'put upgrade.info run', 'put upgrade', seen.state]);
   assert.deepEqual(part('status'), { current: '', latest: '', upgrade_available: false });
-  assert.deepEqual(last('upgrade'), {
+  assert.deepEqual(seen.one('upgrade'), {
     ...{ current: '', latest: '', upgrade_available: false },
     ...{ run: { state: 'idle' }, can_check: false, can_upgrade: false },
   });
@@ -73,25 +54,23 @@ test('a read-only backend publishes everything before it is up, and cannot be tr
 });
 
 test('a bad file keeps the last good status, with the reason until it is good again', async (t) => {
-  const { settings, part, statuses } = await stage(t);
+  const { settings, part, seen } = await stage(t);
   const file = settings.resultFile ?? '';
   writeFileSync(file, GOOD);
-  await until('the status comes', () => part('status') !== undefined && statuses().at(-1) === 'up: ');
+  await until('the status comes', () => part('status') !== undefined && seen.state === 'up');
   const status = part('status');
   assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
   writeFileSync(file, '{"current":1}');
-  await until('the reason is published', () =>
-    /current is not a string|has no latest/.test(statuses().at(-1) ?? ''),
-  );
+  await until('the reason is published', () => /current is not a string|has no latest/.test(seen.state));
   assert.deepEqual(part('status'), status);
   writeFileSync(file, GOOD);
-  await until('the reason is removed', () => statuses().at(-1) === 'up: ');
+  await until('the reason is removed', () => seen.state === 'up');
 });
 
 test('a corrupt state file is a warning, and counts as no run', async (t) => {
-  const { said, part, statuses } = await stage(t, {}, '{"state":"runn');
-  assert.ok(said.some((item) => item.kind === 'log' && item.message === 'problem with the state file'));
-  assert.match(statuses()[0] ?? '', /state file .*: it is ignored: it does not hold a run/);
+  const { seen, part } = await stage(t, {}, '{"state":"runn');
+  assert.ok(seen.logs.includes('warn: problem with the state file'));
+  assert.match(seen.state, /state file .*: it is ignored: it does not hold a run/);
   assert.deepEqual(part('run'), { state: 'idle' });
 });
 
@@ -103,23 +82,18 @@ test('a run of systemd that cannot be followed any more has failed', async (t) =
 });
 
 test('a backend with units and no bus is connecting, and refuses to start', async (t) => {
-  const { statuses, backend, said } = await stage(t, {
-    upgradeUnit: 'up.service',
-    checkUnit: 'check.service',
-  });
-  assert.match(statuses()[0] ?? '', /^connecting: ./);
+  const { backend, seen } = await stage(t, { upgradeUnit: 'up.service', checkUnit: 'check.service' });
+  assert.match(seen.state, /^connecting: ./);
   for (const what of ['check', 'start'] as const) {
     const answer = await backend.handle({ do: what });
     assert.equal(!answer.ok && answer.fault, 'unavailable');
   }
-  assert.ok(said.every(({ kind }) => kind !== 'put'));
+  assert.ok(seen.said.every((line) => !line.startsWith('put')));
 });
 
 test('parts that do not work are named, and the others work', async (t) => {
-  const { statuses, settings, part } = await stage(t, {
-    progressSocket: '/dev/null/upgrade.sock',
-  });
-  assert.match(statuses()[0] ?? '', /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
+  const { seen, settings, part } = await stage(t, { progressSocket: '/dev/null/upgrade.sock' });
+  assert.match(seen.state, /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
   writeFileSync(settings.resultFile ?? '', GOOD);
   await until('the status comes', () => JSON.stringify(part('status')).includes('"latest":"2"'));
 });

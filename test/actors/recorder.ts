@@ -1,0 +1,54 @@
+// A publisher that notes what an actor says, and keeps its records as the gateway's journal does. Each actor's tests read it in their own words.
+
+import type { Publisher } from '../../src/actors/runtime.js';
+import type { Collection } from '../../src/protocol/actor/collections.js';
+import type { LogLevel } from '../../src/protocol/actor/settings.js';
+
+export class Recorder implements Publisher {
+  /** Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`, `connecting: why`. */
+  readonly said: string[] = [];
+  /** `info: what`. */
+  readonly logs: string[] = [];
+  /** `up`, or `connecting: why`; empty before the first. */
+  state = '';
+  readonly #texts = new Map<string, string>();
+
+  put(collection: Collection, key: string, json: string): void {
+    this.said.push(`put ${collection} ${key}`.trimEnd());
+    this.#texts.set(`${collection} ${key}`, json);
+  }
+
+  drop(collection: Collection, key: string): void {
+    this.said.push(`drop ${collection} ${key}`);
+    this.#texts.delete(`${collection} ${key}`);
+  }
+
+  level(_json: string): void {
+    this.said.push('level');
+  }
+
+  status(state: 'connecting' | 'up', detail?: string): void {
+    this.state = detail === undefined ? state : `${state}: ${detail}`;
+    this.said.push(this.state);
+    if (state === 'connecting') this.#texts.clear();
+  }
+
+  log(level: LogLevel, message: string): void {
+    this.logs.push(`${level}: ${message}`);
+  }
+
+  get up(): boolean {
+    return /^up\b/.test(this.state);
+  }
+
+  /** The record as it was put last. */
+  one<T>(collection: Collection, key = ''): T | undefined {
+    const text = this.#texts.get(`${collection} ${key}`);
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  all<T>(collection: Collection): readonly T[] {
+    const texts = [...this.#texts].filter(([place]) => place.startsWith(`${collection} `));
+    return texts.map(([, text]) => JSON.parse(text));
+  }
+}
