@@ -3,6 +3,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { type Clock, within } from '../clock.js';
 
 /** `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along. `mode` is that of `stat`. */
 export type FileBytes =
@@ -12,7 +13,18 @@ export type FileBytes =
 /** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
 export const READ_MAX_MS = 4_000;
 
-/** Reads at most `maxBytes` + 1 bytes of a regular file; the extra byte shows the caller that it is too large. Never rejects. */
+/** The reading of a file that does not come in time. */
+export const LATE: Extract<FileBytes, { readonly ok: false }> = {
+  ...{ ok: false, missing: false },
+  problem: `it cannot be read within ${READ_MAX_MS / 1_000} s`,
+};
+
+/** The reading, or LATE. */
+export async function inTime(clock: Clock, reading: Promise<FileBytes>): Promise<FileBytes> {
+  return (await within(clock, READ_MAX_MS, reading)) ?? LATE;
+}
+
+/** Reads a regular file of at most `maxBytes`. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
   try {
     return await readRegular(path, maxBytes);
@@ -30,9 +42,11 @@ async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {
       const problem = stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
       return { ok: false, problem, missing: false };
     }
-    // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit.
+    // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte more.
     const bytes = new Uint8Array(maxBytes + 1);
     const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+    if (bytesRead > maxBytes)
+      return { ok: false, problem: `it is larger than ${maxBytes} bytes`, missing: false };
     return { ok: true, bytes: bytes.slice(0, bytesRead), mode: stats.mode };
   } finally {
     await file.close();

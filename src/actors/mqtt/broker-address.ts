@@ -1,9 +1,9 @@
 // The broker's address with the file contents that it needs: the password and the trusted certificates. Read anew for each connection, so
 // that an administrator's changes apply from the next one.
 
-import { type Clock, within } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import { READ_MAX_MS, readSmallFile } from '../small-file.js';
+import { inTime, readSmallFile } from '../small-file.js';
 import type { BrokerAddress } from './broker.js';
 
 /** Debian's file of trusted certificates, which an administrator may extend; Node would use only its own list. */
@@ -41,11 +41,9 @@ async function readText(
   forbidden = 0,
 ): Promise<TextRead> {
   if (path === undefined) return { ok: true, text: undefined };
-  const file = await within(clock, READ_MAX_MS, readSmallFile(path, FILE_BYTES_MAX));
+  const file = await inTime(clock, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
-  if (file === undefined) return why(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
   if (!file.ok) return why(file.problem);
   if ((file.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
-  if (file.bytes.length > FILE_BYTES_MAX) return why(`it is larger than ${FILE_BYTES_MAX} bytes`);
   return { ok: true, text: Buffer.from(file.bytes).toString() };
 }

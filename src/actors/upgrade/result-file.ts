@@ -1,9 +1,9 @@
 // Reads the detector's result file at every change, one reading at a time, as JSON text of the upgrade status (docs/upgrades.md, "The
 // result file").
 
-import { type Clock, within } from '../../clock.js';
+import type { Clock } from '../../clock.js';
 import { PathWatch } from '../path-watch.js';
-import { READ_MAX_MS, readSmallFile } from '../small-file.js';
+import { inTime, LATE, readSmallFile } from '../small-file.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
@@ -17,9 +17,6 @@ export type ResultReading =
 
 /** The status before the first good file. */
 export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
-
-/** Published when a reading takes longer; its result is still waited for. */
-const LATE: ResultReading = invalidResult(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
 
 export class ResultFile {
   readonly #path: string;
@@ -52,7 +49,8 @@ export class ResultFile {
     while (this.#again && !this.#stopped) {
       this.#again = false;
       const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
-      if ((await within(this.#clock, READ_MAX_MS, reading)) === undefined) this.#deliver(LATE);
+      // A reading that takes longer is still waited for.
+      if ((await inTime(this.#clock, reading)) === LATE) this.#deliver(LATE);
       const file = await reading;
       this.#deliver(file.ok ? parseResult(file.bytes) : file);
       this.#watchAfterReading();
@@ -100,7 +98,6 @@ const REQUIRED = {
 
 /** Turns the file's bytes into the status, or says why they are invalid. Pure. */
 export function parseResult(bytes: Uint8Array): ResultReading {
-  if (bytes.length > RESULT_MAX_BYTES) return invalidResult(`it is larger than ${RESULT_MAX_BYTES} bytes`);
   if (bytes.length === 0) return invalidResult('it is empty');
   try {
     return parseStatus(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -1,7 +1,7 @@
 // The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
 
 import { type Clock, Timers, within } from '../../clock.js';
-import { codeOf, READ_MAX_MS, readSmallFile, writeWhole } from '../small-file.js';
+import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
 import { type RunRecord, shownRun } from './run.js';
 
 /** A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not delay the answer. */
@@ -43,14 +43,11 @@ export class RunStore {
 
   /** Undefined if no run was saved, or it cannot be read. */
   async recall(): Promise<SavedRun | undefined> {
-    const file = await within(this.#clock, READ_MAX_MS, readSmallFile(this.#path, STATE_MAX_BYTES));
-    if (file?.ok === false && file.missing) return undefined;
-    const saved = file?.ok ? parseSaved(Buffer.from(file.bytes).toString('utf8')) : undefined;
-    if (saved !== undefined) return saved;
-    const late = `it cannot be read within ${READ_MAX_MS / 1_000} s`;
-    const problem = file === undefined ? late : file.ok ? 'it does not hold a run' : file.problem;
-    this.#onProblem(`it is ignored: ${problem}`);
-    return undefined;
+    const file = await inTime(this.#clock, readSmallFile(this.#path, STATE_MAX_BYTES));
+    const saved = file.ok ? parseSaved(Buffer.from(file.bytes).toString()) : undefined;
+    if (saved === undefined && (file.ok || !file.missing))
+      this.#onProblem(`it is ignored: ${file.ok ? 'it does not hold a run' : file.problem}`);
+    return saved;
   }
 
   /** Never rejects; a text that is overtaken by a newer one may never be written. */
