@@ -71,9 +71,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   async handle(command: PowerCommand): Promise<Answer> {
-    if (command.do !== 'status' && !this.#enabled(ACTIONS[command.do])) {
-      const { noun, capability } = ACTIONS[command.do];
-      const detail = `The ${noun} is switched off: power.capabilities.${capability} is false`;
+    const { capabilities } = this.#settings;
+    if (command.do !== 'status' && !capabilities[command.do]) {
+      const detail = `The ${ACTIONS[command.do].noun} is switched off: power.capabilities.${command.do} is false`;
       return failure('capability-off', detail);
     }
     if (this.#away !== undefined) {
@@ -90,14 +90,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     }
   }
 
-  #enabled({ capability }: ActionRow): boolean {
-    return this.#settings.capabilities[capability];
-  }
-
   /** A disabled action is not asked for: it is unavailable whatever logind would answer. */
   async #status(): Promise<Answer> {
-    const ask = async (row: ActionRow) => (this.#enabled(row) ? this.#logind.call(row.question, []) : NO);
-    const [reboot, powerOff] = await Promise.all([ask(ACTIONS.reboot), ask(ACTIONS.poweroff)]);
+    const ask = async (action: PowerAction) =>
+      this.#settings.capabilities[action] ? this.#logind.call(ACTIONS[action].question, []) : NO;
+    const [reboot, powerOff] = await Promise.all([ask('reboot'), ask('poweroff')]);
     if (!reboot.ok) return refused(questionFault(reboot.error));
     if (!powerOff.ok) return refused(questionFault(powerOff.error));
     const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };

@@ -2,8 +2,8 @@
 
 import type { PowerCommand } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
-import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_ERRORS, LOGIND_METHODS } from '../../protocol/dbus/logind.js';
+import type { Values } from '../../protocol/dbus/method.js';
 import { type BusError, faultOf } from '../bus/fault.js';
 import { clipped } from '../text.js';
 
@@ -12,7 +12,6 @@ export type PowerAction = Exclude<PowerCommand['do'], 'status'>;
 export interface ActionRow {
   /** The action's name in messages to people. */
   readonly noun: string;
-  readonly capability: keyof PowerSettings['capabilities'];
   readonly question: (typeof LOGIND_METHODS)['canReboot'];
   readonly order: (typeof LOGIND_METHODS)['reboot'];
   /** The unit that systemd starts when logind has accepted. */
@@ -24,7 +23,6 @@ export interface ActionRow {
 export const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
   reboot: {
     noun: 'reboot',
-    capability: 'reboot',
     question: LOGIND_METHODS.canReboot,
     order: LOGIND_METHODS.reboot,
     target: 'reboot.target',
@@ -32,7 +30,6 @@ export const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
   },
   poweroff: {
     noun: 'power-off',
-    capability: 'poweroff',
     question: LOGIND_METHODS.canPowerOff,
     order: LOGIND_METHODS.powerOff,
     target: 'poweroff.target',
@@ -40,14 +37,7 @@ export const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
   },
 };
 
-export type Inhibitor = readonly [
-  what: string,
-  who: string,
-  why: string,
-  mode: string,
-  userId: number,
-  processId: number,
-];
+type Inhibitor = Values<'(ssssuu)'>[0];
 
 /** Longest text of a lock's holder that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;
