@@ -10,7 +10,7 @@ import { VERSION } from '../../version.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import type { Actor, Publisher } from '../runtime.js';
-import { type ConnectionTiming, SoundConnection } from './connection.js';
+import { SoundConnection } from './connection.js';
 import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
@@ -32,16 +32,7 @@ export interface ProcessContext {
 }
 
 /** How long things may take, in ms. */
-export interface Timing extends ConnectionTiming {
-  readonly connectMs: number;
-  readonly authMs: number;
-  readonly requestMs: number;
-  readonly reconcileMs: number;
-  readonly stableMs: number;
-  readonly noCardMs: number;
-}
-
-export const TIMING: Timing = {
+export const TIMING = {
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.
   authMs: 30_000,
@@ -62,6 +53,8 @@ export const TIMING: Timing = {
   // PipeWire shows a placeholder until WirePlumber has found the cards, which takes a slow board seconds.
   noCardMs: 10_000,
 };
+
+export type Timing = Readonly<typeof TIMING>;
 
 /** The longest time of a timer. */
 const FOR_EVER_MS = 2 ** 31 - 1;

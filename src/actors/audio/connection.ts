@@ -26,7 +26,7 @@ import {
 import type { RecordKind, SoundState } from './state.js';
 import { type OpenLink, Waker } from './wake.js';
 
-export interface ConnectionTiming extends CommandTiming {
+interface ConnectionTiming extends CommandTiming {
   /** Until a card's new profile has made its outputs, in ms. */
   readonly switchMs: number;
 }
