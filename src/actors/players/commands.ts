@@ -18,31 +18,16 @@ type Refusal = Extract<Answer, { readonly ok: false }>;
 
 type Capability = keyof PlayerRecord['capabilities'];
 
-const NEEDS: Readonly<Record<PlayerCommand['do'], Capability>> = {
+/** All others need `can_control`. */
+const NEEDS: Partial<Readonly<Record<PlayerCommand['do'], Capability>>> = {
   play: 'can_play',
   pause: 'can_pause',
   play_pause: 'can_play',
-  stop: 'can_control',
   next: 'can_go_next',
   previous: 'can_go_previous',
   seek: 'can_seek',
   position: 'can_seek',
-  volume: 'can_control',
-  loop: 'can_control',
-  shuffle: 'can_control',
-  goto: 'can_control',
-  remove: 'can_control',
-  add: 'can_control',
 };
-
-const METHODS = {
-  play: 'play',
-  pause: 'pause',
-  play_pause: 'playPause',
-  stop: 'stop',
-  next: 'next',
-  previous: 'previous',
-} as const;
 
 export function isTrackCommand(command: PlayersCommand): command is TrackCommand {
   return command.do === 'goto' || command.do === 'remove' || command.do === 'add';
@@ -56,7 +41,7 @@ export async function carryOut(
 ): Promise<Answer> {
   const { facts, busName, plays } = player;
   // A playing player is paused by it.
-  const needed = command.do === 'play_pause' && plays ? 'can_pause' : NEEDS[command.do];
+  const needed = command.do === 'play_pause' && plays ? 'can_pause' : (NEEDS[command.do] ?? 'can_control');
   if (!capabilitiesOf(facts)[needed])
     return failure('not-able', `${busName} does not allow this: ${needed} is false`);
   const outcome = isTrackCommand(command)
@@ -93,7 +78,7 @@ async function call(
     case 'shuffle':
       return set('Shuffle', { variant: 'b', value: command.shuffle });
     default:
-      return bus.call(methods[METHODS[command.do]], []);
+      return bus.call(methods[command.do === 'play_pause' ? 'playPause' : command.do], []);
   }
 }
 
