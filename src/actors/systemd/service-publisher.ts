@@ -62,12 +62,10 @@ export function serviceRecord(
   };
 }
 
-/** One unit's record: the present one, and the last published one. */
 interface PublishedService {
   readonly rank: number;
   /** Undefined for a unit that is unknown or hidden. */
   record?: ServiceRecord | undefined;
-  published?: string | undefined;
 }
 
 export class ServicePublisher {
@@ -144,19 +142,14 @@ export class ServicePublisher {
     }
     // The collection is empty while the backend is not up, so everything is published again.
     this.#windows.cancelAll();
-    for (const [key, entry] of this.#entries) {
-      entry.published = undefined;
-      this.#publishEntry(key, entry);
-    }
+    for (const [key, entry] of this.#entries) this.#publishEntry(key, entry);
     this.#publish.status('up');
   }
 
-  #publishEntry(key: string, entry: PublishedService): void {
-    const text = entry.record && JSON.stringify(entry.record);
-    if (text === entry.published) return;
-    entry.published = text;
-    if (text === undefined) this.#publish.drop(COLLECTION, key);
-    else this.#publish.put(COLLECTION, key, text, entry.rank);
+  /** An equal text is no change to those who get it. */
+  #publishEntry(key: string, { rank, record }: PublishedService): void {
+    if (record === undefined) this.#publish.drop(COLLECTION, key);
+    else this.#publish.put(COLLECTION, key, JSON.stringify(record), rank);
   }
 
   /** One line per change, never one per attempt. */

@@ -72,15 +72,6 @@ test('changes of a unit are gathered, and the newest is published, encoded once'
   assert.deepEqual([taken(), encoded.count], [['user/u=U3'], 1]);
 });
 
-test('a change that is undone before it is published is not published', () => {
-  const { clock, taken, change } = up();
-  change(U, 'U2');
-  change(U, 'U1');
-  clock.advance(50);
-  assert.equal(clock.timers, 0);
-  assert.deepEqual(taken(), []);
-});
-
 test('an urgent change is published at once, and once', () => {
   const { services, clock, taken, change, encoded } = up();
   change(U, 'U2');
@@ -130,8 +121,6 @@ test('a unit that turns out to be internal is dropped', () => {
   services.changed(U, undefined);
   clock.advance(50);
   assert.deepEqual(taken(), ['user/u dropped']);
-  services.publishNow(U);
-  assert.deepEqual(taken(), []);
 });
 
 test('the reason why unit files cannot be read is logged once, until it changes or ends', () => {
