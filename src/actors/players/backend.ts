@@ -11,7 +11,6 @@ import type { Actor, Publisher } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
 import { CoverReader, type FetchCover } from './cover-reader.js';
 import { Player } from './player.js';
-import { PlayersPublisher } from './publisher.js';
 
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
@@ -29,7 +28,6 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #publish: Publisher;
   readonly #clock: Clock;
   readonly #bus: Bus<'players'>;
-  readonly #publisher: PlayersPublisher;
   readonly #covers: CoverReader;
   /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
   readonly #owners = new Map<string, string>();
@@ -52,7 +50,6 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#publish = publish;
     this.#clock = clock;
     this.#timers = new Timers(clock);
-    this.#publisher = new PlayersPublisher(publish, clock);
     this.#bus = new Bus('players', { messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
     this.#covers = new CoverReader(this.#bus, clock, fetch);
   }
@@ -77,7 +74,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const readings = [...this.#players.values()].map(({ firstReading }) => firstReading);
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(readings));
     if (losses !== this.#losses) return;
-    this.#publisher.publishNow();
+    for (const player of this.#players.values()) player.publishNow();
     this.#away = undefined;
     this.#publish.status('up');
     this.#publish.log('info', 'watching the media players');
@@ -107,7 +104,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return failure('unavailable', `Not connected to the user's bus: ${this.#away}`);
     }
     const player = this.#players.get(this.#owners.get(command.player) ?? '');
-    if (player?.record() === undefined) {
+    if (!player?.isKnown) {
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     }
     if (command.do === 'cover') return this.#covers.answer(player, command.held);
@@ -182,15 +179,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       this.#hasLoggedTooMany = true;
       return;
     }
-    const changed = (player: Player): void => this.#publisher.changed(player);
     const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid };
-    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, changed));
+    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish));
   }
 
   #gone(player: Player): void {
     player.stop();
     this.#players.delete(player.owner);
-    this.#publisher.gone(player);
+    player.drop();
   }
 
   #forgetAll(): void {
@@ -200,6 +196,5 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#processes.clear();
     this.#players.clear();
     this.#hasLoggedTooMany = false;
-    this.#publisher.forget();
   }
 }

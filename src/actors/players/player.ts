@@ -1,4 +1,5 @@
-// One player, as long as one connection owns its name: reads its properties and applies its signals.
+// One player, as long as one connection owns its name: reads its properties, applies its signals, and publishes its record, gathered for a
+// moment, and positions that clients cannot extrapolate.
 
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -14,6 +15,7 @@ import {
 } from '../../protocol/dbus/mpris.js';
 import type { PropertyRecord } from '../../protocol/dbus/properties.js';
 import type { Bus } from '../bus/bus.js';
+import type { Publisher } from '../runtime.js';
 import {
   motionOf,
   NOTHING_KNOWN,
@@ -42,6 +44,10 @@ const REST_MS = 1_000;
  * still (null sinks of PulseAudio: mpv and cmus were then shown 1.9 s ahead of the audible sound, measured).
  */
 const LOOK_AGAIN_MS = 3_000;
+/** A change of track causes some five signals and a reading, and becomes one event. */
+const GATHER_MS = 50;
+/** While it plays: how often to check whether the clock was set, by which clients extrapolate. */
+const CLOCK_LOOK_MS = 30_000;
 
 /** The bus's words for a player. `pid` is undefined if it is unknown, as of another container. */
 interface Connection {
@@ -58,9 +64,9 @@ export class Player {
   commandsUnderWay = 0;
   readonly #bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>;
   readonly #clock: Clock;
-  readonly #changed: () => void;
+  readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #methods: ReturnType<typeof playerMethods>;
-  readonly #timers: Timers<'look' | 'rest'>;
+  readonly #timers: Timers<'look' | 'rest' | 'gather' | 'clock'>;
   readonly #limit = new RateLimit(SIGNALS_MAX);
   readonly #reading: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
@@ -71,37 +77,33 @@ export class Player {
   #isAstray = true;
   #isKnown = false;
   #isGone = false;
+  #published:
+    | { readonly text: string; readonly jumps: number; readonly tracks: string | undefined }
+    | undefined;
 
-  /** `changed`: the record or the position may have changed. Not called before the player has been read. */
   constructor(
     { busName, owner, pid }: Connection,
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
-    changed: (player: Player) => void,
+    publish: Pick<Publisher, 'put' | 'drop'>,
   ) {
     this.busName = busName;
     this.owner = owner;
     this.#pid = pid;
     this.#bus = bus;
     this.#clock = clock;
+    this.#publish = publish;
     this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
     this.#anchor = { positionUs: undefined, at: this.#now() };
-    this.#changed = () => {
-      if (this.#isKnown) changed(this);
-    };
     // Subscribed first, read then: a signal in between causes another reading.
     void bus.watch(playerSignals(owner));
-    this.tracklist = new Tracklist(owner, bus, clock, this.#changed);
+    this.tracklist = new Tracklist(owner, bus, clock, () => this.#changed());
     this.#reading = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
   get facts(): PlayerFacts {
     return this.#facts;
-  }
-
-  get jumps(): number {
-    return this.#jumps;
   }
 
   /** Resolves when the first reading has ended. */
@@ -113,9 +115,47 @@ export class Player {
     return playbackStatus(this.#facts) === 'Playing';
   }
 
-  /** Undefined until it has been read. */
-  record(): PlayerRecord | undefined {
-    if (!this.#isKnown) return undefined;
+  /** True once it has been read. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
+  /** Publishes what differs from before. */
+  publishNow(): void {
+    if (!this.#isKnown) return;
+    this.#timers.cancel('gather');
+    const before = this.#published;
+    const text = JSON.stringify(this.#record());
+    const [jumps, tracks] = [this.#jumps, this.tracklist.reading?.json];
+    this.#published = { text, jumps, tracks };
+    if (before?.text !== text) this.#publish.put('players', this.busName, text);
+    if (before?.tracks !== tracks) this.#publishTracks(tracks);
+    const position = before === undefined || before.jumps === jumps ? undefined : this.#position();
+    if (position !== undefined) this.#publish.put('players.position', this.busName, JSON.stringify(position));
+    if (!this.plays || this.#timers.has('clock')) return;
+    this.#timers.set('clock', CLOCK_LOOK_MS, () => {
+      // The text differs only if the clock was set, because the record then takes a new anchor.
+      if (this.plays) this.publishNow();
+    });
+  }
+
+  drop(): void {
+    if (this.#published === undefined) return;
+    for (const collection of ['players', 'players.position', 'players.tracklist'] as const)
+      this.#publish.drop(collection, this.busName);
+  }
+
+  #publishTracks(tracks: string | undefined): void {
+    if (tracks === undefined) this.#publish.drop('players.tracklist', this.busName);
+    else this.#publish.put('players.tracklist', this.busName, tracks);
+  }
+
+  #changed(): void {
+    if (this.#isKnown && !this.#timers.has('gather'))
+      this.#timers.set('gather', GATHER_MS, () => this.publishNow());
+  }
+
+  #record(): PlayerRecord {
     const now = this.#now();
     if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.#facts), now);
     const hasTracklist = this.tracklist.reading !== undefined;
@@ -123,7 +163,7 @@ export class Player {
   }
 
   /** The present position; undefined if the player gives none. */
-  position(): PlayerPosition | undefined {
+  #position(): PlayerPosition | undefined {
     const now = this.#now();
     const position = reckoned(this.#anchor, motionOf(this.#facts), now);
     if (position === undefined) return undefined;
