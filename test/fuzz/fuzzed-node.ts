@@ -10,15 +10,15 @@ import { SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { freePort } from '../tools/free-port.js';
-import type { BusCall } from './bus-truth.js';
 import { type DamagingProxy, damagingProxy } from './damaging-proxy.js';
-import { hostileBus } from './hostile-bus.js';
+import { honestBus } from './honest-bus.js';
 import { Survivor } from './survivor.js';
 
 export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
 export const TOPIC = 'house/living';
+/** The name of a method stands between its length and its end. */
+const ORDER = /\0(?:Reboot|PowerOff)\0/;
 const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'mqtt'];
-const NO_LIES = { answers: 0, silence: 0, bytes: 0, signals: 0 };
 
 export interface FuzzedNode {
   readonly directory: string;
@@ -27,8 +27,8 @@ export interface FuzzedNode {
   readonly spy: Spy;
   /** The proxies between the daemon and each of the two. */
   readonly liars: { readonly sound: DamagingProxy; readonly broker: DamagingProxy };
-  /** Calls that managers, logind and players have received since the last time. */
-  takeCalls(): BusCall[];
+  /** The orders to end the machine that logind has received. */
+  orders(): readonly string[];
   stop(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export async function startFuzzedNode(seed: number): Promise<FuzzedNode> {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-fuzzed-'));
   const random = new SeededRandom(seed);
   const [sound, broker] = await Promise.all([startPulseAudio(), startBroker()]);
-  const buses = [await hostileBus(random, NO_LIES), await hostileBus(random, NO_LIES)];
+  const buses = [await honestBus(), await honestBus()];
   const [user = '', system = ''] = buses.map(({ path }) => `unix:path=${path}`);
   const port = await freePort();
   const liars = {
@@ -64,7 +64,8 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${dire
     sound,
     spy,
     liars,
-    takeCalls: () => buses.flatMap((bus) => bus.takeCalls()),
+    orders: () =>
+      buses.flatMap(({ heard }) => heard.map(({ text }) => text)).filter((text) => ORDER.test(text)),
     stop: async () => {
       await spy.end();
       await survivor.daemon.stop();

@@ -53,7 +53,6 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
   test('of requests', async () => {
     const random = new SeededRandom(SEED);
     const routes = routesOf(await node.survivor.daemon.read('/openapi.json'));
-    node.takeCalls();
     for (let done = 0; done < CONNECTIONS; done += AT_ONCE) {
       const attacks = Array.from({ length: AT_ONCE }, () => anyAttack(routes, random));
       const answers = await Promise.all(attacks.map(attack));
@@ -64,17 +63,12 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       }
       await node.survivor.answers();
     }
-    assert.deepEqual(
-      node.takeCalls().filter(({ member }) => /^(Reboot|PowerOff)$/.test(member)),
-      [],
-      'a hidden request',
-    );
+    assert.deepEqual(node.orders(), [], 'a hidden request');
     await node.survivor.recovers();
   });
 
   test('of MQTT commands', async () => {
     const random = new SeededRandom(SEED);
-    node.takeCalls();
     for (let done = 0; done < COMMANDS; done += 1) {
       const payload = random.chance(0.5)
         ? anyJson(random)
@@ -87,10 +81,7 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
     await until('a good command behind the bad ones is carried out', async () =>
       /"volume":0.77/.test((await node.survivor.daemon.get('/audio/outputs')).text),
     );
-    assert.deepEqual(
-      node.takeCalls().filter(({ member }) => /^(Reboot|PowerOff)$/.test(member)),
-      [],
-    );
+    assert.deepEqual(node.orders(), []);
     await node.survivor.recovers();
   });
 

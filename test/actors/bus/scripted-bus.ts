@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packed, type Value, Variant } from '../../fuzz/dbus-values.js';
+import { packed, type Value, Variant } from './packed-values.js';
 
 const METHOD_RETURN = 2;
 const ERROR = 3;

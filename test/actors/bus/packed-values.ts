@@ -1,9 +1,7 @@
-// Values of D-Bus, packed by their signature, and any values for a signature. By the D-Bus specification, and by no code of the daemon's.
-
-import type { SeededRandom } from '../seeded-random.js';
+// Values of D-Bus, packed by their signature. By the D-Bus specification, and by no code of the daemon's.
 
 /** By its own signature; of an array `items`, of a struct or a dictionary's entry `parts`. */
-export interface Type {
+interface Type {
   readonly code: string;
   readonly parts: readonly Type[];
 }
@@ -24,7 +22,7 @@ export class Variant {
 const CLOSING: Readonly<Record<string, string>> = { '(': ')', '{': '}' };
 
 /** The types of a signature, which must be a right one. */
-export function typesOf(signature: string): Type[] {
+function typesOf(signature: string): Type[] {
   let at = 0;
   const one = (): Type => {
     const code = signature[at++] ?? '';
@@ -116,43 +114,3 @@ export function packed(signature: string, values: readonly Value[]): Buffer {
   for (const [at, type] of typesOf(signature).entries()) packer.put(type, values[at] as Value);
   return Buffer.from(packer.bytes.subarray(0, packer.length));
 }
-
-const WORDS = [
-  '',
-  ...'x yes no na active failed Playing Stopped enabled masked loaded 1e999 player.service'.split(' '),
-  ...'other.service ../../etc/passwd / /org/x :1.2 :1.99 __proto__ org.mpris.MediaPlayer2.one'.split(' '),
-  ...'file:///etc/passwd http://a/ data:image/png;base64,AAAA \ufeff'.split(' '),
-  ...['☕'.repeat(400), '\u0001\u001b[31m\r\nevent: x', 'x'.repeat(100_000)],
-];
-const NUMBERS = [
-  ...[0, 1, -1, 2, 3, 255, 2 ** 31 - 1, -(2 ** 31), 2 ** 53, -(2 ** 62), 2 ** 62],
-  ...[Number.NaN, Number.POSITIVE_INFINITY, 0.1, 1e308],
-];
-const SIGNATURES =
-  's b u x t d o g v as ay a{sv} (uo) a(sss) i y n q aas a{ss} a{sa{sv}} (((((s))))) av aay a{us}'.split(' ');
-/** Items of a long array. */
-const MANY = 3000;
-
-export const anySignature = (random: SeededRandom): string => random.pick(SIGNATURES);
-
-/** Any value of the type: of the right kind, and seldom of use. */
-export function anyValue({ code, parts }: Type, random: SeededRandom, depth = 0): Value {
-  if ('sog'.includes(code)) return code === 'g' ? anySignature(random) : random.pick(WORDS);
-  if (code === 'v') {
-    const signature = depth > 6 ? 's' : anySignature(random);
-    return new Variant(signature, anyValue(typesOf(signature)[0] as Type, random, depth + 1));
-  }
-  if (CLOSING[code] !== undefined) return parts.map((part) => anyValue(part, random, depth + 1));
-  if (code === 'a') {
-    const count = depth === 0 && random.chance(0.02) ? MANY : random.below(4);
-    const few = depth > 5 ? 0 : count;
-    const [item] = parts as [Type];
-    const some = Array.from({ length: Math.min(few, 4) }, () => anyValue(item, random, depth + 1));
-    return Array.from({ length: few }, (_, at) => some[at % 4] as Value);
-  }
-  const number = random.pick(NUMBERS);
-  return code === 'd' || Number.isFinite(number) ? number : 0;
-}
-
-export const anyValues = (signature: string, random: SeededRandom): Value[] =>
-  typesOf(signature).map((type) => anyValue(type, random));

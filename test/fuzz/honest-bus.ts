@@ -1,0 +1,48 @@
+// A bus of a fuzzed node, the user's or the system's: managers of units, logind and a player answer as far as each backend needs it to
+// be up, and whatever is asked of them is written down.
+
+import { type Value, Variant } from '../actors/bus/packed-values.js';
+import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus } from '../actors/bus/scripted-bus.js';
+
+const OWNER = ':1.2';
+const NAMES = ['org.freedesktop.systemd1', 'org.freedesktop.login1', 'org.mpris.MediaPlayer2.one'];
+const JOB = '/org/freedesktop/systemd1/job/1';
+/** Of the manager, its units and the player at once: each is asked for its own. */
+const PROPERTIES = [
+  ['UserspaceTimestampMonotonic', new Variant('t', 17)],
+  ['LoadState', new Variant('s', 'loaded')],
+  ['ActiveState', new Variant('s', 'active')],
+  ['PlaybackStatus', new Variant('s', 'Playing')],
+];
+
+type Answer = readonly [signature?: string, ...values: Value[]];
+
+/** By the name of the method. */
+const ANSWERS: Readonly<Record<string, Answer>> = {
+  ListNames: ['as', [OWNER, ...NAMES]],
+  GetConnectionUnixProcessID: ['u', 4711],
+  GetAll: ['a{sv}', PROPERTIES],
+  GetUnitFileState: ['s', 'enabled'],
+  StartUnit: ['o', JOB],
+  StopUnit: ['o', JOB],
+  RestartUnit: ['o', JOB],
+  EnableUnitFiles: ['ba(sss)', true, []],
+  DisableUnitFiles: ['a(sss)', []],
+  CanReboot: ['s', 'yes'],
+  CanPowerOff: ['s', 'yes'],
+  ListInhibitors: ['a(ssssuu)', []],
+};
+
+function answerTo({ serial, text }: Heard): Buffer {
+  const isCalled = (member: string): boolean => text.includes(`\0${member}\0`);
+  if (!isCalled('GetNameOwner')) {
+    const answer = Object.entries(ANSWERS).find(([member]) => isCalled(member))?.[1] ?? [];
+    return reply(serial, ...answer);
+  }
+  return NAMES.some((name) => text.includes(name))
+    ? reply(serial, 's', OWNER)
+    : errorReply(serial, 'org.freedesktop.DBus.Error.NameHasNoOwner');
+}
+
+export const honestBus = (): Promise<ScriptedBus> =>
+  scriptedBus(() => ({ call: (socket, heard) => socket.write(answerTo(heard)) }));
