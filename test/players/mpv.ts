@@ -62,11 +62,6 @@ export class Mpv {
     return this.program.alive() && !(await answers);
   }
 
-  /** Its second instance on a bus has its process id in the name. */
-  get instanceName(): string {
-    return `org.mpris.MediaPlayer2.mpv.instance${this.program.pid}`;
-  }
-
   /** A property as mpv's manual names them. */
   get(property: string): Promise<unknown> {
     return this.command('get_property', property);

@@ -1,7 +1,7 @@
 // A user's session for real players, private to its test: a session bus, a sound server and an album to play. It knows
 // no player.
 
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Environment, type Program, startProgram } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
@@ -19,7 +19,7 @@ export const TONES: readonly Tone[] = [
 export class Session {
   readonly sound: SoundServer;
   readonly env: Environment;
-  #bus: Program;
+  readonly #bus: Program;
 
   private constructor(sound: SoundServer, bus: Program) {
     this.sound = sound;
@@ -29,11 +29,16 @@ export class Session {
 
   static async start(): Promise<Session> {
     const sound = await startPulseAudio();
-    const session = new Session(sound, launchBus(sound));
+    const args = ['--session', '--nofork', '--nopidfile', `--address=unix:path=${sound.directory}/bus`];
+    const log = join(sound.directory, 'bus.log');
+    const session = new Session(sound, startProgram('dbus-daemon', args, { env: sound.env, log }));
     mkdirSync(session.path('album'));
     for (const tone of TONES) writeTone(session.tone(tone.title), tone);
     writeFileSync(session.cover, COVER);
-    await session.#busListens();
+    await until('the bus listens', () => {
+      const stat = statSync(session.path('bus'), { throwIfNoEntry: false });
+      return stat?.isSocket() === true;
+    });
     return session;
   }
 
@@ -50,29 +55,8 @@ export class Session {
     return this.path('album', 'cover.png');
   }
 
-  /** Ends the bus and starts another one at the same address. Players of GLib end with their bus (GDBus' exit-on-close). */
-  async restartBus(meanwhile: () => Promise<void>): Promise<void> {
-    await this.#bus.end('SIGKILL');
-    await meanwhile();
-    rmSync(this.path('bus'));
-    this.#bus = launchBus(this.sound);
-    await this.#busListens();
-  }
-
   async stop(): Promise<void> {
     await this.#bus.end();
     await this.sound.stop();
   }
-
-  async #busListens(): Promise<void> {
-    await until('the bus listens', () => {
-      const stat = statSync(this.path('bus'), { throwIfNoEntry: false });
-      return stat?.isSocket() === true;
-    });
-  }
-}
-
-function launchBus({ directory, env }: SoundServer): Program {
-  const args = ['--session', '--nofork', '--nopidfile', `--address=unix:path=${directory}/bus`];
-  return startProgram('dbus-daemon', args, { env, log: join(directory, 'bus.log') });
 }
