@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { BootedNode } from './booted-node.js';
 import { NODE_PROGRAM, NODE_ROOT, whyNoNode } from './node.js';
-import { closeScenarios } from './scenarios/close.js';
 import { discoveryScenarios } from './scenarios/discovery.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
@@ -41,5 +40,3 @@ describe('the real node', { skip: whyNoNode() }, () => {
   });
   describe('discovery', () => discoveryScenarios(node));
 });
-
-describe('the end of a node', { skip: whyNoNode() }, () => closeScenarios());

@@ -14,7 +14,7 @@ import { Container, NODE_HOSTNAME, NODE_ROOT, NODE_USER } from './container.js';
 import { Keeper } from './keeper.js';
 import type { Ran } from './run.js';
 
-export { NODE_HOSTNAME, NODE_PROGRAM, NODE_ROOT, NODE_USER } from './container.js';
+export { NODE_PROGRAM, NODE_ROOT, NODE_USER } from './container.js';
 export type { Ran } from './run.js';
 
 /** The files of tonearm-setup for pi. */

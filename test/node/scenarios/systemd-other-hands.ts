@@ -6,17 +6,6 @@ import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { SLEEP } from './systemd-units.js';
 
 export function otherHandsScenarios(daemon: SystemdDaemon): void {
-  test('an internal unit is not published', async () => {
-    const heard = await daemon.listen();
-    await daemon.systemctl('start', 'secret.service');
-    await daemon.systemctl('stop', 'secret.service');
-    await daemon.barrier(heard);
-    assert.deepEqual(
-      heard.filter(({ data }) => data.includes('secret')),
-      [],
-    );
-  });
-
   test('start, stop, enable, mask and unmask by systemctl are published', async () => {
     const heard = await daemon.listen();
     await daemon.started('plain.service');
@@ -47,16 +36,6 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.sees('late.service', ({ running, unit_file_state: file }) => running && file === undefined);
     await daemon.systemctl('stop', 'late.service');
     await daemon.sees('late.service', ({ exists }) => !exists);
-  });
-
-  test('a transient unit exists while it runs', async () => {
-    await daemon.shell('systemd-run --user --unit=transient.service --description=Passing sleep 100');
-    await daemon.sees(
-      'transient.service',
-      ({ running, description }) => running && description === 'Passing',
-    );
-    await daemon.systemctl('stop', 'transient.service');
-    await daemon.sees('transient.service', ({ exists }) => !exists);
   });
 
   test('a storm of daemon-reloads publishes nothing false, and what changed in it is published', async () => {

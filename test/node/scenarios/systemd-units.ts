@@ -42,7 +42,6 @@ export const USER = [
   'tpl@kitchen.service',
   'absent.service',
   'late.service',
-  'transient.service',
   ODD_SWAP,
 ];
 export const SYSTEM = ['watched.service', 'dbus.service'];

@@ -8,7 +8,6 @@ import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
 import { eventsOfUnit, SystemdDaemon } from './systemd-daemon.js';
 import { logScenarios } from './systemd-logs.js';
-import { oddFileScenarios } from './systemd-odd-files.js';
 import { otherHandsScenarios } from './systemd-other-hands.js';
 import { systemScopeScenarios } from './systemd-system-scope.js';
 import { LISTS, ODD_SWAP, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
@@ -173,6 +172,4 @@ export function systemdScenarios(node: () => Node): void {
     assert.equal((await daemon.ask('POST', '/services/user/tpl%40kitchen.service/start')).status, 202);
     assert.equal((await daemon.ask('POST', '/services/user/tpl@kitchen.service/stop')).status, 202);
   });
-
-  describe('odd unit files', () => oddFileScenarios(daemon));
 }
