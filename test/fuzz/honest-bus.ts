@@ -7,7 +7,7 @@ import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus } from '..
 const OWNER = ':1.2';
 const NAMES = ['org.freedesktop.systemd1', 'org.freedesktop.login1', 'org.mpris.MediaPlayer2.one'];
 const JOB = '/org/freedesktop/systemd1/job/1';
-/** Of the manager, its units and the player at once: each is asked for its own. */
+/** The manager, its units and the player have the same ones: each is asked for its own. */
 const PROPERTIES = [
   ['UserspaceTimestampMonotonic', new Variant('t', 17)],
   ['LoadState', new Variant('s', 'loaded')],
