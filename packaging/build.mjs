@@ -7,11 +7,13 @@
 //
 // With --client-dir the client is built whatever else is.
 
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   cpSync,
   existsSync,
   mkdirSync,
+  promises,
   readdirSync,
   readFileSync,
   renameSync,
@@ -23,7 +25,7 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { build } from 'esbuild';
+import { build, transformSync } from 'esbuild';
 import { clientPaths } from './client-paths.mjs';
 import { writeDeclarations } from './client-types.mjs';
 import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
@@ -132,13 +134,27 @@ function lateParts(found) {
   };
 }
 
+/** What piscina, dbus-next and mqtt call of node:assert, which costs a thread 4 ms of CPU when it is loaded (measured). */
+const ASSERT = `const assert = (is, text) => { if (!is) throw new Error(text ?? 'assertion failed'); };
+module.exports = Object.assign(assert, {
+  ok: assert,
+  strictEqual: (one, other, text) => assert(Object.is(one, other), text),
+  notStrictEqual: (one, other, text) => assert(!Object.is(one, other), text),
+});`;
+
 /**
- * Modules that dbus-next and mqtt load and that never run here, each with its replacement. dbus-next loads introspection's XML (the
- * constructor of a bus makes a Builder), big integers for Node before 10.8, and addresses of the kinds unixexec and X11; more than half of
- * each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's own streams;
- * three quarters of its bundle. pino loads its own files and threads for lines, where the daemon gives it what writes them.
+ * Modules that packages load, each with its replacement. dbus-next loads introspection's XML (the constructor of a bus makes a Builder),
+ * big integers for Node before 10.8, cryptography for cookies and addresses of the kinds unixexec and X11, none of which is used; more
+ * than half of each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's
+ * own streams; three quarters of its bundle. pino loads its own files and threads for lines, where the daemon gives it what writes them.
+ * node:fs/promises is loaded when one of its functions is first used.
  */
-const UNUSED = {
+const REPLACED = {
+  assert: ASSERT,
+  'node:assert': ASSERT,
+  crypto: '',
+  'node:fs/promises': `for (const name of ${JSON.stringify(Object.keys(promises))})
+    Object.defineProperty(exports, name, { enumerable: true, get: () => require('node:fs').promises[name] });`,
   xml2js: 'exports.Builder = class {}; exports.Parser = class {};',
   jsbi: '',
   'event-stream': "throw new Error('addresses of the kind unixexec are not part of this build');",
@@ -153,13 +169,13 @@ const UNUSED = {
   'readable-stream': "module.exports = require('node:stream');",
 };
 
-const unused = {
-  name: 'unused',
+const replaced = {
+  name: 'replaced',
   setup(pluginBuild) {
-    const only = { filter: new RegExp(`^(?:${Object.keys(UNUSED).join('|')})$`) };
-    pluginBuild.onResolve(only, ({ path }) => ({ path, namespace: 'unused' }));
-    pluginBuild.onLoad({ filter: /.*/, namespace: 'unused' }, ({ path }) => ({
-      contents: UNUSED[path],
+    const only = { filter: new RegExp(`^(?:${Object.keys(REPLACED).join('|')})$`) };
+    pluginBuild.onResolve(only, ({ path }) => ({ path, namespace: 'replaced' }));
+    pluginBuild.onLoad({ filter: /.*/, namespace: 'replaced' }, ({ path }) => ({
+      contents: REPLACED[path],
       loader: 'js',
     }));
   },
@@ -191,9 +207,28 @@ async function bundle(outdir, entries, late = new Set()) {
     banner: { js: BANNER },
     external: ['@napi-rs/nice', '*.node'],
     alias: { yaml: YAML },
-    plugins: [nativeUws, lateParts(late), unused],
+    plugins: [nativeUws, lateParts(late), replaced],
   });
   return Object.keys(metafile.inputs);
+}
+
+/**
+ * Puts cached-bundle.cjs in the place of each bundle, as one function in `NAME.bundle.js`. What only commands load stays as it is: they end
+ * before there is anything to keep.
+ */
+function cacheCode(outdir, names) {
+  const template = readFileSync(join(ROOT, 'packaging/cached-bundle.cjs'), 'utf8');
+  for (const name of names.filter((each) => !each.startsWith('cli/'))) {
+    const file = join(outdir, `${name}.js`);
+    const text = readFileSync(file, 'utf8');
+    const [shebang] = /^#!.*\n|^/.exec(text);
+    const code = text.slice(shebang.length);
+    const bundled = `(function(exports,require,module,__filename,__dirname){${code}\n})`;
+    const digest = createHash('sha256').update(bundled).digest('hex');
+    const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: JSON.stringify(name) };
+    writeFileSync(file.replace(/\.js$/, '.bundle.js'), bundled);
+    writeFileSync(file, `${shebang}${transformSync(template, { define, minifyWhitespace: true }).code}`);
+  }
 }
 
 async function buildDist(outdir) {
@@ -206,6 +241,7 @@ async function buildDist(outdir) {
   const inputs = [NATIVE, ...(await bundle(outdir, named, late))];
   const lateEntries = [...late].map((name) => [name, join(ROOT, 'src', `${name}.ts`)]);
   inputs.push(...(await bundle(outdir, Object.fromEntries(lateEntries))));
+  cacheCode(outdir, [...Object.keys(named), ...late]);
   // Piscina starts each thread on a file of its own, which it expects beside itself.
   inputs.push(...(await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') })));
   inputs.push(...(await buildPage(join(ROOT, 'src/page'), join(outdir, 'page'))));

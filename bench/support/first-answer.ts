@@ -35,6 +35,8 @@ export interface Startable {
   readonly port: number;
   /** Arguments for Node that run the daemon on this port. */
   readonly ours: readonly string[];
+  /** A folder that the daemon may keep compiled code in; it does not exist yet. */
+  readonly codeCache: string;
   /** Arguments for Node that run the least program on this port, with at least one thread. */
   barely(threads: number): readonly string[];
   remove(): void;
@@ -51,6 +53,7 @@ export async function startable(): Promise<Startable> {
   return {
     port,
     ours: [ENTRY, '--allow-root', '--config', config],
+    codeCache: join(directory, 'code'),
     barely: (threads) => ['-e', BARE, '--', uws, String(port), String(threads)],
     remove: () => rmSync(directory, { recursive: true, force: true }),
   };

@@ -70,6 +70,11 @@ export function serviceScenarios(node: () => Node): void {
     assert.equal(`${ran.stdout}${ran.stderr}`, '');
   });
 
+  test('what V8 has compiled is kept for the next start', async () => {
+    const keeps = 'test -e ~/.cache/tonearm/main.code -a -e ~/.cache/tonearm/actors-audio-worker.code';
+    await until('it is kept', async () => (await node().user('sh', '-c', keeps)).status === 0);
+  });
+
   test('a service that is killed comes back by itself', async () => {
     const pid = await node().property('MainPID');
     await node().shell(`kill -KILL ${pid}`);

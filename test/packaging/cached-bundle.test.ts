@@ -1,0 +1,86 @@
+// The file that stands in a bundle's place, with bundles of one line: V8 does not read a bundle whose code it has, so what is printed
+// shows which of the two has run.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, test } from 'node:test';
+import { transformSync } from 'esbuild';
+import { temporaryFolder } from '../temporary-folder.js';
+
+const home = temporaryFolder({ after });
+const template = readFileSync(new URL('../../../packaging/cached-bundle.cjs', import.meta.url), 'utf8');
+
+/** Runs a bundle of that digest, which prints `word`, to its end, which is behind the keeping of its code. */
+async function prints(word: string, digest: string, cache: string | undefined): Promise<string> {
+  const folder = join(home, 'dist');
+  const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: '"some/main"' };
+  const { code } = transformSync(template.replace('KEEP_AFTER_MS = 10_000', 'KEEP_AFTER_MS = 0'), { define });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }');
+  writeFileSync(join(folder, 'main.js'), code);
+  const bundle = `(function (exports, require) { console.log('${word}'); setTimeout(() => {}, 50); })`;
+  writeFileSync(join(folder, 'main.bundle.js'), bundle);
+  const env = cache === undefined ? {} : { TONEARM_CODE_CACHE: cache };
+  const child = spawn(process.execPath, [join(folder, 'main.js')], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exit = once(child, 'exit');
+  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  assert.deepEqual([errors, await exit], ['', [0, null]]);
+  return out.trim();
+}
+
+test('without a folder nothing is kept', async () => {
+  assert.equal(await prints('one', 'a', undefined), 'one');
+  assert.equal(await prints('two', 'a', undefined), 'two');
+});
+
+test('what V8 has compiled is kept, and runs at the next start', async () => {
+  const cache = join(home, 'kept/below');
+  assert.equal(await prints('one', 'a', cache), 'one');
+  assert.deepEqual(readdirSync(cache), ['some-main.code']);
+  assert.equal(await prints('two', 'a', cache), 'one');
+});
+
+test('another bundle does not run the code of the last, and replaces it', async () => {
+  const cache = join(home, 'other');
+  await prints('one', 'a', cache);
+  assert.equal(await prints('two', 'b', cache), 'two');
+  assert.equal(await prints('six', 'b', cache), 'two');
+});
+
+test('code that was cut off is not run, and is replaced', async () => {
+  const cache = join(home, 'cut');
+  await prints('one', 'a', cache);
+  const file = join(cache, 'some-main.code');
+  const whole = readFileSync(file);
+  truncateSync(file, whole.length - 8);
+  assert.equal(await prints('two', 'a', cache), 'two');
+  assert.equal(readFileSync(file).length, whole.length);
+});
+
+test('code of another V8 is not run', async () => {
+  const cache = join(home, 'v8');
+  await prints('one', 'a', cache);
+  const file = join(cache, 'some-main.code');
+  const bytes = readFileSync(file);
+  // Behind our line: V8's own mark, its version and its flags.
+  bytes.fill(0xff, bytes.indexOf('\n') + 1, bytes.indexOf('\n') + 17);
+  writeFileSync(file, bytes);
+  assert.equal(await prints('two', 'a', cache), 'two');
+});
+
+for (const [what, cache] of [
+  ['cannot be made', join(home, 'file/below')],
+  ['is a file', join(home, 'file')],
+] as const) {
+  test(`a folder that ${what} costs nothing but the code`, async () => {
+    writeFileSync(join(home, 'file'), '');
+    assert.equal(await prints('one', 'a', cache), 'one');
+  });
+}
