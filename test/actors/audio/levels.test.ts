@@ -21,9 +21,7 @@ const NEWS = inputInfo(7, 'News', { sink: 3 });
 describe('an output is playing', () => {
   const BOTH = [LIVING, KITCHEN];
   const rows: readonly (readonly [string, readonly SinkInfo[], readonly SinkInputInfo[], number[]])[] = [
-    ['when a client plays to it', BOTH, [NEWS], [3]],
     ['in the order of the indices', BOTH, [NEWS, inputInfo(8, 'Song', { sink: 1 })], [1, 3]],
-    ['not for a client without an output', [LIVING], [{ ...NEWS, sink: undefined }], []],
     ['not before it is known', [], [NEWS], []],
   ];
   for (const [what, sinks, inputs, expected] of rows) {
@@ -53,12 +51,6 @@ describe('a level is', () => {
       '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}',
     ],
     ['left out where it is unknown', [LIVING, KITCHEN], new Map(), '{"outputs":[{"id":1,"peak":[0,0]}]}'],
-    [
-      'of one channel where there is one',
-      [sinkInfo(1, 'kitchen', { channelMap: [0] })],
-      MEASURED,
-      '{"outputs":[{"id":1,"peak":[0]}]}',
-    ],
   ];
   for (const [what, sinks, measured, text] of rows) {
     test(what, () => assert.equal(levelText(levelsNow(state(sinks, [NEWS]), measured)), text));
@@ -67,7 +59,6 @@ describe('a level is', () => {
 
 describe('a fragment', () => {
   const rows: readonly (readonly [what: string, values: readonly number[], peaks: readonly number[]])[] = [
-    ['has a peak for each channel', [0.5, 0.25], [0.5, 0.25]],
     ['of several frames has the highest', [0.1, 0.4, 0.3, 0.2, 0, 0], [0.3, 0.4]],
     ['is rounded to thousandths', [0.499_97, 0.000_49], [0.5, 0]],
     ['beyond full scale is full scale', [1.5, Number.POSITIVE_INFINITY], [1, 1]],

@@ -24,22 +24,11 @@ describe('the name of a client', () => {
 describe('names of live clients', () => {
   /** `ID wants -> is`, `ID ends`, or `ID leaves for NAME`: its client wants another name. */
   const rows: readonly (readonly [what: string, ...steps: string[]])[] = [
-    ['are the wanted ones', '1 A -> A', '2 B -> B'],
     ['that are taken get a number', '1 A -> A', '2 A -> A #2', '3 A -> A #3'],
-    ['with a number are kept when the first owner ends', '1 A -> A', '2 A -> A #2', '1 ends', '2 A -> A #2'],
     ['with a number are kept for life', '1 A -> A', '2 A -> A #2', '2 B -> A #2'],
-    ['are free again after the end', '1 A -> A', '1 ends', '2 A -> A'],
     ['follow the song', '1 A -> A', '1 B -> B', '2 A -> A'],
     ['get a number when the next song is taken', '1 A -> A', '2 B -> B', '2 A -> A #2', '2 C -> A #2'],
     ['stay unique when one looks numbered by itself', '1 A -> A', '2 A #3 -> A #3', '3 A -> A #3 #3'],
-    [
-      'are free when their owner changes to another',
-      '1 A -> A',
-      '2 B -> B',
-      '2 leaves for C',
-      '1 B -> B',
-      '2 C -> C',
-    ],
     ['stay with an owner that wants no other', '1 A -> A', '1 leaves for A', '2 A -> A #2'],
     ['with a number are not left', '1 A -> A', '2 A -> A #2', '2 leaves for B', '2 B -> A #2'],
   ];

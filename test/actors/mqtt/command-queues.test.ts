@@ -29,14 +29,6 @@ function held() {
   return { queues, begun, finish };
 }
 
-test('one command of a queue runs at a time, in order; other queues do not wait', async () => {
-  const { queues, begun, finish } = held();
-  for (const each of [ask('1'), ask('2'), ask('other', undefined, 'r')]) assert.ok(queues.take(each));
-  assert.deepEqual(begun, ['1', 'other']);
-  await finish();
-  assert.deepEqual(begun, ['1', 'other', '2']);
-});
-
 test('a waiting setting gives way to a newer one, which goes to the end; deltas and toggles all count', async () => {
   const { queues, begun, finish } = held();
   const settings = [ask('under way', 'v'), ask('v1', 'v')];
@@ -44,11 +36,6 @@ test('a waiting setting gives way to a newer one, which goes to the end; deltas 
   for (const each of told) assert.ok(queues.take(each));
   await finish(told.length);
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
-});
-
-test('a setting that replaces a waiting one is never too many', () => {
-  const { queues } = held();
-  assert.ok(Array.from({ length: 1000 }, (_, i) => queues.take(ask(`v${i}`, 'v'))).every(Boolean));
 });
 
 test('a bounded number of queues runs, the others wait, and a waiting setting gives way to a newer one', async () => {

@@ -29,12 +29,6 @@ const ROWS: readonly Row[] = [
     ['muteOutput a/b', { muted: false }],
     ['setDefaultOutput a/b'],
   ],
-  [
-    'audio/outputs/x/set',
-    '{"port": "line", "balance": -1}',
-    ['setOutputBalance x', { balance: -1 }],
-    ['setOutputPort x', { port: 'line' }],
-  ],
   ['audio/outputs/x/set', '{"default": false}', ['setDefaultOutput x', { default: false }]],
   ['audio/outputs/set/set', '{"muted": true}', ['muteOutput set', { muted: true }]],
   ['audio/cards/hw%2F0/set', '{"profile": "off"}', ['setCardProfile hw/0', { profile: 'off' }]],

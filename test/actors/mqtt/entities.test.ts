@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { InterfaceAddresses } from '../../../src/actors/mqtt/home-assistant.js';
-import { AnnouncedNode, type Message, PLAYER } from '../../broker/announced-node.js';
-import { CARD, drop, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
+import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
 test('the default output is chosen by the names that volumes have, and each name is unique', () => {
   const told = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
@@ -138,25 +138,3 @@ for (const [names, keys] of [
     });
   });
 }
-
-test('a player that is restarted keeps its entities, which read its new topic', () => {
-  const started = (pid: number) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.vlc.instance${pid}` });
-  const node = new AnnouncedNode({}, [
-    ...WHOLE_NODE,
-    health('players', 'up'),
-    put('players', started(1).bus_name, started(1)),
-  ]);
-  const held = node.text();
-  node.tell(drop('players', started(1).bus_name), put('players', started(2).bus_name, started(2)));
-  const [next = '', ...others] = node.sequence(held);
-  assert.deepEqual(others, []);
-  const { components } = JSON.parse(next) as Message;
-  assert.equal(components['player_vlc_state']?.['state_topic'], 'tonearm/living/players/vlc.instance2');
-});
-
-test('an update without a known version is unavailable', () => {
-  const { availability, value_template } = new AnnouncedNode().message().components['update'] ?? {};
-  const known = "{{ 'online' if value_json is defined and value_json.current else 'offline' }}";
-  assert.ok(JSON.stringify(availability).includes(JSON.stringify(known)));
-  assert.match(String(value_template), /^\{% if value_json is defined and value_json\.current %\}/);
-});

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AnnouncedNode } from '../../broker/announced-node.js';
-import { drop, health, output, put } from '../../broker/simulated-node.js';
+import { drop, health } from '../../broker/simulated-node.js';
 
 const T = 'tonearm/living';
 const KITCHEN = `${T}/audio/outputs/kitchen`;
@@ -40,11 +40,6 @@ test('the topics of a backend that is not up stay', () => {
     differing(node).map((each) => each.split('=')[0]),
     ['backends'],
   );
-});
-
-test('an output with a new index keeps its topic', () => {
-  const node = published().tell(put('audio.outputs', '9', output(9, 'kitchen')), drop('audio.outputs', '2'));
-  assert.deepEqual(differing(node), ['audio/outputs/kitchen={"id":9,"n']);
 });
 
 test('a topic to be repeated is published though it is held, once', () => {
