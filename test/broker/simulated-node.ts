@@ -1,5 +1,6 @@
 // A node of which only the MQTT bridge is real: its records are put by the test, which also records and answers the requests of the bridge.
 
+import type { TestContext } from 'node:test';
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
 import { type BrokerConnection, type BrokerOptions, dialBroker } from '../../src/actors/mqtt/broker.js';
 import { type Clock, systemClock } from '../../src/clock.js';
@@ -112,6 +113,14 @@ export class SimulatedNode {
         },
       },
     });
+  }
+
+  /** One with all records, until the test ends. */
+  static on(t: Pick<TestContext, 'after'>, options: NodeOptions): SimulatedNode {
+    const node = new SimulatedNode(options);
+    t.after(() => node.stop());
+    node.tell(...WHOLE_NODE);
+    return node;
   }
 
   /** The first time it is all that there is. */

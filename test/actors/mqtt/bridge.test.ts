@@ -14,7 +14,6 @@ import {
   output,
   put,
   SimulatedNode,
-  WHOLE_NODE,
 } from '../../broker/simulated-node.js';
 import { retained, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
@@ -60,13 +59,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const topic = `house/${last}`;
     const identifier = `node${last}`;
     const settings = { topic, homeAssistantPrefix: `ha${last}`, ...options.settings };
-    const node = new SimulatedNode({ url: broker.url, identifier, ...options, settings });
     const spy = await Spy.on(broker.url, `house/${last}/#`);
-    t.after(async () => {
-      await node.stop();
-      await spy.end();
-    });
-    node.tell(...WHOLE_NODE);
+    t.after(() => spy.end());
+    const node = SimulatedNode.on(t, { url: broker.url, identifier, ...options, settings });
     await node.up();
     return { node, spy };
   }

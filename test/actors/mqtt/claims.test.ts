@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
-import { type NodeOptions, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { type NodeOptions, SimulatedNode } from '../../broker/simulated-node.js';
 import { retained, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
@@ -30,10 +30,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   function nodeOn(t: TestContext, topic: string, identifier: string, options: Partial<NodeOptions> = {}) {
     const settings = { topic, ...options.settings };
-    const node = new SimulatedNode({ url: broker.url, identifier, ...options, settings });
-    t.after(() => node.stop());
-    node.tell(...WHOLE_NODE);
-    return node;
+    return SimulatedNode.on(t, { url: broker.url, identifier, ...options, settings });
   }
 
   async function spyOn(t: TestContext, topic: string, url = broker.url): Promise<Spy> {

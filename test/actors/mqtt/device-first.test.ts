@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
-import { drop, output, put, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { drop, output, put, SimulatedNode } from '../../broker/simulated-node.js';
 import { type Seen, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
@@ -25,12 +25,8 @@ describe('messages to Home Assistant', { skip: lacks({ programs: ['mosquitto'] }
 
   async function served(t: TestContext, homeAssistant = true): Promise<{ node: SimulatedNode; spy: Spy }> {
     const spy = await Spy.on(broker.url);
-    const node = new SimulatedNode({ url: broker.url, settings: { homeAssistant } });
-    t.after(async () => {
-      await node.stop();
-      await spy.end();
-    });
-    node.tell(...WHOLE_NODE);
+    t.after(() => spy.end());
+    const node = SimulatedNode.on(t, { url: broker.url, settings: { homeAssistant } });
     await node.up();
     await spy.holds(SERVER);
     return { node, spy };

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
 import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
-import { type NodeOptions, output, put, SimulatedNode, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { type NodeOptions, output, put, SimulatedNode } from '../../broker/simulated-node.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
@@ -52,17 +52,15 @@ class ScriptedBroker {
   }
 }
 
+const nodeOn = (t: TestContext, { dial }: ScriptedBroker, more: Partial<NodeOptions> = {}) =>
+  SimulatedNode.on(t, { url: 'mqtt://127.0.0.1', dial, settings: { topic: T }, ...more });
+
 async function serving(
   t: TestContext,
   broker: ScriptedBroker,
   more: Partial<NodeOptions> = {},
 ): Promise<SimulatedNode> {
-  const node = new SimulatedNode({
-    ...{ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: { topic: T } },
-    ...more,
-  });
-  t.after(() => node.stop());
-  node.tell(...WHOLE_NODE);
+  const node = nodeOn(t, broker, more);
   await node.up();
   return node;
 }
@@ -93,31 +91,16 @@ test('a topic that changes all the time is published once in each gap, and the l
 /** A valid command: as soon as it is carried out, all earlier messages have been handled. */
 const FENCE = [`${T}/audio/server/set`, '{"muted":true}'] as const;
 
+const OTHERS =
+  'house/attic_/audio/server/set house/attic_/power/set house/living-room/audio/server/set ' +
+  'house/livin/audio/server/set HOUSE/LIVING/audio/server/set audio/server/set /audio/server/set';
+const BELOW =
+  '/ /set /audio/server /audio/server/set/ /audio/server/mute/set /audio/set /server/set ' +
+  '/status/set /backends/set /services/mpd.service/set /services/user/mpd.service/start/set ' +
+  '/players/set //power/set /../attic/power/set';
 const NOT_OURS: readonly string[] = [
-  'house/attic_/audio/server/set',
-  'house/attic_/power/set',
-  'house/living-room/audio/server/set',
-  'house/livin/audio/server/set',
-  'HOUSE/LIVING/audio/server/set',
-  'audio/server/set',
-  '/audio/server/set',
-  '',
-  `${T}`,
-  `${T}/`,
-  `${T}/set`,
-  `${T}/audio/server`,
-  `${T}/audio/server/set/`,
-  `${T}/audio/server/mute/set`,
-  `${T}/audio/set`,
-  `${T}/server/set`,
-  `${T}/status/set`,
-  `${T}/backends/set`,
-  `${T}/services/mpd.service/set`,
-  `${T}/services/user/mpd.service/start/set`,
-  `${T}/players/set`,
-  `${T}//power/set`,
-  `${T}/../attic/power/set`,
-  `x${T}/power/set`,
+  ...OTHERS.split(' '),
+  ...['', T, `x${T}/power/set`, ...BELOW.split(' ').map((below) => `${T}${below}`)],
 ];
 
 test('a message on a topic that is no command of this node does nothing', async (t) => {
@@ -151,9 +134,7 @@ test('a branch with more topics than a node has is not taken, also if all arrive
   broker.kept = Array.from({ length: 10_001 }, (_, i) => ({
     ...{ topic: `${T}/x/${i}`, text: 'x', retained: true },
   }));
-  const node = new SimulatedNode({ url: 'mqtt://127.0.0.1', dial: broker.dial, settings: { topic: T } });
-  t.after(() => node.stop());
-  node.tell(...WHOLE_NODE);
+  const node = nodeOn(t, broker);
   await node.connecting(/the branch holds more than a node publishes/);
   assert.deepEqual(broker.published, []);
 });
