@@ -59,15 +59,7 @@ for (const [record, change] of CHANGES) {
 }
 
 test('a unit rests only in the states in which it neither runs nor is about to', () => {
-  const states = [
-    'inactive',
-    'failed',
-    'maintenance',
-    'active',
-    'activating',
-    'deactivating',
-    'a state to come',
-  ];
+  const states = 'inactive failed maintenance active activating deactivating yet-to-come'.split(' ');
   const resting = states.filter((activeState) => isAtRest({ activeState }));
   assert.deepEqual(resting, ['inactive', 'failed', 'maintenance']);
 });
