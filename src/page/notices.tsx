@@ -6,12 +6,38 @@ import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hoo
 import { ProblemError } from '../client/client.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
-import { reasonFor } from './reasons.js';
+import type { TextKey } from './texts.js';
 
 /** More would hide the page; the newest are kept. */
 const NOTICES_MAX = 3;
 /** Each is shown this long; longer while the pointer or the focus is on it. */
 const SHOWN_MS = 10_000;
+
+const REASONS: ReadonlyMap<string, TextKey> = new Map([
+  ['unavailable', 'becauseAway'],
+  ['timeout', 'becauseSilent'],
+  ['inhibited', 'becauseBusy'],
+  ['run-in-progress', 'becauseBusy'],
+  ['in-progress', 'becauseBusy'],
+  ['not-able', 'becauseForbidden'],
+  ['not-granted', 'becauseForbidden'],
+  ['capability-off', 'becauseForbidden'],
+  ['unreachable', 'becauseLost'],
+  ['silent', 'becauseLost'],
+  ['offline', 'becauseLost'],
+  ['bye', 'becauseLost'],
+]);
+
+/** In systemd's texts about a process: `code=exited, status=1/FAILURE`. */
+const EXIT_STATUS = /\bstatus=(\d+)/;
+
+/** Undefined if only the problem's own text says more. */
+function reasonFor({ code, problem }: ProblemError): string | undefined {
+  const status = EXIT_STATUS.exec(problem.detail)?.[1];
+  if (status !== undefined) return translate('exitStatus', { status });
+  const reason = REASONS.get(code);
+  return reason && translate(reason);
+}
 
 /**
  * Shows a notice if `work` fails, and removes it if it succeeds; resolves with which of the two. `title` names what failed, for instance

@@ -6,11 +6,9 @@ import type { BackendInfo, ChildName, NodeState } from '../client/client.js';
 import { Bluetooth } from './bluetooth.js';
 import { translate } from './language.js';
 import { CurrentStreams } from './main-volume.js';
-import { hasNoSoundCard } from './output-choice.js';
 import { Outputs } from './outputs.js';
 import { Away, useGrowing } from './parts.js';
 import { Players } from './players.js';
-import { useReasons } from './reasons.js';
 import { Services } from './services.js';
 import { Streams } from './streams.js';
 import { System } from './system.js';
@@ -76,8 +74,7 @@ interface SectionsProps {
 }
 
 export function Sections({ state: known, only }: SectionsProps) {
-  const upgrade = useSteps(known.upgrade);
-  const state = { ...known, upgrade, backends: useReasons(known.backends, hasNoSoundCard(known)) };
+  const state = { ...known, upgrade: useSteps(known.upgrade) };
   // Kept here while the sound server is away.
   const unfolding = useState(false);
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));

@@ -2,7 +2,8 @@
 // It copies nothing: unread entries stay in the journal, and the newest text is read.
 //
 // A snapshot consists of the removals and actions since the client's id, if that is from this run of the daemon; then for each backend,
-// whatever the filter, a mark (a `backend.updated` with detail "snapshot": forget what you know of this backend) and its records.
+// whatever the filter, a mark (a `backend.updated` with detail "snapshot": forget what you know of this backend), the detail of the backend if
+// it has one, and its records.
 // Only its last event has an id, so a client that loses the connection in between gets the whole snapshot again.
 
 import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/collections.js';
@@ -146,7 +147,11 @@ export class Cursor {
       }
     }
     for (const backend of journal.records('backends')) {
-      yield markOf(backend);
+      const { detail, ...word } = JSON.parse(backend.json) as BackendRecord;
+      yield markOf(word);
+      // The mark has no room for the reason.
+      const reason = detail === undefined ? undefined : this.#item(backend, false, undefined);
+      if (reason !== undefined) yield reason;
       for (const collection of COLLECTION_NAMES) {
         const spec = SPECS[collection];
         if (spec.backend !== backend.key || spec.keeps !== undefined) continue;
@@ -166,8 +171,7 @@ export class Cursor {
 }
 
 /** Sent whatever the filter. */
-function markOf({ json }: JournalEntry): StreamItem {
-  const { backend, state } = JSON.parse(json) as BackendRecord;
+function markOf({ backend, state }: BackendRecord): StreamItem {
   const type = 'backend.updated';
   const kind = { type, bits: bitsOf(type, backend), listed: false } as const;
   return { kind, json: backendWords(backend, state, 'snapshot'), upTo: undefined };
