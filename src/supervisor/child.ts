@@ -1,5 +1,5 @@
-// One child: passes every event to its lifecycle and carries out the effects, delivers its thread's messages, and answers commands.
-// The decisions are in lifecycle.ts and incarnation.ts.
+// One child: starts its thread, again after each death, and stops it; delivers the thread's messages, and answers commands. The health that
+// clients see is docs/http-api.md, "Backends that are away". Whether a thread is dead is decided in incarnation.ts.
 
 import { fileURLToPath } from 'node:url';
 import { type Clock, within } from '../clock.js';
@@ -17,17 +17,9 @@ import type {
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 import type { ChildSpec } from './children.js';
-import { type HeartbeatPolicy, Incarnation } from './incarnation.js';
-import {
-  healthAfter,
-  type Lifecycle,
-  type LifeEffect,
-  type LifeSignal,
-  nextLife,
-  type RestartPolicy,
-  UNBORN,
-} from './lifecycle.js';
+import { Incarnation } from './incarnation.js';
 import type { Logger } from './log.js';
+import { afterDeath, type RestartPolicy } from './restarts.js';
 import { type Death, RETURNED, type Threads } from './threads.js';
 
 export interface ChildContext {
@@ -53,19 +45,15 @@ type Handlers<U extends { readonly kind: string }> = {
   readonly [K in U['kind']]: (message: Extract<U, { readonly kind: K }>) => void;
 };
 
+/** A report's content besides the time. */
+type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & { readonly detail: string | undefined };
+
 const LEVELS: { readonly [S in BackendState]: LogLevel } = {
   connecting: 'info',
   up: 'info',
   restarting: 'warn',
   failed: 'error',
 };
-
-/** The detail of the fault for commands to a child without a thread. A child that was never started is `connecting`, as in `/health`. */
-function absent(name: ChildName, life: Lifecycle): string {
-  const { phase, detail } = life;
-  const state = life === UNBORN ? 'connecting' : phase;
-  return `The ${name} backend is ${state}${detail === undefined ? '' : `: ${detail}`}`;
-}
 
 export class Child {
   readonly name: ChildName;
@@ -75,10 +63,15 @@ export class Child {
   /** The waiting commands, oldest first, each by its id and with what takes its answer. */
   readonly #asks = new Map<number, (answer: Answer) => void>();
   #lastAsk = 0;
-  #life: Lifecycle = UNBORN;
+  /** The last report; undefined until the child is started. */
   #health: BackendHealth | undefined;
+  /** Set while the child is being stopped, and afterwards. */
+  #end: 'stopping' | 'stopped' | undefined;
+  /** Times of recent deaths, oldest first. */
+  #deaths: readonly number[] = [];
+  /** The present thread; undefined while the child waits for its next start, and when it has stopped. */
   #incarnation: Incarnation | undefined;
-  #cancelTimer: (() => void) | undefined;
+  #cancelTimer: () => void = () => undefined;
   #late = false;
   /** True after the first message. */
   #hasSpoken = false;
@@ -92,29 +85,59 @@ export class Child {
     this.#context = context;
   }
 
-  start(): void {
-    this.#signal({ kind: 'start' });
-  }
+  /** Starts a thread: the first one, and the next one when its time has come. */
+  readonly start = (): void => {
+    const { threads, root, clock } = this.#context;
+    const incarnation = new Incarnation({
+      ...{ threads, clock },
+      entry: fileURLToPath(new URL(this.#spec.entry, root)),
+      settings: this.#settings,
+      onBatch: this.#deliver,
+      onEnded: (death) => this.#ended(incarnation, death),
+    });
+    this.#incarnation = incarnation;
+    if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
+    const { restarts = 0, detail } = this.#health ?? {};
+    // After a death, a new thread is `restarting` until its first report.
+    this.#report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
+  };
 
-  /** Resolves when the child has stopped: true if it stopped by itself, false if it had to be killed. */
+  /** Resolves when the child has stopped: true if it stopped by itself, false if it had to be killed. Call it once. */
   stop(): Promise<boolean> {
     return new Promise((resolve) => {
       this.#onStopped = () => resolve(!this.#late);
-      this.#signal({ kind: 'stop' });
-      if (this.#life.phase === 'stopped') this.#onStopped();
+      if (this.#incarnation === undefined) return this.#halt();
+      this.#end = 'stopping';
+      this.#incarnation.send({ kind: 'stop' });
+      const { stopWithinMs } = this.#spec;
+      this.#after(stopWithinMs, () => {
+        this.#late = true;
+        this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`);
+      });
     });
   }
 
   /** Prevents restarts: a child without a thread stays stopped, one with a thread runs until that ends. */
   stayDown(): void {
     this.#staysDown = true;
-    if (this.#incarnation === undefined) this.#signal({ kind: 'stop' });
+    if (this.#incarnation === undefined) this.#halt();
+  }
+
+  #halt(): void {
+    this.#cancelTimer();
+    this.#end = 'stopped';
+    this.#onStopped?.();
+  }
+
+  /** Replaces the action that waits for its time. */
+  #after(ms: number, action: () => void): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#context.clock.after(ms, action);
   }
 
   async ask(command: Command): Promise<Answer> {
     const incarnation = this.#incarnation;
-    if (incarnation === undefined || this.#life.phase === 'stopping')
-      return failure('unavailable', absent(this.name, this.#life));
+    if (incarnation === undefined || this.#end !== undefined) return this.#absent();
     if (this.#asks.size >= WAITING_MAX)
       return failure('unavailable', `${WAITING_MAX} commands wait for this backend already`);
     this.#lastAsk += 1;
@@ -137,31 +160,45 @@ export class Child {
     this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#context.areLevelsWatched() });
   }
 
-  ping(policy: HeartbeatPolicy): boolean {
-    return this.#incarnation?.ping(this.#context.clock.monotonic(), policy) ?? false;
+  /** For the heartbeat. */
+  get incarnation(): Incarnation | undefined {
+    return this.#incarnation;
   }
 
-  get isPongDue(): boolean {
-    return this.#incarnation?.isPongDue ?? false;
-  }
-
-  /** True if the child was given more time. */
-  checkPong(policy: HeartbeatPolicy): boolean {
-    return this.#incarnation?.checkPong(policy) ?? false;
+  /** The fault of a command to a child without a thread. A child that was never started is `connecting`, as in `/health`. */
+  #absent(): Answer {
+    const { detail } = this.#health ?? {};
+    const state = this.#health === undefined ? 'connecting' : (this.#end ?? this.#health.state);
+    return failure(
+      'unavailable',
+      `The ${this.name} backend is ${state}${detail === undefined ? '' : `: ${detail}`}`,
+    );
   }
 
   #ended(incarnation: Incarnation, death: Death): void {
     for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
-    if (this.#life.phase === 'stopping' && death !== RETURNED) {
-      this.#log('warn', 'backend did not stop cleanly', { detail: death.reason });
+    if (this.#end === undefined) {
+      this.#died(death);
+    } else {
+      if (death !== RETURNED) this.#log('warn', 'backend did not stop cleanly', { detail: death.reason });
+      this.#halt();
     }
-    this.#signal({ kind: 'ended', how: death.reason, at: this.#context.clock.monotonic() }, death.stack);
     // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
-    const fault = failure('unavailable', absent(this.name, this.#life));
+    const fault = this.#absent();
     for (const settle of this.#asks.values()) settle(fault);
     this.#context.onSign();
-    if (this.#staysDown) this.#signal({ kind: 'stop' });
+    if (this.#staysDown) this.#halt();
+  }
+
+  #died({ reason, stack }: Death): void {
+    const { clock, restarts: policy } = this.#context;
+    const { verdict, waitMs, deaths } = afterDeath(this.#deaths, clock.monotonic(), policy);
+    this.#deaths = deaths;
+    const often = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
+    const restarts = (this.#health?.restarts ?? 0) + 1;
+    this.#after(waitMs, this.start);
+    this.#report({ state: verdict, restarts, detail: `thread ended: ${reason}${often}` }, stack);
   }
 
   /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
@@ -199,7 +236,9 @@ export class Child {
     level: ({ json }) => this.#context.listener.level(json),
     // An answer may arrive after its deadline: nobody waits for it then.
     answer: ({ id, answer }) => this.#asks.get(id)?.(answer),
-    status: (status) => this.#signal(status),
+    status: ({ state, detail }) => {
+      if (this.#end === undefined) this.#report({ state, restarts: this.#health?.restarts ?? 0, detail });
+    },
     log: ({ level, message, fields }) => this.#log(level, message, fields),
     pong: ({ id }) => {
       this.#incarnation?.pong(id);
@@ -217,61 +256,18 @@ export class Child {
       .then((reply) => asking?.send({ kind: 'reply', id, ...reply }));
   }
 
-  #signal(signal: LifeSignal, stack?: string): void {
-    const before = this.#life.phase;
-    const { next, effects } = nextLife(this.#life, signal, {
-      restarts: this.#context.restarts,
-      stopWithinMs: this.#spec.stopWithinMs,
-    });
-    this.#life = next;
-    if (next.phase !== before) this.#cancelTimer?.();
-    for (const effect of effects) this.#carryOut(effect);
-    this.#report(stack);
-    if (next.phase === 'stopped' && before !== 'stopped') this.#onStopped?.();
-  }
-
-  #carryOut<K extends LifeEffect['kind']>(
-    effect: Extract<LifeEffect, { readonly kind: K }> & { readonly kind: K },
-  ): void {
-    this.#effects[effect.kind](effect);
-  }
-
-  readonly #effects: Handlers<LifeEffect> = {
-    spawn: () => this.#spawn(),
-    'set timer': ({ ms }) => {
-      this.#cancelTimer = this.#context.clock.after(ms, () => this.#signal({ kind: 'due' }));
-    },
-    'ask to stop': () => this.#incarnation?.send({ kind: 'stop' }),
-    kill: () => {
-      this.#late = true;
-      this.#incarnation?.kill(`did not stop within ${this.#spec.stopWithinMs} ms`);
-    },
-  };
-
-  #spawn(): void {
-    const { threads, root, clock } = this.#context;
-    const incarnation = new Incarnation({
-      ...{ threads, clock },
-      entry: fileURLToPath(new URL(this.#spec.entry, root)),
-      settings: this.#settings,
-      onBatch: this.#deliver,
-      onEnded: (death) => this.#ended(incarnation, death),
-    });
-    this.#incarnation = incarnation;
-    if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
-  }
-
-  #report(stack: string | undefined): void {
+  #report({ state, restarts, detail }: ReportedHealth, stack?: string): void {
     const before = this.#health;
-    const health = healthAfter(before, this.#life, this.#context.clock.date());
-    if (health === undefined || health === before) return;
-    this.#health = health;
-    if (health.state !== before?.state) {
-      const { state, detail } = health;
-      const facts = { ...(detail !== undefined && { detail }), ...(stack !== undefined && { stack }) };
+    const isSameState = before?.state === state;
+    if (isSameState && before.restarts === restarts && before.detail === detail) return;
+    const since = isSameState ? before.since : this.#context.clock.date();
+    const told = detail === undefined ? {} : { detail };
+    this.#health = { state, since, restarts, ...told };
+    if (!isSameState) {
+      const facts = { ...told, ...(stack !== undefined && { stack }) };
       this.#log(LEVELS[state], `backend is ${state}`, facts);
     }
-    this.#context.listener.health(this.name, health);
+    this.#context.listener.health(this.name, this.#health);
   }
 
   #log(level: LogLevel, message: string, fields: LogFields = {}): void {

@@ -11,8 +11,8 @@ import type { Settings } from '../protocol/actor/settings.js';
 import { Child } from './child.js';
 import { CHILDREN, type ChildSpec } from './children.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
-import { RESTARTS, type RestartPolicy } from './lifecycle.js';
 import type { Logger } from './log.js';
+import { RESTARTS, type RestartPolicy } from './restarts.js';
 import type { Threads } from './threads.js';
 
 /**
@@ -141,13 +141,18 @@ export class Supervisor implements Backends, Bridges {
     this.#armBeat();
     // Only one round at a time: a second one would postpone the deadline of the first.
     if (this.#timers.has('pongs')) return;
-    const pinged = [...this.#children.values()].filter((child) => child.ping(this.#heartbeat));
+    const now = this.#clock.monotonic();
+    const pinged = [...this.#children.values()].filter(({ incarnation }) =>
+      incarnation?.ping(now, this.#heartbeat),
+    );
     if (pinged.length > 0) this.#armPongDue();
   }
 
   #armPongDue(): void {
     this.#timers.set('pongs', this.#heartbeat.pongWithinMs, () => {
-      const waiting = [...this.#children.values()].filter((child) => child.checkPong(this.#heartbeat));
+      const waiting = [...this.#children.values()].filter(({ incarnation }) =>
+        incarnation?.checkPong(this.#heartbeat),
+      );
       if (waiting.length > 0) this.#armPongDue();
     });
   }
@@ -155,7 +160,7 @@ export class Supervisor implements Backends, Bridges {
   /** Cancels the deadline when all pongs have arrived, which saves a wake-up per beat. */
   #disarmPongDue(): void {
     if (!this.#timers.has('pongs')) return;
-    for (const child of this.#children.values()) if (child.isPongDue) return;
+    for (const { incarnation } of this.#children.values()) if (incarnation?.isPongDue) return;
     this.#timers.cancel('pongs');
   }
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import { RESTARTS } from '../../src/supervisor/lifecycle.js';
+import { RESTARTS } from '../../src/supervisor/restarts.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { QUICK_PULSE, type Stage, type StageOptions, stage, stageUp, THREW_AT_LOAD } from './harness.js';
@@ -150,8 +150,11 @@ test('commands that wait for a dying thread are answered unavailable, oldest fir
 test('after 5 deaths in 60 s a child is restarting, after the sixth it has failed and waits for 60 s', async (t) => {
   const clock = new ManualClock();
   const { witness } = stage(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
+  const since = clock.date();
   for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
     await witness.untilState('audio', 'restarting', died + 1);
+    // A further death in the same state does not begin it anew.
+    assert.equal(witness.now('audio')?.since, since);
     if (waitMs > 0) clock.advance(waitMs - 1);
     assert.equal(witness.now('audio')?.restarts, died + 1);
     clock.advance(waitMs > 0 ? 1 : 0);

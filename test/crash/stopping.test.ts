@@ -30,7 +30,7 @@ test('a child that ignores the stop is killed and reported, and the others stop 
   assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
 });
 
-test('a stop that ends with an error is logged, and is not late', async (t) => {
+test('a stop that ends with an error is logged, and is not late; what it has lost meanwhile is not reported', async (t) => {
   const { supervisor, witness } = await stageUp(t, { audio: 'rejects-stop' });
   assert.deepEqual(await supervisor.stop(), { late: [] });
   assert.equal(witness.lines.at(-1)?.fields['detail'], 'cannot let go');

@@ -1,0 +1,37 @@
+// When a dead child is started again (docs/http-api.md, "Backends that are away"), and how long all may take to stop. test/crash has the
+// life of a child with real threads.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CHILDREN } from '../../src/supervisor/children.js';
+import { afterDeath, RESTARTS } from '../../src/supervisor/restarts.js';
+
+/** Times of all deaths, the last one being this death; what is done, and after which wait. */
+const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: string, waitMs: number])[] = [
+  ['the sixth at 60 s finds the first forgotten', [0, 1, 2, 3, 4, 60_000], 'restarting', 2000],
+  ['a death a minute is always mended at once', [0, 60_000, 120_000, 180_000], 'restarting', 0],
+];
+
+for (const [name, deaths, verdict, waitMs] of DEATHS) {
+  test(name, () => {
+    let history: readonly number[] = [];
+    let last: unknown;
+    for (const at of deaths) {
+      const { deaths: kept, ...decision } = afterDeath(history, at, RESTARTS);
+      history = kept;
+      last = decision;
+    }
+    assert.deepEqual(last, { verdict, waitMs });
+  });
+}
+
+test('the history of deaths is bounded however fast they come', () => {
+  let deaths: readonly number[] = [];
+  for (let at = 0; at < 1000; at += 1) deaths = afterDeath(deaths, at, RESTARTS).deaths;
+  assert.deepEqual(deaths, [994, 995, 996, 997, 998, 999]);
+});
+
+test('all deadlines together leave the gateway its share of the 5 s', () => {
+  const total = CHILDREN.reduce((sum, { stopWithinMs }) => sum + stopWithinMs, 0);
+  assert.ok(total < 4000, `${total} ms`);
+});
