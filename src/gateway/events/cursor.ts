@@ -11,15 +11,14 @@ import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import {
   backendWords,
-  bitsOfCollection,
   eventDataOf,
-  frameItems,
-  groupItems,
-  kindOf,
+  eventsOf,
+  type FramedEvent,
+  kindOfEntry,
   type StreamItem,
   sequenceIn,
 } from './frames.js';
-import { accepts, bitsOf, type EventQuery, type Filter } from './query.js';
+import { accepts, type EventQuery, type Filter, filterOf, kindOf } from './query.js';
 
 /** Bytes that the kernel does not accept stay in user memory, so a single write is not much larger than this. */
 const PORTION_BYTES_MAX = 64 * 1024;
@@ -36,19 +35,16 @@ export class Cursor {
   readonly #filter: Filter;
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #reached: number | undefined;
-  /** Where to read on behind `#groups`: the newest sequence number when its snapshot began, or when the last entry was found. */
+  /** Where to read on behind `#events`: the newest sequence number when its snapshot began, or when the last entry was found. */
   #next = 0;
-  #groups: Generator<StreamItem[], undefined>;
+  #events: Generator<FramedEvent, undefined>;
 
   /** `known`: the sequence number that the client has read up to, in this run of the daemon. */
   private constructor(context: CursorContext, filter: Filter, known: number | undefined) {
     this.#context = context;
     this.#filter = filter;
     this.#reached = known;
-    this.#groups = groupItems(
-      known === undefined ? this.#snapshot(undefined) : this.#follow(known),
-      PORTION_BYTES_MAX,
-    );
+    this.#events = this.#framed(known === undefined ? this.#snapshot(undefined) : this.#follow(known));
   }
 
   /** For a client that has everything up to a sequence number. */
@@ -81,20 +77,20 @@ export class Cursor {
   #portion(): string {
     let text = '';
     while (text.length < PORTION_BYTES_MAX) {
-      const group = this.#groups.next().value;
-      if (group === undefined) {
-        this.#followOn();
+      const event = this.#events.next().value;
+      if (event === undefined) {
+        this.#reached = this.#next;
+        this.#events = this.#framed(this.#follow(this.#next));
         break;
       }
-      text += frameItems(this.#context.boot, group);
-      this.#reached = group.at(-1)?.upTo ?? this.#reached;
+      text += event.text;
+      this.#reached = event.upTo ?? this.#reached;
     }
     return text;
   }
 
-  #followOn(): void {
-    this.#reached = this.#next;
-    this.#groups = groupItems(this.#follow(this.#reached), PORTION_BYTES_MAX);
+  #framed(items: Iterable<StreamItem>): Generator<FramedEvent, undefined> {
+    return eventsOf(items, this.#context.boot, PORTION_BYTES_MAX);
   }
 
   /** Starts a snapshot if an entry that was not read yet has been dropped from the journal. */
@@ -102,11 +98,15 @@ export class Cursor {
     const reached = this.#reached;
     if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
     this.#reached = undefined;
-    this.#groups = groupItems(this.#snapshot(reached), PORTION_BYTES_MAX);
+    this.#events = this.#framed(this.#snapshot(reached));
   }
 
   #wants(collection: Collection): boolean {
-    return accepts(this.#filter, bitsOfCollection(collection));
+    const { added, updated, removed } = SPECS[collection];
+    return accepts(
+      this.#filter,
+      filterOf((type) => [added, updated, removed].includes(type)),
+    );
   }
 
   /** Also reads changes that arrive during the iteration, as they are appended to the journal. */
@@ -147,8 +147,10 @@ export class Cursor {
       }
     }
     for (const backend of journal.records('backends')) {
-      const { detail, ...word } = JSON.parse(backend.json) as BackendRecord;
-      yield markOf(word);
+      const { backend: name, state, detail } = JSON.parse(backend.json) as BackendRecord;
+      const kind = kindOf('backend.updated', name);
+      // Sent whatever the filter.
+      if (kind !== undefined) yield { kind, json: backendWords(name, state, 'snapshot'), upTo: undefined };
       // The mark has no room for the reason.
       const reason = detail === undefined ? undefined : this.#item(backend, false, undefined);
       if (reason !== undefined) yield reason;
@@ -164,15 +166,8 @@ export class Cursor {
   }
 
   #item(entry: JournalEntry, isNew: boolean, upTo: number | undefined): StreamItem | undefined {
-    const kind = kindOf(entry, isNew);
+    const kind = kindOfEntry(entry, isNew);
     if (kind === undefined || !accepts(this.#filter, kind.bits)) return undefined;
     return { kind, json: eventDataOf(entry, this.#context.date()), upTo };
   }
-}
-
-/** Sent whatever the filter. */
-function markOf({ backend, state }: BackendRecord): StreamItem {
-  const type = 'backend.updated';
-  const kind = { type, bits: bitsOf(type, backend), listed: false } as const;
-  return { kind, json: backendWords(backend, state, 'snapshot'), upTo: undefined };
 }

@@ -2,20 +2,11 @@
 // It does no I/O, and uses only the clock that it is given.
 
 import type { Clock } from '../../clock.js';
-import { LEVEL_BACKEND, LEVEL_EVENT } from '../../protocol/actor/collections.js';
+import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import {
-  eventDataOf,
-  frame,
-  frameItems,
-  groupItems,
-  hello,
-  kindOf,
-  love,
-  type StreamItem,
-} from './frames.js';
-import { accepts, bitsOf, type EventQuery } from './query.js';
+import { eventDataOf, eventsOf, frame, hello, kindOfEntry, love, type StreamItem } from './frames.js';
+import { accepts, type EventQuery, filterOf } from './query.js';
 import { type ByteSink, EventStream, type OpenStream } from './stream.js';
 
 /** A longer list becomes several events. In UTF-16 units. */
@@ -23,7 +14,7 @@ const LIST_LENGTH_MAX = 128 * 1024;
 /** Keep-alives that are due within this time of each other share one wake-up, and stay together from then on. */
 const SLACK_MS = 250;
 
-const LEVEL_BITS = bitsOf(LEVEL_EVENT, LEVEL_BACKEND);
+const LEVELS = filterOf((type) => type === LEVEL_EVENT);
 
 export interface HubOptions {
   /** Identifies this run of the daemon in event ids: letters, digits, `_`, `-`. */
@@ -56,17 +47,14 @@ export class EventHub {
     if (this.#streams.size === 0) return;
     const items: StreamItem[] = [];
     for (const entry of entries) {
-      const kind = kindOf(entry, entry.since === entry.sequence);
+      const kind = kindOfEntry(entry, entry.since === entry.sequence);
       if (kind !== undefined) items.push({ kind, json: eventDataOf(entry, date), upTo: entry.sequence });
     }
     const now = this.#options.clock.monotonic();
-    for (const group of groupItems(items, LIST_LENGTH_MAX)) {
-      const last = group.at(-1);
-      if (last?.upTo === undefined) continue;
-      const bytes = Buffer.from(frameItems(this.#options.boot, group));
-      const { bits } = last.kind;
+    for (const { kind, text, upTo } of eventsOf(items, this.#options.boot, LIST_LENGTH_MAX)) {
+      const bytes = Buffer.from(text);
       for (const stream of this.#streams)
-        if ((stream.filter & bits) !== 0) stream.deliver(bytes, last.upTo, now);
+        if ((stream.filter & kind.bits) !== 0) stream.deliver(bytes, upTo, now);
     }
   }
 
@@ -155,5 +143,5 @@ export class EventHub {
 }
 
 function wantsLevels({ filter }: EventStream): boolean {
-  return accepts(filter, LEVEL_BITS);
+  return accepts(filter, LEVELS);
 }

@@ -120,33 +120,41 @@ export type Filter = number;
 const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players: 'mpris' };
 const BACKEND_NAMES: readonly string[] = [...CHILD_NAMES, ...Object.values(BACKEND_ALIASES)];
 
-type TypeAndOwner = readonly [type: EventType, of: ChildName];
+/** A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every child. */
+export interface EventKind {
+  readonly type: EventType;
+  readonly of: ChildName;
+  /** Its own bit. */
+  readonly bits: Filter;
+  /** True if the data is an array of all records; otherwise it is exactly one record. */
+  readonly listed: boolean;
+}
 
+const TYPES = Object.keys(EVENTS) as readonly EventType[];
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
+const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOfType).map((kind, at) => ({
+  ...kind,
+  bits: 1 << at,
+}));
+const KINDS_BY_TYPE = new Map(TYPES.map((type) => [type, KINDS.filter((kind) => kind.type === type)]));
 
-/** Each type belongs to one backend, except `backend.updated`, which belongs to every child. `server.info` has none: it is always sent. */
-const KINDS: readonly TypeAndOwner[] = (Object.keys(EVENTS) as EventType[]).flatMap((type) =>
-  backendsOf(type).map((backend): TypeAndOwner => [type, backend]),
-);
+/** `server.info` has none: it is always sent. */
+function kindsOfType(type: EventType): readonly Omit<EventKind, 'bits'>[] {
+  if (type === LEVEL_EVENT) return [{ type, of: LEVEL_BACKEND, listed: false }];
+  const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
+  if (spec === undefined) return [];
+  const owners = spec.backend === undefined ? CHILD_NAMES : [spec.backend];
+  return owners.map((of) => ({ type, of, listed: spec.shape === 'list' }));
+}
 
-export function bitsOf(type: EventType, backend: ChildName): Filter {
-  return 1 << KINDS.findIndex((kind) => kind[0] === type && kind[1] === backend);
+export function kindOf(type: EventType, child: ChildName): EventKind | undefined {
+  return KINDS_BY_TYPE.get(type)?.find(({ of }) => of === child);
 }
 
 export function filterOf(wants: (type: EventType, backend: ChildName) => boolean): Filter {
-  return KINDS.reduce(
-    (bits, [type, backend]) => (wants(type, backend) ? bits | bitsOf(type, backend) : bits),
-    0,
-  );
+  return KINDS.reduce((filter, { type, of, bits }) => (wants(type, of) ? filter | bits : filter), 0);
 }
 
 export function accepts(filter: Filter, bits: Filter): boolean {
   return (filter & bits) !== 0;
-}
-
-function backendsOf(type: EventType): readonly ChildName[] {
-  if (type === LEVEL_EVENT) return [LEVEL_BACKEND];
-  const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
-  if (spec === undefined) return [];
-  return spec.backend === undefined ? CHILD_NAMES : [spec.backend];
 }

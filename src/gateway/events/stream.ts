@@ -72,7 +72,7 @@ export class EventStream implements OpenStream {
   }
 
   /** An event that happens at `now`; a stream that is behind reads it later. `upTo` is the sequence number that is reached with it. */
-  deliver(bytes: Uint8Array, upTo: number, now: number): void {
+  deliver(bytes: Uint8Array, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
     this.#spokeAt = now;
     if (!this.#options.sink.write(bytes)) this.#refused(upTo);
