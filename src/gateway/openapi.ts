@@ -2,9 +2,8 @@
 // Loads typebox, so gateway.ts imports it only when the document is requested.
 
 import { type TSchema, Type } from 'typebox';
-import type { Backend } from '../protocol/actor/backends.js';
 import { EVENTS, type EventType } from '../protocol/actor/collections.js';
-import type { FaultCode } from '../protocol/actor/faults.js';
+import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import { allowedValues, LOG_LINES, parametersOf } from '../protocol/actor/parameters.js';
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
@@ -15,19 +14,6 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
-const FAULTS_OF: Readonly<Record<Backend, readonly FaultCode[]>> = {
-  audio: [
-    ...(['bad-value', 'no-such-output', 'no-such-client', 'no-such-port'] as const),
-    ...(['no-such-card', 'no-such-profile', 'profile-unavailable'] as const),
-    ...(['no-volume', 'no-ports', 'not-stereo'] as const),
-  ],
-  systemd: ['no-such-unit', 'read-only-scope'],
-  power: ['capability-off', 'not-granted', 'inhibited', 'in-progress'],
-  upgrade: ['run-in-progress'],
-  players: ['bad-value', 'no-such-player', 'not-able', 'no-tracklist', 'no-such-track'],
-  bluetooth: ['no-such-device', 'blocked', 'in-progress'],
-};
-
 /** Problems of every route. */
 const ANYWHERE: readonly ProblemCode[] = [
   'bad-request',
@@ -36,12 +22,21 @@ const ANYWHERE: readonly ProblemCode[] = [
   'gateway-failed',
   'shutting-down',
 ];
-const MUTATION_PROBLEMS: readonly ProblemCode[] = [
-  ...(['foreign-origin', 'not-found', 'bad-body', 'body-too-large', 'unsupported-type'] as const),
-  ...BACKEND_FAULTS,
-];
-
-const LOG_PROBLEMS: readonly ProblemCode[] = ['bad-query', 'not-granted'];
+/** Besides these, by what answers; `problemsOf` adds those of a backend. */
+const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
+  command: [
+    ...(['foreign-origin', 'not-found', 'bad-body', 'body-too-large', 'unsupported-type'] as const),
+    ...BACKEND_FAULTS,
+  ],
+  events: ['bad-query', 'too-many-streams'],
+  page: ['foreign-origin', 'not-found'],
+  document: ['unavailable'],
+  tracklist: ['no-such-player', 'no-tracklist', 'unavailable'],
+  text: BACKEND_FAULTS,
+  log: ['bad-query', 'not-granted', ...BACKEND_FAULTS],
+  cookie: ['no-cookie', ...BACKEND_FAULTS],
+  cover: ['no-such-player', 'no-cover', ...BACKEND_FAULTS],
+};
 
 const TEXT = Type.String();
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
@@ -105,7 +100,6 @@ export function openapiDocument(routes: readonly Route[], version: string): Json
 
 function operation(route: Route): JsonObject {
   const { method, path, summary, kind } = route;
-  const { successes, problems } = outcomesOf(route);
   const parameters = [...parametersOf(path).map(pathParameter), ...(QUERIES[kind] ?? [])];
   return {
     operationId: `${method.toLowerCase()}${path.replace(/\{(\w+)\}/g, 'By-$1').replace(/[^a-zA-Z0-9]+/g, '_')}`,
@@ -114,7 +108,7 @@ function operation(route: Route): JsonObject {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(route),
     ...(kind === 'events' ? { 'x-events': eventTable() } : {}),
-    responses: { ...successes, ...problemResponses(problems) },
+    responses: { ...successesOf(route), ...problemResponses(problemsOf(route)) },
   };
 }
 
@@ -124,60 +118,41 @@ function requestBody(route: Route): JsonObject {
   return { requestBody: { required: route.isRequired, content } };
 }
 
-interface Outcomes {
-  readonly successes: JsonObject;
-  readonly problems: readonly ProblemCode[];
+function problemsOf(route: Route): readonly ProblemCode[] {
+  const own = PROBLEMS_OF[route.kind] ?? [];
+  if (route.kind === 'log' && route.backend === 'systemd') return [...own, 'not-found', 'no-such-unit'];
+  if (route.kind !== 'command') return own;
+  const ofBackend = Object.entries(FAULTS).filter(([, { of }]) => of?.includes(route.backend));
+  return [...own, ...ofBackend.map(([code]) => code as FaultCode)];
 }
 
-/** Besides the problems of every route. */
-function outcomesOf(route: Route): Outcomes {
+function successesOf(route: Route): JsonObject {
   switch (route.kind) {
-    case 'command': {
-      const problems = [...MUTATION_PROBLEMS, ...FAULTS_OF[route.backend]];
-      return { successes: { 202: { description: 'The backend accepted the command' } }, problems };
-    }
+    case 'command':
+      return { 202: { description: 'The backend accepted the command' } };
     case 'events': {
       const content = { 'text/event-stream': { schema: TEXT } };
-      const successes = { 200: { description: 'Server-sent events', content } };
-      return { successes, problems: ['bad-query', 'too-many-streams'] };
+      return { 200: { description: 'Server-sent events', content } };
     }
-    case 'cookie': {
-      const successes = { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
-      return { successes, problems: ['no-cookie', ...BACKEND_FAULTS] };
-    }
+    case 'cookie':
+      return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
     case 'cover': {
       const [etag, place] = [{ ETag: { schema: TEXT } }, { Location: { schema: TEXT } }];
-      const successes = {
+      return {
         200: { description: 'The image', headers: etag, content: { 'image/*': {} } },
         304: UNCHANGED,
         307: { description: 'The image is on another server', headers: place },
       };
-      return { successes, problems: ['no-such-player', 'no-cover', ...BACKEND_FAULTS] };
     }
     case 'page': {
       const file = { 200: { description: 'A file', content: FILE_CONTENT }, 304: UNCHANGED };
       const moved = { 308: { description: 'Redirect to the page' } };
-      const successes = { ...(route.part !== 'way' && file), ...(route.part !== 'file' && moved) };
-      return { successes, problems: ['foreign-origin', 'not-found'] };
+      return { ...(route.part !== 'way' && file), ...(route.part !== 'file' && moved) };
     }
     case 'health':
-      return { successes: { 200: json(route.schema) }, problems: [] };
-    case 'log': {
-      const ofUnit: readonly ProblemCode[] = route.backend === 'systemd' ? ['not-found', 'no-such-unit'] : [];
-      const problems = [...LOG_PROBLEMS, ...ofUnit, ...BACKEND_FAULTS];
-      return { successes: cacheable(route.schema), problems };
-    }
-    case 'text':
-      return { successes: cacheable(route.schema), problems: BACKEND_FAULTS };
-    case 'tracklist':
-      return {
-        successes: cacheable(route.schema),
-        problems: ['no-such-player', 'no-tracklist', 'unavailable'],
-      };
-    case 'document':
-      return { successes: cacheable(route.schema), problems: ['unavailable'] };
+      return { 200: json(route.schema) };
     default:
-      return { successes: cacheable(route.schema), problems: [] };
+      return cacheable(route.schema);
   }
 }
 
