@@ -24,40 +24,20 @@ export const MORE_LISTENERS = 32;
 /** Undefined if it could not be measured. */
 type FigureOf = (measured: Measurement) => number | undefined;
 
+/** The quantile of several measurements. */
+function at(part: number, of: (figures: ProbeFigures) => readonly number[] | undefined): FigureOf {
+  return ({ figures }) => quantile(of(figures), part);
+}
+
 const ROWS: readonly (readonly [key: string, what: string, unit: string, of: FigureOf])[] = [
   ['memory_mb', 'memory at rest', 'MB', ({ rest }) => rest.memoryMb],
   ['wake_ups_per_second', 'wake-ups at rest, just started', '/s', ({ rest }) => rest.wakeUpsPerSecond],
   ['cpu_ms_per_minute', 'CPU at rest, just started', 'ms/min', ({ rest }) => rest.cpuMsPerMinute],
-  [
-    'round_trip_ms_p50',
-    'a request to the sound server, median',
-    'ms',
-    ({ figures }) => quantile(figures.roundTripMs, 0.5),
-  ],
-  [
-    'round_trip_ms_p99',
-    'a request to the sound server, p99',
-    'ms',
-    ({ figures }) => quantile(figures.roundTripMs, 0.99),
-  ],
-  [
-    'pipelined_requests_per_second',
-    'requests, many at a time',
-    '/s',
-    ({ figures }) => quantile(figures.pipelinedPerSecond, 0.5),
-  ],
-  [
-    'event_to_bytes_ms_p50',
-    'a change until a listener gets it, median',
-    'ms',
-    ({ figures }) => quantile(figures.alone?.ms, 0.5),
-  ],
-  [
-    'event_to_bytes_ms_p99',
-    'a change until a listener gets it, p99',
-    'ms',
-    ({ figures }) => quantile(figures.alone?.ms, 0.99),
-  ],
+  ['round_trip_ms_p50', 'a request to the sound server, median', 'ms', at(0.5, (f) => f.roundTripMs)],
+  ['round_trip_ms_p99', 'a request to the sound server, p99', 'ms', at(0.99, (f) => f.roundTripMs)],
+  ['pipelined_requests_per_second', 'requests, many at a time', '/s', at(0.5, (f) => f.pipelinedPerSecond)],
+  ['event_to_bytes_ms_p50', 'a change until a listener gets it, median', 'ms', at(0.5, (f) => f.alone?.ms)],
+  ['event_to_bytes_ms_p99', 'a change until a listener gets it, p99', 'ms', at(0.99, (f) => f.alone?.ms)],
   ['cpu_ms_per_change', 'CPU of a change, one listener', 'ms', ({ figures }) => figures.alone?.cpuMs],
   [
     'cpu_ms_per_change_crowded',
@@ -65,18 +45,8 @@ const ROWS: readonly (readonly [key: string, what: string, unit: string, of: Fig
     'ms',
     ({ figures }) => figures.crowded?.cpuMs,
   ],
-  [
-    'decode_us_per_stream',
-    'decoding the record of a stream',
-    'us',
-    ({ figures }) => quantile(figures.decodeUs, 0.5),
-  ],
-  [
-    'encode_us_per_stream',
-    'encoding the record of a stream',
-    'us',
-    ({ figures }) => quantile(figures.encodeUs, 0.5),
-  ],
+  ['decode_us_per_stream', 'decoding the record of a stream', 'us', at(0.5, (f) => f.decodeUs)],
+  ['encode_us_per_stream', 'encoding the record of a stream', 'us', at(0.5, (f) => f.encodeUs)],
 ];
 
 /** The estimate assumes half of a core, 10 changes a second with many listeners, and a list that is read within 0.1 s. */
