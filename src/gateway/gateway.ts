@@ -22,8 +22,10 @@ import { ResponseMaker } from './reply.js';
 import { Router } from './router.js';
 import { ROUTES } from './routes.js';
 import { createServer } from './server.js';
-import { shutDown } from './shutdown.js';
 import { HostIdentity } from './trust.js';
+
+/** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
+const ANSWERS_SHARE = 0.5;
 
 export interface GatewayOptions {
   readonly settings: RouteSettings;
@@ -126,6 +128,30 @@ export function createGateway(options: GatewayOptions): Gateway {
       return end;
     },
   };
+}
+
+export interface ShutdownParts {
+  /** From then on new requests are refused. */
+  readonly handler: { shutDown(): void };
+  /** All three resolve when nothing is pending, at the latest after the given time; the last two cut what is left. */
+  readonly replies: { settled(withinMs: number): Promise<void> };
+  readonly streams: { bye(withinMs: number): Promise<void> };
+  readonly server: { close(withinMs: number): Promise<void> };
+  readonly clock: Clock;
+}
+
+/**
+ * Resolves within `withinMs`, even if backends do not answer or clients do not read. Answers come first, because the SIGTERM
+ * of a reboot may overtake logind's answer: `power.action` must precede `bye`. Streams are pending answers of the server too,
+ * so streams and server share the remaining time.
+ */
+export async function shutDown(parts: ShutdownParts, withinMs: number): Promise<void> {
+  const { handler, replies, streams, server, clock } = parts;
+  const deadline = clock.monotonic() + withinMs;
+  handler.shutDown();
+  await replies.settled(withinMs * ANSWERS_SHARE);
+  const leftMs = Math.max(0, deadline - clock.monotonic());
+  await Promise.all([streams.bye(leftMs), server.close(leftMs)]);
 }
 
 async function openapiText({ settings, version }: GatewayOptions): Promise<string> {

@@ -125,7 +125,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   /**
    * logind's reply decides: a shutdown alone may be somebody else's, with ours refused. But while systemd stops services, logind and the
    * bus among them, the reply may never arrive (seen on a busy machine): then the job that systemd has begun decides, which it announces
-   * before logind can reply. A stop by SIGTERM waits for this (gateway/shutdown.ts).
+   * before logind can reply. A stop by SIGTERM waits for this (gateway/gateway.ts).
    */
   #isAccepted(row: ActionRow, error: BusError): boolean {
     return isOutcomeUnknown(error) && this.#begun === row.target;
