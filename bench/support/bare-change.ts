@@ -6,10 +6,10 @@ import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { clientRecord, ShownProps } from '../../src/actors/audio/view.js';
 import { frame } from '../../src/gateway/events/frames.js';
-import { COMMANDS } from '../../src/protocol/pulse/commands.js';
+import { COMMANDS, commandFrame, FROM_SERVER } from '../../src/protocol/pulse/commands.js';
 import { Reader } from '../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
-import { bytes as bytesValue, PROTOCOL_VERSION, packet, properties, u32 } from '../../test/sound/packet.js';
+import { OLDEST_VERSION } from '../../src/protocol/pulse/wire.js';
 import { obey } from './fork.js';
 
 const POSTED_BYTES = 600;
@@ -17,14 +17,6 @@ const READ_BYTES = 64 * 1024;
 const HEADER_BYTES = 20;
 /** In a packet: behind the header, command, tag and an event's word, each with the byte of its type in front. */
 const AT = { command: HEADER_BYTES + 1, tag: HEADER_BYTES + 6, index: HEADER_BYTES + 16 } as const;
-const COMMAND = {
-  reply: 2,
-  authenticate: 8,
-  setClientName: 9,
-  getSinkInputInfo: 29,
-  subscribe: 35,
-  event: 66,
-} as const;
 const SINK_INPUTS = 4;
 const COOKIE_BYTES = 256;
 
@@ -43,9 +35,9 @@ function wordsOf(telling: Telling): (packet: Buffer) => string {
   const shown = new ShownProps();
   const around = { kind: 'pulseaudio', output: 'living' } as const;
   return (packet) => {
-    const reader = new Reader(packet.subarray(HEADER_BYTES), PROTOCOL_VERSION, texts);
+    const reader = new Reader(packet.subarray(HEADER_BYTES), OLDEST_VERSION, texts);
     // A refusal means that the stream no longer exists.
-    if (reader.u32() !== COMMAND.reply) return '';
+    if (reader.u32() !== FROM_SERVER.REPLY) return '';
     // The tag; without more it is the answer to the subscription.
     reader.u32();
     if (reader.atEnd) return '';
@@ -68,16 +60,16 @@ function listenAndPost(path: string, telling: Telling): void {
   const words = wordsOf(telling);
   const received = Buffer.alloc(2 * READ_BYTES);
   let held = 0;
-  const question = packet(COMMAND.getSinkInputInfo, 0, [u32(0)]);
+  const question = Buffer.from(commandFrame('GET_SINK_INPUT_INFO', 0, { index: 0 }));
   const handshake = [
-    packet(COMMAND.setClientName, 1, [properties({ 'application.name': 'bare' })]),
-    packet(COMMAND.subscribe, 2, [u32(SINK_INPUTS)]),
+    commandFrame('SET_CLIENT_NAME', 1, { props: { 'application.name': 'bare' } }),
+    commandFrame('SUBSCRIBE', 2, { mask: SINK_INPUTS }),
   ];
   const take = (end: number): void => {
     const next = handshake.shift();
     if (next !== undefined) {
       socket.write(next);
-    } else if (received.readUInt32BE(AT.command) === COMMAND.event) {
+    } else if (received.readUInt32BE(AT.command) === FROM_SERVER.SUBSCRIBE_EVENT) {
       // In the request the index stands where an event has its word.
       question.writeUInt32BE(received.readUInt32BE(AT.index), AT.index - 5);
       socket.write(question);
@@ -101,9 +93,7 @@ function listenAndPost(path: string, telling: Telling): void {
   socket.on('close', () => {
     throw new Error('the sound server has closed the connection');
   });
-  socket.write(
-    packet(COMMAND.authenticate, 0, [u32(PROTOCOL_VERSION), bytesValue(Buffer.alloc(COOKIE_BYTES))]),
-  );
+  socket.write(commandFrame('AUTH', 0, { version: OLDEST_VERSION, cookie: Buffer.alloc(COOKIE_BYTES) }));
 }
 
 function serve(path: string, telling: Telling): void {

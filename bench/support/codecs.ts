@@ -3,12 +3,11 @@
 
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
-import { COMMANDS } from '../../src/protocol/pulse/commands.js';
+import { COMMANDS, commandFrame } from '../../src/protocol/pulse/commands.js';
 import { Framer, HEADER_BYTES } from '../../src/protocol/pulse/frame.js';
 import { Reader } from '../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { NEWEST_VERSION } from '../../src/protocol/pulse/wire.js';
-import { Writer } from '../../src/protocol/pulse/writer.js';
 
 /** Commands to encode: the volume of one stream, and the name of a client with its properties. */
 export type Encoded = 'volume' | 'name';
@@ -38,16 +37,8 @@ class Ours implements Codec {
   readonly #framer = new Framer();
   readonly #texts = new TextCache();
   readonly encode = {
-    volume: () => {
-      const writer = new Writer(COMMANDS.SET_SINK_INPUT_VOLUME.code, TAG);
-      COMMANDS.SET_SINK_INPUT_VOLUME.write(writer, { index: INDEX, volume: VOLUMES });
-      return [writer.frame()];
-    },
-    name: () => {
-      const writer = new Writer(COMMANDS.SET_CLIENT_NAME.code, TAG);
-      COMMANDS.SET_CLIENT_NAME.write(writer, { props: PROPS });
-      return [writer.frame()];
-    },
+    volume: () => [commandFrame('SET_SINK_INPUT_VOLUME', TAG, { index: INDEX, volume: VOLUMES })],
+    name: () => [commandFrame('SET_CLIENT_NAME', TAG, { props: PROPS })],
   };
 
   decode(chunks: readonly Buffer[]): readonly object[] {

@@ -4,6 +4,7 @@
 import {
   COMMANDS,
   type CommandName,
+  commandFrame,
   decodeEvent,
   FROM_SERVER,
   type HandshakeName,
@@ -19,7 +20,6 @@ import { type ClosedReason, type Result, serverFault } from './outcome.js';
 import { Reader } from './reader.js';
 import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
-import { Writer } from './writer.js';
 
 /** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
 const COOKIE_BYTES = 256;
@@ -198,22 +198,19 @@ export class Session {
     deadline: number,
     settle: (result: Result<Reply<C>>) => void,
   ): void {
-    const { code, write, reply } = COMMANDS[command];
     let tag = this.#lastTag;
     do {
       tag = (tag + 1) % NONE;
     } while (this.#pending.has(tag));
     this.#lastTag = tag;
     try {
-      const writer = new Writer(code, tag);
-      write(writer, args);
-      this.#output.push(writer.frame());
+      this.#output.push(commandFrame(command, tag, args));
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       settle({ ok: false, error: { kind: 'bad-argument', detail: error.message } });
       return;
     }
-    this.#pending.set(tag, { deadline, reply, settle });
+    this.#pending.set(tag, { deadline, reply: COMMANDS[command].reply, settle });
   }
 
   readonly #frame = (payload: Uint8Array, channel: number): void => {
