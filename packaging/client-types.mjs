@@ -85,8 +85,9 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues
     const type = PARAMETERS[name] === 'name' ? 'string' : 'string | number';
     return `${name}: ${allowedValues(name) === undefined ? type : union(allowedValues(name))}`;
   };
-  const declare = ([name, { path, summary, body, isRequired, method, schema }]) => {
+  const declare = ([name, { kind, path, summary, body, isRequired, method, schema }]) => {
     const given = body === undefined ? [] : [`body${isRequired ? '' : '?'}: BodyOf<'${body}'>`];
+    if (kind === 'log') given.push('query?: { readonly lines?: number }');
     const bytes = schema === undefined ? 'Blob' : typeOf(schemas.COMPONENTS[schema], known, '  ');
     const answer = method === 'POST' ? 'void' : bytes;
     const args = [...parametersOf(path).map(argument), ...given].join(', ');

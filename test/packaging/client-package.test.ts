@@ -51,6 +51,7 @@ export async function quieter(live: Live): Promise<number | undefined> {
     await node.setOutputVolume(3, { volume: 1 });
     await node.muteClient('News');
     await node.startUnit('user', 'mpd.service');
+    await node.unitLog('user', 'mpd.service', { lines: 5 });
   } catch (error) {
     if (error instanceof ProblemError && error.code === 'no-such-output') return error.status satisfies number;
   }
