@@ -241,15 +241,10 @@ function playersMovedTo(players: ReadonlyMap<string, PlayerRecord>) {
   };
 }
 
+/** A status is whole: what it leaves out is no more. */
 function upgradeWithStatus(upgrade: NodeState['upgrade'], status: UpgradeStatus): NodeState['upgrade'] {
-  const { run, check, can_check, can_upgrade } = upgrade ?? {};
-  return {
-    ...status,
-    ...(run && { run }),
-    ...(check && { check }),
-    ...(can_check !== undefined && { can_check }),
-    ...(can_upgrade !== undefined && { can_upgrade }),
-  };
+  const { checked_at: _, extra: __, ...others } = upgrade ?? {};
+  return { ...others, ...status };
 }
 
 function idOf({ id }: { readonly id: number }): number {
