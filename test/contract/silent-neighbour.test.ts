@@ -14,8 +14,6 @@ const NODE = '10.9.0.1';
 const HONEST = '10.9.0.2';
 const SILENT_HOST = '10.9.0.3';
 const SILENT = 1000;
-/** The default; one address may have half as many connections. */
-const STREAMS_MAX = 256;
 /** After this many, some connections have already come back. */
 const CLOSINGS = 600;
 const REQUESTS = 15;
@@ -36,30 +34,6 @@ const descriptors = (pid: number): number => readdirSync(`/proc/${pid}/fd`).leng
 
 inOwnNetwork(import.meta.url, () => {
   for (const address of [NODE, HONEST, SILENT_HOST]) ip('addr', 'add', `${address}/24`, 'dev', 'lo');
-
-  test('a client that opens all streams leaves some to others', async (t) => {
-    const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}]\n` }, t);
-    const stream = `GET /events HTTP/1.1\r\nHost: ${NODE}\r\n\r\n`;
-    const opened: RawConnection[] = [];
-    t.after(() => {
-      for (const one of opened) one.destroy();
-    });
-    const open = (from: string): RawConnection => {
-      const one = new RawConnection(daemon.port, NODE, from).write(stream);
-      opened.push(one);
-      return one;
-    };
-    let closings = 0;
-    for (let count = 0; count < STREAMS_MAX; count += 1) {
-      void open(SILENT_HOST)
-        .closed()
-        .then(() => {
-          closings += 1;
-        });
-    }
-    await until('half of its streams are closed', () => closings === STREAMS_MAX / 2);
-    assert.match(await open(HONEST).until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
-  });
 
   test(`requests of others are answered beside ${SILENT} silent connections of one address that come back`, async (t) => {
     const daemon = await Daemon.start({ config: `${NO_BACKENDS}bind: [lo, ${NODE}]\n` }, t);

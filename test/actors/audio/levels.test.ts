@@ -23,6 +23,7 @@ describe('an output is playing', () => {
   const rows: readonly (readonly [string, readonly SinkInfo[], readonly SinkInputInfo[], number[]])[] = [
     ['in the order of the indices', BOTH, [NEWS, inputInfo(8, 'Song', { sink: 1 })], [1, 3]],
     ['not before it is known', [], [NEWS], []],
+    ['not while it sleeps', [{ ...LIVING, state: 2 }, KITCHEN], [NEWS], []],
   ];
   for (const [what, sinks, inputs, expected] of rows) {
     test(what, () => {
