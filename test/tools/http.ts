@@ -5,6 +5,9 @@ import { type IncomingHttpHeaders, request } from 'node:http';
 /** Enough for the slowest answer (10 s: docs/http-api.md, "Limits"), and then some. */
 const DEADLINE_MS = 20_000;
 
+/** The end of the error where no answer came in time. */
+export const NO_ANSWER = ': no answer';
+
 export interface HttpRequest {
   readonly method?: string;
   readonly path: string;
@@ -39,7 +42,7 @@ export function send(
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
       });
     });
-    outgoing.setTimeout(deadlineMs, () => outgoing.destroy(new Error(`${method} ${path}: no answer`)));
+    outgoing.setTimeout(deadlineMs, () => outgoing.destroy(new Error(`${method} ${path}${NO_ANSWER}`)));
     outgoing.on('error', reject);
     outgoing.end(body);
   });

@@ -1,6 +1,6 @@
 // Requests of the load, each with its bound, and what became of each written down.
 
-import { request } from 'node:http';
+import { NO_ANSWER, send } from '../../tools/http.js';
 
 /** The 10 s for a backend that does not answer (docs/http-api.md, "Limits"), and what a busy machine needs. */
 const BOUND_MS = 15_000;
@@ -26,7 +26,12 @@ export class Requests {
   /** Never rejects. */
   async ask(method: Method, path: string, body?: object): Promise<Asked> {
     const what = `${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;
-    const asked = { method, what, ...(await this.#send(method, path, body)) };
+    const json = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+    const { end, text } = await send(this.#port, { method, path, ...json, deadlineMs: BOUND_MS }).then(
+      ({ status, text }) => ({ end: status, text }),
+      (error: Error) => ({ end: error.message.endsWith(NO_ANSWER) ? 'hung' : 'cut', text: '' }) as const,
+    );
+    const asked = { method, what, end, text };
     this.#asked.push(asked);
     return asked;
   }
@@ -36,28 +41,5 @@ export class Requests {
     const asked = this.#asked;
     this.#asked = [];
     return asked;
-  }
-
-  #send(method: string, path: string, body?: object): Promise<Pick<Asked, 'end' | 'text'>> {
-    const headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
-    return new Promise((resolve) => {
-      const outgoing = request({ port: this.#port, method, path, headers, agent: false }, (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (part: string) => {
-          text += part;
-        });
-        response.on('error', () => response.destroy());
-        response.on('close', () =>
-          resolve({ end: response.complete ? (response.statusCode ?? 0) : 'cut', text }),
-        );
-      });
-      const bound = setTimeout(() => {
-        resolve({ end: 'hung', text: '' });
-        outgoing.destroy();
-      }, BOUND_MS);
-      outgoing.on('error', () => resolve({ end: 'cut', text: '' }));
-      outgoing.on('close', () => clearTimeout(bound));
-      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
-    });
   }
 }

@@ -121,14 +121,4 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.nodesAre(await ownNode(), ATTIC);
     await leave();
   });
-
-  test('an avahi-daemon that hangs is reported, and waited for', async () => {
-    await daemon.end();
-    await daemon.root('kill -STOP $(cat /run/avahi-daemon/pid)');
-    await daemon.begin('[lo, lan0]');
-    await daemon.is('connecting', /^avahi-daemon: no answer in time$/);
-    await daemon.root('kill -CONT $(cat /run/avahi-daemon/pid)');
-    await daemon.isFoundAt('lan0 IPv4');
-    await daemon.is('up', /^announced/);
-  });
 }

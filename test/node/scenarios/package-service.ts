@@ -75,16 +75,6 @@ export function serviceScenarios(node: () => Node): void {
     await until('it is kept', async () => (await node().user('sh', '-c', keeps)).status === 0);
   });
 
-  test('a service that is killed comes back by itself', async () => {
-    const pid = await node().property('MainPID');
-    await node().shell(`kill -KILL ${pid}`);
-    await until('the service has another process', async () => {
-      const [now, state] = [await node().property('MainPID'), await node().property('ActiveState')];
-      return now !== pid && now !== '0' && state === 'active';
-    });
-    assert.equal((await node().ask('GET', '/server')).status, 200);
-  });
-
   test('SIGUSR1 opens no inspector, not even before the code of the daemon runs', async () => {
     await node().shell(`kill -USR1 ${await node().property('MainPID')}`);
     assert.equal((await node().ask('GET', '/server')).status, 200);
