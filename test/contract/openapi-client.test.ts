@@ -1,5 +1,5 @@
 // A stranger uses the OpenAPI document: a generator makes types of it, and a client of a few lines that knows nothing else type-checks
-// and calls every GET of the running daemon.
+// and reads the running daemon. That every answer conforms to the document: gateway/openapi-conformance.ts.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -27,56 +27,22 @@ const COMPILER_OPTIONS = {
   typeRoots: [join(ROOT, 'node_modules/@types')],
 };
 
+/** A user would write this; the types must have as much, and no more. */
 const CLIENT = `
 import type { paths } from './api.js';
 
-/** Those that need no name of anything. */
-type Get = Exclude<
-  { [P in keyof paths]: paths[P] extends { get: object } ? P : never }[keyof paths],
-  \`\${string}{\${string}\`
->;
-type Responses<P extends Get> = paths[P]['get']['responses'];
-type Body<R> = R extends { content: infer C } ? C[keyof C] : undefined;
-type Answer<P extends Get> = {
-  [S in keyof Responses<P>]: { readonly status: S; readonly body: Body<Responses<P>[S]> };
-}[keyof Responses<P>];
+type Answer<P extends keyof paths> = paths[P] extends { get: { responses: infer R } }
+  ? { [S in keyof R]: { status: S; body: R[S] extends { content: infer C } ? C[keyof C] : undefined } }[keyof R]
+  : never;
 
-async function get<P extends Get>(base: string, path: P): Promise<Answer<P>> {
+async function get<P extends keyof paths>(base: string, path: P): Promise<Answer<P>> {
   const response = await fetch(base + path);
-  const type = response.headers.get('Content-Type') ?? '';
-  const isJson = type === 'application/json' || type === 'application/problem+json';
-  const body: unknown = isJson ? await response.json() : type;
-  if (!response.bodyUsed) await response.body?.cancel();
-  return { status: response.status, body } as Answer<P>;
+  return { status: response.status, body: await response.json() } as Answer<P>;
 }
 
-/** Every path is here, or this does not compile. */
-export const calls: { readonly [P in Get]: (base: string) => Promise<Answer<P>> } = {
-  '/': (base) => get(base, '/'),
-  '/ui': (base) => get(base, '/ui'),
-  '/server': (base) => get(base, '/server'),
-  '/health': (base) => get(base, '/health'),
-  '/openapi.json': (base) => get(base, '/openapi.json'),
-  '/audio': (base) => get(base, '/audio'),
-  '/audio/server': (base) => get(base, '/audio/server'),
-  '/audio/outputs': (base) => get(base, '/audio/outputs'),
-  '/audio/cards': (base) => get(base, '/audio/cards'),
-  '/audio/clients': (base) => get(base, '/audio/clients'),
-  '/audio/cookie': (base) => get(base, '/audio/cookie'),
-  '/services': (base) => get(base, '/services'),
-  '/power/': (base) => get(base, '/power/'),
-  '/upgrade': (base) => get(base, '/upgrade'),
-  '/events': (base) => get(base, '/events'),
-};
-
-/** A user would read this of the answers; the types must have as much, and no more. */
 export async function summary(base: string): Promise<readonly unknown[]> {
-  const [audio, health, upgrade, services] = await Promise.all([
-    calls['/audio'](base),
-    calls['/health'](base),
-    calls['/upgrade'](base),
-    calls['/services'](base),
-  ]);
+  const [audio, health, upgrade] = await Promise.all([get(base, '/audio'), get(base, '/health'), get(base, '/upgrade')]);
+  const services: Answer<'/services'> = await get(base, '/services');
   if (services.status === 503) services.body.detail satisfies string;
   if (services.status === 200) services.body[0]?.scope satisfies 'user' | 'system' | undefined;
   if (audio.status !== 200 || health.status !== 200 || upgrade.status !== 200) throw new Error('not there');
@@ -93,9 +59,6 @@ export async function summary(base: string): Promise<readonly unknown[]> {
 `;
 
 interface Client {
-  readonly calls: Readonly<
-    Record<string, (base: string) => Promise<{ readonly status: number; readonly body: unknown }>>
-  >;
   summary(base: string): Promise<readonly unknown[]>;
 }
 
@@ -120,10 +83,8 @@ pulseaudio: {serve_cookie: true}
 power: {enabled: true}
 upgrade: {enabled: true, resultFile: /nonexistent/upgrade.json}
 `;
-/** A machine may have no bus, no systemd or no logind. */
-const OF_THE_BUS = ['/services', '/power/'];
 
-test('a generated client type-checks and reads every GET', {
+test('a generated client type-checks and reads what a node has', {
   skip: lacks({ programs: ['pulseaudio'] }),
 }, async (t) => {
   const startSound = () => startPulseAudio({ sinks: [{ name: 'living' }] });
@@ -131,12 +92,6 @@ test('a generated client type-checks and reads every GET', {
   const directory = temporaryFolder(t);
   await daemon.backend('upgrade', 'up');
   const client = await clientOf(await daemon.read('/openapi.json'), directory);
-  const base = `http://127.0.0.1:${daemon.port}`;
-  for (const [path, call] of Object.entries(client.calls)) {
-    const { status, body } = await call(base);
-    assert.ok(status === 200 || (OF_THE_BUS.includes(path) && status === 503), `GET ${path}: ${status}`);
-    assert.ok(body, path);
-  }
-  const read = await client.summary(base);
+  const read = await client.summary(`http://127.0.0.1:${daemon.port}`);
   assert.deepEqual(read, ['living', 'string', 'string', 'pulseaudio', 'up', 'idle']);
 });
