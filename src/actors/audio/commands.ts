@@ -35,14 +35,16 @@ export type Setting = {
 /** The commands that the sound server carries out; the daemon itself answers `cookie`. */
 export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
 
+interface SetPlan {
+  readonly kind: 'set';
+  readonly setting: Setting;
+  /** The record that the request changes. It is read again, so that the next command is planned from the truth. */
+  readonly after: ReadRequest;
+  readonly remember?: SinkBalance;
+}
+
 export type SettingPlan =
-  /** `after` is the record that the request changes. It is read again, so that the next command is planned from the truth. */
-  | {
-      readonly kind: 'set';
-      readonly setting: Setting;
-      readonly after: ReadRequest;
-      readonly remember?: SinkBalance;
-    }
+  | SetPlan
   /** The server already is in the wanted state. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
@@ -81,15 +83,15 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
   return held === undefined ? missing : { kind: 'sink', held };
 }
 
-function readRequestFor(target: CommandTarget): ReadRequest {
-  return { of: target.kind, index: target.held.info.index };
+function setPlan(setting: Setting, of: ReadRequest['of'], index?: number): SetPlan {
+  return { kind: 'set', setting, after: index === undefined ? { of } : { of, index } };
 }
 
 function planMute(target: CommandTarget, wanted: boolean | undefined): SettingPlan {
   const { index, muted: before } = target.held.info;
   const args = { index, muted: wanted ?? !before };
   const command = target.kind === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
-  return { kind: 'set', setting: { command, args }, after: readRequestFor(target) };
+  return setPlan({ command, args }, target.kind, index);
 }
 
 /** Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels` sets their number. */
@@ -127,7 +129,7 @@ function planVolume(
   if (wanted === undefined) return NOTHING;
   const args = { index: info.index, volume: channelsAt(wanted, info.volume, balance) };
   const command = target.kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
-  return { kind: 'set', setting: { command, args }, after: readRequestFor(target) };
+  return setPlan({ command, args }, target.kind, info.index);
 }
 
 function planBalance(state: SoundState, ref: string, wanted: number): SettingPlan {
@@ -140,12 +142,8 @@ function planBalance(state: SoundState, ref: string, wanted: number): SettingPla
   const limit = state.volumeLimitOf(sink.info) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
-  return {
-    kind: 'set',
-    setting: { command: 'SET_SINK_VOLUME', args },
-    after: { of: 'sink', index },
-    remember: { sink: index, balance },
-  };
+  const plan = setPlan({ command: 'SET_SINK_VOLUME', args }, 'sink', index);
+  return { ...plan, remember: { sink: index, balance } };
 }
 
 function planPort(state: SoundState, ref: string, port: string): SettingPlan {
@@ -156,8 +154,7 @@ function planPort(state: SoundState, ref: string, port: string): SettingPlan {
   if (!ports.some(({ name }) => name === port)) {
     return faultPlan('no-such-port', `The output has no port ${JSON.stringify(port)}`);
   }
-  const setting: Setting = { command: 'SET_SINK_PORT', args: { index, port } };
-  return { kind: 'set', setting, after: { of: 'sink', index } };
+  return setPlan({ command: 'SET_SINK_PORT', args: { index, port } }, 'sink', index);
 }
 
 function planProfile(state: SoundState, ref: string, wanted: string): SettingPlan {
@@ -172,15 +169,13 @@ function planProfile(state: SoundState, ref: string, wanted: string): SettingPla
       'profile-unavailable',
       `Profile ${named} cannot be used now: nothing is plugged in for it`,
     );
-  const setting: Setting = { command: 'SET_CARD_PROFILE', args: { index, profile: wanted } };
-  return { kind: 'set', setting, after: { of: 'card', index } };
+  return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: wanted } }, 'card', index);
 }
 
 function planDefault(state: SoundState, ref: string): SettingPlan {
   const sink = state.findSink(ref);
   if (sink === undefined) return notFound('output', ref);
-  const setting: Setting = { command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } };
-  return { kind: 'set', setting, after: { of: 'server' } };
+  return setPlan({ command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } }, 'server');
 }
 
 function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
@@ -189,8 +184,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   const sink = state.findSink(outputRef);
   if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
-  const setting: Setting = { command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } };
-  return { kind: 'set', setting, after: { of: 'input', index } };
+  return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'input', index);
 }
 
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
