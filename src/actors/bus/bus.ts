@@ -12,7 +12,14 @@ import {
   signalValues,
 } from '../../protocol/dbus/method.js';
 import { type BusPaths, systemBusPaths, userBusPaths } from './address.js';
-import { type BusConnection, type CallVerdict, type ConnectResult, connectBus } from './connection.js';
+import {
+  BOUNDS,
+  type Bounds,
+  type BusConnection,
+  type CallVerdict,
+  type ConnectResult,
+  connectBus,
+} from './connection.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 
 export type { CallVerdict } from './connection.js';
@@ -20,7 +27,6 @@ export type { CallVerdict } from './connection.js';
 /** The effects that a bus of the user may have; all others are on the bus of the system. */
 const OF_THE_USER: readonly Effect[] = ['units', 'players'];
 
-const CONNECT_DEADLINE_MS = 2_000;
 const CALL_DEADLINE_MS = 8_000;
 /** The system bus refuses more than 512 rules of one connection. */
 const MATCHES_MAX_RULES = 500;
@@ -41,17 +47,12 @@ export interface BusOwner {
   ownerChanged?(name: string, owned: boolean): void;
 }
 
-export interface BusOptions {
+export interface BusOptions extends Partial<Bounds> {
   /** Called before each attempt, because a session bus may appear later. By default read from the process's environment. */
   readonly paths?: () => BusPaths;
   /** `backoffMs` of clock.ts is the default. */
   readonly backoffMs?: (attempt: number) => number;
-  readonly connectDeadlineMs?: number;
   readonly callDeadlineMs?: number;
-  /** A larger message is skipped. */
-  readonly messageMaxBytes?: number;
-  /** From a message's first byte to its last; then the connection is given up. */
-  readonly messageDeadlineMs?: number;
 }
 
 export interface CallOptions {
@@ -195,17 +196,12 @@ export class Bus<E extends Effect> {
     let reached: ConnectResult = { failed: 'the bus has no address' };
     for (const path of found.paths) {
       const triedAt = performance.now();
-      const { connectDeadlineMs: deadlineMs = CONNECT_DEADLINE_MS } = this.#options;
-      const { messageMaxBytes, messageDeadlineMs } = this.#options;
-      reached = await connectBus(
-        path,
-        { deadlineMs, messageMaxBytes, messageDeadlineMs },
-        {
-          signal: (signal) => this.#onSignal(signal),
-          called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
-          lost: (reason) => this.#lost(reason, performance.now() - triedAt),
-        },
-      );
+      const bounds = { ...BOUNDS, ...this.#options };
+      reached = await connectBus(path, bounds, {
+        signal: (signal) => this.#onSignal(signal),
+        called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
+        lost: (reason) => this.#lost(reason, performance.now() - triedAt),
+      });
       if ('connection' in reached) break;
     }
     return reached;

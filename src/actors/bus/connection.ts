@@ -10,10 +10,17 @@ import { boundMessages, guardStream } from './stream-guard.js';
 
 /** Unanswered calls on one connection. The bus itself allows more; an actor never needs them. */
 const PENDING_MAX_CALLS = 256;
-/** A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). */
-const MESSAGE_MAX_BYTES = 4 << 20;
-/** From a message's first byte to its last. A bus forwards whole messages: one that stops within a message is dead and answers no call. */
-const MESSAGE_DEADLINE_MS = 20_000;
+/** The usual bounds of a connection; an actor may need others. */
+export const BOUNDS = {
+  connectDeadlineMs: 2_000,
+  /** A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). A larger one is skipped. */
+  messageMaxBytes: 4 << 20,
+  /** From a message's first byte to its last. A bus forwards whole messages: one that stops within a message is dead and answers no call. */
+  messageDeadlineMs: 20_000,
+};
+
+export type Bounds = Readonly<typeof BOUNDS>;
+
 /** A flag of a call (D-Bus Specification, "Message Format"). */
 const NO_REPLY_EXPECTED = 1;
 
@@ -72,23 +79,13 @@ function errorMessage(error: unknown): string {
 
 export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
-export interface BusConnectionOptions {
-  readonly deadlineMs: number;
-  readonly messageMaxBytes?: number | undefined;
-  readonly messageDeadlineMs?: number | undefined;
-}
-
-export function connectBus(
+export async function connectBus(
   path: string,
-  {
-    deadlineMs,
-    messageMaxBytes = MESSAGE_MAX_BYTES,
-    messageDeadlineMs = MESSAGE_DEADLINE_MS,
-  }: BusConnectionOptions,
+  { connectDeadlineMs, messageMaxBytes, messageDeadlineMs }: Bounds,
   hooks: ConnectionHooks,
 ): Promise<ConnectResult> {
   let timer: NodeJS.Timeout | undefined;
-  return new Promise<ConnectResult>((resolve, reject) => {
+  try {
     // EXTERNAL only: the other mechanisms read files in a home directory that may not exist.
     const bus = sessionBus({ busAddress: `unix:path=${path}`, authMethods: ['EXTERNAL'] });
     const parts = privateParts(bus);
@@ -96,32 +93,30 @@ export function connectBus(
     boundMessages(parts.stream, messageDeadlineMs, () =>
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
-    const connection = new BusConnection(bus, parts, {
-      greeted: () => resolve({ connection }),
-      signal: hooks.signal,
-      called: hooks.called,
-      lost: (reason, greeted) => (greeted ? hooks.lost(reason) : reject(new Error(reason))),
-    });
-    timer = setTimeout(() => connection.lose(`no greeting within ${deadlineMs} ms`), deadlineMs);
-  })
-    .catch((error: unknown) => ({ failed: `${path}: ${errorMessage(error)}` }))
-    .finally(() => clearTimeout(timer));
-}
-
-interface Hooks extends Omit<ConnectionHooks, 'lost'> {
-  greeted(): void;
-  lost(reason: string, greeted: boolean): void;
+    const connection = new BusConnection(bus, parts, hooks);
+    const late = (): void => connection.lose(`no greeting within ${connectDeadlineMs} ms`);
+    timer = setTimeout(late, connectDeadlineMs);
+    await connection.greeted;
+    return { connection };
+  } catch (error) {
+    return { failed: `${path}: ${errorMessage(error)}` };
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 export class BusConnection {
   readonly #bus: MessageBus;
   readonly #parts: PrivateParts;
-  readonly #hooks: Hooks;
+  readonly #hooks: ConnectionHooks;
   readonly #pending = new Set<(outcome: Outcome<BusReply>) => void>();
+  /** Rejects if the connection is lost before. */
+  readonly greeted: Promise<void>;
+  #lost: (reason: string) => void = () => undefined;
   #open = true;
-  #greeted = false;
+  #isGreeted = false;
 
-  constructor(bus: MessageBus, parts: PrivateParts, hooks: Hooks) {
+  constructor(bus: MessageBus, parts: PrivateParts, hooks: ConnectionHooks) {
     this.#bus = bus;
     this.#parts = parts;
     this.#hooks = hooks;
@@ -129,7 +124,7 @@ export class BusConnection {
     // Only the stream shows the end of a bus: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
     bus.on('error', (error) => this.#failed(errorMessage(error)));
-    this.#awaitGreeting();
+    this.greeted = this.#greeting();
     bus.on('message', (message) => this.#onMessage(message));
     // Always true: dbus-next would answer introspection by itself, and read files for it.
     bus.addMethodHandler((message: Message) => this.#answer(message) ?? true);
@@ -171,7 +166,7 @@ export class BusConnection {
     this.#open = false;
     this.#parts.stream.destroy();
     for (const settle of [...this.#pending]) settle(CLOSED);
-    this.#hooks.lost(reason, this.#greeted);
+    this.#lost(reason);
   }
 
   /**
@@ -180,22 +175,26 @@ export class BusConnection {
    */
   #failed(reason: string): void {
     // A bus that closes the connection shows, by chance, as one of these errors or as an end: both get the same reason.
-    if (!this.#greeted) this.lose(/EPIPE|ECONNRESET/.test(reason) ? BUS_CLOSED : reason);
+    if (!this.#isGreeted) this.lose(/EPIPE|ECONNRESET/.test(reason) ? BUS_CLOSED : reason);
   }
 
   /** dbus-next would throw a refused Hello out of a promise that nobody holds, so the refusal is kept from it. */
-  #awaitGreeting(): void {
+  #greeting(): Promise<void> {
     const { replies } = this.#parts;
     const greet = replies[HELLO_SERIAL];
-    replies[HELLO_SERIAL] = (reply) => {
-      if (reply.type !== MessageType.METHOD_RETURN) {
-        this.lose(`the bus refused the greeting: ${reply.errorName ?? 'no name'}`);
-        return;
-      }
-      greet?.(reply);
-      this.#greeted = true;
-      this.#hooks.greeted();
-    };
+    return new Promise((resolve, reject) => {
+      this.#lost = (reason) => reject(new Error(reason));
+      replies[HELLO_SERIAL] = (reply) => {
+        if (reply.type !== MessageType.METHOD_RETURN) {
+          this.lose(`the bus refused the greeting: ${reply.errorName ?? 'no name'}`);
+          return;
+        }
+        greet?.(reply);
+        this.#isGreeted = true;
+        this.#lost = (reason) => this.#hooks.lost(reason);
+        resolve();
+      };
+    });
   }
 
   #onMessage(message: Message): void {

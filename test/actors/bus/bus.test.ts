@@ -7,7 +7,7 @@ import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { Bus } from '../../../src/actors/bus/bus.js';
-import { connectBus } from '../../../src/actors/bus/connection.js';
+import { BOUNDS, connectBus } from '../../../src/actors/bus/connection.js';
 import { BUS_METHODS, BUS_NAME, getAll, NAME_OWNER_CHANGED } from '../../../src/protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
 import { SYSTEMD_METHODS } from '../../../src/protocol/dbus/systemd.js';
@@ -114,7 +114,7 @@ for (const [what, signature, body] of TOO_MUCH) {
     const owner = new NotingOwner();
     const reached = await connectBus(
       bus.path,
-      { deadlineMs: 5_000 },
+      { ...BOUNDS, connectDeadlineMs: 5_000 },
       {
         signal: (signal: Signal) => owner.signal(signal),
         called: () => undefined,
