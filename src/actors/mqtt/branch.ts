@@ -66,29 +66,28 @@ export class Branch {
   readonly #asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
   #served: ServedRecord | undefined;
-  #looks = 0;
 
   /** The addresses on which HTTP is served. */
   get served(): ServedRecord | undefined {
     return this.#served;
   }
 
-  /** Rises when entities may have come, gone or changed their names, as opposed to their state. */
-  get looks(): number {
-    return this.#looks;
+  /** Differs when entities may have come, gone or changed their names, as opposed to their state. */
+  get look(): string {
+    const looks = [...this.#rows.values()].flatMap((rows) => [...rows.values()].map(({ look }) => look));
+    const states = [...this.#health.values()].map(({ state }) => state);
+    return JSON.stringify([this.#served, ...this.#asked.values(), ...states, ...looks]);
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
     if (isWhole) {
       this.#rows.clear();
       this.#health.clear();
-      this.#looks += 1;
     }
     for (const change of changes) this.#take(change);
   }
 
   answered(topic: AskedTopic, text: string): void {
-    if (this.#asked.get(topic) !== text) this.#looks += 1;
     this.#asked.set(topic, text);
   }
 
@@ -151,14 +150,13 @@ export class Branch {
   }
 
   #take(change: Change): void {
-    if (change.kind === 'drop') this.#drop(change.collection, change.key);
-    else if (change.collection === 'backends') this.#healthIs(JSON.parse(change.json) as BackendRecord);
-    else if (change.collection === 'served') {
-      this.#served = JSON.parse(change.json) as ServedRecord;
-      this.#looks += 1;
-    } else if (SPECS[change.collection].keeps === undefined) {
+    if (change.kind === 'drop') this.#rows.get(change.collection)?.delete(change.key);
+    else if (change.collection === 'backends') {
+      const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
+      this.#health.set(backend, health);
+    } else if (change.collection === 'served') this.#served = JSON.parse(change.json) as ServedRecord;
+    else if (SPECS[change.collection].keeps === undefined)
       this.#put(change.collection, change.key, change.json);
-    }
   }
 
   #put(collection: Collection, key: string, json: string): void {
@@ -169,20 +167,7 @@ export class Branch {
       return;
     }
     const record = JSON.parse(json) as { readonly name: string };
-    const look = JSON.stringify(record, LOOK);
-    if (rows.get(key)?.look !== look) this.#looks += 1;
-    rows.set(key, { json, topic: EACH[collection]?.(key, record.name), look });
-  }
-
-  #drop(collection: Collection, key: string): void {
-    const rows = this.#rows.get(collection);
-    if (rows?.get(key)?.look) this.#looks += 1;
-    rows?.delete(key);
-  }
-
-  #healthIs({ backend: child, ...health }: BackendRecord): void {
-    if (this.stateOf(child) !== health.state) this.#looks += 1;
-    this.#health.set(child, health);
+    rows.set(key, { json, topic: EACH[collection]?.(key, record.name), look: JSON.stringify(record, LOOK) });
   }
 
   #backends(): string {

@@ -28,21 +28,23 @@ interface NamedOperation extends MqttName {
 
 /** All operations that one kind of topic can ask for, in the order in which they are run. */
 interface CommandTopic {
-  /** The topic's levels; a parameter in braces matches any level. */
-  readonly levels: readonly string[];
+  /** A parameter in braces stands for any level. */
+  readonly topic: string;
+  /** Matches the topic below the node's branch, and names the parameters' levels. */
+  readonly pattern: RegExp;
   readonly words: readonly NamedOperation[];
   readonly members: readonly NamedOperation[];
 }
 
 /** A matching topic, with the names in its levels as parameters. */
-interface MatchedTopic extends CommandTopic {
-  readonly topic: string;
+interface MatchedTopic extends Omit<CommandTopic, 'pattern'> {
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
 /** The order in which an object's members are run, others last: a loud output is turned down before it is unmuted. */
 const FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
+const PARAMETER = /\{(\w+)\}/g;
 const COMMAND_TOPICS = commandTopics();
 
 function commandTopics(): readonly CommandTopic[] {
@@ -56,18 +58,15 @@ function commandTopics(): readonly CommandTopic[] {
   return [...new Set(ways.map(topicOf))].map((topic) => {
     const own = ways.filter((way) => topicOf(way) === topic).sort((a, b) => turn(a) - turn(b));
     const members = own.filter(({ by }) => by === 'member');
-    return { levels: topic.split('/'), words: own.filter(({ by }) => by === 'word'), members };
+    const pattern = new RegExp(`^${topic.replaceAll(PARAMETER, '(?<$1>[^/]*)')}/set$`);
+    return { topic, pattern, words: own.filter(({ by }) => by === 'word'), members };
   });
 }
 
 /** Filters below the node's branch. They match no topic that is published there, whatever the names of outputs and players. */
-export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(({ levels }) =>
-  [...levels.map((level) => (isParameter(level) ? '+' : level)), 'set'].join('/'),
+export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(
+  ({ topic }) => `${topic.replaceAll(PARAMETER, '+')}/set`,
 );
-
-function isParameter(level: string): boolean {
-  return level.startsWith('{');
-}
 
 /** `topic` is below the node's branch. */
 export function isCommand(topic: string): boolean {
@@ -75,19 +74,13 @@ export function isCommand(topic: string): boolean {
 }
 
 function matchTopic(topic: string): MatchedTopic | undefined {
-  const levels = topic.split('/');
-  if (levels.pop() !== 'set') return undefined;
-  const row = COMMAND_TOPICS.find(
-    ({ levels: pattern }) =>
-      pattern.length === levels.length && pattern.every((each, i) => isParameter(each) || each === levels[i]),
-  );
-  if (row === undefined) return undefined;
-  const names = row.levels.map((level, i) => [level.slice(1, -1), decodeLevel(levels[i] ?? '')] as const);
-  return {
-    ...row,
-    topic,
-    params: Object.fromEntries(names.filter((_, i) => isParameter(row.levels[i] ?? ''))),
-  };
+  for (const { pattern, words, members } of COMMAND_TOPICS) {
+    const found = pattern.exec(topic);
+    if (found === null) continue;
+    const names = Object.entries(found.groups ?? {}).map(([name, level]) => [name, decodeLevel(level)]);
+    return { topic, words, members, params: Object.fromEntries(names) };
+  }
+  return undefined;
 }
 
 /** The requests of a payload at `topic`, which is below the node's branch. */
@@ -130,12 +123,12 @@ function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unk
 
 /** Without an operation the request will be refused, so it supersedes nothing. */
 function queuedRequest(
-  { topic, levels }: MatchedTopic,
+  { topic }: MatchedTopic,
   way: NamedOperation | undefined,
   request: BridgeRequest,
 ): QueuedRequest {
   // The sound server runs one command at a time, and the order across outputs matters: first a new default, then its volume.
-  const queue = levels[0] === 'audio' ? 'audio' : topic;
+  const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (way?.sets === undefined) return { request, queue };
   // There is one default output, whichever topic sets it.
   return { request, queue, supersedes: way.sets === 'default' ? 'default' : `${topic} ${way.sets}` };

@@ -13,6 +13,7 @@ import type {
   ServiceRecord,
 } from '../../protocol/actor/schemas.js';
 import { capped } from '../text.js';
+import type { Branch } from './branch.js';
 import { playerName, topicLevel } from './topics.js';
 
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
@@ -20,21 +21,13 @@ export type Component = Readonly<Record<string, unknown>> & { readonly platform:
 /** By key. */
 export type Entities = ReadonlyMap<string, Component>;
 
-/** The things that become entities, from backends that are up. */
-export interface Things {
+/** The node, whose things become entities: the records of backends that are up. */
+interface ShownNode {
   readonly identifier: string;
   readonly topic: string;
   /** False: entities that only send commands are left out, and the others are read-only. */
   readonly control: boolean;
-  readonly children: readonly ChildName[];
-  readonly server: AudioServerRecord | undefined;
-  readonly outputs: readonly OutputRecord[];
-  readonly cards: readonly CardRecord[];
-  readonly services: readonly ServiceRecord[];
-  readonly players: readonly PlayerRecord[];
-  readonly power: { readonly reboot: boolean; readonly power_off: boolean };
-  readonly canUpgrade: boolean;
-  readonly bluetooth: BluetoothRecord | undefined;
+  readonly branch: Branch;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -68,33 +61,43 @@ export function ownerOf(key: string): Backend | undefined {
   return KEY_OWNERS.find(([prefix]) => key.startsWith(prefix))?.[1];
 }
 
-export function entitiesOf(things: Things): Entities {
-  const { outputs, cards, services, bluetooth } = things;
+export function entitiesOf(node: ShownNode): Entities {
+  const { branch } = node;
   const drafts = [
-    ...outputs.flatMap((output) => outputEntities(things, output)),
-    ...defaultOutput(things),
-    ...cards.flatMap((card) => cardEntities(things, card)),
-    ...services.flatMap((service) => unitEntities(things, service)),
-    ...playerEntities(things),
-    ...powerButtons(things),
-    ...update(things),
-    ...(bluetooth === undefined ? [] : bluetoothEntities(things, bluetooth)),
-    ...things.children.map((child) => childEntity(things, child)),
+    ...outputsOf(branch).flatMap((output) => outputEntities(node, output)),
+    ...defaultOutput(node),
+    ...branch.records<CardRecord>('audio.cards').flatMap((card) => cardEntities(node, card)),
+    ...branch.records<ServiceRecord>('systemd.services').flatMap((service) => unitEntities(node, service)),
+    ...playerEntities(node),
+    ...powerButtons(node),
+    ...branch
+      .records<{ can_upgrade: boolean }>('upgrade')
+      .flatMap((one) => (one.can_upgrade ? [update(node)] : [])),
+    ...branch.records<BluetoothRecord>('bluetooth').flatMap((record) => bluetoothEntities(node, record)),
+    ...branch.children.map((child) => childEntity(node, child)),
   ];
-  return new Map(drafts.map((draft) => [draft[0], componentOf(things, draft)]));
+  return new Map(drafts.map((draft) => [draft[0], componentOf(node, draft)]));
+}
+
+function outputsOf(branch: Branch): readonly OutputRecord[] {
+  return branch.records('audio.outputs');
+}
+
+function serverOf(branch: Branch): AudioServerRecord | undefined {
+  return branch.records<AudioServerRecord>('audio.server')[0];
 }
 
 /** True if the default output exists but is not an option of this select: it is new, or its name has changed. */
-export function isNotOffered(
-  { server, outputs }: Pick<Things, 'server' | 'outputs'>,
-  told: Entities,
-): boolean {
-  const label = outputLabels(outputs).get(server?.default_sink ?? '');
+export function isNotOffered(branch: Branch, told: Entities): boolean {
+  const label = outputLabels(outputsOf(branch)).get(serverOf(branch)?.default_sink ?? '');
   const options = told.get('default_output')?.['options'];
   return label !== undefined && Array.isArray(options) && !options.includes(label);
 }
 
-function componentOf({ identifier, topic }: Things, [key, platform, name, fields, also]: Draft): Component {
+function componentOf(
+  { identifier, topic }: ShownNode,
+  [key, platform, name, fields, also]: Draft,
+): Component {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
   const up = { topic: `${topic}/backends`, value_template: onlineIf(`value_json.${owner}.state == 'up'`) };
@@ -153,7 +156,7 @@ function labelsOf(
 
 /** A choice of one of these names: `field` of the state has the present one, and `member` of the command another one. */
 function select(
-  { control }: Things,
+  { control }: ShownNode,
   [key, name, state]: readonly [key: string, name: string, state: string],
   labels: ReadonlyMap<string, string>,
   [field, member]: readonly [field: string, member: string],
@@ -182,7 +185,7 @@ function outputName({ name, description, nick, props }: OutputRecord): string {
   return shownName((isLabel && nick) || description || name);
 }
 
-function outputEntities({ topic, control }: Things, output: OutputRecord): readonly Draft[] {
+function outputEntities({ topic, control }: ShownNode, output: OutputRecord): readonly Draft[] {
   const stem = `output_${slugOf(output.name)}`;
   const state = { state_topic: `${topic}/audio/outputs/${topicLevel(output.name)}` };
   const set = { command_topic: `${state.state_topic}/set` };
@@ -220,22 +223,23 @@ function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, str
   return labelsOf(outputs.map((output) => [output.name, outputName(output), slugOf(output.name)]));
 }
 
-function defaultOutput(things: Things): readonly Draft[] {
+function defaultOutput(node: ShownNode): readonly Draft[] {
+  const labels = outputLabels(outputsOf(node.branch));
   // A select needs at least one option.
-  if (things.server === undefined || things.outputs.length === 0) return [];
-  const what = ['default_output', 'Output', `${things.topic}/audio/server`] as const;
-  return [select(things, what, outputLabels(things.outputs), ['default_sink', 'output'])];
+  if (serverOf(node.branch) === undefined || labels.size === 0) return [];
+  const what = ['default_output', 'Output', `${node.topic}/audio/server`] as const;
+  return [select(node, what, labels, ['default_sink', 'output'])];
 }
 
-function cardEntities(things: Things, { name, description, profiles }: CardRecord): readonly Draft[] {
+function cardEntities(node: ShownNode, { name, description, profiles }: CardRecord): readonly Draft[] {
   if (profiles.length < 2) return [];
-  const state = `${things.topic}/audio/cards/${topicLevel(name)}`;
+  const state = `${node.topic}/audio/cards/${topicLevel(name)}`;
   const what = [`card_${slugOf(name)}`, `${shownName(description)} profile`, state] as const;
   const labels = labelsOf(
     profiles.map((each) => [each.name, shownName(each.description), shownName(each.name)]),
   );
   const look = { icon: 'mdi:expansion-card-variant', entity_category: 'config' };
-  return [select(things, what, labels, ['active_profile', 'profile'], look)];
+  return [select(node, what, labels, ['active_profile', 'profile'], look)];
 }
 
 /** A button that sends a word. */
@@ -248,7 +252,7 @@ function turns(to: string, [on, off]: readonly [on: string, off: string]): Field
   return { state_on: on, state_off: off, command_topic: to, payload_on: on, payload_off: off };
 }
 
-function unitEntities({ topic, control }: Things, { scope, name }: ServiceRecord): readonly Draft[] {
+function unitEntities({ topic, control }: ShownNode, { scope, name }: ServiceRecord): readonly Draft[] {
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
   const state = `${topic}/services/${scope}/${topicLevel(name)}`;
   const exists: Condition = [state, 'value_json.exists'];
@@ -283,9 +287,9 @@ const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
  * Keys begin with the constant part of a player's name, so that a restarted player gets its entities again. The second player of one
  * name is called `NAME 2`, and so on.
  */
-function playerEntities({ topic, control, players }: Things): readonly Draft[] {
+function playerEntities({ topic, control, branch }: ShownNode): readonly Draft[] {
   const seen = new Map<string, number>();
-  return players.flatMap((player) => {
+  return branch.records<PlayerRecord>('players').flatMap((player) => {
     const name = playerName(player.bus_name);
     const constant = name.replace(INSTANCE, '');
     const count = (seen.get(constant) ?? 0) + 1;
@@ -306,13 +310,16 @@ function playerEntities({ topic, control, players }: Things): readonly Draft[] {
   });
 }
 
-function powerButtons({ topic, control, power }: Things): readonly Draft[] {
+function powerButtons({ topic, control, branch }: ShownNode): readonly Draft[] {
+  const text = branch.texts().get('power');
+  if (!control || text === undefined) return [];
+  const granted = JSON.parse(text) as { readonly reboot: boolean; readonly power_off: boolean };
   const set = `${topic}/power/set`;
   const restart = { device_class: 'restart', entity_category: 'config' };
   const off = { icon: 'mdi:power', entity_category: 'config' };
   return [
-    ...(control && power.reboot ? [press('reboot', 'Reboot', set, 'reboot', restart)] : []),
-    ...(control && power.power_off ? [press('power_off', 'Power off', set, 'poweroff', off)] : []),
+    ...(granted.reboot ? [press('reboot', 'Reboot', set, 'reboot', restart)] : []),
+    ...(granted.power_off ? [press('power_off', 'Power off', set, 'poweroff', off)] : []),
   ];
 }
 
@@ -326,16 +333,15 @@ const UPDATE_FIELDS = [
 /** Without a result file the version is an empty text, which means that it is unknown. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
-function update({ topic, control, canUpgrade }: Things): readonly Draft[] {
-  if (!canUpgrade) return [];
+function update({ topic, control }: ShownNode): Draft {
   const state = `${topic}/upgrade`;
   const value = `{% if ${HAS_RESULT} %}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`;
   const set = control ? { command_topic: `${state}/set`, payload_install: 'start' } : {};
   const fields = { state_topic: state, value_template: value, ...set };
-  return [['update', 'update', 'Software', fields, [state, 'value_json.current']]];
+  return ['update', 'update', 'Software', fields, [state, 'value_json.current']];
 }
 
-function bluetoothEntities({ topic, control }: Things, record: BluetoothRecord): readonly Draft[] {
+function bluetoothEntities({ topic, control }: ShownNode, record: BluetoothRecord): readonly Draft[] {
   const state = `${topic}/bluetooth`;
   const set = `${state}/set`;
   const devices = (record.known_devices ?? []).flatMap((device) => deviceEntities(device, state, control));
@@ -374,7 +380,7 @@ function deviceEntities({ address, name }: DeviceRecord, state: string, control:
 /** Names that are not simply capitalized. */
 const CHILD_NAMES_SHOWN: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
-function childEntity({ topic }: Things, child: ChildName): Draft {
+function childEntity({ topic }: ShownNode, child: ChildName): Draft {
   const fields = {
     ...{ state_topic: `${topic}/backends`, value_template: ifJson(`value_json.${child}.state`, UNKNOWN) },
     ...{ device_class: 'enum', options: BACKEND_STATES, entity_category: 'diagnostic' },

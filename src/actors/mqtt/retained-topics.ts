@@ -2,12 +2,11 @@
 // the differences that may be published now. Pure.
 
 import type { Backend } from '../../protocol/actor/backends.js';
-import type { Collection } from '../../protocol/actor/collections.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch } from './branch.js';
 import { isCommand } from './commands.js';
-import { type Entities, entitiesOf, isNotOffered, type Things } from './entities.js';
+import { type Entities, entitiesOf, isNotOffered } from './entities.js';
 import {
   type DeviceMessage,
   deviceMessage,
@@ -35,8 +34,6 @@ export interface Differences {
 
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
 
-const NO_POWER = { reboot: false, power_off: false };
-
 export class RetainedTopics {
   readonly identifier: string;
   readonly status: string;
@@ -51,9 +48,9 @@ export class RetainedTopics {
   readonly #again = new Set<string>();
   /** The device message that the broker holds. */
   #told: DeviceMessage = { text: '', entities: new Map() };
-  /** The last one that was made, of what the branch was at this count of `looks`. */
+  /** The last one that was made, of this look of the branch; the look is undefined where another is to be made all the same. */
   #made: DeviceMessage | undefined;
-  #madeAt = 0;
+  #madeOf: string | undefined;
 
   constructor(
     settings: TopicSettings,
@@ -97,7 +94,7 @@ export class RetainedTopics {
 
   /** The address of the page may be another one: changes of interfaces are not published. */
   remakeDevice(): void {
-    this.#madeAt = -1;
+    this.#madeOf = undefined;
   }
 
   /** Has the topic published once more, even if the broker holds its text or it is in flight. */
@@ -134,7 +131,7 @@ export class RetainedTopics {
     else this.#held.set(topic, text);
     if (topic !== this.device) return;
     // A select that has got a new name for the current option shows it only when the state is published again.
-    if (isNotOffered(this.#sound(), this.#told.entities)) this.again(this.full('audio/server'));
+    if (isNotOffered(this.#branch, this.#told.entities)) this.again(this.full('audio/server'));
     this.#told = { text, entities: this.#made?.text === text ? this.#made.entities : entitiesIn(text) };
     this.remakeDevice();
   }
@@ -170,48 +167,26 @@ export class RetainedTopics {
   #waits(topic: string, text: string): boolean {
     const { entities } = this.#told;
     if (text === '') return isRead(topic, entities);
-    return topic === this.full('audio/server') && isNotOffered(this.#sound(), entities);
+    return topic === this.full('audio/server') && isNotOffered(this.#branch, entities);
   }
 
   /** '' for none; undefined while it is unknown. */
   #deviceText(): string | undefined {
     if (!this.#settings.homeAssistant) return '';
-    const { looks, served } = this.#branch;
+    const { look, served } = this.#branch;
     const server = this.#branch.asked('server');
     if (server === undefined || served === undefined) return undefined;
-    if (this.#made === undefined || this.#madeAt !== looks) {
+    if (this.#made === undefined || this.#madeOf !== look) {
       const { hostname, os_platform: platform } = JSON.parse(server) as ServerRecord;
       const url = pageUrl(hostname, served, this.#interfaces());
-      const entities = entitiesOf(this.#things());
+      const entities = entitiesOf({ ...this.#settings, identifier: this.identifier, branch: this.#branch });
       const isKnown = (owner: Backend | undefined): boolean =>
         owner === undefined || this.#branch.isComplete(owner);
       const facts = { identifier: this.identifier, hostname, platform, url, entities, isKnown };
       this.#made = deviceMessage(facts, this.#told.entities);
-      this.#madeAt = looks;
+      this.#madeOf = look;
     }
     return this.#made.text;
-  }
-
-  #sound(): Pick<Things, 'server' | 'outputs'> {
-    const [server] = this.#branch.records<NonNullable<Things['server']>>('audio.server');
-    return { server, outputs: this.#branch.records('audio.outputs') };
-  }
-
-  #things(): Things {
-    const { topic, control } = this.#settings;
-    const branch = this.#branch;
-    const first = <T>(collection: Collection): T | undefined => branch.records<T>(collection)[0];
-    const power = branch.texts().get('power');
-    return {
-      ...{ identifier: this.identifier, topic, control, children: branch.children },
-      ...this.#sound(),
-      cards: branch.records('audio.cards'),
-      services: branch.records('systemd.services'),
-      players: branch.records('players'),
-      power: power === undefined ? NO_POWER : (JSON.parse(power) as Things['power']),
-      canUpgrade: first<{ can_upgrade: boolean }>('upgrade')?.can_upgrade === true,
-      bluetooth: first('bluetooth'),
-    };
   }
 }
 
