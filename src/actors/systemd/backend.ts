@@ -53,7 +53,6 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   readonly follower: UnitFollower<B>;
   readonly #plan: ScopePlan;
   readonly #services: ServicePublisher;
-  #absence: string | undefined = 'not connected yet';
 
   constructor(plan: ScopePlan, services: ServicePublisher, makeBus: (owner: BusOwner) => B) {
     this.#plan = plan;
@@ -62,11 +61,6 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
     // For system units the state is enough; commands to user units also need the ends of runs and jobs.
     const interest = plan.scope === 'user' ? 'runs' : 'state';
     this.follower = new UnitFollower({ names, interest, clock: plan.clock }, this, makeBus);
-  }
-
-  /** Why no command can be run now; undefined if one can. */
-  get absence(): string | undefined {
-    return this.#absence;
   }
 
   /** An internal unit is hidden under each of its names. */
@@ -83,20 +77,17 @@ export class Scope<B extends ReadingBus> implements FollowerOwner {
   }
 
   stop(): void {
-    this.#absence = 'stopped';
     this.follower.stop();
   }
 
   // Calls from the follower.
 
   up(): void {
-    this.#absence = undefined;
     this.changed(this.follower.table.units());
     this.#services.scopeUp(this.#plan.scope);
   }
 
   down(reason: string): void {
-    this.#absence = reason;
     this.#services.scopeDown(this.#plan.scope, reason);
   }
 
@@ -140,8 +131,12 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const { scope: of, unit: name } = command;
     const scope = of === 'user' ? this.#user : this.#system;
     if (scope === undefined || scope.isHidden(name)) return noSuchUnit(command);
-    if (scope.absence !== undefined)
-      return failure('unavailable', `Not connected to the ${of}'s systemd: ${scope.absence}`);
+    const absence = this.#services.absenceOf(of);
+    if (absence !== undefined)
+      return failure(
+        'unavailable',
+        `Not connected to the ${of}'s systemd: ${absence || 'not connected yet'}`,
+      );
     if (command.do === 'log') {
       // A unit that is gone may still have a log.
       const unit = scope.follower.table.unit(name)?.facts.id ?? name;

@@ -132,41 +132,23 @@ function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, er
 // The outcome of a command. "done" alone proves nothing: a job also ends so if its condition was not met, its process could not be
 // executed, or there was nothing to do (measured, systemd 252).
 
-interface Rule {
-  readonly holds: (facts: UnitFacts) => boolean;
-  readonly why: string;
+/** Why a finished job has missed its aim; undefined if it has not. */
+function missed(aim: Aim, { activeState, subState, result, conditionMet }: UnitFacts): string | undefined {
+  if (aim === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
+  if (activeState === 'failed') return 'The unit has failed';
+  if (activeState === 'activating' && subState.startsWith('auto-restart'))
+    return 'The unit has failed and waits to be started again';
+  if (activeState === 'inactive' && !conditionMet) return 'A condition of the unit is not met';
+  if (result === 'success') return undefined;
+  // It is on the way to one of the first two for as long as ExecStopPost= takes.
+  if (activeState === 'deactivating') return 'The unit is failing';
+  return activeState === 'inactive' ? 'The unit has ended with an error' : undefined;
 }
-
-/** States in which a finished job has missed its aim. The first matching rule gives the reason. */
-const MISSED: Readonly<Record<Aim, readonly Rule[]>> = {
-  started: [
-    { holds: ({ activeState }) => activeState === 'failed', why: 'The unit has failed' },
-    {
-      holds: ({ activeState, subState }) =>
-        activeState === 'activating' && subState.startsWith('auto-restart'),
-      why: 'The unit has failed and waits to be started again',
-    },
-    {
-      // On the way to one of the two above, for as long as ExecStopPost= takes.
-      holds: ({ activeState, result }) => activeState === 'deactivating' && result !== 'success',
-      why: 'The unit is failing',
-    },
-    {
-      holds: ({ activeState, conditionMet }) => activeState === 'inactive' && !conditionMet,
-      why: 'A condition of the unit is not met',
-    },
-    {
-      holds: ({ activeState, result }) => activeState === 'inactive' && result !== 'success',
-      why: 'The unit has ended with an error',
-    },
-  ],
-  stopped: [{ holds: ({ activeState }) => activeState === 'active', why: 'The unit is still active' }],
-};
 
 /** The answer to a command whose job is over. `result` is JobRemoved's; undefined if that was missed, so that only the state counts. */
 export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);
-  const missed = MISSED[aim].find(({ holds }) => holds(facts));
-  return missed === undefined ? OK : failure('refused', `${missed.why}: the ${ended}`);
+  const why = missed(aim, facts);
+  return why === undefined ? OK : failure('refused', `${why}: the ${ended}`);
 }

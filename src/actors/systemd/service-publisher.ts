@@ -24,20 +24,11 @@ export interface WatchedUnit {
   readonly url?: string;
 }
 
-type ActiveState = NonNullable<ServiceRecord['active_state']>;
-
-/** systemd's states that clients know, and what newer states are mapped to. */
-const ACTIVE_STATES: Readonly<Record<string, ActiveState>> = {
-  active: 'active',
-  reloading: 'reloading',
-  inactive: 'inactive',
-  failed: 'failed',
-  activating: 'activating',
-  deactivating: 'deactivating',
-  maintenance: 'maintenance',
-  // Since systemd 254: a reload of mounts or extensions while the unit stays active.
-  refreshing: 'reloading',
-};
+/** systemd's states that clients know. */
+const ACTIVE_STATES = [
+  ...(['active', 'reloading', 'inactive', 'failed'] as const),
+  ...(['activating', 'deactivating', 'maintenance'] as const),
+];
 
 /** `fileState` is the unit file state; undefined without a unit file. */
 export function serviceRecord(
@@ -47,7 +38,9 @@ export function serviceRecord(
 ): ServiceRecord {
   const { activeState, subState, description } = facts;
   const exists = fileState !== undefined || facts.loadState !== 'not-found' || !isAtRest(facts);
-  const state = exists ? ACTIVE_STATES[activeState] : undefined;
+  // Since systemd 254: a reload of mounts or extensions while the unit stays active.
+  const known = activeState === 'refreshing' ? 'reloading' : activeState;
+  const state = exists ? ACTIVE_STATES.find((each) => each === known) : undefined;
   return {
     name,
     scope,
@@ -73,7 +66,7 @@ export class ServicePublisher {
   /** By unit key; present while changes are gathered. */
   readonly #windows: Timers<string>;
   readonly #entries: ReadonlyMap<string, PublishedService>;
-  /** Why a scope's manager is away: '' until it was tried, undefined while it is there. */
+  /** See `absenceOf`. */
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last line logged for each scope and for each unit's files, so that it is not repeated. */
   readonly #logged = new Map<string, string>();
@@ -85,6 +78,11 @@ export class ServicePublisher {
     this.#entries = new Map(watched.map(({ key }, rank) => [key, { rank }]));
     this.#absences = new Map(watched.map(({ scope }) => [scope, '']));
     if (watched.length === 0) this.#publishStatus();
+  }
+
+  /** Why the scope's manager is away: '' until it was tried, undefined while it is there. */
+  absenceOf(scope: UnitScope): string | undefined {
+    return this.#absences.get(scope);
   }
 
   /** To be called after `changed` for every unit of the scope. */

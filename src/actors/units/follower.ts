@@ -1,7 +1,7 @@
 // Follows units of one manager over its bus: subscribes, reads everything, applies signals, waits for reloads to end, and passes changed
 // units to its owner. It changes no unit, and does not know its owner.
 
-import { backoffMs, type Clock, Timers, within } from '../../clock.js';
+import { backoffMs, type Clock, Timers } from '../../clock.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { PropertyRecord } from '../../protocol/dbus/properties.js';
@@ -9,7 +9,7 @@ import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js'
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
-import { Jobs } from './jobs.js';
+import { Jobs, Waits } from './jobs.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 
 /** Quiet time after a storm of reloads, or of changed unit files. */
@@ -33,12 +33,6 @@ export interface FollowerOwner {
   jobEnded?(job: string, id: string, result: string): void;
 }
 
-interface StateWaiter {
-  readonly name: string;
-  readonly holds: (unit: FollowedUnit) => boolean;
-  readonly reached: () => void;
-}
-
 export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly bus: B;
   readonly table: UnitTable;
@@ -47,8 +41,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly #owner: FollowerOwner;
   readonly #reader: UnitReader;
   readonly #timers: Timers<'begin' | 'files' | 'reload'>;
-  /** The supervisor bounds these, as it bounds running commands. */
-  readonly #waiters = new Set<StateWaiter>();
+  readonly #waits: Waits;
   /** True between the signals of a reload's beginning and end: removals of units in between are not real. */
   #isReloading = false;
   /** True if the present facts may be an effect of a reload. */
@@ -59,7 +52,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   constructor(plan: FollowerPlan, owner: FollowerOwner, makeBus: (owner: BusOwner) => B) {
     this.#plan = plan;
-    this.jobs = new Jobs(plan.clock);
+    this.#waits = new Waits(plan.clock);
+    this.jobs = new Jobs(this.#waits);
     this.#owner = owner;
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
@@ -72,15 +66,11 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     return this.#reportRead(names, this.#read(names));
   }
 
-  /** Resolves at a change after which `holds` is true for the unit, or after `ms`. */
-  wait(name: string, holds: (unit: FollowedUnit) => boolean, ms: number): Promise<void> {
-    let forget = (): void => undefined;
-    const reached = new Promise<void>((resolve) => {
-      const waiter = { name, holds, reached: resolve };
-      this.#waiters.add(waiter);
-      forget = () => this.#waiters.delete(waiter);
-    });
-    return within(this.#plan.clock, ms, reached).finally(forget);
+  /** Resolves once `holds` is true for the unit, or after `ms`. */
+  wait(name: string, holds: (unit: FollowedUnit) => boolean, ms: number): Promise<unknown> {
+    return this.#waits.until(ms, () =>
+      [this.table.unit(name)].find((unit) => unit !== undefined && holds(unit)),
+    );
   }
 
   stop(): void {
@@ -186,15 +176,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   #report(units: readonly FollowedUnit[]): void {
-    this.#wake(units);
+    this.#waits.news();
     const held = this.#isMuted && this.#plan.interest !== 'verdicts';
     if (!held && units.length > 0) this.#owner.changed(units);
-  }
-
-  #wake(units: readonly FollowedUnit[]): void {
-    for (const { name, holds, reached } of [...this.#waiters]) {
-      if (units.some((unit) => unit.name === name && holds(unit))) reached();
-    }
   }
 
   /** Subscribes and reads all units on a new connection or manager; tries again for ever. */
@@ -213,7 +197,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     }
     this.#attempt = 0;
     this.#hasRead();
-    this.#wake(this.table.units());
+    this.#waits.news();
     this.#owner.up();
     this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
   }

@@ -1,4 +1,4 @@
-// A manager's jobs: who waits for which, and how it ends.
+// The waits of commands: for the end of a manager's job, or for a state of a unit.
 
 import { type Clock, within } from '../../clock.js';
 
@@ -8,57 +8,77 @@ const ENDS_MAX_JOBS = 256;
 /** `ended`: JobRemoved came, or the job no longer exists and its result is unknown. `away`: the manager is gone. */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
-export interface AwaitedJob {
-  readonly job: string;
-  readonly unit: string;
-}
+const AWAY: JobEnd = { kind: 'away' };
 
-interface JobWaiter extends AwaitedJob {
-  readonly settle: (end: JobEnd) => void;
-}
-
-export class Jobs {
+/** The supervisor bounds those who wait, as it bounds running commands. */
+export class Waits {
   readonly #clock: Clock;
-  /**
-   * Results of recent jobs, by path. A job may end before the reply that names it has been read (4 of 60, measured), so a later `wait` must
-   * still find its end.
-   */
-  readonly #ends = new Map<string, string>();
-  /** The supervisor bounds these, as it bounds running commands. */
-  readonly #waiters = new Set<JobWaiter>();
+  readonly #looks = new Set<() => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
+  /** Resolves to the first value that `found` gives, now or when there is news; to undefined after `ms`. */
+  until<T>(ms: number, found: () => T | undefined): Promise<T | undefined> {
+    let look = (): void => undefined;
+    const first = new Promise<T>((resolve) => {
+      look = () => {
+        const value = found();
+        if (value !== undefined) resolve(value);
+      };
+    });
+    this.#looks.add(look);
+    look();
+    return within(this.#clock, ms, first).finally(() => this.#looks.delete(look));
+  }
+
+  /** To be called when what is waited for may be there. */
+  news(): void {
+    for (const look of [...this.#looks]) look();
+  }
+}
+
+export interface AwaitedJob {
+  readonly job: string;
+  readonly unit: string;
+}
+
+export class Jobs {
+  readonly #waits: Waits;
+  /**
+   * Ends of recent jobs, by path. A job may end before the reply that names it has been read (4 of 60, measured), so a later `wait` must
+   * still find its end.
+   */
+  readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
+  readonly #awaited = new Set<AwaitedJob>();
+  #losses = 0;
+
+  constructor(waits: Waits) {
+    this.#waits = waits;
+  }
+
   /** Records JobRemoved: `job` is the path. */
   removed(job: string, result: string): void {
-    this.#ends.set(job, result);
-    const [oldest] = this.#ends.keys();
-    if (this.#ends.size > ENDS_MAX_JOBS && oldest !== undefined) this.#ends.delete(oldest);
-    this.#settle((each) => each.job === job, { kind: 'ended', result });
+    this.#ended(job, { kind: 'ended', result });
   }
 
   resultOf(job: string): string | undefined {
-    return this.#ends.get(job);
+    return this.#ends.get(job)?.result;
   }
 
   /** Resolves to the job's end; to undefined if it has not ended after `ms`. */
   async wait(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
-    const result = this.resultOf(job);
-    if (result !== undefined) return { kind: 'ended', result };
-    let forget = (): void => undefined;
-    const end = new Promise<JobEnd>((settle) => {
-      const waiter = { job, unit, settle };
-      this.#waiters.add(waiter);
-      forget = () => this.#waiters.delete(waiter);
-    });
-    return within(this.#clock, ms, end).finally(forget);
+    const [awaited, losses] = [{ job, unit }, this.#losses];
+    this.#awaited.add(awaited);
+    const end = await this.#waits.until(ms, () => (losses === this.#losses ? this.#ends.get(job) : AWAY));
+    this.#awaited.delete(awaited);
+    return end;
   }
 
   /** The jobs that are awaited now, to be passed to `compare`. */
   awaited(): readonly AwaitedJob[] {
-    return [...this.#waiters];
+    return [...this.#awaited];
   }
 
   /**
@@ -68,20 +88,21 @@ export class Jobs {
   compare(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
       const read = jobOf(unit);
-      if (read !== undefined && read !== job) this.#settle((each) => each.job === job, { kind: 'ended' });
+      if (read !== undefined && read !== job && !this.#ends.has(job)) this.#ended(job, { kind: 'ended' });
     }
   }
 
   /** The manager is gone: a new one numbers its jobs from the beginning. */
   away(): void {
     this.#ends.clear();
-    this.#settle(() => true, { kind: 'away' });
+    this.#losses += 1;
+    this.#waits.news();
   }
 
-  #settle(which: (waiter: JobWaiter) => boolean, end: JobEnd): void {
-    for (const waiter of [...this.#waiters].filter(which)) {
-      this.#waiters.delete(waiter);
-      waiter.settle(end);
-    }
+  #ended(job: string, end: JobEnd & { readonly kind: 'ended' }): void {
+    this.#ends.set(job, end);
+    const [oldest] = this.#ends.keys();
+    if (this.#ends.size > ENDS_MAX_JOBS && oldest !== undefined) this.#ends.delete(oldest);
+    this.#waits.news();
   }
 }

@@ -27,6 +27,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   });
   return {
     clock,
+    services,
     scope,
     manager,
     seen,
@@ -56,11 +57,11 @@ test('a unit that is internal by another name is not published, and is dropped w
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
 test('without signals the backend is not up, and all of 300 units are read once they come', async (t) => {
-  const { scope, manager, seen, missed, pass } = setUp(t, CROWD);
+  const { services, scope, manager, seen, missed, pass } = setUp(t, CROWD);
   manager.refusals.set('Subscribe', REFUSED);
   await scope.follower.up();
   assert.equal(seen.state, 'connecting: system scope: refused');
-  assert.equal(scope.absence, 'refused');
+  assert.equal(services.absenceOf('system'), 'refused');
   for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
   manager.refusals.clear();
   await pass(250);

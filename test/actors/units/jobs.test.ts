@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Jobs } from '../../../src/actors/units/jobs.js';
+import { Jobs, Waits } from '../../../src/actors/units/jobs.js';
 import { ManualClock } from '../../manual-clock.js';
 
 const MAX_MS = 9_000;
 
 function stage() {
   const clock = new ManualClock();
-  const jobs = new Jobs(clock);
+  const jobs = new Jobs(new Waits(clock));
   const wait = (job: string, unit = 'a') => jobs.wait(job, unit, MAX_MS);
   return { clock, jobs, wait };
 }
