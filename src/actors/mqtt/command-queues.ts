@@ -12,44 +12,35 @@ export interface WaitingRequest extends QueuedRequest {
   readonly topic: string;
 }
 
-export class CommandQueues {
-  /** Runs a request; settles when it is done, and never rejects. */
-  readonly #carryOut: (request: WaitingRequest) => Promise<void>;
-  readonly #waiting: WaitingRequest[] = [];
+/**
+ * The function that takes a request; false if too many wait already: then this one is dropped. `carryOut` runs a request; it settles when that
+ * is done, and never rejects.
+ */
+export function commandQueues(
+  carryOut: (request: WaitingRequest) => Promise<void>,
+): (request: WaitingRequest) => boolean {
+  const waiting: WaitingRequest[] = [];
   /** The queues that have a request under way. */
-  readonly #busy = new Set<string>();
-
-  constructor(carryOut: (request: WaitingRequest) => Promise<void>) {
-    this.#carryOut = carryOut;
-  }
-
-  /** False if too many requests wait already; then this one is dropped. */
-  take(request: WaitingRequest): boolean {
+  const busy = new Set<string>();
+  const runWaiting = (): void => {
+    const at = busy.size < UNDER_WAY_MAX ? waiting.findIndex(({ queue }) => !busy.has(queue)) : -1;
+    const [request] = at < 0 ? [] : waiting.splice(at, 1);
+    if (request === undefined) return;
+    busy.add(request.queue);
+    void carryOut(request).then(() => {
+      busy.delete(request.queue);
+      runWaiting();
+    });
+    runWaiting();
+  };
+  return (request) => {
     const { supersedes } = request;
-    const older = this.#waiting.findIndex(
-      (each) => supersedes !== undefined && each.supersedes === supersedes,
-    );
-    if (older >= 0) this.#waiting.splice(older, 1);
-    this.#waiting.push(request);
-    this.#runWaiting();
-    if (this.#waiting.length <= WAITING_MAX) return true;
-    this.#waiting.pop();
+    const older = waiting.findIndex((each) => supersedes !== undefined && each.supersedes === supersedes);
+    if (older >= 0) waiting.splice(older, 1);
+    waiting.push(request);
+    runWaiting();
+    if (waiting.length <= WAITING_MAX) return true;
+    waiting.pop();
     return false;
-  }
-
-  #runWaiting(): void {
-    while (this.#busy.size < UNDER_WAY_MAX) {
-      const at = this.#waiting.findIndex(({ queue }) => !this.#busy.has(queue));
-      const [request] = at < 0 ? [] : this.#waiting.splice(at, 1);
-      if (request === undefined) return;
-      void this.#run(request);
-    }
-  }
-
-  async #run(request: WaitingRequest): Promise<void> {
-    this.#busy.add(request.queue);
-    await this.#carryOut(request);
-    this.#busy.delete(request.queue);
-    this.#runWaiting();
-  }
+  };
 }

@@ -4,7 +4,7 @@
 import { type Clock, within } from '../../clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
-import { CommandQueues, type WaitingRequest } from './command-queues.js';
+import { commandQueues, type WaitingRequest } from './command-queues.js';
 import { COMMAND_FILTERS, isCommand, requestsOf } from './commands.js';
 import { OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
 
@@ -28,7 +28,7 @@ export interface ServingParts {
 export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
-  readonly #commands = new CommandQueues((request) => this.#carryOut(request));
+  readonly #takeCommand = commandQueues((request) => this.#carryOut(request));
   /** The rest of the present round, which has each topic once at most. */
   #round: Publication[] = [];
   #unacknowledged = 0;
@@ -174,7 +174,7 @@ export class Serving {
     if (text === '') return;
     if (retained) this.#refuse(topic, RETAINED);
     for (const request of retained ? [] : requestsOf(below, text)) {
-      if (!this.#commands.take({ ...request, topic })) this.#refuse(topic, TOO_MANY);
+      if (!this.#takeCommand({ ...request, topic })) this.#refuse(topic, TOO_MANY);
     }
   }
 

@@ -48,29 +48,20 @@ function isJsonInteger(value: unknown): value is number {
   );
 }
 
-/** Splits chunks into lines. Of an unfinished line it holds no more than what shows that it is too long. */
-export class LineSplitter {
-  #begun: Uint8Array = new Uint8Array(0);
-
-  /** The lines that end in the chunk, without their LF. */
-  take(chunk: Uint8Array): readonly Uint8Array[] {
-    const lines: Uint8Array[] = [];
+/**
+ * The lines in the chunks, without their LF; what follows the last LF is the last one. Of an unfinished line no more is kept than what shows
+ * that it is too long.
+ */
+export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let begun: Uint8Array = new Uint8Array(0);
+  for await (const chunk of chunks) {
     let start = 0;
     for (let end = chunk.indexOf(LF); end >= 0; end = chunk.indexOf(LF, start)) {
-      lines.push(this.#joined(chunk.subarray(start, end)));
-      this.#begun = new Uint8Array(0);
+      yield Buffer.concat([begun, chunk.subarray(start, end)]);
+      begun = new Uint8Array(0);
       start = end + 1;
     }
-    this.#begun = this.#joined(chunk.subarray(start)).subarray(0, LINE_MAX_BYTES + 2);
-    return lines;
+    begun = Buffer.concat([begun, chunk.subarray(start)]).subarray(0, LINE_MAX_BYTES + 2);
   }
-
-  /** The text after the last LF, when nothing more will come. */
-  rest(): Uint8Array {
-    return this.#begun;
-  }
-
-  #joined(part: Uint8Array): Uint8Array {
-    return this.#begun.length === 0 ? part : Buffer.concat([this.#begun, part]);
-  }
+  yield begun;
 }

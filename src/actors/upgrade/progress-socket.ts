@@ -8,7 +8,7 @@ import { basename, dirname } from 'node:path';
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
-import { LineSplitter, type ProgressLine, parseLine } from './progress-line.js';
+import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
 
 /** At a time; further ones are closed. Each holds up to 128 KiB. */
 const CONNECTIONS_MAX = 256;
@@ -98,16 +98,12 @@ export class ProgressSocket {
 
   async #read(socket: Socket): Promise<void> {
     const sinceMs = this.#clock.monotonic();
-    const splitter = new LineSplitter();
     this.#sockets.add(socket);
     this.#owner.problem(undefined);
     this.#owner.connections(this.#sockets.size);
     try {
-      for await (const chunk of socket as AsyncIterable<Buffer>) {
-        for (const line of splitter.take(chunk)) await this.#deliver(line, sinceMs);
-      }
       // A complete last line counts even without its LF.
-      await this.#deliver(splitter.rest(), sinceMs);
+      for await (const line of linesOf(socket)) await this.#deliver(line, sinceMs);
     } catch (error) {
       // A connection that broke: the line that was cut off is incomplete anyway.
       if (!this.#stopped && error !== socket.errored) throw error;

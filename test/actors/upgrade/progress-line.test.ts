@@ -1,8 +1,9 @@
 // Tests which progress lines become events, and which ones; and lines from bytes in any portions.
 
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { test } from 'node:test';
-import { LINE_MAX_BYTES, LineSplitter, parseLine } from '../../../src/actors/upgrade/progress-line.js';
+import { LINE_MAX_BYTES, linesOf, parseLine } from '../../../src/actors/upgrade/progress-line.js';
 
 const STEP = '{"event":"progress","percent":5,"current":1,"step":"a"}';
 
@@ -55,26 +56,26 @@ test('other lines are dropped', () => {
 });
 
 /** The lines in the chunks, with the rest after the last LF as the last one. */
-function split(chunks: readonly string[]): string[] {
-  const splitter = new LineSplitter();
-  const lines = chunks.flatMap((chunk) => splitter.take(Buffer.from(chunk)));
-  return [...lines, splitter.rest()].map((line) => Buffer.from(line).toString());
+async function split(chunks: readonly string[]): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of linesOf(Readable.from(chunks.map((chunk) => Buffer.from(chunk)))))
+    lines.push(Buffer.from(line).toString());
+  return lines;
 }
 
-test('progress lines are whole, however the bytes arrive', () => {
+test('progress lines are whole, however the bytes arrive', async () => {
   const text = 'one\ntwo\r\n\nthree\nrest';
   for (let size = 1; size <= text.length; size++) {
     const chunks = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
-    assert.deepEqual(split(chunks), ['one', 'two\r', '', 'three', 'rest']);
+    assert.deepEqual(await split(chunks), ['one', 'two\r', '', 'three', 'rest']);
   }
 });
 
-test('of a line without end so much is kept as shows that it is too long, and the next one is whole', () => {
+test('of a line without end so much is kept as shows that it is too long, and the next one is whole', async () => {
   const part = 'x'.repeat(50_000);
-  const splitter = new LineSplitter();
-  for (let n = 0; n < 10; n++) assert.deepEqual(splitter.take(Buffer.from(part)), []);
-  assert.equal(splitter.rest().length, LINE_MAX_BYTES + 2);
-  const [long, next] = splitter.take(Buffer.from(`x\n${STEP}\n`));
-  assert.ok(long !== undefined && long.length > LINE_MAX_BYTES + 1);
-  assert.equal(parseLine(next ?? long)?.text, STEP);
+  const endless = await split(Array.from({ length: 10 }, () => part));
+  assert.deepEqual(endless, ['x'.repeat(LINE_MAX_BYTES + 2)]);
+  const [long = '', next = '', rest] = await split([part, part, `x\n${STEP}\n`]);
+  assert.ok(long.length > LINE_MAX_BYTES + 1);
+  assert.deepEqual([parseLine(Buffer.from(next))?.text, rest], [STEP, '']);
 });
