@@ -44,7 +44,8 @@ type Failure = BusError | undefined;
 
 /** Our entry group in Avahi; `path` is its object, once Avahi has made it. */
 interface Group {
-  readonly service: string;
+  /** '' once it has to be made anew, because Avahi's host name has changed. */
+  service: string;
   path: string | undefined;
   /** True if the service is on the network. */
   isEstablished: boolean;
@@ -59,8 +60,6 @@ export class Announcer {
   #served: ServedRecord | undefined;
   #isAvahiThere: boolean | undefined;
   #group: Group | undefined;
-  /** Avahi's host name has changed, so the group has to be made anew. */
-  #isOutdated = false;
   #name: string;
   #isNameTaken = false;
   /** Counted per connection. */
@@ -112,7 +111,7 @@ export class Announcer {
     const state = isOfGroup ? signalValues(AVAHI_SIGNALS.group, signal) : undefined;
     if (state !== undefined) this.#groupIs(...state);
     if (signalValues(AVAHI_SIGNALS.server, signal) === undefined) return;
-    this.#isOutdated = true;
+    if (this.#group !== undefined) this.#group.service = '';
     this.#look();
   }
 
@@ -206,8 +205,7 @@ export class Announcer {
   /** Replaces the announced service, unless it is the same. */
   async #renew(port: number, places: readonly Place[]): Promise<Failure> {
     const service = JSON.stringify([this.#name, port, places]);
-    if (service === this.#group?.service && !this.#isOutdated) return undefined;
-    this.#isOutdated = false;
+    if (service === this.#group?.service) return undefined;
     const failure = await this.#withdraw();
     if (failure !== undefined) return failure;
     // Set before Avahi makes it, because Avahi may end meanwhile.

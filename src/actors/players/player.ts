@@ -75,8 +75,8 @@ export class Player {
   #jumps = 0;
   /** True if the extrapolated position is unreliable until the next reading. */
   #isAstray = true;
-  #isKnown = false;
-  #isGone = false;
+  /** True once it has been read. */
+  isKnown = false;
   #published:
     | { readonly text: string; readonly jumps: number; readonly tracks: string | undefined }
     | undefined;
@@ -115,14 +115,9 @@ export class Player {
     return playbackStatus(this.#facts) === 'Playing';
   }
 
-  /** True once it has been read. */
-  get isKnown(): boolean {
-    return this.#isKnown;
-  }
-
   /** Publishes what differs from before. */
   publishNow(): void {
-    if (!this.#isKnown) return;
+    if (!this.isKnown) return;
     this.#timers.cancel('gather');
     const before = this.#published;
     const text = JSON.stringify(this.#record());
@@ -151,7 +146,7 @@ export class Player {
   }
 
   #changed(): void {
-    if (this.#isKnown && !this.#timers.has('gather'))
+    if (this.isKnown && !this.#timers.has('gather'))
       this.#timers.set('gather', GATHER_MS, () => this.publishNow());
   }
 
@@ -194,7 +189,6 @@ export class Player {
 
   /** The name has another owner, or none. */
   stop(): void {
-    this.#isGone = true;
     this.#timers.cancelAll();
     this.tracklist.stop();
     this.#reading.stop();
@@ -246,15 +240,15 @@ export class Player {
       this.#bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
       this.#bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
     ]);
-    if (this.#isGone || !player.ok) return false;
+    if (this.#reading.isStopped || !player.ok) return false;
     // Properties that are missing now no longer exist.
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#found(positionIn(player.value));
     // Only now, because a change that came during the wait would be lost to the older reading.
-    if (!this.#isKnown) await within(this.#clock, TRACKLIST_WAIT_MS, this.tracklist.first);
-    if (this.#isGone) return false;
-    this.#isKnown = true;
+    if (!this.isKnown) await within(this.#clock, TRACKLIST_WAIT_MS, this.tracklist.first);
+    if (this.#reading.isStopped) return false;
+    this.isKnown = true;
     this.#changed();
     return true;
   }

@@ -14,7 +14,8 @@ export class RepeatedReading {
   #readAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #cancel: (() => void) | undefined;
-  #isStopped = false;
+  /** True after `stop`: what is read then counts no more. */
+  isStopped = false;
 
   /** `read` resolves to false if there was no answer. It is called once from within the constructor. */
   constructor(clock: Clock, pauseMs: number, read: () => Promise<boolean>) {
@@ -35,12 +36,12 @@ export class RepeatedReading {
   }
 
   stop(): void {
-    this.#isStopped = true;
+    this.isStopped = true;
     this.#cancel?.();
   }
 
   #readAfter(ms: number): void {
-    if (this.#isUnderWay || this.#isStopped) return;
+    if (this.#isUnderWay || this.isStopped) return;
     this.#cancel?.();
     this.#cancel = this.#clock.after(ms, () => void this.#readNow());
   }

@@ -47,7 +47,6 @@ export class Tracklist {
   #reading: TracklistReading | undefined;
   /** Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track begins (seen). */
   readonly #added = new Set<string>();
-  #isGone = false;
 
   constructor(owner: string, bus: Pick<Bus<'players'>, 'call'>, clock: Clock, changed: () => void) {
     this.#bus = bus;
@@ -84,7 +83,6 @@ export class Tracklist {
   }
 
   stop(): void {
-    this.#isGone = true;
     this.#repeated.stop();
   }
 
@@ -101,7 +99,7 @@ export class Tracklist {
   async #read(): Promise<boolean> {
     const read = await this.#readOnce();
     if (read === 'no answer') return false;
-    if (this.#isGone || read?.json === this.#reading?.json) return true;
+    if (this.#repeated.isStopped || read?.json === this.#reading?.json) return true;
     this.#reading = read;
     this.#changed();
     return true;
