@@ -1,6 +1,6 @@
 // Outcomes of calls over a bus, and the faults that clients get for their errors, the same for every actor. Pure.
 
-import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
+import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { clipped } from '../text.js';
 
 export type BusError =
@@ -66,10 +66,10 @@ export function sentence(error: BusError): string {
   }
 }
 
-/** The fault of a call. `what` names what failed, as the beginning of a sentence. */
-export function faultOf(error: BusError, what: string, overrides: FaultOverrides = {}): Fault {
+/** The answer to a command whose call failed. `what` names what failed, as the beginning of a sentence. */
+export function faultOf(error: BusError, what: string, overrides: FaultOverrides = {}) {
   const name = error.kind === 'dbus' && shortLine(error.text) !== '' ? ` (${shortLine(error.name)})` : '';
-  return { fault: faultCodeOf(error, overrides), detail: `${what}: ${sentence(error)}${name}` };
+  return failure(faultCodeOf(error, overrides), `${what}: ${sentence(error)}${name}`);
 }
 
 function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {

@@ -2,7 +2,7 @@
 // change it at any time without a signal. refusals.ts decides what an error means.
 
 import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
-import { type Fault, failure } from '../../protocol/actor/faults.js';
+import { failure } from '../../protocol/actor/faults.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -95,8 +95,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     const ask = async (action: PowerAction) =>
       this.#settings.capabilities[action] ? this.#logind.call(ACTIONS[action].question, []) : NO;
     const [reboot, powerOff] = await Promise.all([ask('reboot'), ask('poweroff')]);
-    if (!reboot.ok) return refused(questionFault(reboot.error));
-    if (!powerOff.ok) return refused(questionFault(powerOff.error));
+    if (!reboot.ok) return questionFault(reboot.error);
+    if (!powerOff.ok) return questionFault(powerOff.error);
     const record = { reboot: reboot.value === 'yes', power_off: powerOff.value === 'yes' };
     return { ok: true, text: JSON.stringify(record) };
   }
@@ -108,15 +108,15 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
       this.#logind.call(row.question, []),
       this.#logind.call(LOGIND_METHODS.listInhibitors, []),
     ]);
-    if (!asked.ok) return refused(questionFault(asked.error));
-    if (!listed.ok) return refused(questionFault(listed.error));
+    if (!asked.ok) return questionFault(asked.error);
+    if (!listed.ok) return questionFault(listed.error);
     // Locks are checked first: another user's lock turns a `yes` into a `challenge`.
     const locks = blockingLocks(listed.value);
-    if (locks.length > 0) return refused(inhibitedFault(row, locks));
-    if (asked.value !== 'yes') return refused(notGrantedFault(row, asked.value));
+    if (locks.length > 0) return inhibitedFault(row, locks);
+    if (asked.value !== 'yes') return notGrantedFault(row, asked.value);
     this.#begun = undefined;
     const ordered = await this.#logind.call(row.order, [false]);
-    if (!ordered.ok && !this.#isAccepted(row, ordered.error)) return refused(orderFault(row, ordered.error));
+    if (!ordered.ok && !this.#isAccepted(row, ordered.error)) return orderFault(row, ordered.error);
     this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
     return { ok: true };
@@ -130,8 +130,4 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   #isAccepted(row: ActionRow, error: BusError): boolean {
     return isOutcomeUnknown(error) && this.#begun === row.target;
   }
-}
-
-function refused(fault: Fault): Answer {
-  return { ok: false, ...fault };
 }

@@ -1,7 +1,7 @@
 // The power actions as a table, and the faults for logind's verdicts, locks and errors. Pure; sends nothing.
 
-import type { PowerCommand } from '../../protocol/actor/commands.js';
-import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
+import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
+import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { LOGIND_ERRORS, LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import type { Values } from '../../protocol/dbus/method.js';
 import { type BusError, faultOf } from '../bus/fault.js';
@@ -61,24 +61,24 @@ function shortQuote(text: string): string {
   return JSON.stringify(clipped(text, QUOTED_MAX_CHARACTERS));
 }
 
-export function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Fault {
+export function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Answer {
   const named = locks
     .slice(0, NAMED_MAX_INHIBITORS)
     .map(([, who, why, , , processId]) => `${shortQuote(who)} (process ${processId}): ${shortQuote(why)}`);
   const more = locks.length - named.length;
   const others = more > 0 ? `; and ${more} more` : '';
-  return { fault: 'inhibited', detail: `The ${noun} is blocked by ${named.join('; ')}${others}` };
+  return failure('inhibited', `The ${noun} is blocked by ${named.join('; ')}${others}`);
 }
 
 /** `verdict` is logind's, and not `yes`. */
-export function notGrantedFault({ noun, permissions }: ActionRow, verdict: string): Fault {
+export function notGrantedFault({ noun, permissions }: ActionRow, verdict: string): Answer {
   const [alone, amongOthers] = permissions;
   const detail =
     verdict === 'na'
       ? `The ${noun} is not possible: logind reports that this machine cannot do it`
       : `The ${noun} is not granted by logind (its answer: ${shortQuote(verdict)}): the service's user needs the polkit permission ` +
         `${alone}, and ${amongOthers} while others are logged in`;
-  return { fault: 'not-granted', detail };
+  return failure('not-granted', detail);
 }
 
 const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
@@ -101,7 +101,7 @@ const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
  * The fault if it is unknown whether the action is allowed. Any error counts: without polkit logind denies even the question, and a logind
  * that does not start has as many errors as systemd has reasons.
  */
-export function questionFault(error: BusError): Fault {
+export function questionFault(error: BusError): Answer {
   const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);
 }
@@ -111,7 +111,7 @@ export function isOutcomeUnknown(error: BusError): boolean {
   return error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
 }
 
-export function orderFault({ noun }: ActionRow, error: BusError): Fault {
+export function orderFault({ noun }: ActionRow, error: BusError): Answer {
   const byName = { ...COMMON_ERRORS, ...ORDER_ERRORS };
   return faultOf(error, `The ${noun} was not accepted by logind`, { byName });
 }

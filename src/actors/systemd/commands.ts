@@ -115,7 +115,7 @@ export class UnitCommand {
   }
 
   #refusal(error: BusError): Answer {
-    return { ok: false, ...faultOf(error, `The ${this.#plan.noun} of ${this.#name} failed`) };
+    return faultOf(error, `The ${this.#plan.noun} of ${this.#name} failed`);
   }
 }
 

@@ -172,7 +172,7 @@ export class UpgradeUnits implements FollowerOwner {
 
   async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {
     const outcome = await this.#follower.bus.call(SYSTEMD_METHODS[method], [unit, 'replace']);
-    if (!outcome.ok) return { ok: false, ...faultOf(outcome.error, `The start of ${unit} failed`) };
+    if (!outcome.ok) return faultOf(outcome.error, `The start of ${unit} failed`);
     return { ok: true, job: outcome.value };
   }
 }

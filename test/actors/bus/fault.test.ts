@@ -37,7 +37,7 @@ const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: str
 
 for (const [error, fault, detail] of FAULTS) {
   test(`${JSON.stringify(error).slice(0, 100)} is ${fault}`, () => {
-    assert.deepEqual(faultOf(error, 'It failed'), { fault, detail });
+    assert.deepEqual(faultOf(error, 'It failed'), { ok: false, fault, detail });
   });
 }
 
