@@ -148,6 +148,17 @@ for (const [query, id] of SNAPSHOT_FOR) {
   });
 }
 
+test("a backend's own detail follows its mark in a snapshot, unless the filter excludes it", () => {
+  const node = new NodeUnderTest();
+  node.publish([node.world.backend('audio', 'up', 'no card'), node.world.clients({ id: 1 })]);
+  const [mark, detail, record] = node.heard(node.consumer('snapshot=1'));
+  assert.equal(mark, SNAPSHOT[0]);
+  assert.equal(detail, ' backend.updated {"backend":"audio","state":"up","detail":"no card"}');
+  assert.equal(record, ' audio.updated [{"id":1}]');
+  const filtered = node.heard(node.consumer('snapshot=1&types=audio.updated'));
+  assert.deepEqual(filtered.slice(0, 2), [mark, record]);
+});
+
 test('a filtered stream gets the marks of a snapshot, by which it forgets what ended before a restart', () => {
   for (const query of [
     'types=audio.updated,audio.removed',

@@ -56,9 +56,9 @@ export class NodeWorld {
     return keys.map((key) => ({ kind: 'drop', collection, key }));
   }
 
-  backend(backend: Backend, state: BackendState): readonly Change[] {
+  backend(backend: Backend, state: BackendState, detail?: string): readonly Change[] {
     this.#backends.set(backend, state);
-    const json = JSON.stringify({ backend, state, since: 0, restarts: 0 });
+    const json = JSON.stringify({ backend, state, since: 0, restarts: 0, detail });
     return [{ kind: 'put', collection: 'backends', key: backend, json }];
   }
 
