@@ -5,9 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import type { Timing } from '../../../src/actors/audio/backend.js';
-import { Link } from '../../../src/actors/dial.js';
 import type { AudioCommand, AudioTarget } from '../../../src/protocol/actor/commands.js';
-import type { Result } from '../../../src/protocol/pulse/outcome.js';
 import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { lacks } from '../../tools/requirements.js';
@@ -53,54 +51,6 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       await until('the default is known', () => listening.seen.server?.default_sink === 'living');
       return listening;
     }
-
-    test('a request to switch a port is understood by the server, which has no ports', async (t) => {
-      const { server } = await node(t);
-      const [sink] = await server.sinks();
-      const deadlines = { authDeadlineMs: 5_000, requestDeadlineMs: 5_000, pendingMax: 64 };
-      const session = { clientProps: {}, ...deadlines };
-      const result = await new Promise<Result<unknown>>((resolve, reject) => {
-        const link: Link = new Link(
-          { path: server.socketPath, connectDeadlineMs: 5_000, session },
-          {
-            onReady: () => link.request('SET_SINK_PORT', { index: sink?.index ?? 0, port: 'no' }, resolve),
-            onEvent: () => undefined,
-            onClosed: ({ kind: how }) => reject(new Error(how)),
-          },
-        );
-        t.after(() => link.close({ kind: 'stopped' }));
-      });
-      const expected = kind === 'pipewire' ? 'NOENTITY' : 'NOTIMPLEMENTED';
-      assert.equal(!result.ok && 'name' in result.error && result.error.name, expected);
-    });
-
-    test("a stream's volume goes through 0 with its balance, too", async (t) => {
-      const { server, seen, tell } = await node(t);
-      const { id } = await server.play({ name: 'News' });
-      await server.pactl('set-sink-input-volume', `${id}`, '65536', '32768');
-      await until('the volume of the stream is published', () => seen.client(id)?.volume === 1);
-      for (const volume of [0, 0.5]) await tell({ do: 'volume', target: client(`${id}`), volume });
-      const [input] = await server.sinkInputs();
-      assert.deepEqual(
-        Object.values(input?.volume ?? {}).map(({ value_percent }) => value_percent),
-        ['50%', '25%'],
-      );
-    });
-
-    test('quick steps add up, and quick toggles cancel out', async (t) => {
-      const { seen, tell } = await node(t);
-      await tell({ do: 'volume', target: SERVER, volume: 0.3 });
-      const steps = Array.from({ length: 10 }, () => tell({ do: 'delta', target: SERVER, delta: 0.02 }));
-      await Promise.all(steps);
-      assert.equal(seen.server?.volume, 0.5);
-      assert.equal(seen.output('living')?.volume, 0.5);
-      await Promise.all(Array.from({ length: 3 }, () => tell({ do: 'mute', target: output('living') })));
-      assert.equal(seen.output('living')?.muted, true);
-      await tell({ do: 'mute', target: SERVER, muted: true });
-      assert.equal(seen.server?.muted, true);
-      await tell({ do: 'mute', target: SERVER });
-      assert.equal(seen.server?.muted, false);
-    });
 
     async function restoredStep(t: TestContext): Promise<void> {
       const { server, seen, tell } = await node(t);

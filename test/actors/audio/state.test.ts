@@ -21,6 +21,16 @@ test('another sink with the index of a removed one inherits no balance', () => {
   assert.equal(state.sinks.get(1)?.balance, undefined);
 });
 
+test('a stream keeps its balance through silence', () => {
+  const state = filled();
+  for (const volume of [
+    [0x10000, 0x8000],
+    [0, 0],
+  ])
+    state.putInput(inputInfo(5, 'News', { volume }));
+  assert.deepEqual(state.inputs.get(5)?.balance, [1, 0.5]);
+});
+
 describe('a list', () => {
   test('does not bring back a record that was removed after the list was made', () => {
     const state = filled();
