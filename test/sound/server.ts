@@ -1,5 +1,5 @@
 // A private sound server as tests hold it, whichever kind it is: its clients, its sinks, its life and its end. How each
-// kind is started is described in pulseaudio.ts and pipewire.ts.
+// kind is started is described in servers.ts.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,8 +50,6 @@ export interface Recipe {
     start: (command: string, ...args: readonly string[]) => Program,
   ): Promise<void> | void;
 }
-
-const FATAL: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGHUP', 'SIGABRT', 'SIGSEGV'];
 
 /** Quoted for the server's module arguments, inside single quotes. */
 function sinkArguments({ name, description = name }: SinkSpec): string[] {
@@ -172,11 +170,9 @@ export class SoundServer {
     return client;
   }
 
-  /** Signals the process that holds the socket. Waits for its end after a signal that ends it. */
+  /** Ends the process that holds the socket. */
   async kill(signal: NodeJS.Signals): Promise<void> {
-    const holder = this.#programs.at(-1);
-    if (FATAL.includes(signal)) await holder?.end(signal);
-    else holder?.signal(signal);
+    await this.#programs.at(-1)?.end(signal);
   }
 
   /** The server stands still: it holds its socket and answers nothing. */

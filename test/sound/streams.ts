@@ -45,8 +45,6 @@ export interface Stream {
   readonly id: number;
   cork(corked: boolean): Promise<void>;
   rename(name: string): Promise<void>;
-  /** The server's own flag: false for passthrough. */
-  hasVolume(): Promise<boolean>;
   remove(): Promise<void>;
 }
 
@@ -171,11 +169,6 @@ function streamOf(connection: Connection, reply: Buffer): Stream {
     id,
     cork: (corked) => act(COMMAND.corkPlaybackStream, boolean(corked)),
     rename: (name) => act(COMMAND.setPlaybackStreamName, string(name)),
-    hasVolume: async () => {
-      const record = await connection.ask(COMMAND.getInput, [u32(id)]);
-      // The record ends with: has volume, volume writable, format (`f`, then `B` and the encoding).
-      return record[record.lastIndexOf('fB') - 2] === '1'.charCodeAt(0);
-    },
     remove: () => act(COMMAND.deletePlaybackStream),
   };
 }

@@ -10,6 +10,7 @@ import { AVAHI_BROWSER, AVAHI_RESOLVER, IS_LOCAL } from '../../../src/protocol/d
 import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';
 import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
+import { Recorder } from '../recorder.js';
 
 const AVAHI = ':1.9';
 /** The path of every scripted signal. */
@@ -41,14 +42,7 @@ async function avahi(t: TestContext, special: Special = () => false): Promise<Sc
 /** A node that is served at `address`, with what it has reported and published. */
 function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces = () => INTERFACES) {
   process.env['DBUS_SYSTEM_BUS_ADDRESS'] = `unix:path=${bus.path}`;
-  const [told, logged, nodes]: [string[], string[], Set<string>] = [[], [], new Set()];
-  const node = {
-    status: (state: string, detail = '') => void told.push(`${state}: ${detail}`),
-    log: (_level: string, message: string) => void logged.push(message),
-    put: (_collection: string, key: string) => void nodes.add(key),
-    drop: (_collection: string, key: string) => void nodes.delete(key),
-    ask: () => assert.fail('it asks nothing'),
-  };
+  const node = Object.assign(new Recorder(), { ask: () => assert.fail('it asks nothing') });
   const bridge = new Discovery({ enabled: true, name: 'Kitchen' }, node, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
   const serve = (): void => {
@@ -56,7 +50,7 @@ function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces 
     bridge.applyChanges({ isWhole: true, changes });
   };
   serve();
-  return { told, logged, nodes, serve };
+  return { node, serve };
 }
 
 test('a service whose names avahi-daemon all refuses is tried 32 times, then given up for a while', async (t) => {
@@ -65,16 +59,16 @@ test('a service whose names avahi-daemon all refuses is tried 32 times, then giv
     if (isAdded) socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
     return isAdded;
   });
-  const { told, logged } = discover(t, bus, '0.0.0.0');
-  await until('it has given up once', () => told.length > 0);
-  assert.match(told[0] ?? '', /^connecting: avahi-daemon: .*32 names are all in use/);
-  assert.equal(logged.length, 32);
+  const { node } = discover(t, bus, '0.0.0.0');
+  await until('it has given up once', () => node.state !== '');
+  assert.match(node.state, /^connecting: avahi-daemon: .*32 names are all in use/);
+  assert.equal(node.logs.length, 32);
 });
 
 test('interfaces that cannot be read, as without a free descriptor, are read again, and logged once', async (t) => {
   const bus = await avahi(t);
   let [hasDescriptors, looks] = [false, 0];
-  const { logged, serve } = discover(t, bus, '0.0.0.0', () => {
+  const { node, serve } = discover(t, bus, '0.0.0.0', () => {
     looks += 1;
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
@@ -86,7 +80,7 @@ test('interfaces that cannot be read, as without a free descriptor, are read aga
   hasDescriptors = true;
   serve();
   await until('the service is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
-  assert.deepEqual(logged, ['the network interfaces cannot be read']);
+  assert.deepEqual(node.logs, ['warn: the network interfaces cannot be read']);
 });
 
 const itemNew = (name: string): Buffer =>
@@ -108,7 +102,7 @@ test('a service that is no node makes room, one too many is left out, and a lost
       socket.write(Buffer.concat([foundAs('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]));
     return isAttic;
   });
-  const { nodes, logged } = discover(t, bus, '127.0.0.1');
+  const { node } = discover(t, bus, '127.0.0.1');
   const isAsked = (member: string, name = '') =>
     bus.heard.some(({ text: said }) => said.includes(member) && said.includes(name));
   await until('the browser is made', () => isAsked('ServiceBrowserNew'));
@@ -118,19 +112,22 @@ test('a service that is no node makes room, one too many is left out, and a lost
     if (n % 16 === 0) await until('these are resolved', () => isAsked('ServiceResolverNew', `other ${n}`));
   }
   for (const name of ['cellar', 'loft']) peer?.write(itemNew(name));
-  await until('there is no room', () => logged.length > 0);
-  assert.deepEqual(logged, ['too many services on the network: some are left out']);
+  await until('there is no room', () => node.logs.length > 0);
+  assert.deepEqual(node.logs, ['warn: too many services on the network: some are left out']);
   peer?.write(foundAs('other 1', 'txtvers=1'));
   await until('the resolver is ended', () => isAsked('Free', '/resolver'));
   peer?.write(itemNew('attic'));
-  await until('the attic is published', () => nodes.has('attic'));
+  await until('the attic is published', () => node.one('nodes', 'attic'));
   peer?.write(signal(AVAHI, AVAHI_RESOLVER, 'Failure', 's', 'no answer'));
-  await until('the attic has lost its power', () => !nodes.has('attic'));
+  await until('the attic has lost its power', () => node.one('nodes', 'attic') === undefined);
   peer?.write(foundAs('attic', 'api=tonearm'));
-  await until('the attic has power again', () => nodes.has('attic'));
+  await until('the attic has power again', () => node.one('nodes', 'attic'));
   assert.ok(!isAsked('ServiceResolverNew', 'cellar') && !isAsked('ServiceResolverNew', 'loft'));
   peer?.destroy();
-  await until('the list is empty', () => nodes.size === 0);
+  await until(
+    'the list is empty',
+    () => node.said.filter((line) => line === 'drop nodes attic').length === 2,
+  );
 });
 
 test('a resolver with a strange path makes the bus reconnect, a refused resolver does not', async (t) => {
@@ -150,8 +147,8 @@ test('a resolver with a strange path makes the bus reconnect, a refused resolver
     }
     return true;
   });
-  const { told } = discover(t, bus, '127.0.0.1');
+  const { node } = discover(t, bus, '127.0.0.1');
   const browsers = () => bus.heard.filter(({ text: said }) => said.includes('ServiceBrowserNew'));
   await until('it browses again', () => browsers().length === 2);
-  assert.equal(told.filter((each) => each.startsWith('connecting')).length, 1);
+  assert.equal(node.said.filter((each) => each.startsWith('connecting')).length, 1);
 });

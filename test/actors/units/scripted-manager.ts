@@ -34,8 +34,6 @@ export class ScriptedManager {
   /** Keys are units. */
   readonly units = new Map<string, Properties>();
   readonly files = new Map<string, string>();
-  /** The `Result` of services, part of the answer only when all interfaces are read. */
-  readonly results = new Map<string, string>();
   readonly calls: string[] = [];
   readonly matches: Match[] = [];
   /** The error for each call of a member. */
@@ -101,9 +99,7 @@ export class ScriptedManager {
   #answer(member: string, args: readonly unknown[], path: string | undefined): Outcome<unknown> {
     if (member === 'GetAll') {
       const found = [...this.units].find(([name]) => unitPath(name) === path);
-      const [name, unit] = found ?? ['', { LoadState: 'not-found', ActiveState: 'inactive' }];
-      const Result = args[0] === '' ? this.results.get(name) : undefined;
-      return { ok: true, value: { ...unit, ...(Result !== undefined && { Result }) } };
+      return { ok: true, value: found?.[1] ?? { LoadState: 'not-found', ActiveState: 'inactive' } };
     }
     if (member === 'StartUnit') return { ok: true, value: JOB_PATH };
     if (member !== 'GetUnitFileState') return ANSWERED;
@@ -139,10 +135,6 @@ export class ScriptedManager {
 
   reloading(active: boolean): void {
     this.#send(SYSTEMD_SIGNALS.reloading, SYSTEMD_PATH, [active]);
-  }
-
-  unitFilesChanged(): void {
-    this.#send(SYSTEMD_SIGNALS.unitFilesChanged, SYSTEMD_PATH, []);
   }
 
   #send(row: SignalRow, path: string, values: readonly unknown[]): void {
