@@ -168,14 +168,6 @@ async function staleSocket(t: TestContext): Promise<string> {
   return path;
 }
 
-test('a stale socket is replaced', async (t) => {
-  const path = await staleSocket(t);
-  const heard = await listen(t, path);
-  assert.equal(heard.problem, undefined);
-  await send(t, path, `${BEGIN}\n`);
-  assert.deepEqual(heard.lines, [BEGIN]);
-});
-
 test('a living socket is not stolen, and its path is taken once it is free', async (t) => {
   const path = join(temporaryFolder(t), 's');
   const first = await listen(t, path);

@@ -80,17 +80,7 @@ const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', 
 const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[], shown: object])[] = [
   ['it has not run', [{}], { state: 'idle' }],
   ['it runs', [{}, WORKING], { state: 'running' }],
-  [
-    'it runs, and is no oneshot',
-    [{ activeState: 'active', subState: 'running', invocation: 'a' }],
-    { state: 'running' },
-  ],
   ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: AT }],
-  [
-    'it has run and remembers it',
-    [WORKING, { ...DONE, activeState: 'active', subState: 'exited' }],
-    { state: 'idle', finished_at: AT },
-  ],
   ['it has run so quickly that nobody saw it', [{}, DONE], { state: 'idle', finished_at: AT }],
   ['it ran before anybody looked', [DONE], { state: 'idle' }],
   [
@@ -98,7 +88,6 @@ const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[
     [WORKING, FAILED],
     { state: 'failed', finished_at: AT, detail: 'its result is exit-code' },
   ],
-  ['it failed before anybody looked', [FAILED], { state: 'failed', detail: 'its result is exit-code' }],
   [
     'it failed, and systemd was made to forget that',
     [FAILED, { ...FAILED, activeState: 'inactive', reset: true }],

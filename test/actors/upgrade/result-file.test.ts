@@ -134,7 +134,6 @@ function extra(members: string, expected: string): void {
 }
 
 extra('"a" : 12345678901234567890 , "b":1E+2,"c":1.50', '"a":12345678901234567890,"b":1E+2,"c":1.50');
-extra('"10":1,"2":2,"1":3', '"10":1,"2":2,"1":3');
 extra(
   '"a":{"b":[1, 2, {"c": "}],{"}]},"d":"x, \\"y\\" }"',
   '"a":{"b":[1,2,{"c":"}],{"}]},"d":"x, \\"y\\" }"',
@@ -165,11 +164,6 @@ bad('a missing field', '{"current":"1","upgrade_available":true}', 'it has no la
 bad('a wrong type', '{"current":1,"latest":"2","upgrade_available":true}', 'current is not a string');
 for (const text of ['"{}"', 'null', `{${GOOD}`, `{${GOOD}}x`]) bad(text, text, 'it is not a JSON object');
 bad('null', '{"current":"1","latest":null,"upgrade_available":true}', 'latest is not a string');
-bad(
-  'a text for a boolean',
-  GOOD.replace('true', '"true"').replace(/^/, '{').concat('}'),
-  'upgrade_available is not a boolean',
-);
 bad('deep', `{${GOOD},"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'it is nested too deeply');
 bad('a number that JSON does not have', `{${GOOD},"a":01}`, 'it is not a JSON object');
 bad('latin-1', Uint8Array.of(0x7b, 0xe9, 0x7d), 'it is not UTF-8');

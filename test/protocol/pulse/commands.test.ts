@@ -97,14 +97,6 @@ test('SET_CLIENT_NAME carries the properties, their values with a final NUL', ()
   );
 });
 
-test('a request larger than the first buffer is whole', () => {
-  const { session } = ready();
-  session.request('SET_DEFAULT_SINK', { name: 'ü'.repeat(5000) }, 0, () => assert.fail());
-  const bytes = written(session);
-  assert.deepEqual(bytes.slice(0, 4), [0, 0, 0x27, 0x1c]);
-  assert.deepEqual(bytes.slice(31), [...Buffer.from(`${'ü'.repeat(5000)}\0`)]);
-});
-
 const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
   ['an index that is no number', ['GET_SINK_INFO', { index: Number.NaN }]],
   ['a negative index', ['GET_SINK_INFO', { index: -1 }]],
