@@ -103,22 +103,4 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await spy.holds(`${topic}/audio/outputs/alsa`);
     });
   }
-
-  test('with topics that a broker kept over a power cut is taken', async (t) => {
-    const there = await startBroker({ lines: ['autosave_on_changes true', 'autosave_interval 1'] });
-    t.after(() => there.stop());
-    const topic = 'tonearm/living';
-    const before = nodeOn(t, topic, 'me', { url: there.url });
-    await before.up();
-    await until('the broker has saved its database', () => there.log().includes('Saving in-memory database'));
-    await there.end('SIGKILL');
-    await before.stop();
-    await there.start();
-    const held = await retained(there.url, `${topic}/status`);
-    assert.equal(held.get(`${topic}/status`), 'online', 'nobody has said the will');
-    const spy = await spyOn(t, topic, there.url);
-    const node = nodeOn(t, topic, 'me', { url: there.url, clock: HASTY });
-    await node.up();
-    await until('the bridge has asked', () => spy.texts(`${topic}/who`).length > 0);
-  });
 });

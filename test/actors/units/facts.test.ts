@@ -22,10 +22,6 @@ const BEFORE = {
 
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
   [{}, {}],
-  [
-    { ActiveState: 'failed', SubState: 'dead' },
-    { activeState: 'failed', subState: 'dead' },
-  ],
   [{ InvocationID: Uint8Array.of(0, 255) }, { invocation: '00ff' }],
   [{ InvocationID: new Uint8Array(0) }, { invocation: '' }],
   [{ Job: [7, '/job/7'] }, { job: '/job/7' }],
@@ -90,13 +86,6 @@ test('a signal that came since a reading began wins over it, in the properties t
   );
 });
 
-test('a reading that begins after a signal wins', () => {
-  const { units, x } = table();
-  units.changed(PATH, { ActiveState: 'failed' });
-  units.read(NAME, units.mark(NAME), reading('active'), FILE);
-  assert.equal(x()?.facts.activeState, 'active');
-});
-
 test('a property that a reading lacks is reset, except how the last run ended', () => {
   const { units, x } = table();
   units.read(NAME, units.mark(NAME), reading('active', { Description: 'X' }), FILE);
@@ -117,16 +106,6 @@ test('a unit that systemd unloads is at rest, and how it ended stays known', () 
   assert.deepEqual(
     [facts?.activeState, facts?.subState, facts?.job, facts?.result],
     ['inactive', 'dead', '', 'oom-kill'],
-  );
-});
-
-test('an alias follows the unit behind it, from its first reading on', () => {
-  const units = new UnitTable(['alias.service', NAME]);
-  units.read('alias.service', 0, reading('inactive'), { state: 'alias', asked: 1 });
-  const touched = units.changed(PATH, { ActiveState: 'active' });
-  assert.deepEqual(
-    touched.map(({ name }) => name),
-    ['alias.service', 'x.service'],
   );
 });
 
