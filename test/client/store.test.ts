@@ -78,6 +78,14 @@ describe('an event', () => {
     assert.deepEqual(counts, [0, 1, 1, 0, 0, 1, 0]);
   });
 
+  test('of a position moves a player that is there, and no other', () => {
+    const { bus_name } = player(1);
+    const moved = [bus_name, 'gone'].map((name) => ({ bus_name: name, position: 2, emitted_at: 0 }));
+    const store = told(['player.added', { data: player(1) }], ['player.position', moved]);
+    const there = { bus_name, position: 2, position_updated_at: '1970-01-01T00:00:00.000Z' };
+    assert.deepEqual([...store.state.players.values()], [there]);
+  });
+
   test('of an upgrade adds to status, run and progress, whichever comes first', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };

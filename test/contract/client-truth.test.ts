@@ -6,13 +6,9 @@ import { renameSync, writeFileSync } from 'node:fs';
 import { connect as connectSocket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Variant } from 'dbus-next';
 import { type ConnectOptions, connect, type Live } from '../../src/client/connect.js';
-import type { PlayerRecord } from '../../src/client/records.js';
 import { tonearm } from '../../src/client/routes.js';
-import { type NodeState, positionOf, type Slice } from '../../src/client/store.js';
-import { type PrivateBus, privateBus } from '../actors/bus/private-bus.js';
-import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
+import type { NodeState, Slice } from '../../src/client/store.js';
 import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
@@ -31,16 +27,12 @@ const CHANCE = 0.2;
 /** A connection that is cut comes back within 5 s, and if it then fails, within 10 s more. */
 const RETURN_MS_MAX = 40_000;
 
-/** The records of daemon and client may be from different moments, because the stream sends a jump as an event of its own. */
-const POSITION_US_MAX = 1_000_000;
-
-const skip = lacks({ programs: ['pulseaudio', 'pactl', 'dbus-daemon'] });
+const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
 /** The filter of each connection, and the slices that it then keeps up to date. */
 const FILTERS: readonly (readonly [ConnectOptions, readonly Slice[]])[] = [
-  [{}, ['outputs', 'clients', 'backends', 'upgrade', 'players']],
-  [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade', 'players']],
-  [{ backend: ['players'] }, ['players']],
+  [{}, ['outputs', 'clients', 'backends', 'upgrade']],
+  [{ levels: true }, ['outputs', 'clients', 'backends', 'upgrade']],
   [{ backend: ['audio'] }, ['outputs', 'clients']],
   [{ backend: ['upgrade'], types: ['audio.output.updated', 'audio.output.removed'] }, ['outputs', 'upgrade']],
   [{ types: ['audio.updated', 'audio.removed'] }, ['clients']],
@@ -72,23 +64,9 @@ class Watched {
     const { state } = this.live;
     assert.equal(state.connection.status, 'live');
     for (const slice of this.slices) {
-      if (slice === 'players') assertSamePlayers(state.players, truth.players);
-      else assert.deepEqual(plain(state[slice]), truth[slice], slice);
+      assert.deepEqual(plain(state[slice]), truth[slice], slice);
       assert.equal(this.heard[slice], state[slice], `${slice} as it was told`);
     }
-  }
-}
-
-function assertSamePlayers(players: NodeState['players'], truth: unknown): void {
-  const unmoved = (all: readonly PlayerRecord[]) =>
-    all.map((player) => ({ ...player, position: undefined, position_updated_at: undefined }));
-  const expected = truth as readonly PlayerRecord[];
-  const byName = [...players.values()].sort((a, b) => (a.bus_name < b.bus_name ? -1 : 1));
-  assert.deepEqual(unmoved(byName), unmoved(expected));
-  const now = Date.now();
-  for (const [at, player] of byName.entries()) {
-    const apart = Math.abs((positionOf(player, now) ?? 0) - (positionOf(expected[at] ?? player, now) ?? 0));
-    assert.ok(apart < POSITION_US_MAX, `${player.bus_name}: ${apart} us`);
   }
 }
 
@@ -106,21 +84,14 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let consumers: readonly EventConsumer[] = [];
   let watched: readonly Watched[] = [];
   let resultFile = '';
-  /** The present players by name. */
-  const players = new Map<string, ScriptedPlayer>();
-  const present = new Set<string>();
-  let bus: PrivateBus;
-  const endOfBus: (() => unknown)[] = [];
 
   before(async () => {
-    bus = await privateBus({ after: (end) => void endOfBus.push(end as () => unknown) });
     sound = await startPulseAudio();
     resultFile = join(sound.directory, 'upgrade.json');
-    const env = { ...sound.env, DBUS_SESSION_BUS_ADDRESS: bus.address };
     const upgrade = `upgrade: {enabled: true, resultFile: ${resultFile}}`;
-    const config = `systemd: {enabled: false}\nplayers: {enabled: true}\n${upgrade}\n`;
-    daemon = await Daemon.start({ env, config });
-    for (const backend of ['audio', 'upgrade', 'players']) await daemon.backend(backend, 'up');
+    const config = `systemd: {enabled: false}\n${upgrade}\n`;
+    daemon = await Daemon.start({ env: sound.env, config });
+    for (const backend of ['audio', 'upgrade']) await daemon.backend(backend, 'up');
     proxy = await startProxy(daemon.port);
     storm = await Storm.over(sound, random);
     consumers = await Promise.all(
@@ -136,8 +107,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     await proxy.close();
     await daemon.stop();
     await sound.stop();
-    for (const player of players.values()) player.leave();
-    for (const end of endOfBus) await end();
   });
 
   /** The state by slice, from the routes. */
@@ -150,9 +119,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       outputs: byId(audio.outputs),
       clients: byId(audio.clients),
       upgrade: await daemon.read('/upgrade'),
-      players: (await daemon.read<PlayerRecord[]>('/players')).sort((a, b) =>
-        a.bus_name < b.bus_name ? -1 : 1,
-      ),
       backends: plain(new Map(Object.entries(backends).map(([name, { state }]) => [name, { state }]))),
     };
   }
@@ -188,27 +154,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     socket.destroy();
   }
 
-  /** One of three players starts, ends, or changes. */
-  async function aPlayer(): Promise<void> {
-    const name = random.pick(['one', 'two', 'three']);
-    const player = players.get(name) ?? (await ScriptedPlayer.connect(bus.address));
-    players.set(name, player);
-    if (!present.has(name)) {
-      present.add(name);
-      await player.own(name);
-    } else if (random.chance(0.2)) {
-      present.delete(name);
-      await player.disown(name);
-    } else {
-      random.pick<() => void>([
-        () =>
-          player.change({ PlaybackStatus: new Variant('s', random.pick(['Playing', 'Paused', 'Stopped'])) }),
-        () => player.change({ Metadata: metadata({ 'xesam:title': `Song ${random.below(9)}` }) }),
-        () => player.seeked(random.below(100) * 1_000_000),
-      ])();
-    }
-  }
-
   /** One of the consumers breaks off, or comes back. */
   async function travel(): Promise<void> {
     const consumer = random.pick(consumers);
@@ -224,8 +169,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       travel,
       travel,
       newResult,
-      aPlayer,
-      aPlayer,
       () => progress({ event: 'progress', percent, current: percent, step: `step ${percent}` }),
       () => progress({ event: 'end', success: random.chance(0.5) }),
     ])();
@@ -264,7 +207,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     test(`is that of the node after a storm, ${what}, and a storm`, async () => {
       await storms();
       await blow();
-      for (const backend of ['audio', 'players']) await daemon.backend(backend, 'up');
+      await daemon.backend('audio', 'up');
       await storms();
       await allAreTrue();
     });

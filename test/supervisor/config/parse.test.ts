@@ -25,6 +25,12 @@ problems('a key that is no text', '? [a]\n: 1', /^a:1:3: syntax: .*keys must be 
 problems('a list as document', '- a\n- b', 'a:1:1: document: must be a map of keys, not a list');
 problems('a word as document', '\nbind', 'a:2:1: document: must be a map of keys, not the text "bind"');
 problems('an alias as document', '*x', 'a:1:1: syntax: the alias "*x" has no anchor before it');
+problems(
+  'an alias in itself',
+  'a: &a {b: *a}',
+  'a:1:1: syntax: its aliases or its nesting make it too large',
+);
+problems('a key without a value', '? bind', /^a:1:3: bind: must be .*, not nothing$/);
 problems('a number as document', '5', 'a:1:1: document: must be a map of keys, not 5');
 problems(
   'two documents',
