@@ -101,17 +101,9 @@ export class Node extends Container {
   }
 
   /** Resolves when `by` holds a lock on the shutdown, which it does until the answer is called. */
-  async holdShutdown(mode: 'block' | 'delay', by: 'root' | 'pi' = 'root'): Promise<() => Promise<void>> {
+  async holdShutdown(by: 'root' | 'pi'): Promise<() => Promise<void>> {
     const why = [`--who=${by}'s upgrade`, '--why=half-way'];
-    const hold = [
-      'systemd-inhibit',
-      '--what=shutdown',
-      `--mode=${mode}`,
-      ...why,
-      'sh',
-      '-c',
-      'echo held; cat',
-    ];
+    const hold = ['systemd-inhibit', '--what=shutdown', '--mode=block', ...why, 'sh', '-c', 'echo held; cat'];
     const holder = by === 'root' ? this.spawnRoot(...hold) : this.spawnUser(...hold);
     const gone = once(holder, 'close');
     const [line] = await Promise.race([once(holder.stdout, 'data'), gone]);

@@ -9,8 +9,7 @@ import { installScenarios } from '../node/scenarios/package-install.js';
 import { otherUserScenarios } from '../node/scenarios/package-other-user.js';
 import { removeScenarios } from '../node/scenarios/package-remove.js';
 import { serviceScenarios } from '../node/scenarios/package-service.js';
-import { refusalScenarios } from '../node/scenarios/power.js';
-import { restartScenarios } from '../node/scenarios/power-restart.js';
+import { powerScenarios } from '../node/scenarios/power.js';
 
 const BUILT = ['--compress', 'none'];
 
@@ -23,8 +22,7 @@ describe('the installed node', { skip: whyNoNode() }, () => {
   describe('installation', () => installScenarios(node));
   describe('the service', () => serviceScenarios(node));
   describe('another user of the node', () => otherUserScenarios(node));
-  describe('refused power actions', () => refusalScenarios(node));
-  describe('power actions', () => restartScenarios(node));
+  describe('power actions', () => powerScenarios(node));
   describe('a desktop', () => desktopScenarios(node));
   describe('removal', () => removeScenarios(node));
 });

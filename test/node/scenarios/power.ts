@@ -1,4 +1,5 @@
-// Power actions that do not happen, on a real logind and a real polkit: each with its status and its reason.
+// Power actions on a real logind and a real polkit: those that do not happen, each with its status and its reason, and a power-off. A
+// reboot is one of the faults' (faults/table.ts).
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -28,7 +29,7 @@ const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
 });`;
 const MAY_INHIBIT_FILE = '/etc/polkit-1/rules.d/60-test.rules';
 
-export function refusalScenarios(node: () => Node): void {
+export function powerScenarios(node: () => Node): void {
   test('a power action that is off is 403', async (t) => {
     const off = `${CONFIG}/conf.d/90-off.yaml`;
     t.after(async () => {
@@ -61,7 +62,7 @@ export function refusalScenarios(node: () => Node): void {
       t.after(() => node().shell(`rm ${MAY_INHIBIT_FILE}`));
       // polkit that starts anew has read its rules before it answers.
       await node().shell('systemctl restart polkit.service');
-      t.after(await node().holdShutdown('block', who));
+      t.after(await node().holdShutdown(who));
       for (const path of ACTIONS) {
         await refused(node(), path, 409, new RegExp(`"${who}'s upgrade" \\(process \\d+\\): "half-way"`));
       }
@@ -81,4 +82,22 @@ export function refusalScenarios(node: () => Node): void {
       assert.equal(await node().property('MainPID'), pid);
     });
   }
+
+  test('a power-off is 202, one event and bye; the service is back with the node', async () => {
+    const watcher = await node().events();
+    await node().powerOff(async () => {
+      const reply = await node().ask('POST', '/power/power_off');
+      assert.equal(reply.status, 202, reply.text);
+      await watcher.until(({ events }) => events.some(({ data }) => data === '"bye"'));
+    });
+    const told = watcher.events.map(({ type, data }) => `${type} ${data}`);
+    const expected = ['power.action {"action":"poweroff"}', 'server.info "bye"'];
+    assert.deepEqual(
+      told.filter((line) => /^power|bye/.test(line)),
+      expected,
+    );
+    await node().start();
+    await until('the service is back', async () => (await node().property('ActiveState')) === 'active');
+    await settles(node(), ALL);
+  });
 }
