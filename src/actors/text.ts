@@ -1,4 +1,4 @@
-// Text from outside: cutting to a bound and percent-decoding, for all backends. Pure.
+// Text from outside: cutting to a bound, percent-decoding and reading JSON, for all backends. Pure.
 
 /** At most `max` UTF-16 units, without splitting a character in two. */
 export function capped(text: string, max: number): string {
@@ -15,4 +15,14 @@ export function clipped(text: string, max: number): string {
 export function percentDecoded(text: string): Buffer {
   const byte = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16));
   return Buffer.from(text.replace(/%([0-9a-f]{2})/gi, byte), 'latin1');
+}
+
+/** The members of a JSON object; undefined for a text that is none. */
+export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
 }

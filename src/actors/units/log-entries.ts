@@ -3,7 +3,7 @@
 
 import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
-import { clipped } from '../text.js';
+import { clipped, jsonObject } from '../text.js';
 
 /** docs/http-api.md, "Unit routes". */
 const ANSWER_MAX_BYTES = 64 * 1024;
@@ -31,22 +31,12 @@ export function logText(newestFirst: string): string {
 
 /** Undefined for what is no whole entry. */
 function entryOf(line: string): LogEntryRecord | undefined {
-  const fields = objectOf(line);
+  const fields = jsonObject(line);
   const ms = Math.floor(Number(fields?.['__REALTIME_TIMESTAMP']) / 1000);
   const time = new Date(ms);
   if (fields === undefined || Number.isNaN(time.getTime())) return undefined;
   const priority = /^[0-7]$/.test(String(fields['PRIORITY'])) ? Number(fields['PRIORITY']) : INFO;
   return { time: time.toISOString(), priority, message: entryMessage(fields['MESSAGE']) };
-}
-
-function objectOf(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 /** Colours are left out, and control characters that are no line breaks. */

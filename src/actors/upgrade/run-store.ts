@@ -2,6 +2,7 @@
 
 import { type Clock, Timers, within } from '../../clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
+import { jsonObject } from '../text.js';
 import { type RunRecord, shownRun } from './run.js';
 
 /** A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not delay the answer. */
@@ -99,7 +100,8 @@ const ORIGINS = ['systemd', 'socket'] as const;
 
 /** Undefined if the text does not hold a run. Unknown fields, of another version, are ignored. */
 export function parseSaved(text: string): SavedRun | undefined {
-  const fields = parseFields(text);
+  // One that was cut off or overwritten has none: the caller reports it.
+  const fields = jsonObject(text) ?? {};
   const textOf = (name: string): string | undefined => {
     const value = fields[name];
     return typeof value === 'string' ? value : undefined;
@@ -120,13 +122,4 @@ export function parseSaved(text: string): SavedRun | undefined {
     ...{ invocation: textOf('invocation'), before: textOf('before'), startJob: textOf('job') },
   };
   return { record, circumstances: { boot, manager, unit } };
-}
-
-function parseFields(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : {};
-  } catch {
-    return {}; // Cut off or overwritten: the caller reports it.
-  }
 }
