@@ -43,7 +43,7 @@ export class Browser {
   readonly #own: () => string | undefined;
   /** By interface, protocol and name, in order of arrival. */
   readonly #items = new Map<string, FoundService>();
-  #published: ReadonlyMap<string, string> = new Map();
+  #published: readonly string[] = [];
   #isUp = false;
   #hasLoggedTooMany = false;
 
@@ -62,7 +62,7 @@ export class Browser {
   /** Call it before the status is published: leaving `up` removes all records. */
   publishWhile(isUp: boolean): void {
     this.#isUp = isUp;
-    if (!isUp) this.#published = new Map();
+    if (!isUp) this.#published = [];
     this.#publishAll();
   }
 
@@ -151,21 +151,17 @@ export class Browser {
     if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.#publishAll());
   }
 
-  /** Publishes what differs from before. */
+  /** An equal text is no change to those who get it. */
   #publishAll(): void {
     if (!this.#isUp) return;
     const sightings = [...this.#items.values()].flatMap(({ sighting }) => sighting ?? []);
     const names = [...new Set(sightings.map(({ name }) => name))].slice(0, NODES_MAX);
-    const now = new Map(
-      names.map((name) => {
-        const same = sightings.filter((each) => each.name === name);
-        return [name, JSON.stringify(nodeOf(same, this.#own()))];
-      }),
-    );
-    for (const name of this.#published.keys()) if (!now.has(name)) this.#publish.drop('nodes', name);
-    for (const [name, json] of now)
-      if (this.#published.get(name) !== json) this.#publish.put('nodes', name, json);
-    this.#published = now;
+    for (const name of this.#published) if (!names.includes(name)) this.#publish.drop('nodes', name);
+    for (const name of names) {
+      const same = sightings.filter((each) => each.name === name);
+      this.#publish.put('nodes', name, JSON.stringify(nodeOf(same, this.#own())));
+    }
+    this.#published = names;
   }
 }
 
