@@ -103,12 +103,12 @@ export class MqttBridge implements BridgeActor {
     const read = await brokerAddress(settings, clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
-    const dial = this.#dialler(read.address, `${clientId}-look`);
+    const dial = this.#dialler(read.value, `${clientId}-look`);
     const seen = await look(this.#topics, clock, dial);
     if ('failed' in seen) return { reason: seen.failed };
     if ('owner' in seen) return { reason: seen.owner, waitMs: OCCUPIED_MS };
     this.#topics.begin(seen.held);
-    return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.address, clientId);
+    return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.value, clientId);
   }
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {

@@ -12,15 +12,9 @@ const FILE_BYTES_MAX = 4 << 20;
 /** No other user may read a secret (docs/configuration.md, "MQTT"); checked here too, because the mode may have changed since the start. */
 const READ_BY_OTHERS = 0o044;
 
-export type AddressRead =
-  | { readonly ok: true; readonly address: BrokerAddress }
-  | { readonly ok: false; readonly reason: string };
+type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
 
-type TextRead =
-  | { readonly ok: true; readonly text: string | undefined }
-  | { readonly ok: false; readonly reason: string };
-
-export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<AddressRead> {
+export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<Read<BrokerAddress>> {
   const { url = '', username, passwordFile, caFile } = settings;
   const password = await readText(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
   if (!password.ok) return password;
@@ -28,9 +22,9 @@ export async function brokerAddress(settings: MqttSettings, clock: Clock): Promi
   const read = await readText(certificates, 'mqtt.caFile', clock);
   if (!read.ok && caFile !== undefined) return read;
   // Editors end a file with a line feed; no password ends in one.
-  const secret = password.text?.replace(/\r?\n$/, '');
-  const ca = read.ok ? read.text : undefined;
-  return { ok: true, address: { url, username, password: secret, ca } };
+  const secret = password.value?.replace(/\r?\n$/, '');
+  const ca = read.ok ? read.value : undefined;
+  return { ok: true, value: { url, username, password: secret, ca } };
 }
 
 /** A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the file's mode. */
@@ -39,11 +33,11 @@ async function readText(
   key: string,
   clock: Clock,
   forbidden = 0,
-): Promise<TextRead> {
-  if (path === undefined) return { ok: true, text: undefined };
+): Promise<Read<string | undefined>> {
+  if (path === undefined) return { ok: true, value: undefined };
   const file = await inTime(clock, readSmallFile(path, FILE_BYTES_MAX));
-  const why = (text: string): TextRead => ({ ok: false, reason: `${key}: ${path}: ${text}` });
+  const why = (text: string): Read<never> => ({ ok: false, reason: `${key}: ${path}: ${text}` });
   if (!file.ok) return why(file.problem);
   if ((file.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
-  return { ok: true, text: Buffer.from(file.bytes).toString() };
+  return { ok: true, value: Buffer.from(file.bytes).toString() };
 }

@@ -202,19 +202,10 @@ function outputEntities({ topic, control }: ShownNode, output: OutputRecord): re
     payload_off: '{"muted": false}',
   };
   const name = outputName(output);
+  const [number, toggle] = control ? ['number', 'switch'] : ['sensor', 'binary_sensor'];
   return [
-    [
-      `${stem}_volume`,
-      control ? 'number' : 'sensor',
-      `${name} volume`,
-      { ...percent, ...(control && { ...set, ...slider }) },
-    ],
-    [
-      `${stem}_mute`,
-      control ? 'switch' : 'binary_sensor',
-      `${name} mute`,
-      { ...mute, ...(control && { ...set, ...onOff }) },
-    ],
+    [`${stem}_volume`, number, `${name} volume`, { ...percent, ...(control && { ...set, ...slider }) }],
+    [`${stem}_mute`, toggle, `${name} mute`, { ...mute, ...(control && { ...set, ...onOff }) }],
   ];
 }
 

@@ -5,39 +5,24 @@ import { isIP } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
 import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServedRecord } from '../../protocol/actor/messages.js';
+import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import { VERSION } from '../../version.js';
 import { type Component, type Entities, ownerOf } from './entities.js';
 import { boundedJson } from './topics.js';
 
 export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-export interface DeviceFacts {
-  readonly identifier: string;
-  readonly hostname: string;
-  readonly platform: string;
-  readonly url: string;
-  readonly entities: Entities;
-  /** True if `entities` is complete for this owner; else the owner's entities in the held message are kept. */
-  readonly isKnown: (owner: Backend | undefined) => boolean;
-}
-
-export interface DeviceMessage {
-  readonly text: string;
-  readonly entities: Entities;
-}
-
 export function deviceTopic(prefix: string, identifier: string): string {
   return `${prefix}/device/tonearm_${identifier}/config`;
 }
 
-/**
- * The message to publish while the broker holds one with these entities. An entity is removed by a message that has only its platform;
- * only the next message may use its key for another one, so this is called again until nothing changes.
- */
-export function deviceMessage(facts: DeviceFacts, told: Entities): DeviceMessage {
-  const { identifier, hostname, platform, url } = facts;
-  const entities = entitiesToTell(facts, told);
-  const text = JSON.stringify({
+export function deviceText(
+  identifier: string,
+  { hostname, os_platform: platform }: ServerRecord,
+  url: string,
+  entities: Entities,
+): string {
+  return JSON.stringify({
     device: {
       identifiers: [`tonearm_${identifier}`],
       name: hostname,
@@ -52,12 +37,20 @@ export function deviceMessage(facts: DeviceFacts, told: Entities): DeviceMessage
     qos: 1,
     components: Object.fromEntries([...entities].sort(([a], [b]) => (a < b ? -1 : 1))),
   });
-  return { text, entities };
 }
 
-function entitiesToTell({ entities, isKnown }: DeviceFacts, told: Entities): Entities {
+/**
+ * The entities of the message to publish while the broker holds one with the `held` ones. An entity is removed by a message that has only its
+ * platform; only the next message may use its key for another one, so this is called again until nothing changes. `isKnown`: true if
+ * `entities` is complete for this owner; else the owner's entities in the held message are kept.
+ */
+export function entitiesToTell(
+  entities: Entities,
+  held: Entities,
+  isKnown: (owner: Backend | undefined) => boolean,
+): Entities {
   const found = new Map(entities);
-  for (const [key, component] of told) {
+  for (const [key, component] of held) {
     const wanted = found.get(key);
     const isLeaving = Object.keys(component).length === 1;
     if (wanted === undefined && !isKnown(ownerOf(key))) found.set(key, component);

@@ -8,10 +8,10 @@ import type { Branch } from './branch.js';
 import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered } from './entities.js';
 import {
-  type DeviceMessage,
-  deviceMessage,
+  deviceText,
   deviceTopic,
   entitiesIn,
+  entitiesToTell,
   type InterfaceAddresses,
   pageUrl,
 } from './home-assistant.js';
@@ -30,6 +30,12 @@ export interface Publication {
 export interface Differences {
   readonly publications: readonly Publication[];
   readonly leftOut: readonly string[];
+}
+
+/** A message about the device, with the entities in it. */
+interface DeviceMessage {
+  readonly text: string;
+  readonly entities: Entities;
 }
 
 type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 'homeAssistantPrefix'>;
@@ -177,13 +183,14 @@ export class RetainedTopics {
     const server = this.#branch.asked('server');
     if (server === undefined || served === undefined) return undefined;
     if (this.#made === undefined || this.#madeOf !== look) {
-      const { hostname, os_platform: platform } = JSON.parse(server) as ServerRecord;
-      const url = pageUrl(hostname, served, this.#interfaces());
-      const entities = entitiesOf({ ...this.#settings, identifier: this.identifier, branch: this.#branch });
+      const record = JSON.parse(server) as ServerRecord;
+      const { identifier } = this;
+      const found = entitiesOf({ ...this.#settings, identifier, branch: this.#branch });
       const isKnown = (owner: Backend | undefined): boolean =>
         owner === undefined || this.#branch.isComplete(owner);
-      const facts = { identifier: this.identifier, hostname, platform, url, entities, isKnown };
-      this.#made = deviceMessage(facts, this.#told.entities);
+      const entities = entitiesToTell(found, this.#told.entities, isKnown);
+      const url = pageUrl(record.hostname, served, this.#interfaces());
+      this.#made = { text: deviceText(identifier, record, url, entities), entities };
       this.#madeOf = look;
     }
     return this.#made.text;

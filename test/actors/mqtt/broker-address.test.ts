@@ -34,7 +34,7 @@ for (const [content, password] of PASSWORDS) {
     const path = join(folder, 'password');
     writeFileSync(path, content, { mode: 0o600 });
     const found = await read(path);
-    assert.equal(found.ok && found.address.password, password);
+    assert.equal(found.ok && found.value.password, password);
   });
 }
 
@@ -70,5 +70,5 @@ test('certificates are read as passwords are', async () => {
   );
   writeFileSync(caFile, 'PEM');
   const found = await brokerAddress({ ...SETTINGS, caFile }, clock);
-  assert.equal(found.ok && found.address.ca, 'PEM');
+  assert.equal(found.ok && found.value.ca, 'PEM');
 });
