@@ -118,7 +118,6 @@ test('a sound server that is lost again and again leaves nothing', async (t) => 
   // It has been up for long whenever it is lost, so that it is tried again at once.
   const timing = { ...TIMING, stableMs: 0 };
   const backend = new AudioBackend({ enabled: true, serveCookie: true, outputs: {} }, context, seen, timing);
-  backend.start();
   t.after(() => backend.stop());
   await until('the backend is up', () => seen.up);
   const lose = async (): Promise<void> => {

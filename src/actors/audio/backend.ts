@@ -3,6 +3,7 @@
 
 import { backoffMs } from '../../clock.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import type { Variables } from '../../user-directories.js';
@@ -85,7 +86,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #state: SoundState;
   readonly #cookiePaths: readonly string[];
   readonly #stop = new AbortController();
-  #running: Promise<void> = Promise.resolve();
+  readonly #running: Promise<void>;
   #live: SoundConnection | undefined;
   #isWatched = false;
   #untoldRounds = 0;
@@ -101,9 +102,6 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#publisher = new SoundPublisher(publish, settings);
     this.#state = new SoundState(settings);
     this.#cookiePaths = cookiePaths(context.env, context.home);
-  }
-
-  start(): void {
     this.#running = this.#run();
   }
 
@@ -116,7 +114,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     if (command.do === 'cookie') return this.#cookie();
     if (this.#live !== undefined) return this.#live.executor.run(command);
     const detail = this.#detail === undefined ? 'Not connected yet' : `Not connected: ${this.#detail}`;
-    return { ok: false, fault: 'unavailable', detail };
+    return failure('unavailable', detail);
   }
 
   watchLevels(isWatched: boolean): void {
@@ -254,6 +252,6 @@ export class AudioBackend implements Actor<AudioCommand> {
   async #cookie(): Promise<Answer> {
     const bytes = this.#settings.serveCookie ? await readCookie(this.#cookiePaths) : undefined;
     if (bytes !== undefined) return { ok: true, bytes };
-    return { ok: false, fault: 'no-cookie', detail: 'There is no cookie file of the right size' };
+    return failure('no-cookie', 'There is no cookie file of the right size');
   }
 }

@@ -3,6 +3,7 @@
 
 import { systemClock, within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
+import { failure } from '../../protocol/actor/faults.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
@@ -21,12 +22,8 @@ export interface CommandTiming {
 }
 
 const OK: Answer = { ok: true };
-const NO_ANSWER: Answer = { ok: false, fault: 'timeout', detail: 'The sound server did not answer' };
-const ENDED: Answer = {
-  ok: false,
-  fault: 'unavailable',
-  detail: 'The connection to the sound server has ended',
-};
+const NO_ANSWER = failure('timeout', 'The sound server did not answer');
+const ENDED = failure('unavailable', 'The connection to the sound server has ended');
 
 /** The part of a connection that commands use. */
 export interface Performer {
@@ -110,8 +107,7 @@ export class Executor {
   /** The command is sent even to an output that did not wake: it applies when the output wakes. */
   async #carryOut(command: SoundCommand, latest: number): Promise<Answer> {
     const { state } = this.#performer;
-    if (!this.#isInTime(latest))
-      return { ok: false, fault: 'timeout', detail: 'The commands before this one took too long' };
+    if (!this.#isInTime(latest)) return failure('timeout', 'The commands before this one took too long');
     const plan = planCommand(state, command);
     if (plan.kind === 'nothing') return OK;
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
@@ -132,16 +128,12 @@ export class Executor {
   #failure(command: RequestName, error: RequestError): Answer {
     switch (error.kind) {
       case 'server':
-        return {
-          ok: false,
-          fault: 'refused',
-          detail: `The sound server refused the command: ${error.meaning} (${error.name})`,
-        };
+        return failure('refused', `The sound server refused the command: ${error.meaning} (${error.name})`);
       case 'timeout':
         this.#performer.giveUp(command, error);
         return NO_ANSWER;
       case 'bad-argument':
-        return { ok: false, fault: 'bad-value', detail: `The value cannot be sent: ${error.detail}` };
+        return failure('bad-value', `The value cannot be sent: ${error.detail}`);
       case 'closed':
         // An earlier read may be the first to miss its reply and close the connection.
         return error.reason.kind === 'timeout' ? NO_ANSWER : ENDED;

@@ -104,9 +104,7 @@ export class SoundPublisher {
     if (known <= RECORDS_MAX / 2) this.#full.delete(what);
     if (known < RECORDS_MAX || this.#full.has(what)) return;
     this.#full.add(what);
-    this.#publish.log('warn', `too many ${what}: some are left out`, {
-      shown: RECORDS_MAX,
-    });
+    this.#publish.log('warn', `too many ${what}: some are left out`, { shown: RECORDS_MAX });
   }
 
   #putServer(kind: string, server: string): void {

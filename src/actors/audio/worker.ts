@@ -12,9 +12,7 @@ export default function work(task: ActorTask<AudioSettings>): Promise<void> {
     // Not os.userInfo(), which fails for a user who is not in the user database.
     const uid = process.getuid?.() ?? 0;
     const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
-    const backend = new AudioBackend(settings, context, publish);
-    backend.start();
-    return backend;
+    return new AudioBackend(settings, context, publish);
   });
 }
 

@@ -66,7 +66,6 @@ export function backed(
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
   const settings = { enabled: true, serveCookie: true, outputs: {} };
   const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
-  backend.start();
   t.after(() => backend.stop());
   return { backend, seen };
 }
