@@ -39,28 +39,25 @@ export class Cursor {
   #next = 0;
   #events: Generator<FramedEvent, undefined>;
 
-  /** `known`: the sequence number that the client has read up to, in this run of the daemon. */
-  private constructor(context: CursorContext, filter: Filter, known: number | undefined) {
+  /** `known`: the sequence number that the client has read up to, in this run of the daemon; without one it gets a snapshot. */
+  constructor(context: CursorContext, filter: Filter, known: number | undefined) {
     this.#context = context;
     this.#filter = filter;
     this.#reached = known;
-    this.#events = this.#framed(known === undefined ? this.#snapshot(undefined) : this.#follow(known));
-  }
-
-  /** For a client that has everything up to a sequence number. */
-  static behind(context: CursorContext, filter: Filter, reached: number): Cursor {
-    return new Cursor(context, filter, reached);
+    const { newest } = context.journal;
+    this.#events = this.#framed(known === undefined ? this.#snapshot(known, newest) : this.#follow(known));
   }
 
   /**
-   * For a new stream; undefined if it starts live. A resumable id wins over `snapshot=1`, because a browser's EventSource reconnects
+   * For a new stream. A resumable id wins over `snapshot=1`, because a browser's EventSource reconnects
    * to the URL that it started with. For an id that cannot be resumed it starts with a snapshot, even without `snapshot=1`.
    */
-  static opened(context: CursorContext, query: EventQuery): Cursor | undefined {
+  static opened(context: CursorContext, query: EventQuery): Cursor {
     const { filter, lastEventId, snapshot } = query;
-    if (lastEventId === undefined) return snapshot ? new Cursor(context, filter, undefined) : undefined;
+    const { newest } = context.journal;
+    if (lastEventId === undefined) return new Cursor(context, filter, snapshot ? undefined : newest);
     const sequence = sequenceIn(lastEventId, context.boot);
-    const isKnown = sequence !== undefined && sequence <= context.journal.newest;
+    const isKnown = sequence !== undefined && sequence <= newest;
     return new Cursor(context, filter, isKnown ? sequence : undefined);
   }
 
@@ -98,7 +95,7 @@ export class Cursor {
     const reached = this.#reached;
     if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
     this.#reached = undefined;
-    this.#events = this.#framed(this.#snapshot(reached));
+    this.#events = this.#framed(this.#snapshot(reached, this.#context.journal.newest));
   }
 
   #wants(collection: Collection): boolean {
@@ -120,20 +117,15 @@ export class Cursor {
     return undefined;
   }
 
-  #snapshot(known: number | undefined): Generator<StreamItem, undefined> {
-    const { newest } = this.#context.journal;
+  /** Gives the last item the id of the whole snapshot; later changes than `newest` follow it. */
+  *#snapshot(known: number | undefined, newest: number): Generator<StreamItem, undefined> {
     this.#next = newest;
-    return this.#marked(this.#snapshotItems(known, newest), newest);
-  }
-
-  /** Gives the last item the id of the whole snapshot. */
-  *#marked(items: Iterable<StreamItem>, upTo: number): Generator<StreamItem, undefined> {
     let last: StreamItem | undefined;
-    for (const item of items) {
+    for (const item of this.#snapshotItems(known, newest)) {
       if (last !== undefined) yield last;
       last = item;
     }
-    if (last !== undefined) yield { ...last, upTo };
+    if (last !== undefined) yield { ...last, upTo: newest };
     return undefined;
   }
 

@@ -33,7 +33,6 @@ export class EventHub {
   /** One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. */
   #armed: { readonly at: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
-  #farewell: Promise<void> | undefined;
   #allLeft: () => void = () => undefined;
 
   constructor(options: HubOptions) {
@@ -72,7 +71,7 @@ export class EventHub {
     const stream = new EventStream({
       ...{ sink, filter, keepaliveMs, clock },
       love: () => love(boot, journal.newest),
-      behind: (reached = journal.newest) => Cursor.behind(this.#context, filter, reached),
+      behind: (reached = journal.newest) => new Cursor(this.#context, filter, reached),
       onEnd: (ended, isSlow) => this.#ended(ended, isSlow),
     });
     this.#streams.add(stream);
@@ -84,11 +83,21 @@ export class EventHub {
 
   /**
    * Sends `bye` on every stream and ends it. Resolves when all have ended; streams that have not taken it after `withinMs` are
-   * cut. Never rejects. Only the first call counts; later calls get its promise.
+   * cut. Never rejects. Call it once.
    */
   bye(withinMs: number): Promise<void> {
-    this.#farewell ??= this.#sendBye(withinMs);
-    return this.#farewell;
+    this.#disarm();
+    for (const stream of this.#streams) stream.bye();
+    if (this.#streams.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancel = this.#options.clock.after(withinMs, () => {
+        for (const stream of this.#streams) stream.cut();
+      });
+      this.#allLeft = () => {
+        cancel();
+        resolve();
+      };
+    });
   }
 
   /** `closedSlow` counts streams that were closed because their consumer read too slowly. */
@@ -115,21 +124,6 @@ export class EventHub {
     const now = this.#options.clock.monotonic();
     for (const stream of this.#streams) if (stream.dueAt <= now) stream.keepAlive();
     for (const stream of this.#streams) this.#arm(stream.dueAt + SLACK_MS);
-  }
-
-  #sendBye(withinMs: number): Promise<void> {
-    this.#disarm();
-    for (const stream of this.#streams) stream.bye();
-    if (this.#streams.size === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(withinMs, () => {
-        for (const stream of this.#streams) stream.cut();
-      });
-      this.#allLeft = () => {
-        cancel();
-        resolve();
-      };
-    });
   }
 
   #ended(stream: EventStream, isSlow: boolean): void {

@@ -64,8 +64,8 @@ export class EventStream implements OpenStream {
     return this.#spokeAt + this.#options.keepaliveMs;
   }
 
-  /** Writes the first bytes, then what `cursor` reads, as far as the client accepts it. Without a cursor the stream starts live. */
-  start(hello: Uint8Array, cursor: Cursor = this.#options.behind()): void {
+  /** Writes the first bytes, then what `cursor` reads, as far as the client accepts it. */
+  start(hello: Uint8Array, cursor: Cursor): void {
     this.#state = 'behind';
     this.#cursor = cursor;
     if (this.#write(hello)) this.#pump();
