@@ -68,7 +68,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   async up(): Promise<void> {
     const watched = await Promise.all([
-      this.#bus.watch({ sender: BLUEZ_NAME, pathNamespace: BLUEZ_PATHS }),
+      this.#bus.watch({ sender: BLUEZ_NAME, path_namespace: BLUEZ_PATHS }),
       this.#bus.watch({ sender: BLUEZ_NAME, path: '/' }),
     ]);
     if (!watched.every(({ ok }) => ok)) throw new Error('BlueZ cannot be watched');

@@ -47,7 +47,7 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
   const which = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
   if (names.length > SINGLE_MAX_UNITS)
-    return [removed, { ...PROPERTIES, ...which, pathNamespace: UNIT_PATHS }];
+    return [removed, { ...PROPERTIES, ...which, path_namespace: UNIT_PATHS }];
   return names.flatMap((name) => [
     { ...removed, arg0: name },
     { ...PROPERTIES, ...which, path: unitPath(name) },

@@ -78,29 +78,18 @@ export interface VariantValue {
   readonly value: string | boolean | number;
 }
 
-/** Selects the signals that the bus sends us. `sender` is a well-known or a unique name; signals of other senders are dropped. */
+/** Selects the signals that the bus sends us, by the keys of its rules. `sender` is a well-known or a unique name; signals of other senders are dropped. */
 export interface Match {
   readonly sender: string;
   readonly interface?: string;
   readonly member?: string;
   readonly path?: string;
-  readonly pathNamespace?: string;
+  readonly path_namespace?: string;
   readonly arg0?: string;
   /** This name, or one that begins with it and a dot. */
-  readonly arg0Namespace?: string;
+  readonly arg0namespace?: string;
   readonly arg2?: string;
 }
-
-const RULE_KEYS = {
-  sender: 'sender',
-  interface: 'interface',
-  member: 'member',
-  path: 'path',
-  pathNamespace: 'path_namespace',
-  arg0: 'arg0',
-  arg0Namespace: 'arg0namespace',
-  arg2: 'arg2',
-} as const satisfies Record<keyof Match, string>;
 
 /** An apostrophe cannot be escaped inside the quotes of a rule: it is written outside, after a backslash (D-Bus, "Match Rules"). */
 function ruleValue(value: string): string {
@@ -108,12 +97,8 @@ function ruleValue(value: string): string {
 }
 
 export function matchRule(match: Match): string {
-  const parts = ["type='signal'"];
-  for (const [key, name] of Object.entries(RULE_KEYS)) {
-    const value = match[key as keyof Match];
-    if (value !== undefined) parts.push(`${name}=${ruleValue(value)}`);
-  }
-  return parts.join(',');
+  const parts = Object.entries(match).map(([key, value]) => `${key}=${ruleValue(value)}`);
+  return ["type='signal'", ...parts].join(',');
 }
 
 interface Basic {

@@ -20,7 +20,7 @@ export const PLAYER_OWNERS: Match = {
   sender: BUS_NAME,
   interface: BUS_NAME,
   member: 'NameOwnerChanged',
-  arg0Namespace: ROOT,
+  arg0namespace: ROOT,
 };
 
 export function playerSignals(owner: string): Match {

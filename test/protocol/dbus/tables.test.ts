@@ -33,11 +33,11 @@ for (const [name, last] of UNIT_PATHS) {
 const RULES: readonly (readonly [match: Match, rule: string])[] = [
   [{ sender: 'a.b' }, "type='signal',sender='a.b'"],
   [
-    { member: 'M', sender: 'a.b', interface: 'i.f', path: '/p' },
+    { sender: 'a.b', interface: 'i.f', member: 'M', path: '/p' },
     "type='signal',sender='a.b',interface='i.f',member='M',path='/p'",
   ],
   [
-    { sender: 'a.b', pathNamespace: '/p', arg0: 'x', arg2: 'y' },
+    { sender: 'a.b', path_namespace: '/p', arg0: 'x', arg2: 'y' },
     "type='signal',sender='a.b',path_namespace='/p',arg0='x',arg2='y'",
   ],
   [{ sender: 'a.b', arg2: "it's" }, "type='signal',sender='a.b',arg2='it'\\''s'"],
