@@ -3,7 +3,7 @@
 // client that takes whole chunks only would see each event one event late.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
-import { obey, ownCpu } from './fork.js';
+import { obey, ownCpu, repeating } from './fork.js';
 import { nowUs, stamp, stampedOutput } from './stamped-output.js';
 
 const EVERY_MS = 50;
@@ -24,26 +24,16 @@ app.get('/events', (response) => {
   });
 });
 
-let timer: NodeJS.Timeout | undefined;
 app.listen('127.0.0.1', 0, (socket) => {
   if (socket === false) throw new Error('cannot listen');
-  obey(us_socket_local_port(socket), {
-    begin: () => {
-      timer = setInterval(() => {
-        stamp(BYTES, nowUs());
-        for (const response of streams) {
-          response.cork(() => {
-            response.write(BYTES);
-            if (isEnded) response.write(':\n');
-          });
-        }
-      }, EVERY_MS);
-      return undefined;
-    },
-    end: () => {
-      clearInterval(timer);
-      return undefined;
-    },
-    cpu: ownCpu,
+  const writing = repeating(EVERY_MS, () => {
+    stamp(BYTES, nowUs());
+    for (const response of streams) {
+      response.cork(() => {
+        response.write(BYTES);
+        if (isEnded) response.write(':\n');
+      });
+    }
   });
+  obey(us_socket_local_port(socket), { ...writing, cpu: ownCpu });
 });

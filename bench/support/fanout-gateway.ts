@@ -3,37 +3,19 @@
 import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../src/clock.js';
 import { createGateway } from '../../src/gateway/gateway.js';
-import { obey, ownCpu } from './fork.js';
+import { DEFAULT_SETTINGS } from '../../test/supervisor/config/full.js';
+import { obey, ownCpu, repeating } from './fork.js';
 import { nowUs, stampedOutput } from './stamped-output.js';
 
 const EVERY_MS = 50;
 const STREAMS_MAX = 2000;
 
-const off = { enabled: false };
+const { api, systemd, ...others } = DEFAULT_SETTINGS;
 const gateway = createGateway({
   settings: {
-    api: {
-      port: 0,
-      cors: { origins: [] },
-      hosts: [],
-      sse: { enabled: true, maxClients: STREAMS_MAX },
-      ui: { enabled: false },
-      logs: false,
-    },
-    audio: { enabled: true, serveCookie: false, outputs: {} },
-    systemd: { ...off, system: [], user: [], internal: [] },
-    power: { ...off, capabilities: { poweroff: false, reboot: false } },
-    players: { enabled: false, fetchCovers: false },
-    bluetooth: { ...off, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
-    upgrade: { ...off, progressSocket: '/none', stateFile: '/none' },
-    discovery: { ...off, name: 'bench' },
-    mqtt: {
-      enabled: false,
-      topic: 'tonearm/node',
-      control: true,
-      homeAssistant: true,
-      homeAssistantPrefix: 'homeassistant',
-    },
+    ...others,
+    api: { ...api, sse: { enabled: true, maxClients: STREAMS_MAX }, ui: { enabled: false }, logs: false },
+    systemd: { ...systemd, enabled: false },
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
   backends: { ask: () => Promise.resolve({ ok: true }), watchLevels: () => undefined },
@@ -48,18 +30,10 @@ const result = gateway.listen(['127.0.0.1'], 0);
 if (result.refused.length > 0) throw new Error('cannot listen');
 gateway.listener.health('audio', { state: 'up', since: Date.now(), restarts: 0 });
 
-let timer: NodeJS.Timeout | undefined;
 obey(result.port, {
-  begin: () => {
-    timer = setInterval(() => {
-      const json = stampedOutput(nowUs());
-      gateway.listener.changes([{ kind: 'put', collection: 'audio.outputs', key: '1', json }]);
-    }, EVERY_MS);
-    return undefined;
-  },
-  end: () => {
-    clearInterval(timer);
-    return undefined;
-  },
+  ...repeating(EVERY_MS, () => {
+    const json = stampedOutput(nowUs());
+    gateway.listener.changes([{ kind: 'put', collection: 'audio.outputs', key: '1', json }]);
+  }),
   cpu: ownCpu,
 });

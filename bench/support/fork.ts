@@ -49,11 +49,10 @@ export class Forked {
   }
 }
 
+type Deed = (value: number) => number | undefined | Promise<number>;
+
 /** The process's side: sends `first`, then carries out orders by name; each may answer with a number. */
-export function obey(
-  first: number,
-  orders: Readonly<Record<string, (value: number) => number | undefined | Promise<number>>>,
-): void {
+export function obey(first: number, orders: Readonly<Record<string, Deed>>): void {
   const say = (value: number): void => void process.send?.(value);
   process.on('message', (order: Order) => {
     const act = orders[order.do];
@@ -61,6 +60,21 @@ export function obey(
     void Promise.resolve(act(order.with ?? 0)).then((value) => say(value ?? 0));
   });
   say(first);
+}
+
+/** The orders `begin` and `end`: in between it acts again and again. */
+export function repeating(everyMs: number, act: () => void): { readonly begin: Deed; readonly end: Deed } {
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    begin: () => {
+      timer = setInterval(act, everyMs);
+      return undefined;
+    },
+    end: () => {
+      clearInterval(timer);
+      return undefined;
+    },
+  };
 }
 
 /** Microseconds of CPU that this process has used. */
