@@ -2,7 +2,8 @@
 // has checked trust and parsed the body.
 
 import { type Clock, within } from '../clock.js';
-import type { Answer } from '../protocol/actor/commands.js';
+import type { Backend } from '../protocol/actor/backends.js';
+import type { Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { type ChangeOperation, fullBusName, type Operation } from '../protocol/actor/operations.js';
 import { LOG_LINES, PARAMETERS, type Params } from '../protocol/actor/parameters.js';
@@ -77,7 +78,7 @@ export class OperationReplies {
 
   #replyNow(operation: Operation, given: OperationInput): Reply {
     const { params, held = '', query = '' } = given;
-    const { documents, backends, covers, clock, responses, serverRecord } = this.#parts;
+    const { documents, covers, clock, responses, serverRecord } = this.#parts;
     switch (operation.kind) {
       case 'command': {
         const reply = this.#change(operation, given);
@@ -90,17 +91,12 @@ export class OperationReplies {
         return documentReply(documents.tracklist(fullBusName(params['player'] ?? '')), held);
       case 'text':
       case 'cookie':
-        return backends
-          .ask(operation.backend, operation.command)
-          .then((answer) => this.#answerReply(operation.path, answer, held));
+        return this.#ask(operation.backend, operation.command, held);
       case 'log': {
         const lines = logLines(query);
         const fault = badScope(params) ?? (lines === undefined ? BAD_LINES : undefined);
         if (fault !== undefined) return problemReply(fault);
-        const command = operation.command(params, lines ?? LOG_LINES.byDefault);
-        return backends
-          .ask(operation.backend, command)
-          .then((answer) => this.#answerReply(JSON.stringify(command), answer, held));
+        return this.#ask(operation.backend, operation.command(params, lines ?? LOG_LINES.byDefault), held);
       }
       case 'cover':
         return covers.reply(fullBusName(params['player'] ?? ''), held);
@@ -129,7 +125,9 @@ export class OperationReplies {
     await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
   }
 
-  #answerReply(question: string, answer: Answer, held: string): HttpReply {
+  async #ask(backend: Backend, command: Command, held: string): Promise<HttpReply> {
+    const question = `${backend} ${JSON.stringify(command)}`;
+    const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer);
     if (answer.bytes !== undefined) return cookieReply(answer.bytes);
     if (answer.text === undefined) throw new Error('The backend answered without the bytes or the text');
