@@ -73,7 +73,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('slider', { name: 'Balance of Living room' }).press('Home');
     assert.deepEqual(await asked(), { do: 'balance', output: '0', balance: -1 });
     await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
-    assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, trackId: '/track/1' });
+    assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, track_id: '/track/1' });
   });
 
   test('sends an upgrade only behind a question that names the version, and offers none where there is none', async () => {

@@ -101,7 +101,7 @@ describe('every route with every backend', () => {
     [
       `/players/${MPV}/position`,
       '{"position":1,"track_id":"/track/1"}',
-      players({ do: 'position', ...player, position: 1, trackId: '/track/1' }),
+      players({ do: 'position', ...player, position: 1, track_id: '/track/1' }),
     ],
     [`/players/${MPV}/volume`, '{"volume":0.25}', players({ do: 'volume', ...player, volume: 0.25 })],
     [`/players/${MPV}/loop`, '{"loop":"Track"}', players({ do: 'loop', ...player, loop: 'Track' })],

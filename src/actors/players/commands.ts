@@ -68,7 +68,7 @@ async function call(
     case 'seek':
       return bus.call(methods.seek, [command.offset]);
     case 'position': {
-      const track = command.trackId ?? metadata.trackId;
+      const track = command.track_id ?? metadata.trackId;
       return track === undefined ? undefined : bus.call(methods.setPosition, [track, command.position]);
     }
     case 'volume':

@@ -49,7 +49,7 @@ export type PlayersCommand = { readonly player: string } & (
   | { readonly do: 'play' | 'pause' | 'play_pause' | 'stop' | 'next' | 'previous' }
   | { readonly do: 'seek'; readonly offset: number }
   /** In the playing track, unless another one is named. */
-  | { readonly do: 'position'; readonly position: number; readonly trackId?: string }
+  | { readonly do: 'position'; readonly position: number; readonly track_id?: string }
   | { readonly do: 'volume'; readonly volume: number }
   | { readonly do: 'loop'; readonly loop: 'None' | 'Track' | 'Playlist' }
   | { readonly do: 'shuffle'; readonly shuffle: boolean }

@@ -226,16 +226,24 @@ function playback<V extends PlayerVerb>(verb: V, summary: string, sets?: string)
   });
 }
 
-function playerOperation<V extends string, K extends BodyName>(
+/** The bodies that have the members of the command `V`. */
+type BodyLike<V> = {
+  [K in BodyName]: BodyOf<K> extends Omit<Extract<PlayersCommand, { readonly do: V }>, 'do' | 'player'>
+    ? K
+    : never;
+}[BodyName];
+
+function playerOperation<V extends PlayersCommand['do'], K extends BodyLike<V>>(
   verb: V,
   summary: string,
   body: K,
-  command: (to: { readonly player: string }, body: Given<K>) => PlayersCommand,
   mqtt = member(verb),
 ) {
   return postWith({
     ...{ at: PLAYER, verb, summary, backend: 'players', body, mqtt: [mqtt] },
-    command: ({ player }, value) => command({ player: fullBusName(player) }, value),
+    // `BodyLike` has checked it, which the compiler cannot follow for all verbs at once.
+    command: ({ player }, value) =>
+      ({ do: verb, player: fullBusName(player), ...(value as object) }) as PlayersCommand,
   });
 }
 
@@ -357,28 +365,11 @@ const TABLE = {
   stop: playback('stop', 'Stops', PLAYBACK),
   next: playback('next', 'Goes to the next track'),
   previous: playback('previous', 'Goes to the previous track'),
-  seek: playerOperation(
-    ...(['seek', 'Moves the position by an offset', 'seek'] as const),
-    (to, body) => ({ do: 'seek', ...to, ...body }),
-    member('offset', false),
-  ),
-  setPosition: playerOperation(
-    'position',
-    'Sets the position',
-    'position',
-    (to, { track_id: trackId, position }) => ({
-      ...{ do: 'position', ...to, position, ...(trackId !== undefined && { trackId }) },
-    }),
-  ),
-  setPlayerVolume: playerOperation('volume', 'Sets the volume of a player', 'setVolume', (to, body) => ({
-    ...{ do: 'volume', ...to, ...body },
-  })),
-  setLoop: playerOperation('loop', 'Sets what is repeated', 'loop', (to, body) => ({
-    ...{ do: 'loop', ...to, ...body },
-  })),
-  setShuffle: playerOperation('shuffle', 'Sets whether the order is random', 'shuffle', (to, body) => ({
-    ...{ do: 'shuffle', ...to, ...body },
-  })),
+  seek: playerOperation('seek', 'Moves the position by an offset', 'seek', member('offset', false)),
+  setPosition: playerOperation('position', 'Sets the position', 'position'),
+  setPlayerVolume: playerOperation('volume', 'Sets the volume of a player', 'setVolume'),
+  setLoop: playerOperation('loop', 'Sets what is repeated', 'loop'),
+  setShuffle: playerOperation('shuffle', 'Sets whether the order is random', 'shuffle'),
   tracklist: read('/players/{player}/tracklist', 'The tracklist of a player', 'Tracklist', {
     ...{ kind: 'tracklist', backend: 'players' },
   }),
