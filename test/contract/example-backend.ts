@@ -34,7 +34,11 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
      }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
-  ['src/gateway/openapi.ts', "  upgrade: ['run-in-progress'],", '@ bell: [],'],
+  [
+    'src/protocol/actor/faults.ts',
+    'const ROWS = {',
+    "@\n 'too-loud': { status: 409, title: 'The bell is too loud', of: ['bell'] },",
+  ],
 ];
 
 /** A bridge: a clapper, which rings the bell when it receives a bell that has never rung. */
