@@ -52,8 +52,6 @@ test('on a terminal log lines are formatted and coloured', { skip }, async (t) =
   assert.match(stripVTControlCharacters(text), LISTENING);
 });
 
-for (const env of [{ TERM: 'dumb' }, { TERM: 'xterm-256color', NO_COLOR: '1' }]) {
-  test(`on a terminal log lines have no colours with ${JSON.stringify(env)}`, { skip }, async (t) => {
-    assert.match(await onTerminal(t, env), LISTENING);
-  });
-}
+test('on a terminal that has no colours log lines have none', { skip }, async (t) => {
+  assert.match(await onTerminal(t, { TERM: 'dumb' }), LISTENING);
+});

@@ -150,16 +150,6 @@ describe('a daemon on a sound server with a broker', {
     }
   });
 
-  test('publishes the new outputs of a restarted sound server', async () => {
-    await sound.kill('SIGKILL');
-    await spy.holds(`${T}/backends`, (text) => JSON.parse(text).audio.state === 'connecting');
-    const { status } = await refusal('audio/outputs/living/set', '{"volume": 0.5}');
-    assert.equal(status, 503);
-    await sound.restart();
-    await spy.holds(`${T}/backends`, (text) => JSON.parse(text).audio.state === 'up');
-    await isTrue();
-  });
-
   test('that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);

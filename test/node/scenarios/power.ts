@@ -88,7 +88,7 @@ export function powerScenarios(node: () => Node): void {
     await node().powerOff(async () => {
       const reply = await node().ask('POST', '/power/power_off');
       assert.equal(reply.status, 202, reply.text);
-      await watcher.until(({ events }) => events.some(({ data }) => data === '"bye"'));
+      await watcher.until(({ events }) => events.some(({ data }) => data === '"bye"'), 'bye', 30_000);
     });
     const told = watcher.events.map(({ type, data }) => `${type} ${data}`);
     const expected = ['power.action {"action":"poweroff"}', 'server.info "bye"'];
