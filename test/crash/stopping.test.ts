@@ -59,6 +59,15 @@ test('a child that waits for its restart is not started while another stops', as
   assert.equal(witness.now('audio')?.restarts, 1);
 });
 
+test('a child that dies while another stops is not started again', async (t) => {
+  const cast: Cast = { audio: 'obedient', power: 'ignores-stop' };
+  const { supervisor, witness, say } = await stageUp(t, cast, { stopWithinMs: 1000 });
+  const stopping = supervisor.stop();
+  await say('audio', 'exit');
+  assert.deepEqual(await stopping, { late: ['power'] });
+  assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting']);
+});
+
 test('commands that wait at the stop are answered, and later ones at once', async (t) => {
   const { supervisor, say } = await stageUp(t, { audio: 'obedient' });
   const waiting = say('audio', 'wait');
