@@ -68,15 +68,6 @@ test('without signals the backend is not up, and all of 300 units are read once 
   assert.deepEqual([seen.state, missed('active')], ['up', 0]);
 });
 
-test('a backend that is stopped while it waits for signals leaves no timer', async (t) => {
-  const { clock, scope, manager, pass } = setUp(t);
-  manager.refusals.set('Subscribe', REFUSED);
-  await scope.follower.up();
-  scope.stop();
-  await pass(0);
-  assert.equal(clock.timers, 0);
-});
-
 const WATCHED = watchedUnits({
   system: [{ name: 'sys.service' }, { name: 'both.service' }],
   user: [{ name: 'one.service', url: 'http://x/' }, { name: 'both.service' }, { name: 'up.service' }],

@@ -98,11 +98,6 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
     'line 5; answer unknown; is running socket 5; read works; is running systemd -',
   ],
   [
-    'a failure is one when systemd, asked, does not say that it will start the unit again',
-    'signal works; signal failed; is running systemd -; answer waits; is running systemd -; ' +
-      'signal failed; answer failed; is failed systemd -; saved running,failed',
-  ],
-  [
     'a failure that cannot be confirmed now is confirmed later',
     'signal works; signal failed; answer unknown; is running systemd -; pass 1000; answer failed; is failed systemd -; timers 0',
   ],
@@ -114,10 +109,6 @@ const STORIES: readonly (readonly [what: string, story: string])[] = [
   [
     'while somebody is connected, silence is no end',
     `${SOCKET_RUN_BEGINS}; pass ${10 * QUIET_MS}; is running socket -; connected 0; pass ${QUIET_MS}; is failed socket -`,
-  ],
-  [
-    'transitions are saved, progress is not',
-    'signal works; line 1; line 2; line 3; is running systemd 3; signal rests; saved running,idle',
   ],
 ];
 
