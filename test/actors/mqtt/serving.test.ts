@@ -14,6 +14,8 @@ const T = 'house/living';
 /** Acknowledges everything, and sends the test's messages. */
 class ScriptedBroker {
   readonly published: string[] = [];
+  /** The topics and filters that the bridge has subscribed to. */
+  readonly filters: string[] = [];
   /** Retained messages, sent when the bridge subscribes. */
   kept: readonly BrokerMessage[] = [];
   /** Called before a message is acknowledged. */
@@ -30,7 +32,8 @@ class ScriptedBroker {
       ready: Promise.resolve(true),
       ended,
       window: 16,
-      subscribe: async () => {
+      subscribe: async (filters) => {
+        this.filters.push(...filters);
         for (const message of this.kept) onMessage(message);
         return true;
       },
@@ -161,6 +164,7 @@ test('endlessly nested JSON, retained or as a command, ends nothing', async (t) 
 test('a status that others overwrite, as the will of a lost connection does, is published again', async (t) => {
   const broker = new ScriptedBroker();
   await serving(t, broker);
+  assert.ok(broker.filters.includes(`${T}/status`));
   const times = () => broker.published.filter((topic) => topic === `${T}/status`).length;
   for (const retained of [false, true]) {
     const before = times();
