@@ -10,15 +10,19 @@ import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/c
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import {
+  accepts,
   backendWords,
   eventDataOf,
   eventsOf,
+  type Filter,
   type FramedEvent,
+  filterOf,
+  kindOf,
   kindOfEntry,
   type StreamItem,
   sequenceIn,
 } from './frames.js';
-import { accepts, type EventQuery, type Filter, filterOf, kindOf } from './query.js';
+import type { EventQuery } from './query.js';
 
 /** Bytes that the kernel does not accept stay in user memory, so a single write is not much larger than this. */
 const PORTION_BYTES_MAX = 64 * 1024;

@@ -1,16 +1,70 @@
-// Converts journal entries to events of the stream: their type, data and bytes (HTML standard, 9.2.5). Pure.
+// Converts journal entries to events of the stream: their kind, data and bytes (HTML standard, 9.2.5), and decides which kinds a filter
+// accepts. Pure.
 
-import type { ChildName } from '../../protocol/actor/backends.js';
-import { type EventType, SPECS } from '../../protocol/actor/collections.js';
+import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
+import {
+  type CollectionSpec,
+  EVENTS,
+  type EventType,
+  LEVEL_BACKEND,
+  LEVEL_EVENT,
+  SPECS,
+} from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
-import { type EventKind, kindOf } from './query.js';
 
 /** Each stream gets a random `retry:` in this range, so that not all clients reconnect at once after a restart. */
 const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
 const SEQUENCE = /^[1-9]\d{0,14}$/;
+
+/** A set of event kinds, one bit each. Streams with equal filters share bytes. */
+export type Filter = number;
+
+/** A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every child. */
+export interface EventKind {
+  readonly type: EventType;
+  readonly of: ChildName;
+  /** Its own bit. */
+  readonly bits: Filter;
+  /** True if the data is an array of all records; otherwise it is exactly one record. */
+  readonly listed: boolean;
+}
+
+const TYPES = Object.keys(EVENTS) as readonly EventType[];
+const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
+const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOfType).map((kind, at) => ({
+  ...kind,
+  bits: 1 << at,
+}));
+const KINDS_BY_TYPE = new Map(
+  TYPES.map((type) => [
+    type,
+    new Map(KINDS.filter((kind) => kind.type === type).map((kind) => [kind.of, kind])),
+  ]),
+);
+
+/** `server.info` has none: it is always sent. */
+function kindsOfType(type: EventType): readonly Omit<EventKind, 'bits'>[] {
+  if (type === LEVEL_EVENT) return [{ type, of: LEVEL_BACKEND, listed: false }];
+  const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
+  if (spec === undefined) return [];
+  const owners = spec.backend === undefined ? CHILD_NAMES : [spec.backend];
+  return owners.map((of) => ({ type, of, listed: spec.shape === 'list' }));
+}
+
+export function kindOf(type: EventType, child: ChildName): EventKind | undefined {
+  return KINDS_BY_TYPE.get(type)?.get(child);
+}
+
+export function filterOf(wants: (type: EventType, backend: ChildName) => boolean): Filter {
+  return KINDS.reduce((filter, { type, of, bits }) => (wants(type, of) ? filter | bits : filter), 0);
+}
+
+export function accepts(filter: Filter, bits: Filter): boolean {
+  return (filter & bits) !== 0;
+}
 
 export interface StreamItem {
   readonly kind: EventKind;

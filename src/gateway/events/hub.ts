@@ -5,8 +5,18 @@ import type { Clock } from '../../clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import { eventDataOf, eventsOf, frame, hello, kindOfEntry, love, type StreamItem } from './frames.js';
-import { accepts, type EventQuery, filterOf } from './query.js';
+import {
+  accepts,
+  eventDataOf,
+  eventsOf,
+  filterOf,
+  frame,
+  hello,
+  kindOfEntry,
+  love,
+  type StreamItem,
+} from './frames.js';
+import type { EventQuery } from './query.js';
 import { type ByteSink, EventStream, type OpenStream } from './stream.js';
 
 /** A longer list becomes several events. In UTF-16 units. */

@@ -1,15 +1,8 @@
-// Parses the query of `GET /events` (docs/events.md, "Query") and the Last-Event-ID header, and decides which events a filter accepts.
-// Pure.
+// Parses the query of `GET /events` (docs/events.md, "Query") and the Last-Event-ID header. Pure.
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
-import {
-  type CollectionSpec,
-  EVENTS,
-  type EventType,
-  LEVEL_BACKEND,
-  LEVEL_EVENT,
-  SPECS,
-} from '../../protocol/actor/collections.js';
+import { EVENTS, LEVEL_EVENT } from '../../protocol/actor/collections.js';
+import { type Filter, filterOf } from './frames.js';
 
 const KEEPALIVE_S_MIN = 10;
 const KEEPALIVE_S_MAX = 120;
@@ -113,48 +106,6 @@ function resumeFrom(parameters: URLSearchParams, header: string): string | undef
   return id === '' ? undefined : id;
 }
 
-/** A set of event kinds, one bit each. Streams with equal filters share bytes. */
-export type Filter = number;
-
 /** Other names that `backend=` accepts. */
 const BACKEND_ALIASES: Readonly<Partial<Record<ChildName, string>>> = { players: 'mpris' };
 const BACKEND_NAMES: readonly string[] = [...CHILD_NAMES, ...Object.values(BACKEND_ALIASES)];
-
-/** A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every child. */
-export interface EventKind {
-  readonly type: EventType;
-  readonly of: ChildName;
-  /** Its own bit. */
-  readonly bits: Filter;
-  /** True if the data is an array of all records; otherwise it is exactly one record. */
-  readonly listed: boolean;
-}
-
-const TYPES = Object.keys(EVENTS) as readonly EventType[];
-const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
-const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOfType).map((kind, at) => ({
-  ...kind,
-  bits: 1 << at,
-}));
-const KINDS_BY_TYPE = new Map(TYPES.map((type) => [type, KINDS.filter((kind) => kind.type === type)]));
-
-/** `server.info` has none: it is always sent. */
-function kindsOfType(type: EventType): readonly Omit<EventKind, 'bits'>[] {
-  if (type === LEVEL_EVENT) return [{ type, of: LEVEL_BACKEND, listed: false }];
-  const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
-  if (spec === undefined) return [];
-  const owners = spec.backend === undefined ? CHILD_NAMES : [spec.backend];
-  return owners.map((of) => ({ type, of, listed: spec.shape === 'list' }));
-}
-
-export function kindOf(type: EventType, child: ChildName): EventKind | undefined {
-  return KINDS_BY_TYPE.get(type)?.find(({ of }) => of === child);
-}
-
-export function filterOf(wants: (type: EventType, backend: ChildName) => boolean): Filter {
-  return KINDS.reduce((filter, { type, of, bits }) => (wants(type, of) ? filter | bits : filter), 0);
-}
-
-export function accepts(filter: Filter, bits: Filter): boolean {
-  return (filter & bits) !== 0;
-}

@@ -2,8 +2,7 @@
 
 import type { Clock } from '../../clock.js';
 import type { Cursor } from './cursor.js';
-import { BYE } from './frames.js';
-import type { Filter } from './query.js';
+import { BYE, type Filter } from './frames.js';
 
 /** One client's connection, as the hub sees it. Implemented by the file that holds uWebSockets.js objects. */
 export interface ByteSink {

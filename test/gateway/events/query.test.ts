@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Filter, filterOf, parseEventQuery } from '../../../src/gateway/events/query.js';
+import { type Filter, filterOf } from '../../../src/gateway/events/frames.js';
+import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import type { ChildName } from '../../../src/protocol/actor/backends.js';
 import type { EventType } from '../../../src/protocol/actor/collections.js';
 
