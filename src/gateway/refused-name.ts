@@ -6,8 +6,8 @@ import { PROBLEMS, type Problem, problemReply } from './problem.js';
 import type { HttpReply } from './reply.js';
 import { parseHost } from './trust.js';
 
-/** In the form without a weight, which is the full one. */
-const NO_PAGES = ['application/problem+json', 'application/json', 'application/*', '*/*'] as const;
+const HTML = 'text/html';
+const JSON_TYPES = ['application/problem+json', 'application/json'] as const;
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -45,10 +45,19 @@ export function refusedNameReply(
   };
 }
 
-/** True for a browser that loads a page: it gives a page its full weight, and JSON or anything less, or none. */
+/** True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1). */
 export function prefersHtml(accept: string): boolean {
-  const fullyAccepted = accept.split(',').map((range) => range.trim().toLowerCase());
-  return fullyAccepted.includes('text/html') && !NO_PAGES.some((type) => fullyAccepted.includes(type));
+  const weights = new Map(accept.toLowerCase().split(',').map(weightOf));
+  const [html, ...others] = [HTML, ...JSON_TYPES].map(
+    (type) => weights.get(type) ?? weights.get(type.replace(/\/.*/, '/*')) ?? weights.get('*/*') ?? 0,
+  );
+  return others.every((other) => (html ?? 0) > other);
+}
+
+function weightOf(range: string): readonly [type: string, weight: number] {
+  const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+  return [type, weight === undefined ? 1 : Number(weight)];
 }
 
 function escapeHtml(text: string): string {

@@ -18,15 +18,15 @@ describe('a client that prefers a page', () => {
       'Chromium',
     ],
     ['Text/HTML', true, 'in capitals'],
+    ['text/*, application/json;q=0.5', true, 'any text'],
     ['', false, 'nothing said'],
     ['*/*', false, 'curl, fetch'],
     ['application/json, text/plain, */*', false, 'axios'],
     ['text/event-stream', false, 'EventSource'],
     ['text/html;q=0.5, application/json', false, 'JSON rather'],
     ['text/html, application/problem+json', false, 'both alike'],
-    ['text/html, application/json;q=0.9', true, 'JSON if need be'],
-    ['text/html, */*', false, 'anything'],
     ['text/html;q=0, */*', false, 'anything but a page'],
+    ['text/html;q=rubbish', false, 'a weight that is no number'],
   ];
   for (const [accept, isPreferred, who] of rows) {
     test(`${isPreferred ? 'yes' : 'no'}: ${who}`, () => assert.equal(prefersHtml(accept), isPreferred));
