@@ -88,17 +88,16 @@ export class Machine {
     return succeeded(script, await this.#run(MACHINE_USER, script, input));
   }
 
-  /** Starts a script, as root, that acts on the lines which it is written, and ends when its input does. */
+  /** Starts a script, as root, that acts on the lines which it is written, for as long as they come, and ends when its input does. */
   script(script: string): { write(line: string): void; end(): Promise<string> } {
     const socket = this.#open('root', script);
-    const ran = answer(socket, script, COMMAND_DEADLINE_MS);
-    // Whoever writes to it may look at its end late.
-    ran.catch(() => undefined);
+    // Where the connection breaks off before the end, that says so.
+    socket.on('error', () => undefined);
     return {
       write: (line) => void socket.write(`${line}\n`),
       end: async () => {
         socket.end();
-        return succeeded(script, await ran);
+        return succeeded(script, await answer(socket, script, COMMAND_DEADLINE_MS));
       },
     };
   }
