@@ -15,7 +15,7 @@ const PACKAGES = [
     'polkitd',
   ],
   ...['nodejs', 'iproute2', 'kmod', 'procps', 'rfkill', 'udev'],
-  ...['pipewire', 'pipewire-pulse', 'wireplumber', 'pulseaudio-utils', 'alsa-utils'],
+  ...['pipewire', 'pipewire-pulse', 'wireplumber', 'pulseaudio', 'pulseaudio-utils', 'alsa-utils'],
   ...['bluez', 'bluez-test-tools', 'libspa-0.2-bluetooth', 'python3-dbus'],
 ];
 
@@ -61,10 +61,10 @@ Gateway=10.0.2.2`;
 
 /**
  * Of the loopback card's fifty profiles these are enough: whoever hears of the card reads all of them, and here that takes seconds.
- * Cards name their set of profiles in a rule for udev.
+ * Cards name their set of profiles in a rule for udev, and each sound server has a copy of the sets.
  */
 const LOOPBACK_RULE =
-  'SUBSYSTEM=="sound", KERNEL=="card*", DEVPATH=="*/snd_aloop.*", ENV{ACP_PROFILE_SET}="loopback.conf"';
+  'SUBSYSTEM=="sound", KERNEL=="card*", DEVPATH=="*/snd_aloop.*", ENV{ACP_PROFILE_SET}="loopback.conf", ENV{PULSE_PROFILE_SET}="loopback.conf"';
 const LOOPBACK_PROFILES = '^\\[(General|Mapping analog-(stereo|surround-51))\\]';
 
 /**
@@ -81,8 +81,8 @@ ExecStart=/usr/libexec/bluetooth/bluetoothd --noplugin=sap,network,input,hog`;
 const file = (path, text) => `cat > "$root${path}" <<'END'\n${text}\nEND`;
 
 /**
- * The user is as Debian makes them, without the group audio. The initial file system holds what finds this one disk: with all drivers of
- * Debian an emulated machine unpacks it for several seconds.
+ * The user is as Debian makes them, without the group audio. The sound server is PipeWire; PulseAudio waits to be unmasked. The initial
+ * file system holds what finds this one disk: with all drivers of Debian an emulated machine unpacks it for several seconds.
  */
 const FINISH = `
 echo tonearm-machine > "$root/etc/hostname"
@@ -96,10 +96,12 @@ mkdir -p "$root/etc/wireplumber/wireplumber.conf.d" "$root/etc/systemd/system/bl
 ${file('/etc/wireplumber/wireplumber.conf.d/codecs.conf', WIREPLUMBER)}
 ${file('/etc/systemd/system/bluetooth.service.d/sound.conf', BLUETOOTHD)}
 ${file('/etc/udev/rules.d/90-loopback.rules', LOOPBACK_RULE)}
-sets=$root/usr/share/alsa-card-profile/mixer/profile-sets
-awk '/^\\[/ { isWanted = /${LOOPBACK_PROFILES}/ } isWanted' "$sets/default.conf" > "$sets/loopback.conf"
+for sets in "$root"/usr/share/alsa-card-profile/mixer/profile-sets "$root"/usr/share/pulseaudio/alsa-mixer/profile-sets; do
+  awk '/^\\[/ { isWanted = /${LOOPBACK_PROFILES}/ } isWanted' "$sets/default.conf" > "$sets/loopback.conf"
+done
 chroot "$root" useradd --create-home --shell /bin/bash --user-group pi
 systemctl --quiet --root="$root" enable door.socket systemd-networkd.service
+systemctl --quiet --root="$root" --global mask pulseaudio.socket pulseaudio.service
 systemctl --quiet --root="$root" mask getty.target serial-getty@ttyS0.service apt-daily.timer apt-daily-upgrade.timer \\
   systemd-networkd-wait-online.service dev-hugepages.mount dev-mqueue.mount sys-kernel-debug.mount \\
   sys-kernel-tracing.mount sys-fs-fuse-connections.mount

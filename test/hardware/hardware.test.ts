@@ -11,6 +11,7 @@ import { whyNoMachine } from './machine.js';
 import { EmulatedNode, isFullSize } from './node.js';
 import { pageScenarios } from './page.js';
 import { phoneScenarios } from './phone.js';
+import { pulseAudioScenarios } from './pulseaudio.js';
 import { setUpScenarios } from './set-up.js';
 
 describe('the emulated machine', { skip: whyNoMachine() }, () => {
@@ -32,4 +33,5 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
     if (isFullSize) endingScenarios(node);
   });
   if (isFullSize) describe('the set-up', () => setUpScenarios(node));
+  if (isFullSize) describe('PulseAudio', () => pulseAudioScenarios(node));
 });

@@ -18,7 +18,7 @@ const BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
 systemctl --user start tonearm`;
 const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
 /** A restart of the machine does no more for the user's programs. */
-const ANEW = 'systemctl restart user@$(id -u pi).service';
+export const ANEW = 'systemctl restart user@$(id -u pi).service';
 
 export function setUpScenarios(node: () => EmulatedNode): void {
   const detail = async (): Promise<string> => {

@@ -1,0 +1,40 @@
+// PulseAudio in the place of PipeWire: the same cards, their coming and going, their profiles and volumes. It runs last, as the machine
+// keeps PulseAudio.
+
+import assert from 'node:assert/strict';
+import { before, test } from 'node:test';
+import type { Audio } from '../contract/audio-node.js';
+import { cardScenarios } from './cards.js';
+import { DUMMY, LOOPBACK, twoCards } from './hot-plug.js';
+import type { EmulatedNode } from './node.js';
+import { ANEW } from './set-up.js';
+
+const PULSEAUDIO = `systemctl --quiet --global mask pipewire.socket pipewire.service pipewire-pulse.socket pipewire-pulse.service wireplumber.service
+systemctl --quiet --global unmask pulseaudio.socket pulseaudio.service
+${ANEW}`;
+
+export function pulseAudioScenarios(node: () => EmulatedNode): void {
+  before(async () => {
+    await node().machine.root(PULSEAUDIO);
+    await node().listensAgain();
+    await twoCards(node());
+  });
+
+  test('PulseAudio has the same outputs, and one whose card goes and comes back has another id', async () => {
+    const { kind } = await node().get<Audio>('/audio');
+    assert.equal(kind, 'pulseaudio');
+    await node().agrees();
+    const { id } = await node().output(LOOPBACK);
+    await node().machine.root(driver('unbind'));
+    await node().outputGoes(LOOPBACK);
+    await node().output(DUMMY, { default: true });
+    await node().agrees();
+    await node().machine.root(driver('bind'));
+    assert.notEqual((await node().output(LOOPBACK)).id, id);
+    await node().agrees();
+  });
+
+  cardScenarios(node);
+}
+
+const driver = (act: string): string => `echo snd_aloop.0 > /sys/bus/platform/drivers/snd_aloop/${act}`;
