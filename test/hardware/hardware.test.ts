@@ -10,7 +10,7 @@ import { loudspeakerScenarios } from './loudspeaker.js';
 import { whyNoMachine } from './machine.js';
 import { EmulatedNode, isFullSize } from './node.js';
 import { pageScenarios } from './page.js';
-import { phoneScenarios } from './phone.js';
+import { PLAYERS, phoneScenarios } from './phone.js';
 import { pulseAudioScenarios } from './pulseaudio.js';
 import { setUpScenarios } from './set-up.js';
 
@@ -18,7 +18,7 @@ describe('the emulated machine', { skip: whyNoMachine() }, () => {
   let booted: EmulatedNode | undefined;
   const node = (): EmulatedNode => booted ?? assert.fail('it has not booted');
   before(async () => {
-    booted = await EmulatedNode.boot(BLUETOOTH, '--bluetooth');
+    booted = await EmulatedNode.boot(BLUETOOTH + (isFullSize ? PLAYERS : ''), '--bluetooth');
   });
   after(() => booted?.close());
 

@@ -20,7 +20,7 @@ const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/
 
 /** Starts a stream of that name, of silence unless given, that lasts until the unit of its name ends. At the rate of the cards. */
 export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
-  `systemd-run --user --quiet --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
+  `systemd-run --user --quiet --collect --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
 
 /** Whatever was run before: the two cards are there. */
 export async function twoCards(node: EmulatedNode): Promise<void> {

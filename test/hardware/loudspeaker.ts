@@ -5,7 +5,7 @@ import { before, test } from 'node:test';
 import { until } from '../until.js';
 import { DUMMY, LOOPBACK, playing, twoCards } from './hot-plug.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
-import { NODE_AT_PEER, outputOf, PEER, PEER_ADAPTER, sounds, watched } from './radio.js';
+import { heard, NODE, NODE_AT_PEER, outputOf, PEER, PEER_ADAPTER, watched } from './radio.js';
 
 const SPEAKER = outputOf(PEER);
 /** The peer becomes a loudspeaker that a person has just switched on: the node may find it and pair with it. */
@@ -27,13 +27,19 @@ export function loudspeakerScenarios(node: () => EmulatedNode): void {
 
 /** A connection that takes longer than 25 s is given up, and may be asked for again (docs/bluetooth.md, "Connecting"). */
 async function connects(node: () => EmulatedNode): Promise<void> {
-  const { isPeer, peer } = watched(node);
+  const { isPeer, peer, takesSoundOf } = watched(node);
   const isConnected = async (): Promise<boolean> => {
     await node().post('/bluetooth/connect', { address: PEER });
     return isPeer({ connected: true });
   };
   await until('a connection', isConnected, SLOW_MS);
   await peer({ connected: true, output: SPEAKER });
+  await takesSoundOf(NODE);
+}
+
+async function disconnects(node: () => EmulatedNode): Promise<void> {
+  await node().change('/bluetooth/disconnect', { address: PEER });
+  await watched(node).peer({ connected: false, paired: true });
 }
 
 function scan(node: () => EmulatedNode): void {
@@ -66,10 +72,15 @@ function sound(node: () => EmulatedNode): void {
     await node().output(DUMMY, { default: true });
     await node().machine.user(playing('noise', '/dev/urandom', `--device=${LOOPBACK}`));
     const { id: noise } = await node().client('noise', LOOPBACK);
-    await node().change(`/audio/clients/${noise}/output`, { output: SPEAKER });
-    await node().client('noise', SPEAKER);
+    const plays = async (): Promise<void> => {
+      await node().change(`/audio/clients/${noise}/output`, { output: SPEAKER });
+      await node().client('noise', SPEAKER);
+    };
     // The other side has it as the sound of a phone, and plays it where the default is.
-    await sounds(node(), DUMMY);
+    await heard(node(), DUMMY, plays, async () => {
+      await disconnects(node);
+      await connects(node);
+    });
   });
 
   test('a bluetoothd that dies while the loudspeaker plays is back by itself, and so is the stream once it is connected', async () => {
@@ -78,8 +89,7 @@ function sound(node: () => EmulatedNode): void {
     await peer({ paired: true, trusted: true });
     await node().client('noise', DUMMY);
     // The radio may have kept the connection, without anybody at its two ends.
-    await node().change('/bluetooth/disconnect', { address: PEER });
-    await peer({ connected: false });
+    await disconnects(node);
     await node().agrees();
     await connects(node);
     await node().client('noise', SPEAKER);
@@ -87,9 +97,8 @@ function sound(node: () => EmulatedNode): void {
   });
 
   test('what is disconnected is no output any more', async () => {
-    await node().change('/bluetooth/disconnect', { address: PEER });
+    await disconnects(node);
     await node().outputGoes(SPEAKER);
-    await peer({ connected: false, paired: true });
     await node().agrees();
   });
 }

@@ -1,60 +1,127 @@
 // A phone that plays on the node: its sound is a stream on the node's output. It is paired when these begin, and when they end.
 
+import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { DUMMY, playing, twoCards } from './hot-plug.js';
 import type { EmulatedNode } from './node.js';
-import { NODE, NODE_AT_PEER, outputOf, sounds, watched } from './radio.js';
+import { ARTIST, playerOfPhone, TITLES } from './phone-player.js';
+import { heard, NODE, NODE_AT_PEER, outputOf, PEER, watched } from './radio.js';
 
 /** The node, as the phone's sound server has it. */
 const AT_PHONE = outputOf(NODE);
 const IS_CONNECTED = `busctl get-property org.bluez ${NODE_AT_PEER} Connected | grep -q true`;
-/** A phone asks again and again. It may be connected since it paired, without its sound. */
+/** A phone asks again and again, and what is left of one attempt would refuse the next. */
 const PHONE_CONNECTS = `for try in $(seq 10); do
   busctl --timeout=60 call org.bluez ${NODE_AT_PEER} Connect && exit
-  sleep 1
+  busctl call org.bluez ${NODE_AT_PEER} Disconnect
+  sleep 3
 done
 exit 1`;
+/** It may be connected since it paired, without its sound. */
 const PHONE_DISCONNECTS = `! ${IS_CONNECTED} || busctl call org.bluez ${NODE_AT_PEER} Disconnect`;
 
+const SONG = playing('song', '/dev/urandom', `--device=${AT_PHONE}`);
+const SONG_ENDS = 'systemctl --user stop song';
+
+export const PLAYERS = 'players: {enabled: true}\n';
+/** docs/bluetooth.md has this command. Debian's own proxy ends, so that there is one. */
+const PROXY = `systemctl --user enable --now tonearm-mpris-proxy
+! systemctl --user is-active mpris-proxy`;
+
 export function phoneScenarios(node: () => EmulatedNode): void {
-  before(() => twoCards(node()));
+  before(async () => {
+    await twoCards(node());
+    await node().machine.user(PROXY);
+  });
   sound(node);
+  player(node);
+  death(node);
 
   test('a phone that goes takes its sound with it', async () => {
-    const { peer } = watched(node);
-    await node().machine.root(PHONE_DISCONNECTS);
-    await peer({ connected: false, paired: true });
+    await disconnects(node());
     await node().outputGoes(AT_PHONE);
-    await node().machine.user('systemctl --user stop song');
+    await node().until('the end of its player', () => playersOf(node()).length === 0);
+    await node().machine.user(SONG_ENDS);
     await node().agrees();
   });
 }
 
-function sound(node: () => EmulatedNode): void {
-  const { peer, survives } = watched(node);
-  const connectsAndPlays = async (): Promise<void> => {
-    await node().machine.root(PHONE_CONNECTS);
-    await peer({ connected: true });
-    await node().output(AT_PHONE);
-    await node().machine.user(playing('song', '/dev/urandom', `--device=${AT_PHONE}`));
-    await node().client('song', AT_PHONE);
-    await sounds(node(), DUMMY);
-  };
+/** The phone's player; the node's, as the phone has it, is on the same bus, without a title. */
+const playersOf = (node: EmulatedNode): readonly PlayerRecord[] =>
+  ([...node.stream.model.players.values()] as unknown as PlayerRecord[]).filter(
+    ({ metadata }) => metadata?.['xesam:artist'] === ARTIST,
+  );
 
+async function disconnects(node: EmulatedNode): Promise<void> {
+  await node.machine.root(PHONE_DISCONNECTS);
+  await watched(() => node).peer({ connected: false, paired: true });
+}
+
+async function connectsAndPlays(node: EmulatedNode): Promise<void> {
+  const { peer, takesSoundOf } = watched(() => node);
+  const connects = async (): Promise<void> => {
+    await disconnects(node);
+    await playerOfPhone(node);
+    await node.machine.root(PHONE_CONNECTS);
+    await peer({ connected: true });
+    await takesSoundOf(PEER);
+    await node.output(AT_PHONE);
+  };
+  const plays = async (): Promise<void> => {
+    await node.machine.user(SONG);
+    await node.client('song', AT_PHONE);
+  };
+  await connects();
+  await heard(node, DUMMY, plays, async () => {
+    await node.machine.user(SONG_ENDS);
+    await connects();
+  });
+}
+
+function sound(node: () => EmulatedNode): void {
   test('a phone connects and plays, and its sound is heard at the node’s output', async () => {
     await node().change(`/audio/outputs/${DUMMY}/default`);
     await node().output(DUMMY, { default: true });
-    await connectsAndPlays();
+    await connectsAndPlays(node());
   });
+}
+
+/** Resolves with the name of the player once the phone plays this. */
+async function shows(node: EmulatedNode, title: string, status: string): Promise<string> {
+  const found = (): PlayerRecord | undefined =>
+    playersOf(node).find(
+      ({ metadata, playback_status }) => metadata?.['xesam:title'] === title && playback_status === status,
+    );
+  await node.until(`${title} is ${status}`, () => found() !== undefined);
+  return found()?.bus_name ?? '';
+}
+
+function player(node: () => EmulatedNode): void {
+  test('what the phone plays is a player, and its buttons are the phone’s', async () => {
+    const [first, second] = TITLES;
+    const name = await shows(node(), first, 'Playing');
+    await node().change(`/players/${name}/pause`);
+    await shows(node(), first, 'Paused');
+    await node().change(`/players/${name}/next`);
+    await shows(node(), second, 'Paused');
+    await node().change(`/players/${name}/play`);
+    await shows(node(), second, 'Playing');
+    const listed = await node().get<readonly PlayerRecord[]>('/players');
+    assert.deepEqual(listed.find(({ bus_name }) => bus_name === name)?.metadata?.['xesam:title'], second);
+  });
+}
+
+function death(node: () => EmulatedNode): void {
+  const { peer, survives } = watched(node);
 
   test('a bluetoothd that dies while the phone plays is back by itself, and the phone can connect and play', async () => {
     await survives();
     await node().outputGoes(AT_PHONE);
     await peer({ paired: true, trusted: true });
-    await node().machine.user('systemctl --user stop song');
+    await node().machine.user(SONG_ENDS);
     // The radio may have kept the connection, without anybody at its two ends.
-    await node().machine.root(PHONE_DISCONNECTS);
-    await peer({ connected: false });
-    await connectsAndPlays();
+    await connectsAndPlays(node());
+    await shows(node(), TITLES[0], 'Playing');
   });
 }

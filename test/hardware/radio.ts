@@ -3,6 +3,7 @@
 
 import { EventConsumer } from '../consumer/consumer.js';
 import { hasValues } from '../contract/audio-node.js';
+import { until } from '../until.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
 
 export const NODE = '00:AA:01:00:00:00';
@@ -40,6 +41,13 @@ export function watched(node: () => EmulatedNode) {
     node().until(`the device with ${JSON.stringify(values)}`, () => isPeer(values));
   const backend = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => node().stream.model.backends.get('bluetooth') === state);
+  /** The sound server takes what the other end plays: its card is there a while after the connection. */
+  const takesSoundOf = (address: string): Promise<void> => {
+    const card = { name: `bluez_card.${inNames(address)}`, active_profile: 'audio-gateway' };
+    return node().until(`the sound of ${address} is taken`, () =>
+      [...node().stream.model.cards.values()].some((each) => hasValues(each, card)),
+    );
+  };
   /** Has bluetoothd killed, and resolves when the backend is up again. */
   const survives = async (): Promise<void> => {
     const from = node().stream.events.length;
@@ -51,14 +59,38 @@ export function watched(node: () => EmulatedNode) {
     );
     await backend('up');
   };
-  return { adapter, isPeer, peer, backend, survives };
+  return { adapter, isPeer, peer, backend, survives, takesSoundOf };
 }
 
-/** Resolves when there is sound on the output. */
-export async function sounds(node: EmulatedNode, output: string): Promise<void> {
+/** After so long it will not come any more. */
+const HEARD_MS = 60_000;
+
+async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
   const { id } = await node.output(output);
   const url = `http://127.0.0.1:${node.machine.port}/events?types=audio.level,backend.updated`;
   const levels = await EventConsumer.open(url);
   const isSounded = (): boolean => (levels.model.levels.get(id) ?? []).some((peak) => peak > 0.01);
-  await levels.until(isSounded, `sound on ${output}`, SLOW_MS).finally(() => levels.close());
+  await levels.until(isSounded, `sound on ${output}`, HEARD_MS).finally(() => levels.close());
+  return true;
+}
+
+/**
+ * Resolves when what `play` plays is heard at the output. bluetoothd ends a stream that the receiving side does not take within 5 s, which a
+ * busy machine does not, and WirePlumber plays on such a connection no more: then the two connect anew, as people have them do. Levels are
+ * asked for when it plays, as to measure costs time as well.
+ */
+export async function heard(
+  node: EmulatedNode,
+  output: string,
+  play: () => Promise<void>,
+  connectAnew: () => Promise<void>,
+): Promise<void> {
+  let isAnew = false;
+  const isHeard = async (): Promise<boolean> => {
+    if (isAnew) await connectAnew();
+    isAnew = true;
+    await play();
+    return sounds(node, output);
+  };
+  await until(`sound on ${output}`, isHeard, 2 * SLOW_MS);
 }
