@@ -213,6 +213,8 @@ function stateDirectory({ env, home, uid }: Environment): string {
 
 /** The first `max` bytes of a text at most, without a broken character. */
 function cutBytes(value: string, max: number): string {
+  // The first TextDecoder costs 5 ms of CPU.
+  if (Buffer.byteLength(value) <= max) return value;
   return new TextDecoder().decode(Buffer.from(value).subarray(0, max), { stream: true });
 }
 

@@ -101,7 +101,8 @@ function readConfig(path: string): FileRead | undefined {
     if (typeof bytes === 'string') return unreadable(bytes);
     if (bytes.length > MAX_FILE_BYTES)
       return unreadable(`document: is larger than ${MAX_FILE_BYTES} bytes`, 1);
-    const text = new TextDecoder().decode(bytes);
+    // No TextDecoder, the first of which costs 5 ms of CPU. A byte order mark is the parser's.
+    const text = bytes.toString();
     const before = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
     return isUtf8(bytes) ? { path, text } : unreadable('syntax: is not UTF-8', before.split('\n').length);
   } catch (error) {
