@@ -62,6 +62,8 @@ export function watched(node: () => EmulatedNode) {
   return { adapter, isPeer, peer, backend, survives, takesSoundOf };
 }
 
+/** Noise through two volumes of 40 %, as WirePlumber makes them, has a peak of 0.006; silence has 0. */
+const AUDIBLE = 0.001;
 /** After so long it will not come any more. */
 const HEARD_MS = 60_000;
 
@@ -69,7 +71,7 @@ async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
   const { id } = await node.output(output);
   const url = `http://127.0.0.1:${node.machine.port}/events?types=audio.level,backend.updated`;
   const levels = await EventConsumer.open(url);
-  const isSounded = (): boolean => (levels.model.levels.get(id) ?? []).some((peak) => peak > 0.01);
+  const isSounded = (): boolean => (levels.model.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
   await levels.until(isSounded, `sound on ${output}`, HEARD_MS).finally(() => levels.close());
   return true;
 }
