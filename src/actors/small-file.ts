@@ -1,9 +1,8 @@
 // Reads and replaces small files: never blocks on a pipe, never reads a huge file, and writes a file whole or not at all.
 
-import fs, { constants } from 'node:fs';
+import { constants } from 'node:fs';
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { promisify } from 'node:util';
 import { type Clock, within } from '../clock.js';
 
 /** `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along. `mode` is that of `stat`. */
@@ -34,29 +33,23 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Fil
   }
 }
 
-// Not those of node:fs/promises: the audio actor reads a file as it starts, and would load that for nothing else (2 ms of CPU).
-const openFile = promisify(fs.open);
-const statOf = promisify(fs.fstat);
-const readInto = promisify(fs.read);
-const closeFile = promisify(fs.close);
-
 async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {
   // Without O_NONBLOCK, opening a FIFO waits for a writer and blocks one of the process's few file threads.
-  const file = await openFile(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    const stats = await statOf(file);
+    const stats = await file.stat();
     if (!stats.isFile()) {
       const problem = stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
       return { ok: false, problem, missing: false };
     }
     // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte more.
     const bytes = new Uint8Array(maxBytes + 1);
-    const { bytesRead } = await readInto(file, bytes, 0, bytes.length, 0);
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
     if (bytesRead > maxBytes)
       return { ok: false, problem: `it is larger than ${maxBytes} bytes`, missing: false };
     return { ok: true, bytes: bytes.slice(0, bytesRead), mode: stats.mode };
   } finally {
-    await closeFile(file);
+    await file.close();
   }
 }
 
