@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
@@ -54,26 +54,28 @@ test('another bundle does not run the code of the last, and replaces it', async 
   assert.equal(await prints('six', 'b', cache), 'two');
 });
 
-test('code that was cut off is not run, and is replaced', async () => {
-  const cache = join(home, 'cut');
-  await prints('one', 'a', cache);
-  const file = join(cache, 'some-main.code');
-  const whole = readFileSync(file);
-  truncateSync(file, whole.length - 8);
-  assert.equal(await prints('two', 'a', cache), 'two');
-  assert.equal(readFileSync(file).length, whole.length);
-});
-
-test('code of another V8 is not run', async () => {
-  const cache = join(home, 'v8');
-  await prints('one', 'a', cache);
-  const file = join(cache, 'some-main.code');
-  const bytes = readFileSync(file);
-  // Behind our line: V8's own mark, its version and its flags.
-  bytes.fill(0xff, bytes.indexOf('\n') + 1, bytes.indexOf('\n') + 17);
-  writeFileSync(file, bytes);
-  assert.equal(await prints('two', 'a', cache), 'two');
-});
+/** What may have become of a file. Its code begins with V8's mark, its version and its flags. */
+const CHANGES: readonly [what: string, change: (bytes: Buffer, code: number, again: number) => Buffer][] = [
+  ['was cut off', (bytes) => bytes.subarray(0, -8)],
+  ['was cut to nothing', () => Buffer.alloc(0)],
+  ['has changed in one byte', (bytes, code) => bytes.fill(0x55, code + 100, code + 101)],
+  [
+    'is of another V8',
+    (bytes, code, again) => bytes.fill(0xff, code, code + 16).fill(0xff, again, again + 16),
+  ],
+];
+for (const [what, change] of CHANGES) {
+  test(`code that ${what} is not run, and is replaced`, async () => {
+    const cache = join(home, what.replaceAll(' ', '-'));
+    await prints('one', 'a', cache);
+    const file = join(cache, 'some-main.code');
+    const whole = readFileSync(file);
+    const code = whole.indexOf('\n') + 1;
+    writeFileSync(file, change(Buffer.from(whole), code, (code + whole.length) / 2));
+    assert.equal(await prints('two', 'a', cache), 'two');
+    assert.equal(await prints('six', 'a', cache), 'two');
+  });
+}
 
 for (const [what, cache] of [
   ['cannot be made', join(home, 'file/below')],
