@@ -13,7 +13,6 @@ import {
   cpSync,
   existsSync,
   mkdirSync,
-  promises,
   readdirSync,
   readFileSync,
   renameSync,
@@ -147,14 +146,11 @@ module.exports = Object.assign(assert, {
  * big integers for Node before 10.8, cryptography for cookies and addresses of the kinds unixexec and X11, none of which is used; more
  * than half of each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's
  * own streams; three quarters of its bundle. pino loads its own files and threads for lines, where the daemon gives it what writes them.
- * node:fs/promises is loaded when one of its functions is first used.
  */
 const REPLACED = {
   assert: ASSERT,
   'node:assert': ASSERT,
   crypto: '',
-  'node:fs/promises': `for (const name of ${JSON.stringify(Object.keys(promises))})
-    Object.defineProperty(exports, name, { enumerable: true, get: () => require('node:fs').promises[name] });`,
   xml2js: 'exports.Builder = class {}; exports.Parser = class {};',
   jsbi: '',
   'event-stream': "throw new Error('addresses of the kind unixexec are not part of this build');",
