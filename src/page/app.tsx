@@ -1,17 +1,15 @@
-// The whole page: header, the parts that the address selects, the volume at the foot, notices; and the current track outside the page, in the
-// tab's title and on the browser's media keys and lock screens.
+// The whole page: header, the parts that the address selects, the volume at the foot, notices.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { PlayerRecord } from '../client/client.js';
 import { Header } from './header.js';
 import { translate } from './language.js';
 import { Foot, mainOutput, useCurrentPlayer } from './main-volume.js';
-import { Connected, node } from './node.js';
+import { Connected } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
+import { useMediaKeys, useTabTitle } from './now-playing.js';
 import { withoutHidden } from './output-choice.js';
 import { Presence } from './presence.js';
 import { awayIn, Sections } from './sections.js';
-import { hasTrack, isPlaying, titleOf } from './transport.js';
 import { viewOf } from './view.js';
 import { Wall } from './wall.js';
 
@@ -67,47 +65,4 @@ export function App({ query }: { readonly query: string }) {
       </Reporting.Provider>
     </Connected.Provider>
   );
-}
-
-/** `name` is the node's. */
-function useTabTitle(name: string, player: PlayerRecord | undefined): void {
-  const track =
-    player !== undefined && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
-  const title = [...track, name].filter(Boolean).join(' · ');
-  useEffect(() => {
-    document.title = title;
-  }, [title]);
-}
-
-const NO_TRACK = { metadata: null, playbackState: 'none' } as const;
-
-/** Media keys control the player, if the browser supports them. */
-function useMediaKeys(player: PlayerRecord | undefined): void {
-  useEffect(() => {
-    const { mediaSession: session } = navigator;
-    // Missing in Safari before 15, and in some browsers for pages without https.
-    if (session === undefined) return;
-    if (player === undefined || !hasTrack(player)) {
-      Object.assign(session, NO_TRACK);
-      return;
-    }
-    const { bus_name, metadata = {}, capabilities: can } = player;
-    session.metadata = new MediaMetadata({
-      title: titleOf(player),
-      artist: metadata['xesam:artist'] ?? '',
-      album: metadata['xesam:album'] ?? '',
-    });
-    session.playbackState = isPlaying(player) ? 'playing' : 'paused';
-    const keys = [
-      ['play', can.can_play, node.play],
-      ['pause', can.can_pause, node.pause],
-      ['nexttrack', can.can_go_next, node.next],
-      ['previoustrack', can.can_go_previous, node.previous],
-    ] as const;
-    for (const [key, isAble, send] of keys) {
-      // A media key cannot show an error; the page shows the real state.
-      const press = (): void => void send(bus_name).catch(() => undefined);
-      session.setActionHandler(key, isAble ? press : null);
-    }
-  }, [player]);
 }
