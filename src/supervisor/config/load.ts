@@ -131,7 +131,7 @@ function readBounded(path: string): Buffer | string {
   try {
     const stats = fstatSync(handle);
     // Devices are allowed: /dev/null is empty, given by itself or as a link that masks a file of conf.d.
-    if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOfEntry(stats)}`;
+    if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOfFile(stats)}`;
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
     return bytes.subarray(0, readSync(handle, bytes));
   } finally {
@@ -143,7 +143,7 @@ function readBounded(path: string): Buffer | string {
 function secretFault(path: string): string | undefined {
   try {
     const stats = statSync(path);
-    if (!stats.isFile()) return `cannot be read: it is ${kindOfEntry(stats)}`;
+    if (!stats.isFile()) return `cannot be read: it is ${kindOfFile(stats)}`;
     accessSync(path, constants.R_OK);
     return (stats.mode & READ_BY_OTHERS) === 0 ? undefined : 'others can read this file: run chmod 600 on it';
   } catch (error) {
@@ -151,7 +151,7 @@ function secretFault(path: string): string | undefined {
   }
 }
 
-function kindOfEntry(stats: Stats): string {
+function kindOfFile(stats: Stats): string {
   if (stats.isDirectory()) return 'a directory';
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }

@@ -183,7 +183,7 @@ test('20 000 changes in a burst cost some events; other players are followed, an
   const last = await recorder.until('the last state is shown', 'flooder', ({ shuffle }) => shuffle === true);
   assert.equal(last.volume, 0.99);
   // The limit is 200 signals and one reading in each second.
-  assert.ok(recorder.said.length - before < 400, `${recorder.said.length - before} were told`);
+  assert.ok(recorder.said.length - before < 400, `it published ${recorder.said.length - before} times`);
   const readings = flooder.calls.length;
   // Its signals were ignored, and it was read instead: once when it appeared, then about once a second.
   assert.ok(readings > 2 && readings < 200, `${readings} calls`);
