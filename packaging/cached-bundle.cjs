@@ -1,4 +1,4 @@
-// What is loaded in a bundle's place: `main.js` runs `main.bundle.js`, whose digest the build puts in here. If $TONEARM_CODE_CACHE names a
+// Stands in a bundle's place: `main.js` runs `main.bundle.js`, whose digest the build puts in here. If $TONEARM_CODE_CACHE names a
 // folder, the code that V8 has compiled is kept there for the next start, which takes a quarter less CPU time (measured). Without a
 // folder, or with one that cannot be read or written, or code that is not as it was written, the bundle is compiled as ever.
 

@@ -54,7 +54,7 @@ test('another bundle does not run the code of the last, and replaces it', async 
   assert.equal(await prints('six', 'b', cache), 'two');
 });
 
-/** What may have become of a file. Its code begins with V8's mark, its version and its flags. */
+/** Damages of a file, whose code begins with V8's mark, its version and its flags. */
 const CHANGES: readonly [what: string, change: (bytes: Buffer, code: number, again: number) => Buffer][] = [
   ['was cut off', (bytes) => bytes.subarray(0, -8)],
   ['was cut to nothing', () => Buffer.alloc(0)],
