@@ -1,6 +1,7 @@
 // The daemon on the node with an upgrade configuration: set-up, requests, events, kills. For the upgrade scenarios.
 
 import assert from 'node:assert/strict';
+import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM } from '../node.js';
 import { type Heard, HeldDaemon } from './held-daemon.js';
@@ -146,6 +147,16 @@ export class UpgradeDaemon extends HeldDaemon {
       last = `${status} ${text}`;
       const upgrade: Upgrade | undefined = status === 200 ? JSON.parse(text) : undefined;
       return upgrade !== undefined && like(upgrade) ? upgrade : undefined;
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last answer was ${last}`));
+  }
+
+  /** Waits until the upgrade unit's log has that line. */
+  async logHas(line: string): Promise<void> {
+    let last = '';
+    await until(`the log has "${line}"`, async () => {
+      last = (await this.ask('GET', '/upgrade/log')).text;
+      const entries: readonly LogEntryRecord[] = JSON.parse(last);
+      return entries.some(({ message }) => message === line);
     }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last answer was ${last}`));
   }
 
