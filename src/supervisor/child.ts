@@ -263,9 +263,11 @@ export class Child {
     const since = isSameState ? before.since : this.#context.clock.date();
     const told = detail === undefined ? {} : { detail };
     this.#health = { state, since, restarts, ...told };
-    if (!isSameState) {
+    // Another reason for being away is news as well; what an actor says while it is up, it logs itself.
+    if (!isSameState || (state !== 'up' && detail !== undefined && detail !== before.detail)) {
       const facts = { ...told, ...(stack !== undefined && { stack }) };
-      this.#log(LEVELS[state], `backend is ${state}`, facts);
+      const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVELS[state];
+      this.#log(level, `backend is ${state}`, facts);
     }
     this.#context.listener.health(this.name, this.#health);
   }

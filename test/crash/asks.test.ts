@@ -56,10 +56,12 @@ test('no more than 256 commands wait for one child, and the bound is per child',
 test('a batch arrives whole and in order: changes before the state behind them, and before the answer', async (t) => {
   const { say, witness } = await stageUp(t, { audio: 'obedient' });
   witness.story.length = 0;
+  witness.lines.length = 0;
   await say('audio', 'publish');
   assert.deepEqual(witness.story, [
     'put 1',
     'drop 2',
+    'connecting',
     'connecting',
     'put 3',
     'put power.action',
@@ -67,7 +69,16 @@ test('a batch arrives whole and in order: changes before the state behind them, 
     'put 4',
   ]);
   const connecting = witness.healths.findLast(([, { state }]) => state === 'connecting');
-  assert.equal(connecting?.[1].detail, 'the sound server is away');
+  assert.equal(connecting?.[1].detail, 'the sound server refuses us');
+  assert.deepEqual(
+    witness.lines.map(({ level, message, fields }) => [level, message, fields['detail']]),
+    [
+      ['warn', 'backend is connecting', 'the sound server is away'],
+      ['warn', 'backend is connecting', 'the sound server refuses us'],
+      ['info', 'backend is up', undefined],
+    ],
+    'each reason is logged once',
+  );
 });
 
 test('a thread is notified that its meters are watched: at its start, for each new listener, and when the last one goes', async (t) => {

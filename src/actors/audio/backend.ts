@@ -131,7 +131,9 @@ export class AudioBackend implements Actor<AudioCommand> {
       const sockets = this.#sockets();
       const ended = await this.#connectFirst(sockets, cookie);
       if (signal.aborted) return;
-      if (ended.upMs === undefined) this.#failed(ended.detail);
+      if (ended.upMs === undefined && ended.detail !== this.#detail)
+        this.#publish.status('connecting', ended.detail);
+      this.#detail = ended.detail;
       attempt = attemptAfter(attempt, ended.upMs, this.#timing.stableMs);
       const appeared = await socketOrDelay(sockets, backoffMs(attempt, Math.random()), signal);
       if (appeared) attempt = 0;
@@ -218,11 +220,9 @@ export class AudioBackend implements Actor<AudioCommand> {
     return (detail) => {
       clearInterval(reconcile);
       this.#live = undefined;
-      this.#detail = detail;
       this.#publisher.forget();
       if (this.#stop.signal.aborted) return { detail };
       this.#publish.status('connecting', detail);
-      this.#publish.log('warn', 'lost the sound server', { detail });
       return { detail, upMs: performance.now() - since };
     };
   }
@@ -240,13 +240,6 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#patienceRounds = Math.min(this.#patienceRounds * 2, PATIENCE_MAX_ROUNDS);
     this.#untoldRounds = 0;
     return true;
-  }
-
-  /** Publishes a new reason for having no connection; only the first one is logged, not one per attempt. */
-  #failed(detail: string): void {
-    if (this.#detail === undefined) this.#publish.log('info', 'waiting for the sound server', { detail });
-    if (this.#detail !== detail) this.#publish.status('connecting', detail);
-    this.#detail = detail;
   }
 
   async #cookie(): Promise<Answer> {

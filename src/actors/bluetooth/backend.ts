@@ -225,9 +225,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#commands.lost();
     const isNews = this.#away !== reason;
     [this.#adapter, this.#detail, this.#away] = [undefined, undefined, reason];
-    if (!isNews) return;
-    this.#publish.status('connecting', reason);
-    this.#publish.log('warn', 'there is no Bluetooth adapter', { reason });
+    if (isNews) this.#publish.status('connecting', reason);
   }
 
   #shown(): BluetoothRecords | undefined {

@@ -119,7 +119,7 @@ export class MqttBridge implements BridgeActor {
       ...{ node, clock, topics, control: settings.control },
       dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
       onSettled: (leftOut) => {
-        const isNews = settledAt === Number.POSITIVE_INFINITY || leftOut.some((topic) => !named.has(topic));
+        const isNews = leftOut.some((topic) => !named.has(topic));
         for (const topic of leftOut) named.add(topic);
         settledAt = Math.min(settledAt, clock.monotonic());
         this.#reportServed(leftOut, isNews);
@@ -171,13 +171,12 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** `isNews`: also write a log line. */
+  /** `isNews`: topics are left out that were not before, which is logged. */
   #reportServed(leftOut: readonly string[], isNews: boolean): void {
     const { node } = this.#parts;
     this.#reason = '';
     if (leftOut.length === 0) {
       node.status('up');
-      if (isNews) node.log('info', 'the broker has the whole state of this node');
       return;
     }
     const more =
@@ -188,11 +187,9 @@ export class MqttBridge implements BridgeActor {
     if (isNews) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 
-  /** One line per change of state, never per attempt. */
   #reportAway(reason: string): void {
     if (reason === this.#reason) return;
     this.#reason = reason;
     this.#parts.node.status('connecting', reason);
-    this.#parts.node.log('warn', 'not connected to the broker', { reason });
   }
 }

@@ -77,7 +77,6 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     for (const player of this.#players.values()) player.publishNow();
     this.#away = undefined;
     this.#publish.status('up');
-    this.#publish.log('info', 'watching the media players');
   }
 
   down(reason: string): void {
@@ -85,7 +84,6 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#forgetAll();
     this.#away = reason;
     this.#publish.status('connecting', reason);
-    this.#publish.log('warn', "not connected to the user's bus", { reason });
   }
 
   signal(signal: Signal): void {

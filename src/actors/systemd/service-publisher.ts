@@ -68,7 +68,7 @@ export class ServicePublisher {
   readonly #entries: ReadonlyMap<string, PublishedService>;
   /** See `absenceOf`. */
   readonly #absences: Map<UnitScope, string | undefined>;
-  /** The last line logged for each scope and for each unit's files, so that it is not repeated. */
+  /** The last line logged for each unit's files, so that it is not repeated. */
   readonly #logged = new Map<string, string>();
   #status = '';
 
@@ -87,13 +87,11 @@ export class ServicePublisher {
 
   /** To be called after `changed` for every unit of the scope. */
   scopeUp(scope: UnitScope): void {
-    this.#log('info', 'systemd is watched', scope);
     this.#absences.set(scope, undefined);
     this.#publishStatus();
   }
 
   scopeDown(scope: UnitScope, reason: string): void {
-    this.#log('warn', 'not connected to systemd', scope, reason);
     this.#absences.set(scope, reason);
     this.#publishStatus();
   }
@@ -148,12 +146,5 @@ export class ServicePublisher {
   #publishEntry(key: string, { rank, record }: PublishedService): void {
     if (record === undefined) this.#publish.drop(COLLECTION, key);
     else this.#publish.put(COLLECTION, key, JSON.stringify(record), rank);
-  }
-
-  /** One line per change, never one per attempt. */
-  #log(level: 'info' | 'warn', message: string, scope: UnitScope, detail?: string): void {
-    if (this.#logged.get(scope) === message) return;
-    this.#logged.set(scope, message);
-    this.#publish.log(level, message, { scope, ...(detail !== undefined && { detail }) });
   }
 }

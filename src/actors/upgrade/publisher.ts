@@ -25,8 +25,7 @@ export class UpgradePublisher {
   #status = NO_STATUS;
   #run = initialRun();
   #check: LastCheck | undefined;
-  /** `unknown` until systemd was reached for the first time. */
-  #systemd: 'unknown' | 'there' | 'away' = 'unknown';
+  #isUp = false;
 
   constructor(settings: UpgradeSettings, publish: Publisher, clock: Clock) {
     this.#settings = settings;
@@ -37,7 +36,7 @@ export class UpgradePublisher {
 
   /** True if everything is published, and commands can be run. */
   get isUp(): boolean {
-    return this.#systemd === 'there';
+    return this.#isUp;
   }
 
   stop(): void {
@@ -77,8 +76,7 @@ export class UpgradePublisher {
   /** systemd is reachable and the units are read, or none is needed. */
   up(run: Run): void {
     if (this.isUp) return;
-    if (this.#systemd === 'away') this.#publish.log('info', "connected to the user's systemd");
-    this.#systemd = 'there';
+    this.#isUp = true;
     this.#run = run;
     // While it was not up, nothing was shown.
     this.#published.clear();
@@ -87,9 +85,7 @@ export class UpgradePublisher {
   }
 
   down(reason: string): void {
-    if (this.#systemd !== 'away')
-      this.#publish.log('warn', "not connected to the user's systemd", { reason });
-    this.#systemd = 'away';
+    this.#isUp = false;
     this.#timers.cancelAll();
     this.#publish.status('connecting', reason);
   }

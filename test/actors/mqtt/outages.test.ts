@@ -86,7 +86,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await isTrue(there.url);
   });
 
-  test('refuses name and password logs it once, however often it tries', async (t) => {
+  test('refuses name and password is reported once, however often it is tried', async (t) => {
     const hash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
     const there = await broker(t, {
@@ -98,7 +98,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     const node = SimulatedNode.on(t, { url: there.url, settings });
     await node.connecting(/Not authorized|Bad User Name/i);
     await until('the bridge has tried again', () => there.log().split('not authorised').length > 2);
-    assert.equal(node.logged.length, 1, 'one line for all attempts');
+    assert.equal(node.statuses.length, 1, 'one reason for all attempts');
   });
 
   test('may not be written to is connecting, with a reason', async (t) => {

@@ -96,7 +96,7 @@ test('a minute of a crash loop makes no more than 20 events a second, and delays
   assert.ok(taken().includes('system/s=S2'));
 });
 
-test('a scope that is down takes the backend down, with its reason logged once', () => {
+test('a scope that is down takes the backend down, with its reason, once', () => {
   const { services, taken } = up();
   services.scopeDown('user', 'gone');
   services.scopeDown('user', 'gone');
