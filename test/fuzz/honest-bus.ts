@@ -1,18 +1,24 @@
 // A bus of a fuzzed node, the user's or the system's: managers of units, logind and a player answer as far as each backend needs it to
 // be up, and whatever is asked of them is written down.
 
-import { type Value, Variant } from '../actors/bus/packed-values.js';
-import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus } from '../actors/bus/scripted-bus.js';
+import {
+  errorReply,
+  type Heard,
+  reply,
+  type ScriptedBus,
+  scriptedBus,
+  type Value,
+} from '../actors/bus/scripted-bus.js';
 
 const OWNER = ':1.2';
 const NAMES = ['org.freedesktop.systemd1', 'org.freedesktop.login1', 'org.mpris.MediaPlayer2.one'];
 const JOB = '/org/freedesktop/systemd1/job/1';
 /** The manager, its units and the player have the same ones: each is asked for its own. */
 const PROPERTIES = [
-  ['UserspaceTimestampMonotonic', new Variant('t', 17)],
-  ['LoadState', new Variant('s', 'loaded')],
-  ['ActiveState', new Variant('s', 'active')],
-  ['PlaybackStatus', new Variant('s', 'Playing')],
+  ['UserspaceTimestampMonotonic', ['t', 17]],
+  ['LoadState', ['s', 'loaded']],
+  ['ActiveState', ['s', 'active']],
+  ['PlaybackStatus', ['s', 'Playing']],
 ];
 
 type Answer = readonly [signature?: string, ...values: Value[]];
