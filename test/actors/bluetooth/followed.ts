@@ -32,6 +32,11 @@ class BluetoothRecorder extends Recorder {
     if (collection === 'bluetooth.discovered') this.discovered.push(key);
   }
 
+  /** The first of the known devices. */
+  get known(): DeviceRecord | undefined {
+    return this.record?.known_devices?.[0];
+  }
+
   device(address: string): DeviceRecord | undefined {
     return this.one('bluetooth.devices', address);
   }

@@ -61,18 +61,14 @@ export class ScriptedBluez {
   readonly misbehaves = new Map<string, Misbehaviour>();
   /** The effects of Pair and Connect besides the answer. */
   readonly onCall = new Map<string, (path: string) => Promise<void> | void>();
+  /** The registered agent, with its sender and path. */
+  agent: { readonly owner: string; readonly path: string } | undefined;
   #bus: MessageBus | undefined;
-  /** The registered agents, each with its sender and path. */
-  #agent: { readonly owner: string; readonly path: string } | undefined;
   readonly #address: string;
 
   constructor(address: string) {
     this.#address = address;
     this.objects.set(ADAPTER, { [ADAPTER_INTERFACE]: this.#newAdapter() });
-  }
-
-  get hasAgent(): boolean {
-    return this.#agent !== undefined;
   }
 
   adapter(path = ADAPTER): Facts {
@@ -97,7 +93,7 @@ export class ScriptedBluez {
   die(): void {
     this.#bus?.disconnect();
     this.#bus = undefined;
-    this.#agent = undefined;
+    this.agent = undefined;
   }
 
   add(path: string, interfaces: Record<string, Facts>): void {
@@ -137,42 +133,19 @@ export class ScriptedBluez {
     this.change(ADAPTER, ADAPTER_INTERFACE, facts);
   }
 
-  /** Asks the agent as bluetoothd does; the name of its error, or `done`. */
-  async ask(member: string, signature: string, ...body: readonly unknown[]): Promise<string> {
-    return this.#agent === undefined ? 'no agent' : this.askAgain(this.#agent, member, signature, ...body);
-  }
-
-  /** The same of an agent that was there once. */
-  async askAgain(
-    { owner, path }: { readonly owner: string; readonly path: string },
-    member: string,
-    signature: string,
-    ...body: readonly unknown[]
+  /** Asks the agent as bluetoothd does, or one that was there once, or from another connection; the name of its error, or `done`. */
+  async ask(
+    [member, signature = '', ...body]: readonly [member: string, signature?: string, ...body: unknown[]],
+    { agent = this.agent, bus = this.#bus } = {},
   ): Promise<string> {
-    if (this.#bus === undefined) return 'no BlueZ';
-    return this.askAt(this.#bus, owner, path, member, signature, body);
-  }
-
-  /** The same, from any connection to any object. */
-  async askAt(
-    bus: MessageBus,
-    destination: string,
-    path: string,
-    member: string,
-    signature: string,
-    body: readonly unknown[],
-  ): Promise<string> {
-    const head = { destination, path, interface: AGENT_INTERFACE, member, signature };
+    if (agent === undefined || bus === undefined) return 'no agent';
+    const { owner: destination, path } = agent;
     try {
-      await bus.call(new Message({ ...head, body: [...body] }));
+      await bus.call(new Message({ destination, path, interface: AGENT_INTERFACE, member, signature, body }));
       return 'done';
     } catch (error) {
       return String((error as { readonly type?: string }).type);
     }
-  }
-
-  get agent(): { readonly owner: string; readonly path: string } | undefined {
-    return this.#agent;
   }
 
   #newAdapter(): Facts {
@@ -228,10 +201,10 @@ export class ScriptedBluez {
   #effects({ member, body, sender }: Message, path: string): void {
     const effects: Readonly<Record<string, () => void>> = {
       RegisterAgent: () => {
-        this.#agent = { owner: sender ?? '', path: String(body[0]) };
+        this.agent = { owner: sender ?? '', path: String(body[0]) };
       },
       UnregisterAgent: () => {
-        this.#agent = undefined;
+        this.agent = undefined;
       },
       StartDiscovery: () => this.changeAdapter({ Discovering: true }),
       StopDiscovery: () => this.changeAdapter({ Discovering: false }),
