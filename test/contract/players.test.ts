@@ -32,15 +32,8 @@ function players(daemon: Daemon): Promise<readonly PlayerRecord[]> {
 const SCRIPTED = 'org.mpris.MediaPlayer2.scripted.instance123';
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
-async function plays(
-  t: TestContext,
-  bus: PrivateBus,
-  properties?: Readonly<Record<string, Variant>>,
-): Promise<ScriptedPlayer> {
-  const player = await ScriptedPlayer.start(bus.address, 'scripted.instance123', properties);
-  t.after(() => player.leave());
-  return player;
-}
+const plays = (t: TestContext, bus: PrivateBus, properties?: Readonly<Record<string, Variant>>) =>
+  ScriptedPlayer.start(t, bus, 'scripted.instance123', properties);
 
 async function listed(daemon: Daemon, name: string): Promise<PlayerRecord> {
   return until(`${name} is listed`, async () =>

@@ -42,8 +42,7 @@ test('an activatable name is no player, and is not started', async (t) => {
 test('a name in whose queue another player waits changes hands', async (t) => {
   const { bus, recorder, start } = await followed(t);
   const first = await start('shared', { Volume: new Variant('d', 0.1) });
-  const next = await ScriptedPlayer.connect(bus.address);
-  t.after(() => next.leave());
+  const next = await ScriptedPlayer.connect(t, bus);
   next.properties[PLAYER_INTERFACE] = { Volume: new Variant('d', 0.9) };
   assert.equal(await next.own('shared'), 2);
   first.leave();
@@ -79,24 +78,21 @@ test('two connections of a process are one player only if the name of the second
   const second = `vlc.instance${process.pid}`;
   const others = [`other.instance${process.pid}`, 'vlc.instance1', 'vlc.more'];
   const first: ScriptedPlayer[] = [];
-  t.after(() => {
-    for (const player of first) player.leave();
-  });
-  const before = async ({ address }: PrivateBus): Promise<void> => {
-    for (const name of [second, 'vlc', ...others]) first.push(await ScriptedPlayer.start(address, name));
+  const before = async (bus: PrivateBus): Promise<void> => {
+    for (const name of [second, 'vlc', ...others]) first.push(await ScriptedPlayer.start(t, bus, name));
   };
   const { bus, recorder } = await followed(t, before);
   await until('all players are published', () => recorder.names.length === 4);
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   // The player starts again while everything is up, and is the only one once the other has gone.
   first[0]?.leave();
-  first.push(await ScriptedPlayer.start(bus.address, second));
+  first.push(await ScriptedPlayer.start(t, bus, second));
   first[1]?.leave();
   await until('the second connection is a player', () => recorder.names.includes(second));
   assert.deepEqual(recorder.names, [...others, second].sort());
   assert.ok(!recorder.said.slice(0, -2).includes(`put players ${second}`), recorder.said.join());
   // The instance of another process keeps its record meanwhile.
-  first.push(await ScriptedPlayer.start(bus.address, 'vlc'));
+  first.push(await ScriptedPlayer.start(t, bus, 'vlc'));
   await until('the first connection is the player', () => recorder.names.includes('vlc'));
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   assert.ok(!recorder.said.includes('drop players vlc.instance1'), recorder.said.join());
@@ -130,8 +126,7 @@ test('changes are taken from signals, and invalidated properties are read again'
 
 test('a player that answers with errors is published when it answers well', async (t) => {
   const { bus, recorder } = await followed(t);
-  const player = await ScriptedPlayer.connect(bus.address);
-  t.after(() => player.leave());
+  const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.UnknownObject' });
   await player.own('early');
   await until('the player has been read once', () => player.calls.length > 0);
@@ -160,8 +155,7 @@ test('a player that hangs delays neither the start nor other players, and keeps 
 
 test('a player whose tracklist hangs is shown without it, and malformed signals and answers cost nothing', async (t) => {
   const { bus, recorder } = await followed(t);
-  const player = await ScriptedPlayer.connect(bus.address);
-  t.after(() => player.leave());
+  const player = await ScriptedPlayer.connect(t, bus);
   player.hangsFor = TRACKLIST_INTERFACE;
   await player.own('slow');
   await until('the player is read', () => player.calls.includes(`GetAll ${PLAYER_INTERFACE}`));
@@ -176,8 +170,7 @@ test('a player whose tracklist hangs is shown without it, and malformed signals 
 
 test('the first 500 tracks of a longer tracklist are known, and a track is added behind the last of all', async (t) => {
   const { backend, bus, recorder } = await followed(t);
-  const player = await ScriptedPlayer.connect(bus.address);
-  t.after(() => player.leave());
+  const player = await ScriptedPlayer.connect(t, bus);
   Object.assign(player.properties[ROOT_INTERFACE] ?? {}, {
     SupportedUriSchemes: new Variant('as', ['http']),
   });
@@ -200,10 +193,7 @@ test('32 players are shown, a left-out one follows when one goes, and the surplu
   const { bus, recorder } = await followed(t);
   const names = Array.from({ length: 35 }, (_, n) => `p${n}`);
   const players = new Map<string, ScriptedPlayer>();
-  for (const name of names) players.set(name, await ScriptedPlayer.start(bus.address, name));
-  t.after(() => {
-    for (const player of players.values()) player.leave();
-  });
+  for (const name of names) players.set(name, await ScriptedPlayer.start(t, bus, name));
   await until('32 players are published', () => recorder.names.length === 32);
   await players.get('p32')?.disown('p32');
   await players.get('p0')?.disown('p0');
@@ -217,8 +207,7 @@ test('a name that comes and goes all the time, even with a hung player, does not
   const { backend, bus, recorder, start } = await followed(t);
   const others = ['a', 'b', 'c', 'd'];
   for (const name of others) await start(name);
-  const flapper = await ScriptedPlayer.connect(bus.address);
-  t.after(() => flapper.leave());
+  const flapper = await ScriptedPlayer.connect(t, bus);
   flapper.misbehaves.set('GetAll', 'hang');
   for (let round = 0; round < 20; round += 1) {
     // All changes are requested at once, so that the bus sends their signals as fast as it can.

@@ -89,7 +89,9 @@ test('metadata is bounded per value and per player', () => {
   assert.deepEqual(metadataOf({ ['k'.repeat(300)]: 'v' }).texts, {});
 });
 
-test('an invalid track id is no track', () => {
+test('a track id, length or address of a cover that is none is left out', () => {
+  const { lengthUs, artUrl, hasLongArtUrl } = metadataOf({ 'mpris:length': '7', 'mpris:artUrl': 5 });
+  assert.deepEqual([lengthUs, artUrl, hasLongArtUrl], [undefined, undefined, false]);
   for (const id of ['', 'spotify:track:1', '/org/mpris/MediaPlayer2/TrackList/NoTrack', '/a//b', 5]) {
     assert.equal(metadataOf({ 'mpris:trackid': id }).trackId, undefined, String(id));
   }

@@ -10,7 +10,7 @@ import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
 import { until } from '../../until.js';
 import { type PrivateBus, privateBus } from '../bus/private-bus.js';
 import { Recorder } from '../recorder.js';
-import { ScriptedPlayer } from './scripted-player.js';
+import { type Properties, ScriptedPlayer } from './scripted-player.js';
 
 /** Players have their names without what all names begin with. */
 export class PlayersRecorder extends Recorder {
@@ -47,9 +47,8 @@ export interface Followed {
   readonly bus: PrivateBus;
   readonly recorder: PlayersRecorder;
   readonly backend: PlayersBackend;
-  start(
-    ...player: Parameters<typeof ScriptedPlayer.start> extends [string, ...infer R] ? R : never
-  ): Promise<ScriptedPlayer>;
+  /** A player that is published; without a name of its own it is `scripted`. */
+  start(name?: string, properties?: Properties): Promise<ScriptedPlayer>;
 }
 
 /** `before`: starts players before the backend. */
@@ -77,8 +76,7 @@ export async function followed(
   t.after(() => backend.stop());
   await isUp(recorder);
   const start: Followed['start'] = async (name = 'scripted', properties) => {
-    const player = await ScriptedPlayer.start(bus.address, name, properties);
-    t.after(() => player.leave());
+    const player = await ScriptedPlayer.start(t, bus, name, properties);
     await until(`${name} is published`, () => recorder.record(name) !== undefined);
     return player;
   };
@@ -86,9 +84,8 @@ export async function followed(
 }
 
 /** For `before`: a hung player that exists before the backend. */
-export async function hungPlayer(t: TestContext, { address }: PrivateBus): Promise<void> {
-  const player = await ScriptedPlayer.connect(address);
-  t.after(() => player.leave());
+export async function hungPlayer(t: TestContext, bus: PrivateBus): Promise<void> {
+  const player = await ScriptedPlayer.connect(t, bus);
   player.misbehaves.set('GetAll', 'hang');
   await player.own('hung');
 }

@@ -1,6 +1,7 @@
 // A scripted media player on a real bus; it can also do things that no real player does.
 
 import { once } from 'node:events';
+import type { TestContext } from 'node:test';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import {
   PLAYER_INTERFACE,
@@ -8,6 +9,7 @@ import {
   PLAYER_PATH,
   ROOT_INTERFACE,
 } from '../../../src/protocol/dbus/mpris.js';
+import type { PrivateBus } from '../bus/private-bus.js';
 
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
@@ -70,21 +72,23 @@ export class ScriptedPlayer {
     bus.addMethodHandler((message: Message) => this.#answer(message));
   }
 
-  /** A connection without a name. */
-  static async connect(address: string): Promise<ScriptedPlayer> {
+  /** A connection without a name, until the test ends. */
+  static async connect(t: TestContext, { address }: Pick<PrivateBus, 'address'>): Promise<ScriptedPlayer> {
     const bus = sessionBus({ busAddress: address });
     const player = new ScriptedPlayer(bus);
+    t.after(() => player.leave());
     await once(bus, 'connect');
     return player;
   }
 
   /** A player with a name; these properties of the interface Player are added to the usual ones, or replace them. */
   static async start(
-    address: string,
+    t: TestContext,
+    bus: Pick<PrivateBus, 'address'>,
     name = 'scripted',
     properties: Properties = {},
   ): Promise<ScriptedPlayer> {
-    const player = await ScriptedPlayer.connect(address);
+    const player = await ScriptedPlayer.connect(t, bus);
     Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, properties);
     await player.own(name);
     return player;

@@ -104,8 +104,7 @@ test('a change of track is one event', async (t) => {
   const after: Clock['after'] = (ms, callback) => (ms <= 100 ? manual : systemClock).after(ms, callback);
   const clock = { ...systemClock, monotonic: manual.monotonic, after };
   const { bus, backend, recorder } = await followed(t, undefined, { clock });
-  const player = await ScriptedPlayer.start(bus.address);
-  t.after(() => player.leave());
+  const player = await ScriptedPlayer.start(t, bus);
   await until('the player is published', () => {
     manual.advance(50);
     return recorder.record('scripted') !== undefined;
