@@ -44,7 +44,7 @@ const DAEMON: Side = {
       },
       CREATED_WITHIN_MS,
     ),
-  goal: { atMost: 5 },
+  goal: { atMost: 15 },
 };
 const BARE: Side = {
   what: "Rss of the bare program with the record's JSON",

@@ -13,6 +13,7 @@ import { createGateway, type Gateway } from './gateway/gateway.js';
 import { whyRefused } from './gateway/listening.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
+import { logWarnings } from './node-warnings.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { readyWith } from './readiness.js';
 import { FIRST_CHILD } from './supervisor/children.js';
@@ -174,6 +175,7 @@ async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | u
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
   const logger = createLogger(settings.logLevel);
+  logWarnings(logger.log);
   for (const warning of loaded.warnings) logger.log('warn', warning);
   const { supervisor, gateway } = assemble(settings, threads, logger);
   // Before the actors start: if an address is in use, the program must end without side effects.

@@ -1,6 +1,8 @@
 // The common part of all actors: answers pings, sends items in batches, stops on request. It passes commands to a backend and changes
 // to a subscriber. It knows no actor, and never catches what an actor throws outside a promise: that ends the thread.
 
+import { IdleHeap } from '../idle-heap.js';
+import { logWarnings } from '../node-warnings.js';
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
@@ -135,6 +137,8 @@ async function run<S, C>(
 ): Promise<void> {
   const port = typedPort<FromActor, In<C>>(task.port);
   const publisher = new BatchPublisher(port);
+  const heap = new IdleHeap();
+  logWarnings((level, message, fields) => publisher.log(level, message, fields));
   try {
     const actor = start(task.settings, publisher);
     if (actor.applyChanges !== undefined) publisher.add({ kind: 'pull', isFirst: true });
@@ -142,8 +146,10 @@ async function run<S, C>(
       port.listen((message) => {
         const { kind } = message;
         if (kind === 'command') answer(publisher, message.id, actor.handle?.(message.command));
-        else if (kind === 'ping') publisher.add({ kind: 'pong', id: message.id });
-        else if (kind === 'stop') resolve();
+        else if (kind === 'ping') {
+          publisher.add({ kind: 'pong', id: message.id });
+          heap.shrink();
+        } else if (kind === 'stop') resolve();
         else if (kind === 'watch levels') actor.watchLevels?.(message.isWatched);
         else if (kind === 'reply') publisher.replied(message.id, message);
         else {

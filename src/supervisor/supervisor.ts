@@ -2,6 +2,7 @@
 // Each child handles its own events (child.ts). It does not know what a backend does.
 
 import { type Clock, systemClock, Timers } from '../clock.js';
+import { IdleHeap } from '../idle-heap.js';
 import type { Backend, ChildName, Subscriber } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
@@ -46,6 +47,7 @@ export interface StopReport {
 export class Supervisor implements Backends, Bridges {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
+  readonly #heap = new IdleHeap();
   readonly #timers: Timers<'next' | 'beat' | 'pongs'>;
   readonly #heartbeat: HeartbeatPolicy;
   /** In start order. */
@@ -139,6 +141,7 @@ export class Supervisor implements Backends, Bridges {
 
   #beat(): void {
     this.#armBeat();
+    this.#heap.shrink();
     // Only one round at a time: a second one would postpone the deadline of the first.
     if (this.#timers.has('pongs')) return;
     const now = this.#clock.monotonic();

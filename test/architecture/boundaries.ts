@@ -11,7 +11,14 @@ export interface Boundary {
   readonly builtins: string;
 }
 
-const SHARED = ['src/protocol/actor/', 'src/clock.ts', 'src/version.ts', 'src/user-directories.ts'];
+const SHARED = [
+  'src/protocol/actor/',
+  'src/clock.ts',
+  'src/idle-heap.ts',
+  'src/node-warnings.ts',
+  'src/version.ts',
+  'src/user-directories.ts',
+];
 
 export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/pulse/', may: [], builtins: '' },
@@ -61,6 +68,8 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: [...SHARED, 'src/protocol/', 'src/actors/*.ts'],
     builtins: 'fs fs/promises net path worker_threads',
   },
+  // V8's measurement of memory collects garbage.
+  { of: 'src/idle-heap.ts', may: [], builtins: 'vm' },
   // Read by the build, which puts what comes of it in its place.
   { of: 'src/client/paths.ts', may: ['src/protocol/actor/operations.ts'], builtins: '' },
   // It may import only types of the daemon, because it runs in browsers.
