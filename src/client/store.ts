@@ -100,6 +100,14 @@ function emptySlices(): RecordSlices {
 /** The `detail` of the event that begins a backend's part of a snapshot. */
 const MARK = 'snapshot';
 
+/** The slices that a backend's mark forgets: their records may have ended unseen. The other slices are replaced as a whole. */
+const FORGOTTEN: Readonly<Partial<Record<ChildName, readonly Slice[]>>> = {
+  audio: ['outputs', 'cards', 'clients'],
+  systemd: ['units'],
+  players: ['players', 'tracklists'],
+  discovery: ['nodes'],
+};
+
 type Patch = Partial<RecordSlices>;
 type Rules = {
   readonly [T in Exclude<EventName, 'server.info'>]: (state: RecordSlices, data: EventData[T]) => Patch;
@@ -186,9 +194,12 @@ export class Store {
       if (data === 'connected') this.#begins = true;
       return;
     }
-    // A snapshot covers every enabled backend, so everything known is dropped at its first mark.
-    if (type === 'backend.updated' && data.detail === MARK && this.#begins) {
-      this.set(emptySlices());
+    if (type === 'backend.updated' && data.detail === MARK) {
+      const empty = Object.entries(emptySlices());
+      // At a stream's beginning also backends that are no longer enabled are forgotten. A stream that was too slow gets a snapshot in its midst.
+      const isForgotten = (slice: string): boolean =>
+        this.#begins || FORGOTTEN[data.backend]?.includes(slice as Slice) === true;
+      this.set(Object.fromEntries(empty.filter(([slice]) => isForgotten(slice))));
       this.#begins = false;
     }
     if (Object.hasOwn(RULES, type))

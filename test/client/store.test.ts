@@ -1,4 +1,4 @@
-// Tests how each event changes the client's state: rows, and seeded random series against the tests' own model of the state.
+// How each event changes the client's state. Random histories of streams: gateway/events/storm.test.ts, whose consumers keep this state.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -6,11 +6,6 @@ import type { NodeEvent } from '../../src/client/events.js';
 import type { PlayerRecord } from '../../src/client/records.js';
 import { KNOWN_EVENTS, positionOf, Store } from '../../src/client/store.js';
 import { EVENTS } from '../../src/protocol/actor/collections.js';
-import { StateModel } from '../consumer/state-model.js';
-import { SEED, SeededRandom } from '../seeded-random.js';
-
-const ROUNDS = 200;
-const STEPS = 80;
 
 /** The records have only the fields that a row needs, so they do not fit the client's types. */
 function told(...events: readonly (readonly [type: string, data: unknown])[]): Store {
@@ -134,18 +129,42 @@ describe('an event', () => {
     assert.equal(state.units.size, 0);
   });
 
-  test('that marks a snapshot in the midst of a stream forgets nothing', () => {
-    const mark = ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }] as const;
-    assert.equal(told(['audio.updated', [record(1)]], mark).state.clients.size, 1, 'before any stream');
-    const { state } = told(
-      ['server.info', 'connected'],
-      mark,
-      ['audio.updated', [record(1)]],
-      ['server.info', 'love'],
-      mark,
+  const ALL_KINDS = [
+    ['audio.updated', [record(1)]],
+    ['audio.output.updated', [record(1)]],
+    ['audio.card.updated', [record(1)]],
+    ['service.updated', { scope: 'user', name: 'a.service' }],
+    ['player.added', { data: { ...player(1), tracklist_supported: true } }],
+    ['player.tracklist.updated', { bus_name: player(1).bus_name, tracks: [] }],
+    ['node.updated', { name: 'attic' }],
+  ] as const;
+  const SLICES = ['outputs', 'cards', 'clients', 'units', 'players', 'tracklists', 'nodes'] as const;
+  const emptyIn = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
+
+  test('of a removal removes the record by what identifies it', () => {
+    const store = told(
+      ...ALL_KINDS,
+      ['audio.removed', [record(1, 'renamed')]],
+      ['audio.output.removed', [record(1)]],
+      ['audio.card.removed', [record(1)]],
+      ['player.removed', { bus_name: player(1).bus_name }],
+      ['node.removed', { name: 'attic' }],
     );
-    assert.equal(state.clients.size, 1, 'in the midst of one');
+    assert.deepEqual(emptyIn(store), ['outputs', 'cards', 'clients', 'players', 'tracklists', 'nodes']);
   });
+
+  for (const [backend, forgotten] of [
+    ['audio', ['outputs', 'cards', 'clients']],
+    ['systemd', ['units']],
+    ['players', ['players', 'tracklists']],
+    ['discovery', ['nodes']],
+    ['power', []],
+  ] as const) {
+    test(`that marks a snapshot of ${backend} in the midst of a stream forgets the records of that backend`, () => {
+      const mark = ['backend.updated', { backend, state: 'up', detail: 'snapshot' }] as const;
+      assert.deepEqual(emptyIn(told(...ALL_KINDS, mark)), forgotten);
+    });
+  }
 
   test('of a later version changes nothing, whatever its name', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
@@ -177,68 +196,4 @@ describe('the position of a player is', () => {
       assert.equal(positionOf({ ...playing, ...fields } as unknown as PlayerRecord, at + later), expected),
     );
   }
-});
-
-describe(`random series of events (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  const BACKENDS = ['audio', 'systemd', 'upgrade', 'players'] as const;
-  type Told = readonly [type: string, data: unknown];
-
-  const change = (random: SeededRandom): Told => {
-    const some = Array.from({ length: 1 + random.below(3) }, () =>
-      record(random.below(6), `n${random.below(4)}`),
-    );
-    return random.pick<Told>([
-      ['audio.updated', some],
-      ['audio.removed', some],
-      ['audio.output.updated', some],
-      ['audio.output.removed', some],
-      ['service.updated', { scope: random.pick(['user', 'system']), name: `u${random.below(3)}.service` }],
-      ['upgrade.info', { current: `${random.below(3)}`, latest: '3', upgrade_available: true }],
-      ['upgrade.info', { state: random.pick(['idle', 'running', 'failed']) }],
-      ['backend.updated', { backend: random.pick([...BACKENDS]), state: random.pick(['up', 'connecting']) }],
-      ['server.info', 'love'],
-    ]);
-  };
-  /** A player can be changed or removed only while it exists. */
-  const playerChange = (random: SeededRandom, known: ReadonlyMap<string, unknown>): Told => {
-    const bus_name = `p${random.below(3)}`;
-    if (known.has(bus_name) && random.chance(0.4)) return ['player.removed', { bus_name }];
-    const told = { data: { bus_name, identity: `i${random.below(3)}` }, emitted_at: 0 };
-    return [known.has(bus_name) ? 'player.updated' : 'player.added', told];
-  };
-  /** The daemon begins a stream that cannot be resumed in this way: removals, then for each backend a mark and its records. */
-  const snapshot = (random: SeededRandom): readonly Told[] => [
-    ['server.info', 'connected'],
-    ['audio.removed', [record(random.below(6))]],
-    ...BACKENDS.flatMap((backend): Told[] => [
-      ['backend.updated', { backend, state: 'up', detail: 'snapshot' }],
-      ...Array.from({ length: random.below(3) }, () => change(random)).filter(([type]) =>
-        OF[backend].test(type),
-      ),
-    ]),
-  ];
-  const OF = { audio: /^audio/, systemd: /^service/, upgrade: /^upgrade/, players: /^player/ } as const;
-
-  test('lead to the state of the model, after every event and every whole snapshot', () => {
-    const random = new SeededRandom(SEED);
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const [store, model] = [new Store(0), new StateModel()];
-      const one = () => (random.chance(0.2) ? playerChange(random, model.players) : change(random));
-      for (let step = 0; step < STEPS; step += 1) {
-        const events = step === 0 || random.chance(0.04) ? snapshot(random) : [one()];
-        for (const [type, data] of events) {
-          store.apply({ type, data } as NodeEvent);
-          model.apply({ type, data: JSON.stringify(data) });
-        }
-        const { outputs, clients, units, backends, upgrade } = store.state;
-        const { run, ...status } = upgrade ?? {};
-        assert.deepEqual(new Map([...outputs].map(([id, each]) => [String(id), each])), model.outputs);
-        assert.deepEqual(new Map([...clients].map(([id, each]) => [String(id), each])), model.clients);
-        assert.deepEqual(units, model.services);
-        assert.deepEqual(store.state.players, model.players);
-        assert.deepEqual(new Map([...backends].map(([name, { state }]) => [name, state])), model.backends);
-        assert.deepEqual([run, status], [model.upgradeRun, model.upgradeStatus ?? {}]);
-      }
-    }
-  });
 });
