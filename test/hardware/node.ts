@@ -96,25 +96,23 @@ export class EmulatedNode {
 
   /** The output of that name, once the event stream has brought it with these values. */
   async output(name: string, values: Partial<Output> = {}): Promise<Output> {
-    const held = this.stream.model.outputs;
     const found = (): object | undefined =>
-      [...held.values()].find((output) => hasValues(output, { name, ...values }));
+      [...this.stream.model.outputs.values()].find((output) => hasValues(output, { name, ...values }));
     const what = `output ${name} with ${JSON.stringify(values)}`;
     await this.until(what, () => found() !== undefined);
     return found() as Output;
   }
 
   outputGoes(name: string): Promise<void> {
-    const held = this.stream.model.outputs;
-    const isGone = (): boolean => ![...held.values()].some((output) => output['name'] === name);
+    const isGone = (): boolean =>
+      ![...this.stream.model.outputs.values()].some((output) => output['name'] === name);
     return this.until(`the end of output ${name}`, isGone);
   }
 
   /** The stream of that name, once it plays to that output. */
   async client(name: string, output: string): Promise<Client> {
-    const held = this.stream.model.clients;
     const found = (): object | undefined =>
-      [...held.values()].find((client) => hasValues(client, { name, output }));
+      [...this.stream.model.clients.values()].find((client) => hasValues(client, { name, output }));
     await this.until(`${name} on ${output}`, () => found() !== undefined);
     return found() as Client;
   }
