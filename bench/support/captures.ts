@@ -1,7 +1,7 @@
 // Lists of sink inputs to decode: as they were captured from a real server, and longer ones, composed of the records of a captured one.
 
 import { readFileSync } from 'node:fs';
-import { recordStarts } from '../../test/protocol/pulse/record-starts.js';
+import { recordStarts } from './record-starts.js';
 
 /** Both servers had 150 streams at most. */
 const CAPTURED = [1, 30, 150];
