@@ -15,7 +15,8 @@ export interface DamagingProxy {
   close(): Promise<void>;
 }
 
-function damage(chunk: Buffer, random: SeededRandom): Buffer {
+/** Bytes that are changed, lost, doubled or foreign. */
+export function damage(chunk: Buffer, random: SeededRandom): Buffer {
   const wrong = Buffer.from(chunk);
   const at = random.below(chunk.length);
   const ways = [

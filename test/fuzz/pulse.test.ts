@@ -11,6 +11,7 @@ import { Session } from '../../src/protocol/pulse/session.js';
 import { WireError } from '../../src/protocol/pulse/wire.js';
 import { PEAKS } from '../protocol/pulse/record-stream.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
+import { damage } from './damaging-proxy.js';
 
 const GOLDEN = new URL('../../../test/golden/', import.meta.url);
 /** Large captures repeat what the small ones have. */
@@ -35,21 +36,9 @@ const handshake = readFileSync(new URL('pulse-handshake.bin', GOLDEN));
 
 type Mutation = (bytes: Buffer, random: SeededRandom) => Buffer;
 const other = (random: SeededRandom): Buffer => corpus[random.below(corpus.length)] ?? handshake;
-const cut = (bytes: Buffer, from: number, to: number): Buffer =>
-  Buffer.concat([bytes.subarray(0, from), bytes.subarray(to)]);
 
 const MUTATIONS: readonly Mutation[] = [
-  (bytes) => bytes,
-  (bytes, random) => bytes.subarray(0, random.below(bytes.length + 1)),
-  (bytes, random) => {
-    const from = random.below(bytes.length);
-    return cut(bytes, from, from + 1 + random.below(40));
-  },
-  (bytes, random) => {
-    const mutated = Buffer.from(bytes);
-    mutated[random.below(bytes.length)] = random.below(256);
-    return mutated;
-  },
+  damage,
   (bytes, random) => {
     const mutated = Buffer.from(bytes);
     if (mutated.length >= 4) {
@@ -67,8 +56,6 @@ const MUTATIONS: readonly Mutation[] = [
     const at = random.below(bytes.length + 1);
     return Buffer.concat([bytes.subarray(0, at), other(random), bytes.subarray(at)]);
   },
-  (bytes, random) => Buffer.concat([bytes, other(random)]),
-  (_bytes, random) => Buffer.from(Array.from({ length: random.below(200) }, () => random.below(256))),
 ];
 
 /** Some mutations, and for half of the results a first header that is right again, so that what is inside gets read. */
