@@ -1,5 +1,5 @@
-// The built daemon on a real sound server and a real broker: the sound topics of docs/home-assistant.md, "Topics". Others make changes and
-// check the effect of each command; and the daemon ends in every way. Strange names, rates and floods: actors/mqtt.
+// The built daemon on a real sound server and a real broker: the sound topics of docs/home-assistant.md, "Topics". Others check the effect
+// of commands; and the daemon ends in every way. All topics and commands, strange names, rates and floods: actors/mqtt.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -37,8 +37,6 @@ describe('a daemon on a sound server with a broker', {
     await broker?.stop();
   });
 
-  const record = async (topic: string, fits: (json: Record<string, unknown>) => boolean) =>
-    JSON.parse(await spy.holds(topic, (text) => fits(JSON.parse(text)))) as Record<string, unknown>;
   /** The published refusal of the command. */
   const refusal = async (below: string, payload: string): Promise<Record<string, unknown>> => {
     const before = spy.texts(`${T}/error`).length;
@@ -79,68 +77,32 @@ describe('a daemon on a sound server with a broker', {
     assert.equal(await spy.holds(`${T}/status`), 'online');
   });
 
-  test('publishes what others do to outputs and streams', async () => {
-    const stream = await sound.play({ name: 'song', sink: 'living' });
-    await spy.holds(`${T}/audio/clients`, (text) => JSON.parse(text)[0]?.name === 'song');
-    await sound.pactl('set-sink-volume', 'living', '37%');
-    await record(`${OUTPUTS}/living`, ({ volume }) => volume === 0.37);
-    await sound.pactl('set-sink-mute', 'living', '1');
-    await record(`${OUTPUTS}/living`, ({ muted }) => muted === true);
-    await record(`${T}/audio/server`, ({ muted, volume }) => muted === true && volume === 0.37);
-    await sound.pactl('set-default-sink', 'kitchen');
-    await record(`${T}/audio/server`, ({ default_sink: name }) => name === 'kitchen');
-    await stream.stop();
-    await spy.holds(`${T}/audio/clients`, (text) => text === '[]');
-    await sound.addSink('garden');
-    await spy.holds(`${OUTPUTS}/garden`);
-    await entities((keys) => keys.includes('output_garden_volume'));
-    await sound.removeSink('garden');
-    await spy.empty(`${OUTPUTS}/garden`);
-    await entities((keys) => !keys.includes('output_garden_volume'));
-  });
-
-  test('carries out each command, and others see it', async () => {
-    const sink = async (name: string) => {
-      const [volume, mute] = await Promise.all([
-        sound.pactl('get-sink-volume', name),
-        sound.pactl('get-sink-mute', name),
-      ]);
-      return `${/(\d+)%/.exec(volume)?.[1]} ${/balance (-?[\d.]+)/.exec(volume)?.[1]} ${mute.trim()}`;
-    };
-    const living = (what: string, fits: RegExp) =>
+  test('carries out commands, and others see it', async () => {
+    const sees = (what: string, read: () => Promise<string>, fits: RegExp) =>
       until(what, async () => {
-        const now = await sink('living');
-        assert.match(now, fits, `it is ${now}; refused: ${spy.texts(`${T}/error`).join()}`);
+        assert.match(await read(), fits, `refused: ${spy.texts(`${T}/error`).join()}`);
         return true;
       });
-    await spy.publish(`${OUTPUTS}/living/set`, { volume: 0.5, muted: false, default: true });
-    await living('the volume and the mute', /^50 .*no$/);
-    await until('living is default', async () => (await sound.pactl('get-default-sink')).trim() === 'living');
-    await spy.publish(`${OUTPUTS}/living/set`, { delta: 0.1 });
-    await living('the step', /^60 /);
-    await spy.publish(`${OUTPUTS}/living/set`, { balance: -0.5 });
-    await living('the balance', /^60 -0\.50 /);
-    await spy.publish(`${T}/audio/server/set`, { muted: true, delta: -0.2 });
-    await living('the mute and the step down', /^40 -0\.50 .*yes$/);
-    await spy.publish(`${T}/audio/server/set`, { output: 'kitchen', volume: 0.2 });
-    await until('kitchen: default', async () => (await sound.pactl('get-default-sink')).trim() === 'kitchen');
+    const volume = () => sound.pactl('get-sink-volume', 'living');
+    const mute = () => sound.pactl('get-sink-mute', 'living');
+    await spy.publish(`${OUTPUTS}/living/set`, { volume: 0.5, muted: true, balance: -0.5 });
+    await sees('volume and balance', volume, /50%.*balance -0\.50/s);
+    await sees('the mute', mute, /yes/);
+    await spy.publish(`${T}/audio/server/set`, { muted: false, delta: -0.2 });
+    await sees('the step down', volume, /30%/);
+    await sees('the end of the mute', mute, /no/);
+    await spy.publish(`${T}/audio/server/set`, { output: 'kitchen' });
+    await sees('the default', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
   test('refuses in the error topic what its route refuses, with the same reason', async () => {
     for (const [topic, payload, status] of [
       ['audio/outputs/nosuch/set', '{"volume": 0.5}', 404],
       ['audio/outputs/living/set', '{"volume": 7}', 400],
-      ['audio/outputs/living/set', '{"volume": 0.1, "delta": 0.1}', 400],
-      ['audio/outputs/living/set', '{"default": false}', 400],
       ['audio/outputs/living/set', '{"port": "x"}', 409],
       ['audio/outputs/living/set', 'louder', 400],
-      ['audio/clients/nosuch/set', '{"muted": true}', 404],
-      ['audio/server/set', '{"output": "nosuch"}', 404],
       ['audio/server/set', `{"volume": ${' '.repeat(70_000)} 1}`, 413],
-      ['services/user/x.service/set', 'start', 404],
       ['power/set', 'reboot', 404],
-      ['upgrade/set', 'start', 404],
-      ['players/x/set', 'play', 404],
     ] as const) {
       const problem = await refusal(topic, payload);
       const told = [problem['status'], problem['topic']];
