@@ -1,9 +1,14 @@
-// The OpenAPI document itself. The other tests check with every request that answers conform to it.
+// The OpenAPI document itself, and what a generator makes of it. The other tests check with every request that answers conform to it.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import openapiTypes, { type OpenAPI3 } from 'openapi-typescript';
+import { temporaryFolder } from '../temporary-folder.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import type { OpenApi } from './openapi-conformance.js';
 
@@ -45,4 +50,35 @@ test('the document equals the golden file; TONEARM_UPDATE_GOLDEN=1 writes a new 
   assert.deepEqual(JSON.parse(text), whole);
   if (process.env['TONEARM_UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN, text);
   assert.equal(text, readFileSync(GOLDEN, 'utf8'));
+});
+
+/** A user would write this; the types must have as much, and no more. */
+const CLIENT = `
+import type { components, paths } from './api.js';
+
+type Schemas = components['schemas'];
+type Answer<P extends keyof paths> = paths[P] extends { get: { responses: infer R } }
+  ? { [S in keyof R]: { status: S; body: R[S] extends { content: infer C } ? C[keyof C] : undefined } }[keyof R]
+  : never;
+
+export function use(audio: Answer<'/audio'>, services: Answer<'/services'>, { backends }: Schemas['Health']): void {
+  if (services.status === 503) services.body.detail satisfies string;
+  if (services.status === 200) services.body[0]?.scope satisfies 'user' | 'system' | undefined;
+  if (audio.status !== 200) return;
+  audio.body.outputs[0]?.state satisfies 'running' | 'idle' | 'suspended' | 'unknown' | undefined;
+  audio.body.outputs[0]?.props['device.description'] satisfies string | undefined;
+  // @ts-expect-error A sound server is of two kinds.
+  audio.body.kind satisfies 'alsa';
+  backends['audio']?.state satisfies 'connecting' | 'up' | 'restarting' | 'failed' | undefined;
+}
+`;
+
+test('a client of generated types type-checks', async (t) => {
+  const folder = temporaryFolder(t);
+  writeFileSync(join(folder, 'package.json'), '{"type": "module"}');
+  writeFileSync(join(folder, 'api.ts'), await openapiTypes((await document()) as object as OpenAPI3));
+  writeFileSync(join(folder, 'client.ts'), CLIENT);
+  const flags = '--strict --noUncheckedIndexedAccess --noEmit --module nodenext --types'.split(' ');
+  const compiler = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
+  execFileSync(process.execPath, [compiler, ...flags, '', 'client.ts'], { cwd: folder, stdio: 'inherit' });
 });
