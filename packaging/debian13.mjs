@@ -1,5 +1,5 @@
 // A second Debian for tests: a root of Debian 13, made by debootstrap once per recipe and kept outside the checkout.
-// Nothing writes to it after that: each user mounts an overlay over it. machine13.mjs makes a disk of another such root.
+// Nothing writes to it after that: each user mounts an overlay over it. machine.mjs makes a disk of another such root.
 
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 export const CACHE = '/var/cache/tonearm-test';
 const MAKING_DEADLINE_MS = 30 * 60_000;
 const MIRROR_DEADLINE_MS = 30_000;
-const SUITE = 'trixie';
+const SUITES = { 12: 'bookworm', 13: 'trixie' };
 
 /** The packages that a node has, and those that the tests themselves call. */
 const PACKAGES = [
@@ -90,23 +90,25 @@ export function mirror() {
 
 /**
  * Where that of this name and recipe is kept, made first where it is missing.
- * @param {{ name: string, packages: readonly string[], finish?: string }} recipe `finish` may hold no secrets of this machine
+ * @param {{ name: string, debian: 12 | 13, packages: readonly string[], finish?: string }} recipe `finish` may hold no secrets of this
+ * machine
  * Other stages run meanwhile, so nothing here may block.
  * @returns {Promise<{ kept: string } | { trouble: string }>}
  */
-export async function keptDebian({ name, packages, finish = '' }) {
-  if (process.getuid() !== 0) return { trouble: 'tests on Debian 13 need root' };
+export async function keptDebian({ name, debian, packages, finish = '' }) {
+  if (process.getuid() !== 0) return { trouble: `tests on Debian ${debian} need root` };
+  const suite = SUITES[debian];
   const script = make(finish);
   const wanted = packages.join(' ');
-  const recipe = createHash('sha256').update(`${script}${SUITE}${wanted}`).digest('hex').slice(0, 8);
+  const recipe = createHash('sha256').update(`${script}${suite}${wanted}`).digest('hex').slice(0, 8);
   const kept = join(CACHE, `${name}-${recipe}`);
   if (!existsSync(kept)) {
-    console.log(`setup: making ${kept} of Debian 13; this is done once`);
+    console.log(`setup: making ${kept} of Debian ${debian}; this is done once`);
     mkdirSync(CACHE, { recursive: true });
     const lock = ['flock', '--no-fork', `${CACHE}/lock`];
     const namespaces = [...OWN_MOUNTS, '--pid', '--fork', '--kill-child=KILL', '--mount-proc'];
     const [command, ...args] = [...lock, ...namespaces, 'sh', '-c', script];
-    const env = { CACHE, NAME: name, FINISHED: kept, SUITE, PACKAGES: wanted, MIRROR: mirror() };
+    const env = { CACHE, NAME: name, FINISHED: kept, SUITE: suite, PACKAGES: wanted, MIRROR: mirror() };
     const making = promisify(execFile)(command, args, {
       env: { ...process.env, ...env },
       maxBuffer: 64 << 20,
@@ -120,7 +122,7 @@ export async function keptDebian({ name, packages, finish = '' }) {
       ({ stdout, stderr, message }) => `${stdout}${stderr}`.trim() || message,
     );
     if (failed !== undefined)
-      return { trouble: `Debian 13 could not be made: ${failed.split('\n').slice(-15).join('\n')}` };
+      return { trouble: `Debian ${debian} could not be made: ${failed.split('\n').slice(-15).join('\n')}` };
   }
   // In use: a month from now it may go.
   utimesSync(kept, new Date(), new Date());
@@ -129,7 +131,7 @@ export async function keptDebian({ name, packages, finish = '' }) {
 
 /** @returns {Promise<{ kept: string, root: string } | { trouble: string }>} */
 export async function debian13() {
-  const { kept, trouble } = await keptDebian({ name: 'debian13', packages: PACKAGES });
+  const { kept, trouble } = await keptDebian({ name: 'debian13', debian: 13, packages: PACKAGES });
   return trouble === undefined ? { kept, root: join(kept, 'root') } : { trouble };
 }
 

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import { FOR, installCommand, installDebian, notInstalled, packageOf, rootCommand } from './debian.mjs';
 import { debian13, insideDebian13 } from './debian13.mjs';
-import { machine13 } from './machine13.mjs';
+import { machine } from './machine.mjs';
 import { NODE_22, node22 } from './node22.mjs';
 import { say, seconds, show } from './progress.mjs';
 import { changed, compiled, kindOf, matching, testFiles, together } from './test-files.mjs';
@@ -37,6 +37,9 @@ const isChosen = asked.changed === true || asked.debian13 === true || names.leng
 /** The counts of each run of tests. */
 const tallies = [];
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
+
+/** The Debian of the emulated machine. */
+const MACHINE_DEBIAN = process.env.TONEARM_MACHINE_DEBIAN === '12' ? 12 : 13;
 
 /** A stage that runs a tool on Node, whose output is shown when it fails. */
 const tool =
@@ -109,20 +112,20 @@ const onBothDebians = () => [
  * What the tests of the emulated machine need in their environment. Without the programs, or root, no disk is made, and the tests
  * themselves say what is missing.
  */
-function machine(files) {
+function machineFor(files) {
   const canMake = process.getuid() === 0 && notInstalled(FOR.machine).length === 0;
-  return canMake && files.some((file) => kindOf(file) === 'hardware') ? machine13() : {};
+  return canMake && files.some((file) => kindOf(file) === 'hardware') ? machine(MACHINE_DEBIAN) : {};
 }
 
 async function onMachine(place, files, titles = []) {
-  const { trouble, kept } = await machine(files);
+  const { trouble, kept } = await machineFor(files);
   if (trouble !== undefined) return leftOut(trouble);
   return counted(place, files, { titles, env: kept === undefined ? {} : { TONEARM_MACHINE: kept } });
 }
 
 /** Made while others run; it is asked for once more when they have ended. */
 async function machineDisk() {
-  const { trouble, kept } = await machine(testFiles('hardware'));
+  const { trouble, kept } = await machineFor(testFiles('hardware'));
   return trouble === undefined ? kept : leftOut(trouble);
 }
 

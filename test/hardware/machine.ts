@@ -1,5 +1,5 @@
 // A machine emulated by QEMU for tests: Debian's own kernel with its modules, so that there are cards and controllers that come and go. It
-// boots the disk of packaging/machine13.mjs, writes nothing to it, and leaves nothing behind, however the test's process ends.
+// boots the disk of packaging/machine.mjs, writes nothing to it, and leaves nothing behind, however the test's process ends.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +11,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 
 const MACHINE_USER = 'pi';
-/** Where the commands' door is (packaging/machine13.mjs), and where tonearm listens, inside. */
+/** Where the commands' door is (packaging/machine.mjs), and where tonearm listens, inside. */
 const DOOR_PORT = 8019;
 const TONEARM_PORT = 8018;
 

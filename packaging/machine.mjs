@@ -1,10 +1,10 @@
-// The disk of the emulated machine that test/hardware boots: Debian 13 with its own kernel, a sound server and Bluetooth, without
+// The disk of the emulated machine that test/hardware boots: a Debian with its own kernel, a sound server and Bluetooth, without
 // tonearm. It is made once per recipe and kept like the root beside it; whoever boots it writes elsewhere.
 
 import { keptDebian } from './debian13.mjs';
 
-/** What a node without a screen has, and what plays the parts of its cards and of a phone. */
-const PACKAGES = [
+/** What a node without a screen has, and what plays the parts of its cards and of a phone. Debian 12 has no Node for tonearm. */
+const packages = (debian) => [
   ...[
     'linux-image-amd64',
     'systemd',
@@ -14,7 +14,8 @@ const PACKAGES = [
     'dbus-user-session',
     'polkitd',
   ],
-  ...['nodejs', 'iproute2', 'kmod', 'procps', 'rfkill', 'udev'],
+  ...(debian === 12 ? [] : ['nodejs']),
+  ...['iproute2', 'kmod', 'procps', 'rfkill', 'udev'],
   ...['pipewire', 'pipewire-pulse', 'wireplumber', 'pulseaudio', 'pulseaudio-utils', 'alsa-utils'],
   ...['bluez', 'bluez-test-tools', 'libspa-0.2-bluetooth', 'python3-dbus'],
 ];
@@ -69,10 +70,26 @@ const LOOPBACK_PROFILES = '^\\[(General|Mapping analog-(stereo|surround-51))\\]'
 
 /**
  * With each of its codecs asked for, a connection takes longer than the 25 s that a client's has (seen); and of a peer that is a headset
- * and a phone as well, WirePlumber makes whichever it thinks of first.
+ * and a phone as well, WirePlumber makes whichever it thinks of first. Version 0.4, of Debian 12, also plays by itself to whoever
+ * connects, and the peer is a loudspeaker as well; a phone is none.
  */
-const WIREPLUMBER =
-  'monitor.bluez.properties = { bluez5.roles = [ a2dp_sink a2dp_source ] bluez5.codecs = [ sbc ] }';
+const WIREPLUMBER = {
+  12: {
+    folder: 'bluetooth.lua.d',
+    file: '60-codecs.lua',
+    text: `bluez_monitor.properties["bluez5.headset-roles"] = "[ ]"
+bluez_monitor.properties["bluez5.codecs"] = "[ sbc ]"
+table.insert(bluez_monitor.rules, {
+  matches = { { { "device.name", "matches", "bluez_card.*" } } },
+  apply_properties = { ["bluez5.auto-connect"] = "[ ]" },
+})`,
+  },
+  13: {
+    folder: 'wireplumber.conf.d',
+    file: 'codecs.conf',
+    text: 'monitor.bluez.properties = { bluez5.roles = [ a2dp_sink a2dp_source ] bluez5.codecs = [ sbc ] }',
+  },
+};
 /** As docs/bluetooth.md has it for a node that is for sound alone. */
 const BLUETOOTHD = `[Service]
 ExecStart=
@@ -84,7 +101,7 @@ const file = (path, text) => `cat > "$root${path}" <<'END'\n${text}\nEND`;
  * The user is as Debian makes them, without the group audio. The sound server is PipeWire; PulseAudio waits to be unmasked. The initial
  * file system holds what finds this one disk: with all drivers of Debian an emulated machine unpacks it for several seconds.
  */
-const FINISH = `
+const finish = (wireplumber) => `
 echo tonearm-machine > "$root/etc/hostname"
 echo '/dev/vda / ext4 rw 0 1' > "$root/etc/fstab"
 ${file('/usr/local/sbin/door', DOOR)}
@@ -92,8 +109,8 @@ chmod 755 "$root/usr/local/sbin/door"
 ${file('/etc/systemd/system/door.socket', DOOR_SOCKET)}
 ${file('/etc/systemd/system/door@.service', DOOR_SERVICE)}
 ${file('/etc/systemd/network/wired.network', NETWORK)}
-mkdir -p "$root/etc/wireplumber/wireplumber.conf.d" "$root/etc/systemd/system/bluetooth.service.d"
-${file('/etc/wireplumber/wireplumber.conf.d/codecs.conf', WIREPLUMBER)}
+mkdir -p "$root/etc/wireplumber/${wireplumber.folder}" "$root/etc/systemd/system/bluetooth.service.d"
+${file(`/etc/wireplumber/${wireplumber.folder}/${wireplumber.file}`, wireplumber.text)}
 ${file('/etc/systemd/system/bluetooth.service.d/sound.conf', BLUETOOTHD)}
 ${file('/etc/udev/rules.d/90-loopback.rules', LOOPBACK_RULE)}
 for sets in "$root"/usr/share/alsa-card-profile/mixer/profile-sets "$root"/usr/share/pulseaudio/alsa-mixer/profile-sets; do
@@ -118,9 +135,11 @@ rm -rf "$root" "$FINISHED.making/mount"
 
 /**
  * The folder with `kernel`, `initrd` and `disk`.
+ * @param {12 | 13} debian
  * @returns {Promise<{ kept: string } | { trouble: string }>}
  */
-export async function machine13() {
+export async function machine(debian) {
   if (process.arch !== 'x64') return { trouble: 'the emulated machine can be made and run on amd64 only' };
-  return keptDebian({ name: 'machine13', packages: PACKAGES, finish: FINISH });
+  const recipe = { packages: packages(debian), finish: finish(WIREPLUMBER[debian]) };
+  return keptDebian({ name: `machine${debian}`, debian, ...recipe });
 }
