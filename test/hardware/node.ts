@@ -30,17 +30,12 @@ export class EmulatedNode {
 
   /** Boots a machine and sets tonearm up on it, with these settings beside what tonearm-setup makes. */
   static async boot(settings: string, ...setUp: readonly string[]): Promise<EmulatedNode> {
-    const folder = tempFolder();
+    const machine = await bootMachine();
     try {
-      await buildPackage('--compress', 'gzip', '--out', folder.path);
-      const file = readFileSync(packageIn(folder.path, 'tonearm', 'amd64'));
-      const machine = await bootMachine();
-      return await setUpOn(machine, file, settings, setUp).catch(async (error: unknown) => {
-        await machine.close();
-        throw error;
-      });
-    } finally {
-      folder.remove();
+      return await setUpOn(machine, await packageFor(machine), settings, setUp);
+    } catch (error) {
+      await machine.close();
+      throw error;
     }
   }
 
@@ -140,6 +135,19 @@ export class EmulatedNode {
       },
       SLOW_MS,
     );
+  }
+}
+
+/** A machine whose Debian has no Node for tonearm gets the package that brings its own. */
+async function packageFor(machine: Machine): Promise<Buffer> {
+  const hasNode = (await machine.root('command -v node || true')) !== '';
+  const folder = tempFolder();
+  try {
+    const form = hasNode ? ['--compress', 'gzip'] : ['--compress', 'none', '--with-node'];
+    await buildPackage(...form, '--out', folder.path);
+    return readFileSync(packageIn(folder.path, hasNode ? 'tonearm' : 'tonearm-with-node', 'amd64'));
+  } finally {
+    folder.remove();
   }
 }
 
