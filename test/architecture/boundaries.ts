@@ -188,14 +188,3 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/audio/meters.ts': 'tells at most so often, and tries again',
   'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
 };
-
-export const FILE_LINES_MAX = 280;
-export const FUNCTION_LINES_MAX = 70;
-
-/** Tables may be as long as what they list. */
-export const LONG: Readonly<Record<string, string>> = {
-  'src/protocol/actor/operations.ts': 'a row per operation',
-  'src/protocol/pulse/trace/messages.ts': 'a row per command, and its fields',
-  'src/protocol/actor/schemas.ts': 'a schema per record and body',
-  'src/actors/mqtt/entities.ts': 'a table: what each thing is in Home Assistant',
-};

@@ -1,18 +1,6 @@
 // The rules of the architecture: each takes source files and gives its complaints, one line each, with file and line.
 
-import {
-  BOUNDARIES,
-  BUSES,
-  EDGES,
-  FILE_LINES_MAX,
-  FUNCTION_LINES_MAX,
-  HOLDERS,
-  LAZY,
-  LONG,
-  NOT_IN_MAIN,
-  PACKAGES,
-  PROGRAMS,
-} from './boundaries.js';
+import { BOUNDARIES, BUSES, EDGES, HOLDERS, LAZY, NOT_IN_MAIN, PACKAGES, PROGRAMS } from './boundaries.js';
 import { type Import, lineAt, type SourceFile } from './source-file.js';
 
 export type Check = (files: readonly SourceFile[]) => readonly string[];
@@ -100,16 +88,13 @@ const buses: Check = each('src/', ({ path, code, text }) =>
     .map(({ index, effect }) => `${path}:${lineAt(text, index)}: may not open a bus for ${effect}`),
 );
 
-/** A file as imports name it, whatever its ending. */
-const asImported = (path: string): string => path.replace(/\.tsx$/, '.ts');
-
 /** Files that are loaded together with the first one. `how` selects the imports that count. */
 function reach(
   files: readonly SourceFile[],
   first: string,
   how: (each: Import) => boolean,
 ): ReadonlySet<string> {
-  const byPath = new Map(files.map((file) => [asImported(file.path), file]));
+  const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
   const queue = [first];
   for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
@@ -121,14 +106,6 @@ function reach(
   }
   return reached;
 }
-
-/** Files that lead back to themselves, by imports of any kind: of such files none can be understood, or moved, alone. */
-const circles: Check = (files) => {
-  const inSome = files.filter(({ path, imports }) =>
-    imports.some(({ target }) => reach(files, target, () => true).has(asImported(path))),
-  );
-  return inSome.map(({ path }) => `${path}: its imports lead back to it`);
-};
 
 const mainDecodesNothing: Check = (files) =>
   [
@@ -162,17 +139,6 @@ const edgesAreEdges: Check = (files) =>
     .filter(({ file }) => file === undefined || !TIME.test(file.code))
     .map(({ path }) => `${path}: is listed as an edge and reads no clock`);
 
-const size: Check = each('', (file) => {
-  if (Object.hasOwn(LONG, file.path)) return [];
-  const tests = /\.test\.ts$|^bench\/|^test\/node\/scenarios\//.test(file.path);
-  // A group of tests is a list, and as long as what it lists.
-  if (tests) return [];
-  const long = file.functions
-    .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
-    .map(({ line, lines }) => `${file.path}:${line}: a function of ${lines} lines`);
-  return file.lines > FILE_LINES_MAX ? [...long, `${file.path}: ${file.lines} lines`] : long;
-});
-
 const header: Check = each('', ({ path, text }) => {
   const first = text.replace(/^#!.*\n/, '').trimStart();
   return /^(?:\/\/ \S|\/\*\*?\s)/.test(first) ? [] : [`${path}: does not begin with what it is`];
@@ -190,7 +156,6 @@ export const RULES = {
   packages,
   'who holds what': holders,
   'who opens which bus': buses,
-  'no circles': circles,
   'main thread decodes nothing': mainDecodesNothing,
   'main thread starts without schemas': mainStartsWithoutSchemas,
   'time at the edges': timeAtTheEdges,
@@ -207,7 +172,6 @@ export const RULES = {
       except: (path) => path === 'src/main.ts',
     },
   ),
-  'no console': never(/\bconsole\s*\.\s*\w+/, 'log through the logger'),
   'no other processes': never(/\brequire\s*\(|\beval\s*\(|\bnew Function\b/, 'not here'),
   'no state of modules': never(
     /^(?:export )?(?:let|var)\s.*|^(?:export )?const \w+ = (?:new (?:Map|Set|WeakMap|WeakSet)(?:<.*>)?\(\s*\)|\[\s*\]);?$/,
@@ -231,7 +195,6 @@ export const RULES = {
     'an event is sent, a record published, a state known',
     { below: '', in: 'text' },
   ),
-  size,
   header,
   names,
 } as const satisfies Record<string, Check>;

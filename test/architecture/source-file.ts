@@ -1,5 +1,4 @@
-// A source file as the rules of the architecture see it, by a real parser: code without comments and texts, its imports, its
-// functions.
+// A source file as the rules of the architecture see it, by a real parser: code without comments and texts, and its imports.
 
 import { posix } from 'node:path';
 import { type ParseResult, parseSync, Visitor } from 'oxc-parser';
@@ -13,21 +12,13 @@ export interface Import {
   readonly line: number;
 }
 
-export interface SourceFunction {
-  /** The line of its opening brace. */
-  readonly line: number;
-  readonly lines: number;
-}
-
 export interface SourceFile {
   /** From the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
   /** Comments and the insides of texts and patterns are blank; positions and lines stay. */
   readonly code: string;
-  readonly lines: number;
   readonly imports: readonly Import[];
-  readonly functions: readonly SourceFunction[];
 }
 
 interface Span {
@@ -42,20 +33,13 @@ export function sourceFile(path: string, text: string): SourceFile {
   const parsed = parseSync(path, text);
   if (parsed.errors.length > 0) throw new Error(`${path}: ${parsed.errors[0]?.message}`);
   const blank: Span[] = [...parsed.comments];
-  const bodies: Span[] = [];
   const types: (Span & { readonly source: { readonly value: string } })[] = [];
-  const takeBody = ({ body }: { readonly body: (Span & { readonly type: string }) | null }): void => {
-    if (body?.type === 'BlockStatement') bodies.push(body);
-  };
   new Visitor({
     Literal: ({ start, end, value }) => {
       if (typeof value === 'string' || value instanceof RegExp)
         blank.push({ start: start + 1, end: end - 1 });
     },
     TemplateElement: (node) => blank.push(node),
-    FunctionDeclaration: takeBody,
-    FunctionExpression: takeBody,
-    ArrowFunctionExpression: takeBody,
     TSImportType: (node) => types.push(node),
   }).visit(parsed.program);
   const file = { path, text, module: parsed.module };
@@ -63,17 +47,12 @@ export function sourceFile(path: string, text: string): SourceFile {
     path,
     text,
     code: blanked(text, blank),
-    lines: text.trimEnd().split('\n').length,
     imports: [
       ...importsOf(file),
       ...types.map(({ start, source }) =>
         importAt(file, start, source.value, { typeOnly: true, dynamic: true }),
       ),
     ],
-    functions: bodies.map(({ start, end }) => {
-      const line = lineAt(text, start);
-      return { line, lines: lineAt(text, end) - line + 1 };
-    }),
   };
 }
 
