@@ -9,13 +9,13 @@ import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Daemon } from '../test/contract/daemon.js';
 import { addresses } from '../test/contract/silent-crowd.js';
-import { openCrowd } from '../test/contract/stream-crowd.js';
 import { startPulseAudio } from '../test/sound/servers.js';
 import { cpuMs, median } from './support/figures.js';
 import { Forked } from './support/fork.js';
 import { type Context, measurement } from './support/measurement.js';
 import { inOwnNetwork } from './support/own-network.js';
 import type { Row } from './support/rows.js';
+import { StreamReaders } from './support/stream-readers.js';
 
 const ROUNDS = 4;
 const ROUND_MS = 2500;
@@ -92,7 +92,7 @@ async function start(module: URL, ...args: readonly (string | number)[]): Return
 
 /** Volume changes are what the streams are sent meanwhile. */
 function streams(): Crowd {
-  let members: Awaited<ReturnType<typeof openCrowd>> = [];
+  const [silent, listening] = [new StreamReaders('', false), new StreamReaders()];
   let changes = Promise.resolve();
   let isOver = false;
   const change = async (): Promise<void> => {
@@ -104,16 +104,14 @@ function streams(): Crowd {
   return {
     begin: async () => {
       isOver = false;
-      members = [
-        ...(await openCrowd(port, NEVER_READ, '', { reads: false })),
-        ...(await openCrowd(port, STREAMS - NEVER_READ, '')),
-      ];
+      await silent.open(port, NEVER_READ);
+      await listening.open(port, STREAMS - NEVER_READ);
       changes = change();
     },
     end: async () => {
       isOver = true;
       await changes;
-      for (const member of members) member.close();
+      for (const readers of [silent, listening]) readers.close();
     },
   };
 }
