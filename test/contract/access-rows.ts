@@ -1,7 +1,8 @@
 // Tables of access rights (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an example of each route, strangers by
 // their requests, and the addresses of the node that each `bind` opens. Data only; access.test.ts tries all of it.
 
-import type { RouteSettings } from '../../src/protocol/actor/operations.js';
+import { OPERATIONS, type RouteSettings } from '../../src/protocol/actor/operations.js';
+import { EXAMPLES } from '../gateway/example-bodies.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
 
 /** A configuration in which everything is enabled. */
@@ -46,87 +47,63 @@ export interface RouteAccess {
   readonly isOwnOnly?: boolean;
 }
 
-const page = (url: string, status = 200): RouteAccess => ({ url, needs: ['page'], status, isOwnOnly: true });
-const read = (url: string, ...needs: readonly Need[]): RouteAccess => ({ url, needs, status: 200 });
-const act = (url: string, need: Need | readonly Need[], body?: string): RouteAccess => ({
-  url,
-  needs: [need].flat(),
-  status: 202,
-  ...(body !== undefined && { body }),
-});
-
-const loudness = (path: string, url: string): readonly (readonly [string, RouteAccess])[] => [
-  [`POST ${path}/mute`, act(`${url}/mute`, 'audio')],
-  [`POST ${path}/volume`, act(`${url}/volume`, 'audio', '{"volume":1}')],
+/** Each route, by what it needs. */
+const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] = [
+  [[], 'GET /server, GET /health, GET /openapi.json'],
+  [['page'], 'GET /, GET /ui, GET /ui/{file}'],
+  [['stream'], 'GET /events'],
+  [['discovery'], 'GET /nodes'],
+  [['systemd'], 'GET /services'],
+  [['systemd'], 'POST /services/{scope}/{unit}/ start stop restart enable disable'],
+  [['systemd', 'logs'], 'GET /services/{scope}/{unit}/log'],
+  [['audio'], 'GET /audio, GET /audio/ server outputs cards clients'],
+  [['audio'], 'POST /audio/server/ mute volume'],
+  [['audio'], 'POST /audio/outputs/{output}/ mute volume default port balance'],
+  [['audio'], 'POST /audio/clients/{sink}/ mute volume output, POST /audio/cards/{card}/profile'],
+  [['audio', 'cookie'], 'GET /audio/cookie'],
+  [['power'], 'GET /power/, POST /power/ power_off reboot'],
+  [['players'], 'GET /players, GET /players/{player}/ cover tracklist'],
+  [
+    ['players'],
+    'POST /players/{player}/ play pause play_pause stop next previous seek position volume loop shuffle',
+  ],
+  [['players'], 'POST /players/{player}/tracklist/ goto/{trackid} remove/{trackid} add'],
+  [['bluetooth'], 'GET /bluetooth, GET /bluetooth/devices'],
+  [['bluetooth'], 'POST /bluetooth/ power_up power_down pairing_mode pairing_mode/stop scan scan/stop'],
+  [['bluetooth'], 'POST /bluetooth/ connect disconnect forget'],
+  [['upgrade'], 'GET /upgrade'],
+  [['upgrade', 'check'], 'POST /upgrade/check'],
+  [['upgrade', 'start'], 'POST /upgrade/start'],
+  [['upgrade', 'start', 'logs'], 'GET /upgrade/log'],
 ];
-const UNIT = '/services/{scope}/{unit}';
-const PLAYER = '/players/{player}';
+
+/** `POST /power/ power_off reboot` are two routes. */
+function routesIn(list: string): readonly string[] {
+  return list.split(', ').flatMap((each) => {
+    const [method, start = '', ...ends] = each.split(' ');
+    return (ends.length === 0 ? [''] : ends).map((end) => `${method} ${start}${end}`);
+  });
+}
+
+/** An example for each part of a path. */
+const PARTS: Readonly<Record<string, string>> = {
+  ...{ scope: 'user', unit: 'mpd.service', output: '0', card: '0', sink: '7' },
+  ...{ player: 'mpv', trackid: '1', file: 'app-1.js' },
+};
+
+function accessTo(route: string, needs: readonly Need[]): RouteAccess {
+  const [method, path = ''] = route.split(' ');
+  const url = path.replaceAll(/\{(\w+)\}/g, (_, part: string) => PARTS[part] ?? '');
+  const operation = Object.values(OPERATIONS).find((each) => `${each.method} ${each.path}` === route);
+  const body = operation?.kind === 'command' && operation.body && JSON.stringify(EXAMPLES[operation.body]);
+  const status = method === 'POST' ? 202 : path === '/' ? 308 : 200;
+  return { url, needs, status, isOwnOnly: needs.includes('page'), ...(body && { body }) };
+}
 
 /** Keys: method and path of the table of routes. */
-export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries([
-  ['GET /', page('/', 308)],
-  ['GET /ui', page('/ui')],
-  ['GET /ui/{file}', page('/ui/app-1.js')],
-  ['GET /server', read('/server')],
-  ['GET /health', read('/health')],
-  ['GET /nodes', read('/nodes', 'discovery')],
-  ['GET /openapi.json', read('/openapi.json')],
-  ['GET /events', read('/events', 'stream')],
-  ['GET /services', read('/services', 'systemd')],
-  ...['start', 'stop', 'restart', 'enable', 'disable'].map((verb) => [
-    `POST ${UNIT}/${verb}`,
-    act(`/services/user/mpd.service/${verb}`, 'systemd'),
-  ]),
-  [`GET ${UNIT}/log`, read('/services/user/mpd.service/log', 'systemd', 'logs')],
-  ['GET /upgrade/log', read('/upgrade/log', 'upgrade', 'logs', 'start')],
-  ['GET /audio', read('/audio', 'audio')],
-  ['GET /audio/server', read('/audio/server', 'audio')],
-  ['GET /audio/outputs', read('/audio/outputs', 'audio')],
-  ['GET /audio/cards', read('/audio/cards', 'audio')],
-  ['GET /audio/clients', read('/audio/clients', 'audio')],
-  ...loudness('/audio/server', '/audio/server'),
-  ...loudness('/audio/outputs/{output}', '/audio/outputs/0'),
-  ...loudness('/audio/clients/{sink}', '/audio/clients/7'),
-  ['POST /audio/outputs/{output}/default', act('/audio/outputs/0/default', 'audio')],
-  ['POST /audio/outputs/{output}/port', act('/audio/outputs/0/port', 'audio', '{"port":"line"}')],
-  ['POST /audio/outputs/{output}/balance', act('/audio/outputs/0/balance', 'audio', '{"balance":1}')],
-  ['POST /audio/cards/{card}/profile', act('/audio/cards/0/profile', 'audio', '{"profile":"off"}')],
-  ['POST /audio/clients/{sink}/output', act('/audio/clients/7/output', 'audio', '{"output":0}')],
-  ['GET /audio/cookie', read('/audio/cookie', 'audio', 'cookie')],
-  ['GET /power/', read('/power/', 'power')],
-  ['POST /power/power_off', act('/power/power_off', 'power')],
-  ['POST /power/reboot', act('/power/reboot', 'power')],
-  ['GET /players', read('/players', 'players')],
-  [`GET ${PLAYER}/cover`, read('/players/mpv/cover', 'players')],
-  ...['play', 'pause', 'play_pause', 'stop', 'next', 'previous'].map((verb) => [
-    `POST ${PLAYER}/${verb}`,
-    act(`/players/mpv/${verb}`, 'players'),
-  ]),
-  [`POST ${PLAYER}/seek`, act('/players/mpv/seek', 'players', '{"offset":1}')],
-  [`POST ${PLAYER}/position`, act('/players/mpv/position', 'players', '{"position":1}')],
-  [`POST ${PLAYER}/volume`, act('/players/mpv/volume', 'players', '{"volume":1}')],
-  [`POST ${PLAYER}/loop`, act('/players/mpv/loop', 'players', '{"loop":"None"}')],
-  [`GET ${PLAYER}/tracklist`, read('/players/mpv/tracklist', 'players')],
-  ...['goto', 'remove'].map((verb) => [
-    `POST ${PLAYER}/tracklist/${verb}/{trackid}`,
-    act(`/players/mpv/tracklist/${verb}/1`, 'players'),
-  ]),
-  [`POST ${PLAYER}/tracklist/add`, act('/players/mpv/tracklist/add', 'players', '{"uri":"http://a/"}')],
-  [`POST ${PLAYER}/shuffle`, act('/players/mpv/shuffle', 'players', '{"shuffle":true}')],
-  ['GET /bluetooth', read('/bluetooth', 'bluetooth')],
-  ['GET /bluetooth/devices', read('/bluetooth/devices', 'bluetooth')],
-  ...['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop', 'scan', 'scan/stop'].map((verb) => [
-    `POST /bluetooth/${verb}`,
-    act(`/bluetooth/${verb}`, 'bluetooth'),
-  ]),
-  ...['connect', 'disconnect', 'forget'].map((verb) => [
-    `POST /bluetooth/${verb}`,
-    act(`/bluetooth/${verb}`, 'bluetooth', '{"address":"AA:BB:CC:DD:EE:FF"}'),
-  ]),
-  ['GET /upgrade', read('/upgrade', 'upgrade')],
-  ['POST /upgrade/check', act('/upgrade/check', ['upgrade', 'check'])],
-  ['POST /upgrade/start', act('/upgrade/start', ['upgrade', 'start'])],
-]);
+export const ACCESS: Readonly<Record<string, RouteAccess>> = Object.fromEntries(
+  BY_NEEDS.flatMap(([needs, list]) => routesIn(list).map((route) => [route, accessTo(route, needs)])),
+);
 
 export interface Stranger {
   readonly what: string;
