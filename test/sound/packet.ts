@@ -1,5 +1,4 @@
-// Packets of the sound server's protocol as buffers, made of the bytes that test/protocol/pulse/bytes.ts writes down by hand: only what a
-// client that plays needs.
+// Packets of the sound server's protocol as buffers, made of the bytes that test/protocol/pulse/bytes.ts writes down by hand.
 
 import * as wire from '../protocol/pulse/bytes.js';
 
@@ -39,30 +38,9 @@ export const COMMAND = {
 const CONTROL_CHANNEL = 0xffffffff;
 const DESCRIPTOR_BYTES = 20;
 
-export const u32 = (value: number): Buffer => Buffer.from(wire.u32(value));
-export const boolean = (value: boolean): Buffer => Buffer.from(wire.bool(value));
-/** A string without its value is the tag `N`. */
-export const string = (value?: string): Buffer => Buffer.from(wire.text(value ?? null));
-export const bytes = (value: Buffer): Buffer => Buffer.from(wire.blob([...value]));
-/** 16-bit little-endian samples. */
-export const sampleSpec = (channels: number, rate: number): Buffer =>
-  Buffer.from(wire.spec(3, channels, rate));
-/** One channel is mono (0), more are front-left (1), front-right (2) and so on. */
-export const channelMap = (channels: number): Buffer =>
-  Buffer.from(wire.map(...Array.from({ length: channels }, (_, i) => (channels === 1 ? 0 : i + 1))));
-/** 0x10000 is 100 %. */
-export const volumes = (values: readonly number[]): Buffer => Buffer.from(wire.volumes(...values));
-/** A text, or any bytes. */
-export const properties = (entries: Readonly<Record<string, string | Buffer>>): Buffer =>
-  Buffer.from(
-    wire.props(...Object.entries(entries).map(([key, value]) => wire.prop(key, [...Buffer.from(value), 0]))),
-  );
-/** An empty list of formats: the server takes the sample specification. */
-export const noFormats = (): Buffer => Buffer.from('B\0');
-
 /** A whole control packet. */
-export const packet = (command: number, requestTag: number, fields: readonly Buffer[]): Buffer =>
-  Buffer.from(wire.command(command, requestTag, [...Buffer.concat(fields)]));
+export const packet = (command: number, requestTag: number, ...fields: wire.Bytes[]): Buffer =>
+  Buffer.from(wire.command(command, requestTag, ...fields));
 
 /** The received bytes, cut into payloads of control packets; `rest` is the beginning of the next packet. */
 export function split(received: Buffer): { readonly payloads: readonly Buffer[]; readonly rest: Buffer } {

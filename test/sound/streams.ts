@@ -2,21 +2,8 @@
 // They play nothing; for a stream with sound there is pacat.
 
 import { connect, type Socket } from 'node:net';
-import {
-  boolean,
-  bytes,
-  COMMAND,
-  channelMap,
-  noFormats,
-  PROTOCOL_VERSION,
-  packet,
-  properties,
-  sampleSpec,
-  split,
-  string,
-  u32,
-  volumes,
-} from './packet.js';
+import * as wire from '../protocol/pulse/bytes.js';
+import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 
 const ANSWER_DEADLINE_MS = 30_000;
 /**
@@ -81,7 +68,7 @@ class Connection {
   }
 
   /** Resolves with the fields of the reply, behind command and tag. */
-  ask(command: number, fields: readonly Buffer[]): Promise<Buffer> {
+  ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
     const requestTag = this.#tag++;
     return new Promise((resolve, reject) => {
       const deadline = setTimeout(
@@ -98,7 +85,7 @@ class Connection {
         resolve: (reply) => settle(() => resolve(reply)),
         reject: (error) => settle(() => reject(error)),
       });
-      this.#socket.write(packet(command, requestTag, fields));
+      this.#socket.write(packet(command, requestTag, ...fields));
     });
   }
 
@@ -129,46 +116,50 @@ class Connection {
   }
 }
 
+const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
+  wire.props(...Object.entries(entries).map(([key, value]) => wire.prop(key, [...Buffer.from(value), 0])));
+
 /**
  * Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse's stream.c writes them at version 32. Streams with the same
  * `group` would start and cork together.
  */
-function creation(options: StreamOptions, group: number): readonly Buffer[] {
+function creation(options: StreamOptions, group: number): wire.Bytes[] {
   const levels = options.volumes ?? [0x10000, 0x10000];
   const given = options.volumes !== undefined;
   return [
-    sampleSpec(levels.length, 44_100),
-    channelMap(levels.length),
-    u32(NONE), // sink index
-    string(options.sink),
-    u32(NONE), // maximum buffer length
-    boolean(options.corked ?? true),
-    ...[u32(NONE), u32(NONE), u32(NONE)], // target length, prebuffering, minimum request
-    u32(group),
-    volumes(levels),
+    wire.spec(3, levels.length, 44_100),
+    // One channel is mono, more are front-left, front-right and so on.
+    wire.map(...levels.map((_, at) => (levels.length === 1 ? 0 : at + 1))),
+    wire.u32(NONE), // sink index
+    wire.text(options.sink ?? null),
+    wire.u32(NONE), // maximum buffer length
+    wire.bool(options.corked ?? true),
+    ...[wire.u32(NONE), wire.u32(NONE), wire.u32(NONE)], // target length, prebuffering, minimum request
+    wire.u32(group),
+    wire.volumes(...levels),
     // no remap, no remix, fix format, fix rate, fix channels, don't move, variable rate
-    ...Array.from({ length: 7 }, () => boolean(false)),
-    ...[boolean(false), boolean(false)], // muted, adjust latency
+    ...Array.from({ length: 7 }, () => wire.bool(false)),
+    ...[wire.bool(false), wire.bool(false)], // muted, adjust latency
     properties(options.props ?? {}),
-    ...[boolean(given), boolean(false)], // volume set, early requests
-    ...[boolean(false), boolean(false), boolean(false)], // muted set, don't inhibit suspend, fail on suspend
-    boolean(false), // relative volume
-    boolean(options.passthrough ?? false),
-    noFormats(),
+    ...[wire.bool(given), wire.bool(false)], // volume set, early requests
+    ...[wire.bool(false), wire.bool(false), wire.bool(false)], // muted set, don't inhibit suspend, fail on suspend
+    wire.bool(false), // relative volume
+    wire.bool(options.passthrough ?? false),
+    wire.u8(0), // no formats: the server takes the sample specification
   ];
 }
 
 function streamOf(connection: Connection, reply: Buffer): Stream {
   // Each number follows its tag byte: channel of the stream, then index of the sink input.
-  const channel = u32(reply.readUInt32BE(1));
+  const channel = wire.u32(reply.readUInt32BE(1));
   const id = reply.readUInt32BE(6);
-  const act = async (command: number, ...fields: readonly Buffer[]): Promise<void> => {
-    await connection.ask(command, [channel, ...fields]);
+  const act = async (command: number, ...fields: wire.Bytes[]): Promise<void> => {
+    await connection.ask(command, channel, ...fields);
   };
   return {
     id,
-    cork: (corked) => act(COMMAND.corkPlaybackStream, boolean(corked)),
-    rename: (name) => act(COMMAND.setPlaybackStreamName, string(name)),
+    cork: (corked) => act(COMMAND.corkPlaybackStream, wire.bool(corked)),
+    rename: (name) => act(COMMAND.setPlaybackStreamName, wire.text(name)),
     remove: () => act(COMMAND.deletePlaybackStream),
   };
 }
@@ -179,10 +170,10 @@ export async function connectStreams(socketPath: string, application: string): P
   let group = 0;
   const create = async (options: StreamOptions): Promise<Stream> => {
     const fields = creation(options, group++);
-    return streamOf(connection, await connection.ask(COMMAND.createPlaybackStream, fields));
+    return streamOf(connection, await connection.ask(COMMAND.createPlaybackStream, ...fields));
   };
-  await connection.ask(COMMAND.auth, [u32(PROTOCOL_VERSION), bytes(Buffer.alloc(COOKIE_BYTES))]);
-  await connection.ask(COMMAND.setClientName, [properties({ 'application.name': application })]);
+  await connection.ask(COMMAND.auth, wire.u32(PROTOCOL_VERSION), wire.blob(Array(COOKIE_BYTES).fill(0)));
+  await connection.ask(COMMAND.setClientName, properties({ 'application.name': application }));
   return {
     open: async (streams) => {
       const opened: Stream[] = [];

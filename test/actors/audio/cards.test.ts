@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { whyNoCard } from '../../../src/actors/audio/no-card.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
-import { properties, string, u32 } from '../../sound/packet.js';
+import { type Bytes, props, text, textProp, u8, u32 } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { connected, DEADLINE, faultOf } from './backed.js';
@@ -27,19 +27,19 @@ const [CARD, NOWHERE] = [3, 0xffffffff];
 type Profile = readonly [name: string, sinks: number, available: number];
 type Port = readonly [name: string, available: number, profiles: readonly string[]];
 
-const cardFields = (profiles: readonly Profile[], active: string, ports: readonly Port[]): Buffer =>
-  Buffer.concat([
-    ...[u32(CARD), string('dac'), u32(NOWHERE), string('alsa'), u32(profiles.length)],
+const cardFields = (profiles: readonly Profile[], active: string, ports: readonly Port[]): Bytes =>
+  [
+    ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(profiles.length)],
     ...profiles.flatMap(([profile, sinks, available]) => [
-      ...[string(profile), string(`Profile ${profile}`), u32(sinks), u32(0), u32(0), u32(available)],
+      ...[text(profile), text(`Profile ${profile}`), u32(sinks), u32(0), u32(0), u32(available)],
     ]),
-    ...[string(active), properties({ 'device.description': 'The card' }), u32(ports.length)],
+    ...[text(active), props(textProp('device.description', 'The card')), u32(ports.length)],
     ...ports.flatMap(([port, available, of]) => [
-      ...[string(port), string(`Port ${port}`), u32(0), u32(available), Buffer.from('B\u0001')],
-      ...[properties({ 'port.type': 'hdmi' }), u32(of.length), ...of.map((each) => string(each))],
-      ...[Buffer.from('r'), Buffer.alloc(8)],
+      ...[text(port), text(`Port ${port}`), u32(0), u32(available), u8(1)],
+      ...[props(textProp('port.type', 'hdmi')), u32(of.length), ...of.map(text)],
+      ...[[0x72, 0, 0, 0, 0, 0, 0, 0, 0]],
     ]),
-  ]);
+  ].flat();
 
 /** A server with things in it: a sink of a card, one of none, and a stream that plays to the first. */
 class World {
@@ -58,9 +58,9 @@ class World {
 
   readonly handler: Handler = (request, say) => {
     const { command, tag, fields } = request;
-    const sink = (index: number): Buffer => sinkFields(index, ...(this.sinks.get(index) ?? assert.fail()));
-    const input = (): Buffer => inputFields(5, 'News', { sink: this.streamOn });
-    const card = (): Buffer =>
+    const sink = (index: number): Bytes => sinkFields(index, ...(this.sinks.get(index) ?? assert.fail()));
+    const input = (): Bytes => inputFields(5, 'News', { sink: this.streamOn });
+    const card = (): Bytes =>
       cardFields(
         [
           ['off', 0, 1],
@@ -75,7 +75,6 @@ class World {
           ['speakers', 1, ['surround', 'hdmi']],
         ],
       );
-    const cards = (): Buffer => Buffer.concat(this.cards.map(card));
     const one = fields.length >= 5 ? fields.readUInt32BE(1) : 0;
     switch (command) {
       case COMMAND.getServerInfo:
@@ -88,7 +87,7 @@ class World {
       case COMMAND.getInput:
         return say.reply(tag, input());
       case COMMAND.getCards:
-        return Buffer.concat([say.reply(tag, cards()), ...this.onListed()]);
+        return Buffer.concat([say.reply(tag, ...this.cards.map(card)), ...this.onListed()]);
       case COMMAND.getCard:
         return this.cards.includes(one) ? say.reply(tag, card()) : say.error(tag, 5);
       case COMMAND.setCardProfile:

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import type { Timing } from '../../../src/actors/audio/backend.js';
-import { packet, u32 } from '../../sound/packet.js';
+import { u32 } from '../../protocol/pulse/bytes.js';
+import { packet } from '../../sound/packet.js';
 import { until } from '../../until.js';
 import { type Connected, connected } from './backed.js';
 import {
@@ -46,8 +47,8 @@ const living = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringi
 const UNKNOWN = '{"outputs":[]}';
 
 /** A backend whose levels are watched, and which has published 0.5 and 0.25. */
-async function telling(t: TestContext, handler: Handler = withCaptures(GIVEN)): Promise<Metered> {
-  const one = await metered(t, handler);
+async function telling(t: TestContext): Promise<Metered> {
+  const one = await metered(t, withCaptures(GIVEN));
   assert.deepEqual([one.server.connections(), one.seen.levels], [1, []]);
   one.backend.watchLevels(true);
   await until('the meter is opened', () => one.asked() === 1);
@@ -100,7 +101,7 @@ describe('a meter', DEADLINE, () => {
 
   test('that others end has no level, and is opened again', async (t) => {
     const { server, asked, told } = await telling(t);
-    server.say.send(packet(COMMAND.recordStreamKilled, NONE, [u32(4)]), METERS);
+    server.say.send(packet(COMMAND.recordStreamKilled, NONE, u32(4)), METERS);
     await until('the level is unknown', () => told() === UNKNOWN);
     await until('the meter is opened again', () => asked() === 2);
     server.say.send(peaks(4, 0.125, 0.125), METERS);

@@ -4,19 +4,8 @@
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import {
-  boolean,
-  COMMAND,
-  channelMap,
-  PROTOCOL_VERSION,
-  packet,
-  properties,
-  sampleSpec,
-  split,
-  string,
-  u32,
-  volumes,
-} from '../../sound/packet.js';
+import * as wire from '../../protocol/pulse/bytes.js';
+import { COMMAND, PROTOCOL_VERSION, packet, split } from '../../sound/packet.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const NONE = 0xffffffff;
@@ -48,7 +37,7 @@ export interface Request {
 export type Handler = (request: Request, say: Say) => Buffer | undefined;
 
 export interface Say {
-  reply(tag: number, ...fields: readonly Buffer[]): Buffer;
+  reply(tag: number, ...fields: wire.Bytes[]): Buffer;
   error(tag: number, code: number): Buffer;
   /** Sends to the latest client, or to the one with this number, from 0. */
   send(bytes: Buffer, client?: number): void;
@@ -56,10 +45,6 @@ export interface Say {
   pause(): void;
   hangUp(client?: number): void;
 }
-
-const usec = (): Buffer => Buffer.concat([Buffer.from('U'), Buffer.alloc(8)]);
-const oneVolume = (): Buffer => Buffer.concat([Buffer.from('V'), Buffer.from([0, 1, 0, 0])]);
-const format = (): Buffer => Buffer.concat([Buffer.from('fB'), Buffer.from([1]), properties({})]);
 
 export interface ServerFields {
   readonly packageName?: string;
@@ -72,11 +57,17 @@ export const serverFields = ({
   packageName = 'pulseaudio',
   cookie = 1,
   defaultSink = 'living',
-}: ServerFields = {}): Buffer =>
-  Buffer.concat([
-    ...[string(packageName), string('16.1'), string('pi'), string('node')],
-    ...[sampleSpec(2, 44_100), string(defaultSink), string('mic'), u32(cookie), channelMap(2)],
-  ]);
+}: ServerFields = {}): wire.Bytes =>
+  [
+    ...[
+      wire.text(packageName),
+      wire.text('16.1'),
+      wire.text('pi'),
+      wire.text('node'),
+      wire.spec(3, 2, 44_100),
+    ],
+    ...[wire.text(defaultSink), wire.text('mic'), wire.u32(cookie), wire.map(1, 2)],
+  ].flat();
 
 export interface SinkFields {
   readonly volume?: readonly number[];
@@ -90,45 +81,38 @@ export interface SinkFields {
   readonly card?: number;
 }
 
-export const sinkFields = (
+const FULL: readonly number[] = [0x10000, 0x10000];
+
+export function sinkFields(
   index: number,
   name: string,
-  {
-    volume = [0x10000, 0x10000],
-    muted = false,
-    state = 0,
-    ports = [],
-    activePort = ports[0]?.[0],
-    card = NONE,
-  }: SinkFields = {},
-): Buffer =>
-  Buffer.concat([
-    ...[u32(index), string(name), string(`The ${name}`), sampleSpec(2, 44_100), channelMap(2), u32(NONE)],
-    ...[volumes(volume), boolean(muted), u32(0), string(`${name}.monitor`), usec(), string('test'), u32(0)],
-    ...[properties({}), usec(), oneVolume(), u32(state), u32(65_537), u32(card), u32(ports.length)],
-    ...ports.flatMap(([port, available]) => [string(port), string(`Port ${port}`), u32(0), u32(available)]),
-    ...[string(activePort), Buffer.from('B'), Buffer.from([1]), format()],
-  ]);
-
-const FULL: readonly number[] = [0x10000, 0x10000];
-const INPUT = { volume: FULL, hasVolume: true, corked: false, muted: false, sink: 0 };
-export type InputFields = Partial<typeof INPUT>;
-
-export function inputFields(index: number, name: string, fields: InputFields = {}): Buffer {
-  const { volume, hasVolume, corked, muted, sink } = { ...INPUT, ...fields };
-  return Buffer.concat([
-    ...[u32(index), string(name), u32(NONE), u32(1), u32(sink), sampleSpec(2, 44_100), channelMap(2)],
-    ...[volumes(volume), usec(), usec(), string(), string('test'), boolean(muted)],
-    ...[properties({ 'media.name': name }), boolean(corked), boolean(hasVolume), boolean(true), format()],
-  ]);
+  { volume = FULL, ports = [], activePort = ports[0]?.[0], ...fields }: SinkFields = {},
+): wire.Bytes {
+  return wire.sink({
+    ...{ index, name, description: `The ${name}`, flags: 0, muted: false, monitor: 0, activePort },
+    volumes: wire.volumes(...volume),
+    ports: ports.map(([port, available]) =>
+      [wire.text(port), wire.text(`Port ${port}`), wire.u32(0), wire.u32(available)].flat(),
+    ),
+    ...fields,
+  });
 }
 
+export type InputFields = Pick<wire.SinkInputBytes, 'corked' | 'muted' | 'sink' | 'hasVolume'>;
+
+export const inputFields = (index: number, name: string, fields: InputFields = {}): wire.Bytes =>
+  wire.sinkInput({
+    ...{ index, name, sink: 0, corked: false, volumes: wire.volumes(...FULL) },
+    ...{ props: wire.props(wire.textProp('media.name', name)), ...fields },
+  });
+
 /** The answer to a capture: stream 0 unless given. */
-export const recordStreamFields = (stream = 0): Buffer =>
-  Buffer.concat([
-    ...[u32(stream), u32(1), u32(0x400000), u32(4), sampleSpec(1, 25), channelMap(1), u32(0)],
-    ...[string('living.monitor'), boolean(false), usec(), format()],
-  ]);
+export const recordStreamFields = (stream = 0): wire.Bytes =>
+  [
+    ...[stream, 1, 0x400000, 4].map(wire.u32),
+    ...[wire.spec(3, 1, 25), wire.map(0), wire.u32(0), wire.text('living.monitor'), wire.bool(false)],
+    ...[wire.usec(0, 0), wire.format(1)],
+  ].flat();
 
 /** A fragment of a peak stream. */
 export function peaks(stream: number, ...values: readonly number[]): Buffer {
@@ -139,9 +123,9 @@ export function peaks(stream: number, ...values: readonly number[]): Buffer {
   return frame;
 }
 
-const ORDINARY: Readonly<Partial<Record<number, () => Buffer>>> = {
-  [COMMAND.auth]: () => u32(PROTOCOL_VERSION),
-  [COMMAND.setClientName]: () => u32(9),
+const ORDINARY: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
+  [COMMAND.auth]: () => wire.u32(PROTOCOL_VERSION),
+  [COMMAND.setClientName]: () => wire.u32(9),
   [COMMAND.getServerInfo]: () => serverFields(),
   [COMMAND.getSinks]: () => sinkFields(0, 'living'),
   [COMMAND.getSink]: () => sinkFields(0, 'living'),
@@ -161,7 +145,7 @@ export const but = (answers: Readonly<Partial<Record<number, Handler>>>): Handle
 };
 
 export const event = (word: number, index: number): Buffer =>
-  packet(COMMAND.event, NONE, [u32(word), u32(index)]);
+  packet(COMMAND.event, NONE, wire.u32(word), wire.u32(index));
 
 export interface ScriptedServer {
   readonly directory: string;
@@ -186,8 +170,8 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
   /** In the order of their arrival; a socket that has ended leaves an empty place. */
   const sockets: (Socket | undefined)[] = [];
   const say: Say = {
-    reply: (tag, ...fields) => packet(COMMAND.reply, tag, fields),
-    error: (tag, code) => packet(COMMAND.error, tag, [u32(code)]),
+    reply: (tag, ...fields) => packet(COMMAND.reply, tag, ...fields),
+    error: (tag, code) => packet(COMMAND.error, tag, wire.u32(code)),
     send: (bytes, client = -1) => void sockets.at(client)?.write(bytes),
     pause: () => void sockets.at(-1)?.pause(),
     hangUp: (client = -1) => void sockets.at(client)?.end(),

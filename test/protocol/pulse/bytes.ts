@@ -1,6 +1,6 @@
 // Builds payloads and frames byte by byte from the protocol's description. It shares nothing with the code under test.
 
-type Bytes = readonly number[];
+export type Bytes = readonly number[];
 
 const word = (value: number): number[] => [
   (value >>> 24) & 0xff,
@@ -11,7 +11,7 @@ const word = (value: number): number[] => [
 const ascii = (letter: string): number => letter.charCodeAt(0);
 
 export const u32 = (value: number): Bytes => [ascii('L'), ...word(value)];
-const u8 = (value: number): Bytes => [ascii('B'), value];
+export const u8 = (value: number): Bytes => [ascii('B'), value];
 export const text = (value: string | null): Bytes =>
   value === null ? [ascii('N')] : [ascii('t'), ...new TextEncoder().encode(value), 0];
 export const bool = (value: boolean): Bytes => [ascii(value ? '1' : '0')];
@@ -35,7 +35,7 @@ export const prop = (key: string, value: Bytes): Bytes => [
 export const props = (...entries: Bytes[]): Bytes => [ascii('P'), ...entries.flat(), ascii('N')];
 export const textProp = (key: string, value: string): Bytes =>
   prop(key, [...new TextEncoder().encode(value), 0]);
-const format = (encoding: number, list: Bytes = props()): Bytes => [ascii('f'), ...u8(encoding), ...list];
+export const format = (encoding: number): Bytes => [ascii('f'), ...u8(encoding), ...props()];
 
 /** A frame around any bytes; the header's words can be wrong on purpose. */
 export function framed(
@@ -52,6 +52,7 @@ export function framed(
   ]);
 }
 
+const NONE = 0xffffffff;
 export const ERROR = 0;
 const REPLY = 2;
 const EVENT = 66;
@@ -60,69 +61,71 @@ export const command = (code: number, tag: number, ...fields: Bytes[]): Uint8Arr
   framed([...u32(code), ...u32(tag), ...fields.flat()]);
 export const reply = (tag: number, ...fields: Bytes[]): Uint8Array => command(REPLY, tag, ...fields);
 export const error = (tag: number, code: number): Uint8Array => command(ERROR, tag, u32(code));
-export const event = (kind: number, index: number): Uint8Array =>
-  command(EVENT, 0xffffffff, u32(kind), u32(index));
+export const event = (kind: number, index: number): Uint8Array => command(EVENT, NONE, u32(kind), u32(index));
 
-/** The fields that a test row changes in an otherwise ordinary record. */
+/** The fields that a test changes in an otherwise ordinary record. */
 export interface SinkInputBytes {
   readonly index?: number;
   readonly name?: string | null;
   readonly client?: number;
+  readonly sink?: number;
   readonly volumes?: Bytes;
+  readonly muted?: boolean;
   readonly props?: Bytes;
+  readonly corked?: boolean;
   readonly hasVolume?: boolean;
   readonly bufferLatency?: Bytes;
 }
 
-export function sinkInput(change: SinkInputBytes = {}): number[] {
+export function sinkInput({
+  index = 7,
+  name = 'Radio',
+  client = 12,
+  ...more
+}: SinkInputBytes = {}): number[] {
   return [
-    u32(change.index ?? 7),
-    text(change.name === undefined ? 'Radio' : change.name),
-    u32(0xffffffff),
-    u32(change.client ?? 12),
-    u32(3),
-    spec(3, 2, 44100),
-    map(1, 2),
-    change.volumes ?? volumes(65536, 32768),
-    change.bufferLatency ?? usec(0, 2000),
-    usec(0, 30),
-    text(null),
-    text('protocol-native.c'),
-    bool(false),
-    change.props ?? props(textProp('media.name', 'Radio')),
-    bool(true),
-    bool(change.hasVolume ?? true),
-    bool(false),
-    format(1),
+    ...[u32(index), text(name), u32(NONE), u32(client), u32(more.sink ?? 3), spec(3, 2, 44100), map(1, 2)],
+    ...[more.volumes ?? volumes(65536, 32768), more.bufferLatency ?? usec(0, 2000), usec(0, 30), text(null)],
+    ...[text('protocol-native.c'), bool(more.muted ?? false)],
+    ...[more.props ?? props(textProp('media.name', 'Radio')), bool(more.corked ?? true)],
+    ...[bool(more.hasVolume ?? true), bool(false), format(1)],
   ].flat();
 }
 
-/** A sink; `ports` and the active port are given as bytes because their shape depends on the version. */
-export function sink(ports: Bytes[] = [], activePort: string | null = null, state = 0): number[] {
+/** Ports are given as bytes because their shape depends on the version. */
+export interface SinkBytes {
+  readonly index?: number;
+  readonly name?: string;
+  readonly description?: string;
+  readonly volumes?: Bytes;
+  readonly muted?: boolean;
+  /** The index of its monitor, which is called after it. */
+  readonly monitor?: number;
+  readonly flags?: number;
+  readonly state?: number;
+  readonly card?: number;
+  readonly ports?: readonly Bytes[];
+  readonly activePort?: string | null | undefined;
+}
+
+export function sink({ name = 'living', monitor, ports = [], ...more }: SinkBytes = {}): number[] {
   return [
-    u32(3),
-    text('living'),
-    text(null),
-    spec(5, 2, 48000),
-    map(1, 2),
-    u32(1),
-    volumes(65536, 65536),
-    bool(true),
-    u32(0xffffffff),
-    text(null),
-    usec(0, 0),
-    text('alsa'),
-    u32(418),
-    props(),
-    usec(0, 0),
-    volume(65536),
-    u32(state),
-    u32(65537),
-    u32(0xffffffff),
-    u32(ports.length),
-    ports.flat(),
-    text(activePort),
-    u8(1),
-    format(1),
+    ...[
+      u32(more.index ?? 3),
+      text(name),
+      text(more.description ?? null),
+      spec(5, 2, 48000),
+      map(1, 2),
+      u32(1),
+    ],
+    ...[more.volumes ?? volumes(65536, 65536), bool(more.muted ?? true), u32(monitor ?? NONE)],
+    ...[
+      text(monitor === undefined ? null : `${name}.monitor`),
+      usec(0, 0),
+      text('alsa'),
+      u32(more.flags ?? 418),
+    ],
+    ...[props(), usec(0, 0), volume(65536), u32(more.state ?? 0), u32(65537), u32(more.card ?? NONE)],
+    ...[u32(ports.length), ports.flat(), text(more.activePort ?? null), u8(1), format(1)],
   ].flat();
 }

@@ -193,7 +193,7 @@ const PORTS: readonly (readonly [version: number, bytes: Bytes[], ports: object[
 for (const [version, bytes, ports] of PORTS) {
   test(`a sink with ${ports.length} ports, version ${version}`, () => {
     for (const active of ['line-out', null]) {
-      const sink = decode('GET_SINK_INFO', wire.sink(bytes, active), version);
+      const sink = decode('GET_SINK_INFO', wire.sink({ ports: bytes, activePort: active }), version);
       assert.deepEqual(sink.ports, ports);
       assert.equal(sink.activePort, active ?? undefined);
       assert.equal(sink.volumeSteps, 65537);
@@ -205,12 +205,12 @@ for (const [version, bytes] of [
   [34, OLD_PORT],
 ] as const) {
   test(`a port of another version than ${version} is a violation`, () => {
-    assert.throws(() => decode('GET_SINK_INFO', wire.sink([bytes]), version), WireError);
+    assert.throws(() => decode('GET_SINK_INFO', wire.sink({ ports: [bytes] }), version), WireError);
   });
 }
 
 test('a sink has no field for an absent state, card, monitor or description', () => {
-  const sink = decode('GET_SINK_INFO', wire.sink([], null, 0xffffffff));
+  const sink = decode('GET_SINK_INFO', wire.sink({ state: 0xffffffff }));
   const absent = ['state', 'card', 'monitorSource', 'description', 'monitorSourceName'] as const;
   for (const field of absent) assert.equal(sink[field], undefined, field);
 });
