@@ -1,13 +1,10 @@
 // Bytes captured from real servers decode to the values that were recorded beside them, however they are cut.
 
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { peaksOf } from '../../../src/actors/audio/levels.js';
 import { COMMANDS, type RequestName } from '../../../src/protocol/pulse/commands.js';
-import { Framer } from '../../../src/protocol/pulse/frame.js';
 import { Reader } from '../../../src/protocol/pulse/reader.js';
-import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { type Capture, GOLDEN } from './captures.js';
@@ -93,19 +90,6 @@ for (const { capture, command, version } of replies) {
     assert.deepEqual(throughSession(command, version, tag, oneByOne(bytes)), whole);
   });
 
-  test(`${capture.file} means the same wherever it is cut in two`, () => {
-    const whole = decode(bytes.subarray(HEADER), command, version);
-    for (const cut of cuts(bytes)) {
-      const values: unknown[] = [];
-      const framer = new Framer();
-      const deliver = (payload: Uint8Array) => values.push(decode(payload, command, version));
-      framer.push(bytes.subarray(0, cut), deliver);
-      assert.equal(values.length, cut === bytes.length ? 1 : 0);
-      framer.push(bytes.subarray(cut), deliver);
-      assert.deepEqual(values, [whole], `cut at ${cut}`);
-    }
-  });
-
   test(`${capture.file} ending early is an error, or a shorter list of the same records`, () => {
     const payload = bytes.subarray(HEADER);
     const whole = decode(payload, command, version);
@@ -121,42 +105,6 @@ for (const { capture, command, version } of replies) {
       assert.ok(Array.isArray(value) && Array.isArray(whole) && value.length < whole.length, `cut at ${cut}`);
       assert.deepEqual(value, whole.slice(0, value.length));
     }
-  });
-}
-
-interface TheirInput {
-  readonly index: number;
-  readonly name: string | null;
-  readonly client: number;
-  readonly sink: number;
-  readonly volume: number[];
-  readonly muted: boolean;
-  readonly corked: boolean;
-  readonly properties: object;
-}
-const require = createRequire(import.meta.url);
-const theirs = require('pulseaudio.js/dist/command') as {
-  Command: new (body: Buffer, header: Buffer) => object;
-  GetSinkInputList: { prototype: { processResponse(packet: object): TheirInput[] } };
-};
-const { deflate } = require('pulseaudio.js/dist/props') as { deflate(props: object): Record<string, string> };
-
-for (const file of files.filter((capture) => (capture.count ?? 0) > 0)) {
-  test(`${file.file} is read as an independent client reads it`, () => {
-    const bytes = read(file);
-    const packet = new theirs.Command(bytes.subarray(HEADER), bytes.subarray(0, HEADER));
-    const expected = theirs.GetSinkInputList.prototype.processResponse(packet);
-    const inputs = decode(bytes.subarray(HEADER), 'GET_SINK_INPUT_INFO_LIST', 35) as SinkInputInfo[];
-    assert.deepEqual(
-      inputs.map(({ index, name, client, sink, volume, muted, corked, props }) => ({
-        ...{ index, name, client, sink, volume, muted, corked },
-        props: { ...props },
-      })),
-      expected.map(({ index, name, client, sink, volume, muted, corked, properties }) => ({
-        ...{ index, name, client, sink, volume, muted, corked },
-        props: deflate(properties),
-      })),
-    );
   });
 }
 
