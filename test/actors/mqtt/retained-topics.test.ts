@@ -1,17 +1,19 @@
-// Tests which differences between the broker and the node may be published now.
+// Which differences between the broker and the node may be published now, and in which order: a broker, and so Home Assistant, must get
+// the device message before anything that would be an error without it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Change } from '../../../src/protocol/actor/messages.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
-import { drop, health } from '../../broker/simulated-node.js';
+import { drop, health, output, put } from '../../broker/simulated-node.js';
 
 const T = 'tonearm/living';
 const KITCHEN = `${T}/audio/outputs/kitchen`;
 
-/** A node without Home Assistant, whose broker holds all of it. */
-function published(): AnnouncedNode {
-  const node = new AnnouncedNode({ homeAssistant: false });
-  for (const each of node.topics.differences(() => true).publications) node.topics.acknowledged(each);
+/** A node whose broker holds all of it. */
+function published(homeAssistant = false): AnnouncedNode {
+  const node = new AnnouncedNode({ homeAssistant });
+  rounds(node);
   return node;
 }
 
@@ -59,4 +61,64 @@ test('a topic that does not fit is emptied and named; the device message stays, 
   assert.deepEqual(leftOut, [device, `${T}/audio/server`]);
   const topics = publications.map(({ topic, text }) => (text === '' ? topic : ''));
   assert.deepEqual(topics.filter(Boolean), [KITCHEN]);
+});
+
+const defaultIs = (name: string) =>
+  put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
+
+/** What is published about outputs from one round to the next: the device with its outputs, and topics. */
+function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly (readonly string[])[] {
+  node.tell(...changes);
+  const all: (readonly string[])[] = [];
+  for (;;) {
+    const { publications } = node.topics.differences(() => true);
+    if (publications.length === 0) return all;
+    all.push(
+      publications.map(({ topic, text }) =>
+        topic === node.topics.device
+          ? `device: ${JSON.parse(text).components.default_output.options}`
+          : `${node.topics.below(topic)}${text === '' ? ' is emptied' : ''}`,
+      ),
+    );
+    for (const each of publications) node.topics.acknowledged(each);
+  }
+}
+
+test('the device message comes first, when an output goes and when it returns as the default', () => {
+  const node = published(true);
+  assert.deepEqual(rounds(node, drop('audio.outputs', '2')), [
+    ['device: Living room'],
+    ['audio/outputs/kitchen is emptied', 'device: Living room'],
+  ]);
+  const back = put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' }));
+  assert.deepEqual(rounds(node, back, defaultIs('kitchen')), [
+    ['audio/outputs/kitchen', 'device: Living room,Kitchen'],
+    ['audio/server'],
+  ]);
+});
+
+test('a default output that is not listed is not waited for, with Home Assistant or without', () => {
+  for (const homeAssistant of [true, false])
+    assert.deepEqual(
+      rounds(published(homeAssistant), defaultIs('nosuch'), drop('audio.outputs', '2')),
+      homeAssistant
+        ? [
+            ['audio/server', 'device: Living room'],
+            ['audio/outputs/kitchen is emptied', 'device: Living room'],
+          ]
+        : [['audio/server', 'audio/outputs/kitchen is emptied']],
+    );
+});
+
+test('the default output is repeated behind the device message when it is renamed, and when others are it is not', () => {
+  const node = published(true);
+  const named = (id: number, name: string, description: string) =>
+    put('audio.outputs', `${id}`, output(id, name, { description }));
+  assert.deepEqual(rounds(node, named(1, 'alsa', 'Parlour')), [
+    ['audio/outputs/alsa', 'device: Parlour,Kitchen'],
+    ['audio/server'],
+  ]);
+  assert.deepEqual(rounds(node, named(2, 'kitchen', 'Larder')), [
+    ['audio/outputs/kitchen', 'device: Parlour,Larder'],
+  ]);
 });
