@@ -70,9 +70,11 @@ interface TheirModule {
   readonly GetSinkInputList: { readonly prototype: { processResponse(packet: TheirCommand): object[] } };
 }
 
+const require = createRequire(import.meta.url);
+
 class Theirs implements Codec {
   readonly name = 'pulseaudio.js';
-  readonly #their = createRequire(import.meta.url)('pulseaudio.js/dist/command') as TheirModule;
+  readonly #their = require('pulseaudio.js/dist/command') as TheirModule;
   readonly encode = {
     volume: () => {
       const code = this.#their.PA_COMMAND['SET_SINK_INPUT_VOLUME'] ?? Number.NaN;

@@ -1,9 +1,16 @@
-// Every command that is sent, as literal bytes: written down from the protocol's description, not produced by our writer.
+// Every command that is sent, as literal bytes: written down from the protocol's description, not produced by our writer. And words of the
+// server that are in no table; those that are: golden.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
-import { AUDIO_MASK } from '../../../src/protocol/pulse/commands.js';
+import {
+  AUDIO_MASK,
+  decodeEvent,
+  type RequestArgs,
+  type RequestName,
+} from '../../../src/protocol/pulse/commands.js';
+import { serverFault } from '../../../src/protocol/pulse/outcome.js';
+import { negotiate, WireError } from '../../../src/protocol/pulse/wire.js';
 import { reply, u32 } from './bytes.js';
 import { converse, ready, written } from './conversation.js';
 import { PEAKS } from './record-stream.js';
@@ -121,3 +128,26 @@ for (const [what, [command, args]] of BAD) {
     assert.equal(session.nextDeadline(), undefined);
   });
 }
+
+for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff]) {
+  test(`event 0x${word.toString(16)} is none`, () => assert.throws(() => decodeEvent(word, 1), WireError));
+}
+
+const VERSIONS = [
+  [35, 35],
+  [32, 32],
+  [36, 35],
+  [0xc0000023, 35],
+  [31, undefined],
+  [0x80000000, undefined],
+] as const;
+for (const [answered, expected] of VERSIONS) {
+  test(`a server that answers version ${answered} is addressed in ${expected ?? 'none'}`, () => {
+    assert.equal(negotiate(answered), expected);
+  });
+}
+
+test('a code that is in no table is an error all the same', () => {
+  for (const code of [27, 0xffffffff])
+    assert.deepEqual(serverFault(code), { code, name: 'UNLISTED', meaning: `error ${code}` });
+});
