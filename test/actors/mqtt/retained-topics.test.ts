@@ -66,7 +66,7 @@ test('a topic that does not fit is emptied and named; the device message stays, 
 const defaultIs = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
-/** What is published about outputs from one round to the next: the device with its outputs, and topics. */
+/** The publications of each round: the device with its outputs, and topics. */
 function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly (readonly string[])[] {
   node.tell(...changes);
   const all: (readonly string[])[] = [];
