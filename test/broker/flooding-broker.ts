@@ -1,54 +1,28 @@
-// A broker that acknowledges everything, and sends commands and messages of others without end, as fast as they are taken. Its packets are
-// made by hand (MQTT 5): no real broker does so.
+// A broker that acknowledges everything, and sends commands and messages of others without end, as fast as they are taken: no real broker does
+// so. Its packets are those of the package below `mqtt`.
 
+import type { EventEmitter } from 'node:events';
+import { createRequire } from 'node:module';
 import { createServer, type Server, type Socket } from 'node:net';
 
 /** Each packet by itself is small; so many are written at a time. */
 const GUST_BYTES = 64 * 1024;
+const MQTT_5 = { protocolVersion: 5 };
 
-type Packet = { readonly type: number; readonly flags: number; readonly body: Buffer };
-
-const CONNECT = 1;
-const PUBLISH = 3;
-const SUBSCRIBE = 8;
-const UNSUBSCRIBE = 10;
-const PINGREQ = 12;
-
-const CONNACK = Buffer.from([0x20, 3, 0, 0, 0]);
-const PINGRESP = Buffer.from([0xd0, 0]);
-const acknowledgement = (first: number, id: Buffer, reasons: number): Buffer =>
-  Buffer.concat([Buffer.from([first, 3 + reasons]), id, Buffer.alloc(1 + reasons)]);
-
-/** At QoS 0, not retained; topic and payload together have less than 16 kB. */
-function message(topic: string, payload: string): Buffer {
-  const [name, text] = [Buffer.from(topic), Buffer.from(payload)];
-  const size = 2 + name.length + 1 + text.length;
-  const head = Buffer.from([0x30, (size & 0x7f) | 0x80, size >> 7, name.length >> 8, name.length & 0xff]);
-  return Buffer.concat([head, name, Buffer.of(0), text]);
+/** What is read of a packet. */
+interface Packet {
+  readonly cmd: string;
+  readonly qos: number;
+  readonly messageId?: number;
+  readonly subscriptions?: readonly { readonly topic: string }[];
+  readonly unsubscriptions?: readonly string[];
 }
 
-/** The first whole packet of `bytes`, and how long it is. */
-function packetIn(bytes: Buffer): { packet: Packet; length: number } | undefined {
-  let size = 0;
-  for (let at = 1; at < 5; at += 1) {
-    const byte = bytes[at];
-    if (byte === undefined) return undefined;
-    size |= (byte & 0x7f) << (7 * (at - 1));
-    if (byte >= 0x80) continue;
-    const length = at + 1 + size;
-    if (bytes.length < length) return undefined;
-    const [first = 0] = bytes;
-    return { packet: { type: first >> 4, flags: first & 15, body: bytes.subarray(at + 1, length) }, length };
-  }
-  throw new Error('no packet');
+interface Packets {
+  generate(packet: object, options: object): Buffer;
+  parser(options: object): EventEmitter & { parse(bytes: Buffer): void };
 }
-
-/** How many filters a subscription, or its end, names behind its identifier and its (empty) properties. */
-function filtersIn(body: Buffer, more: number): number {
-  let count = 0;
-  for (let at = 3; at < body.length; at += 2 + body.readUInt16BE(at) + more) count += 1;
-  return count;
-}
+const packets = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet') as Packets;
 
 export class FloodingBroker {
   readonly port: number;
@@ -63,11 +37,13 @@ export class FloodingBroker {
   private constructor(server: Server, port: number, messages: readonly (readonly [string, string])[]) {
     this.#server = server;
     this.port = port;
-    const packets = messages.map(([topic, payload]) => message(topic, payload));
-    const once = Buffer.concat(packets);
+    const said = messages.map(([topic, payload]) =>
+      packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
+    );
+    const once = Buffer.concat(said);
     const times = Math.ceil(GUST_BYTES / once.length);
     this.#gust = Buffer.concat(Array.from({ length: times }, () => once));
-    this.#inGust = times * packets.length;
+    this.#inGust = times * said.length;
     server.on('connection', (socket) => this.#serve(socket));
   }
 
@@ -108,30 +84,25 @@ export class FloodingBroker {
 
   #serve(socket: Socket): void {
     this.#sockets.add(socket);
-    let rest = Buffer.alloc(0);
+    const parser = packets.parser(MQTT_5);
+    parser.on('packet', (packet: Packet) => this.#answer(socket, packet));
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
-    socket.on('data', (chunk) => {
-      rest = Buffer.concat([rest, chunk]);
-      for (let found = packetIn(rest); found !== undefined; found = packetIn(rest)) {
-        rest = rest.subarray(found.length);
-        this.#answer(socket, found.packet);
-      }
-    });
+    socket.on('data', (chunk) => parser.parse(chunk));
   }
 
-  #answer(socket: Socket, { type, flags, body }: Packet): void {
-    if (type === CONNECT) socket.write(CONNACK);
-    if (type === SUBSCRIBE) {
-      socket.write(acknowledgement(0x90, body.subarray(0, 2), filtersIn(body, 1)));
-      // One that has come back, as it does when its own messages are acknowledged too late behind all of these.
-      if (this.#floods && body.includes('/set')) this.#pour(socket);
-    }
-    if (type === UNSUBSCRIBE) socket.write(acknowledgement(0xb0, body.subarray(0, 2), filtersIn(body, 0)));
-    if (type === PINGREQ) socket.write(PINGRESP);
-    if (type !== PUBLISH || (flags & 6) === 0) return;
-    const id = 2 + body.readUInt16BE(0);
-    socket.write(acknowledgement(0x40, body.subarray(id, id + 2), 1));
+  #answer(socket: Socket, { cmd, qos, messageId, subscriptions = [], unsubscriptions = [] }: Packet): void {
+    const answers: Readonly<Record<string, object>> = {
+      connect: { cmd: 'connack', reasonCode: 0, sessionPresent: false },
+      subscribe: { cmd: 'suback', messageId, granted: subscriptions.map(() => 0) },
+      unsubscribe: { cmd: 'unsuback', messageId, granted: unsubscriptions.map(() => 0) },
+      pingreq: { cmd: 'pingresp' },
+      ...(qos > 0 && { publish: { cmd: 'puback', messageId, reasonCode: 0 } }),
+    };
+    const answer = answers[cmd];
+    if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
+    // One that has come back, as it does when its own messages are acknowledged too late behind all of these.
+    if (this.#floods && subscriptions.some(({ topic }) => topic.includes('/set'))) this.#pour(socket);
   }
 
   #pour(socket: Socket): void {
