@@ -68,11 +68,11 @@ function decode(payload: Uint8Array, command: RequestName, version: number): unk
   return value;
 }
 
-function cuts(bytes: Buffer): number[] {
-  if (bytes.length <= CUT_EVERYWHERE_BYTES) return Array.from({ length: bytes.length + 1 }, (_, at) => at);
-  const strided = Array.from({ length: Math.floor(bytes.length / CUT_STRIDE) }, (_, at) => at * CUT_STRIDE);
-  return [...Array.from({ length: 31 }, (_, at) => at), ...strided];
-}
+/** Lengths that are shorter than all. */
+const cuts = ({ length }: Uint8Array): number[] =>
+  Array.from({ length }, (_, at) => at).filter(
+    (at) => length <= CUT_EVERYWHERE_BYTES || at <= 30 || at % CUT_STRIDE === 0,
+  );
 
 for (const { capture, command, version } of replies) {
   const bytes = read(capture);
@@ -93,11 +93,10 @@ for (const { capture, command, version } of replies) {
   test(`${capture.file} ending early is an error, or a shorter list of the same records`, () => {
     const payload = bytes.subarray(HEADER);
     const whole = decode(payload, command, version);
-    for (const cut of cuts(bytes)) {
-      if (cut >= bytes.length || cut < HEADER) continue;
+    for (const cut of cuts(payload)) {
       let value: unknown;
       try {
-        value = decode(payload.subarray(0, cut - HEADER), command, version);
+        value = decode(payload.subarray(0, cut), command, version);
       } catch (error) {
         assert.ok(error instanceof WireError, `cut at ${cut}: ${error}`);
         continue;
@@ -201,23 +200,17 @@ const spell = (event: { type: string; facility: string; index: number | undefine
   `${event.type} ${event.facility.replace('-', '_')} #${event.index ?? 0xffffffff}`.toUpperCase();
 
 for (const capture of files.filter((file) => file.events !== undefined || file.counts !== undefined)) {
-  for (const [way, chunks] of [
-    ['whole', (bytes: Buffer) => [bytes]],
-    ['byte by byte', oneByOne],
-  ] as const) {
-    test(`${capture.file} gives its recorded events, ${way}`, () => {
-      const { session, events, closed } = ready();
-      const acknowledged: unknown[] = [];
-      session.request('SUBSCRIBE', { mask: 0x2ff }, 0, (result) => acknowledged.push(result));
-      for (const chunk of chunks(read(capture))) session.receive(chunk, 0);
-      assert.deepEqual(closed, []);
-      const spelt = events.map(spell);
-      if (capture.events !== undefined) assert.deepEqual(spelt, capture.events);
-      for (const [kind, count] of Object.entries(capture.counts ?? {})) {
-        assert.equal(spelt.filter((event) => event.startsWith(`${kind} #`)).length, count);
-      }
-      const isReplied = capture.file.includes('subscribe');
-      assert.deepEqual(acknowledged, isReplied ? [{ ok: true, value: undefined }] : []);
-    });
-  }
+  test(`${capture.file} gives its recorded events, byte by byte`, () => {
+    const { session, events, closed } = ready();
+    const acknowledged: unknown[] = [];
+    session.request('SUBSCRIBE', { mask: 0x2ff }, 0, (result) => acknowledged.push(result));
+    for (const chunk of oneByOne(read(capture))) session.receive(chunk, 0);
+    assert.deepEqual(closed, []);
+    const spelt = events.map(spell);
+    if (capture.events !== undefined) assert.deepEqual(spelt, capture.events);
+    for (const [kind, count] of Object.entries(capture.counts ?? {}))
+      assert.equal(spelt.filter((event) => event.startsWith(`${kind} #`)).length, count);
+    const isReplied = capture.file.includes('subscribe');
+    assert.deepEqual(acknowledged, isReplied ? [{ ok: true, value: undefined }] : []);
+  });
 }
