@@ -9,7 +9,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 const GUST_BYTES = 64 * 1024;
 const MQTT_5 = { protocolVersion: 5 };
 
-/** What is read of a packet. */
+/** A packet, as far as it is looked at. */
 interface Packet {
   readonly cmd: string;
   readonly qos: number;
