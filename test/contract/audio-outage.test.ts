@@ -1,11 +1,10 @@
-// The sound server dies, freezes, restarts, or is missing at the start: the daemon stays up, reports it, and comes back
-// by itself with the true state (docs/http-api.md, "Backends that are away").
+// The sound server dies, freezes or restarts: the daemon stays up, reports it, and comes back by itself with the true state
+// (docs/http-api.md, "Backends that are away"). One that appears later: actors/audio/backend.test.ts.
 
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import { SOUND_SERVERS } from '../sound/servers.js';
-import { AUDIO_ONLY, onEachSoundServer } from './audio-node.js';
-import { Daemon } from './daemon.js';
+import { test } from 'node:test';
+import { onEachSoundServer } from './audio-node.js';
+import type { Daemon } from './daemon.js';
 
 async function isAway(daemon: Daemon): Promise<void> {
   for (const path of ['/audio', '/audio/server', '/audio/outputs', '/audio/clients']) {
@@ -48,20 +47,4 @@ onEachSoundServer('outages', (node) => {
     await node().settles('outputs', ({ outputs }) => outputs.length === 2);
     await node().streamTellsTheTruth();
   });
-});
-
-describe('a sound server that is missing at the start', () => {
-  for (const { kind, skip, start } of SOUND_SERVERS) {
-    test(`${kind} appears later`, { skip }, async (t) => {
-      const sound = await start();
-      t.after(() => sound.stop());
-      await sound.kill('SIGTERM');
-      const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY }, t);
-      await daemon.backend('audio', 'connecting');
-      await isAway(daemon);
-      await sound.restart();
-      await daemon.backend('audio', 'up');
-      assert.equal((await daemon.get('/audio')).status, 200);
-    });
-  }
 });

@@ -1,4 +1,4 @@
-// The client, and the tests' own consumers, on the built daemon and a real sound server: after any failure of the three, each connection
+// The client on the built daemon and a real sound server: after any failure of the three, each connection
 // must reach the true state, which the routes show (docs/events.md, "Coming back").
 
 import assert from 'node:assert/strict';
@@ -10,18 +10,15 @@ import { type ConnectOptions, connect, type Live } from '../../src/client/connec
 import { tonearm } from '../../src/client/routes.js';
 import type { NodeState, Slice } from '../../src/client/store.js';
 import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
-import type { EventConsumer } from '../consumer/consumer.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { allKnowTheTruth } from './audio-node.js';
 import { Daemon } from './daemon.js';
 import { Storm } from './stream-storm.js';
 
 const STEPS = 150;
-const CONSUMERS = 6;
 /** In each step one connection is renewed, or the upgrade changes, with this probability. */
 const CHANCE = 0.2;
 /** A connection that is cut comes back within 5 s, and if it then fails, within 10 s more. */
@@ -81,7 +78,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let daemon: Daemon;
   let proxy: SeverableProxy;
   let storm: Storm;
-  let consumers: readonly EventConsumer[] = [];
   let watched: readonly Watched[] = [];
   let resultFile = '';
 
@@ -94,9 +90,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     for (const backend of ['audio', 'upgrade']) await daemon.backend(backend, 'up');
     proxy = await startProxy(daemon.port);
     storm = await Storm.over(sound, random);
-    consumers = await Promise.all(
-      Array.from({ length: CONSUMERS }, () => daemon.events('?snapshot=1&backend=audio')),
-    );
     watched = FILTERS.map(
       ([options, slices]) => new Watched(`http://127.0.0.1:${proxy.port}`, options, slices),
     );
@@ -133,8 +126,6 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       },
       RETURN_MS_MAX,
     );
-    for (const consumer of consumers) if (consumer.ended) await consumer.reconnect();
-    await allKnowTheTruth(daemon, consumers);
   }
 
   /** Writes a result in the same way as a detector: beside the file, then renamed. */
@@ -154,20 +145,10 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     socket.destroy();
   }
 
-  /** One of the consumers breaks off, or comes back. */
-  async function travel(): Promise<void> {
-    const consumer = random.pick(consumers);
-    if (consumer.ended) return consumer.reconnect();
-    consumer.close();
-    await consumer.until(({ ended }) => ended);
-  }
-
   async function aMoment(): Promise<void> {
     const percent = random.below(100);
     await random.pick<() => unknown>([
       () => random.pick(watched).renew(),
-      travel,
-      travel,
       newResult,
       () => progress({ event: 'progress', percent, current: percent, step: `step ${percent}` }),
       () => progress({ event: 'end', success: random.chance(0.5) }),
