@@ -1,26 +1,10 @@
 // Where the service is reached, for a `bind` on a machine.
 
 import assert from 'node:assert/strict';
-import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
 import { servedSentences } from '../../src/cli/served.js';
+import { v4, v6 } from '../gateway/interfaces.js';
 import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
-
-const v4 = (address: string): NetworkInterfaceInfo => {
-  const internal = address.startsWith('127.');
-  return { family: 'IPv4', address, netmask: '', mac: '', internal, cidr: null };
-};
-const v6 = (address: string): NetworkInterfaceInfo => {
-  return {
-    family: 'IPv6',
-    address,
-    netmask: '',
-    mac: '',
-    internal: address === '::1',
-    cidr: null,
-    scopeid: 0,
-  };
-};
 
 const LO = [v4('127.0.0.1'), v6('::1')];
 const HOUSE = {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
-import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
+import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import {
   type Bound,
@@ -12,14 +12,7 @@ import {
   resolveBind,
 } from '../../src/gateway/bind.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
-
-function v4(address: string): NetworkInterfaceInfo {
-  return { family: 'IPv4', address, netmask: '', mac: '', internal: false, cidr: null };
-}
-
-function v6(address: string): NetworkInterfaceInfo {
-  return { family: 'IPv6', address, netmask: '', mac: '', internal: false, cidr: null, scopeid: 0 };
-}
+import { v4, v6 } from './interfaces.js';
 
 const machine: InterfaceAddresses = {
   lo: [v4('127.0.0.1'), v6('::1')],
@@ -28,7 +21,7 @@ const machine: InterfaceAddresses = {
 };
 
 const home: InterfaceAddresses = {
-  lo: [{ ...v4('127.0.0.1'), internal: true, cidr: '127.0.0.1/8' }],
+  lo: [{ ...v4('127.0.0.1'), cidr: '127.0.0.1/8' }],
   eth0: [
     { ...v4('10.0.0.2'), cidr: '10.0.0.2/24' },
     { ...v6('fe80::2'), cidr: 'fe80::2/64' },

@@ -1,16 +1,11 @@
 // The gateway follows addresses that appear and vanish, on a scripted machine. Real interfaces: test/contract/addresses.test.ts.
 
 import assert from 'node:assert/strict';
-import type { NetworkInterfaceInfo } from 'node:os';
 import { test } from 'node:test';
 import type { InterfaceAddresses } from '../../src/gateway/bind.js';
 import { ListeningSockets } from '../../src/gateway/listening.js';
 import { ManualClock } from '../manual-clock.js';
-
-/** An interface with this address. */
-function with4(address: string): NetworkInterfaceInfo[] {
-  return [{ family: 'IPv4', address, netmask: '', mac: '', internal: false, cidr: null }];
-}
+import { v4 } from './interfaces.js';
 
 class Machine {
   /** Undefined: the system does not say. */
@@ -40,14 +35,14 @@ class Machine {
 test('loopback is not searched for again once it is served', () => {
   const machine = new Machine(['lo'], {});
   assert.deepEqual(machine.listening.state, { listening: [], waiting: ['lo'] });
-  machine.interfaces = { lo: with4('127.0.0.1') };
+  machine.interfaces = { lo: [v4('127.0.0.1')] };
   machine.clock.advance(10_000);
   assert.deepEqual(machine.listening.state, { listening: ['127.0.0.1'], waiting: [] });
   assert.equal(machine.clock.timers, 0);
 });
 
 test('a machine whose addresses cannot be read for a while changes nothing', () => {
-  const eth0 = { eth0: with4('10.0.0.2') };
+  const eth0 = { eth0: [v4('10.0.0.2')] };
   const machine = new Machine(['eth0'], eth0);
   for (const interfaces of [undefined, undefined, eth0]) {
     machine.interfaces = interfaces;
@@ -60,7 +55,7 @@ test('a machine whose addresses cannot be read for a while changes nothing', () 
 });
 
 test('a stopped listener reads no addresses', () => {
-  const machine = new Machine(['lo', 'eth0'], { lo: with4('127.0.0.1') });
+  const machine = new Machine(['lo', 'eth0'], { lo: [v4('127.0.0.1')] });
   machine.listening.stop();
   assert.deepEqual([machine.clock.timers, machine.open], [0, []]);
 });
