@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { whyRefused } from '../../src/gateway/listening.js';
+import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
 
@@ -18,22 +19,38 @@ test("a port that another gateway listens on is refused, not shared, with the ke
   assert.equal(await whyRefused('127.0.0.2', port), 'EADDRINUSE');
 });
 
-test('streams leave connections for requests where descriptors are few, and that is logged', async (context) => {
+test('seats of streams are few where descriptors are, which is logged; one that ends gives its seat back', async (context) => {
   const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
   const under = new GatewayUnderTest({ ...SETTINGS, api }, 20).within(context);
   assert.deepEqual(under.logged, [
     'warn the limit of open files allows fewer event streams than the configuration',
   ]);
+  // What is no stream takes no seat.
+  for (let times = 0; times < 6; times += 1) {
+    assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
+    const { status, headers } = await under.fetch({ method: 'HEAD', path: '/events' });
+    assert.deepEqual([status, headers['content-type']], [200, 'text/event-stream']);
+    assert.deepEqual([headers['cache-control'], headers['x-accel-buffering']], ['no-cache', 'no']);
+  }
   const stream = 'GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
-  for (let times = 0; times < 5; times += 1) {
+  const sit = async (): Promise<RawConnection> => {
     const seated = new RawConnection(under.port).write(stream);
     assert.match(await seated.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
-  }
+    return seated;
+  };
+  const seated = [await sit(), await sit(), await sit(), await sit(), await sit()];
   // Refused streams do not stay as connections: even more of them than there are places leave all places to requests.
   for (let times = 0; times < 20; times += 1) {
     const refused = new RawConnection(under.port).write(stream);
-    assert.match(await refused.closed(), /^HTTP\/1\.1 503 /);
+    assert.match(
+      await refused.closed(),
+      /^HTTP\/1\.1 503 [\s\S]*Retry-After: [1-9][\s\S]*"urn:tonearm:problem:/,
+    );
   }
+  seated[0]?.destroy();
+  const open = async () => ((await under.json('/health')) as { streams: { open: number } }).streams.open;
+  await until('a seat is free', async () => (await open()) === 4);
+  await sit();
   assert.equal((await under.fetch({ path: '/server' })).status, 200);
 });
 
