@@ -87,22 +87,6 @@ function byId(records: readonly Identified[]): readonly Identified[] {
   return [...records].sort((one, other) => one.id - other.id);
 }
 
-/** Waits until every consumer knows the outputs and clients that `GET /audio` lists, and nothing else, by id and by name. */
-export async function allKnowTheTruth(daemon: Daemon, consumers: readonly EventConsumer[]): Promise<void> {
-  await until('every consumer knows the true state', async () => {
-    const { outputs, clients } = await daemon.read<Audio>('/audio');
-    const truth = new NamesHeld();
-    truth.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
-    truth.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
-    for (const { model, names } of consumers) {
-      assert.deepEqual(byId([...model.outputs.values()] as unknown as Identified[]), byId(outputs));
-      assert.deepEqual(byId([...model.clients.values()] as unknown as Identified[]), byId(clients));
-      assert.deepEqual(names.state(), truth.state());
-    }
-    return true;
-  });
-}
-
 export const hasValues = (record: object, values: object): boolean =>
   isDeepStrictEqual({ ...record, ...values }, record);
 
@@ -169,9 +153,19 @@ export class AudioNode {
     );
   }
 
-  /** Waits until the state from the stream equals the answers of the routes. */
-  streamTellsTheTruth(): Promise<void> {
-    return allKnowTheTruth(this.daemon, [this.stream]);
+  /** Waits until the stream has brought the outputs and clients that `GET /audio` lists, and nothing else, by id and by name. */
+  async streamTellsTheTruth(): Promise<void> {
+    await until('the stream has brought the true state', async () => {
+      const { outputs, clients } = await this.audio();
+      const truth = new NamesHeld();
+      truth.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
+      truth.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
+      const { model, names } = this.stream;
+      assert.deepEqual(byId([...model.outputs.values()] as unknown as Identified[]), byId(outputs));
+      assert.deepEqual(byId([...model.clients.values()] as unknown as Identified[]), byId(clients));
+      assert.deepEqual(names.state(), truth.state());
+      return true;
+    });
   }
 
   /** The events of the stream from now on. */
