@@ -25,7 +25,7 @@ test('seats of streams are few where descriptors are, which is logged; one that 
   assert.deepEqual(under.logged, [
     'warn the limit of open files allows fewer event streams than the configuration',
   ]);
-  // What is no stream takes no seat.
+  // A request that opens no stream takes no seat.
   for (let times = 0; times < 6; times += 1) {
     assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
     const { status, headers } = await under.fetch({ method: 'HEAD', path: '/events' });
