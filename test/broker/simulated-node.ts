@@ -33,6 +33,12 @@ export const SERVER: ServerRecord = {
   },
 };
 
+/** A clock on which this one time is a twentieth of a second. */
+export const hurrying = (waitMs: number): Clock => ({
+  ...systemClock,
+  after: (ms, callback) => systemClock.after(ms === waitMs ? 50 : ms, callback),
+});
+
 export const ACCEPTED: BridgeReply = { status: 202, body: '' };
 
 export function output(id: number, name: string, more: Partial<OutputRecord> = {}): OutputRecord {

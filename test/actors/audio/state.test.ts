@@ -90,27 +90,20 @@ describe('a reference', () => {
   }
 });
 
-describe('a new connection', () => {
-  const known = (): SoundState => {
-    const state = new SoundState();
-    state.enterLife(1);
-    state.putServer(serverInfo({ cookie: 1 }));
-    state.putSink(sinkInfo(0, 'living', { volume: [0x10000, 0x8000] }));
-    state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
-    state.replaceInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
-    return state;
-  };
-  const names = (state: SoundState) => [5, 6, 7, 8].map((id) => state.inputs.get(id)?.name);
-
-  test('to another server forgets names and balances', () => {
-    const state = known();
-    state.enterLife(2);
-    assert.deepEqual([state.server, state.sinks.size, state.inputs.size], [undefined, 0, 0]);
-    state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
-    state.replaceInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
-    assert.deepEqual(names(state), [undefined, 'Song', 'Song #7', undefined]);
-    assert.equal(state.sinks.get(0)?.balance, undefined);
-  });
+test('a new connection to another server forgets names and balances', () => {
+  const state = new SoundState();
+  state.enterLife(1);
+  state.putServer(serverInfo({ cookie: 1 }));
+  state.putSink(sinkInfo(0, 'living', { volume: [0x10000, 0x8000] }));
+  state.putSink(sinkInfo(0, 'living', { volume: [0, 0] }));
+  state.replaceInputs([inputInfo(5, 'Song'), inputInfo(6, 'Song'), inputInfo(7, 'News')], new Set());
+  state.enterLife(2);
+  assert.deepEqual([state.server, state.sinks.size, state.inputs.size], [undefined, 0, 0]);
+  state.replaceSinks([sinkInfo(0, 'living', { volume: [0, 0] })], new Set());
+  state.replaceInputs([inputInfo(6, 'Song'), inputInfo(7, 'Song')], new Set());
+  const names = [5, 6, 7, 8].map((id) => state.inputs.get(id)?.name);
+  assert.deepEqual(names, [undefined, 'Song', 'Song #7', undefined]);
+  assert.equal(state.sinks.get(0)?.balance, undefined);
 });
 
 test('of very many streams the first are known, and a stream that ends makes room', () => {

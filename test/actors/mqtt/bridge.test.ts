@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { type Clock, systemClock } from '../../../src/clock.js';
 import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import {
   ACCEPTED,
+  hurrying,
   isCommand,
   type NodeOptions,
   ordinary,
@@ -18,12 +18,6 @@ import {
 import { retained, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-
-/** Requests state that is not published as a record again after a twentieth of a second. */
-const IMPATIENT: Clock = {
-  ...systemClock,
-  after: (ms, callback) => systemClock.after(ms === 600_000 ? 50 : ms, callback),
-};
 
 const STRANGE = [
   'set',
@@ -133,7 +127,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('polls what no event announces', async (t) => {
     let granted = false;
     const { node, spy } = await whole(t, {
-      clock: IMPATIENT,
+      clock: hurrying(600_000),
       answer: (request) =>
         request.operation === 'power'
           ? { status: 200, body: `{"reboot":${granted},"power_off":false}` }

@@ -2,24 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { type Clock, systemClock } from '../../../src/clock.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
-import { type NodeOptions, SimulatedNode } from '../../broker/simulated-node.js';
+import { hurrying, type NodeOptions, SimulatedNode } from '../../broker/simulated-node.js';
 import { retained, Spy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
-/** Checks the other node's branch again after a twentieth of a second. */
-const IMPATIENT: Clock = clockWith(60_000, 50);
-/** Waits only a twentieth of a second for an answer of the node that claims the branch. */
-const HASTY: Clock = clockWith(5_000, 50);
-
-function clockWith(waitMs: number, insteadMs: number): Clock {
-  return {
-    ...systemClock,
-    after: (ms, callback) => systemClock.after(ms === waitMs ? insteadMs : ms, callback),
-  };
-}
+/** Checks the other node's branch again soon. */
+const IMPATIENT = hurrying(60_000);
+/** Waits only a moment for an answer of the node that claims the branch. */
+const HASTY = hurrying(5_000);
 
 describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let broker: Broker;
