@@ -46,7 +46,9 @@ export function removeScenarios(node: () => Node): void {
 
   test('--bluetooth prepares BlueZ and WirePlumber for a user, says what is missing, and is taken back', async () => {
     const bluez = '/etc/bluetooth/main.conf';
-    const made = 'find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora';
+    const unit = '/run/systemd/system/bluetooth.service';
+    const made = `find /home/dora/.config/wireplumber -type f 2> /dev/null | xargs -r cat; id -nG dora
+      systemctl show --property=Restart bluetooth; ls -d /etc/systemd/system/bluetooth* 2> /dev/null || true`;
     const forDora = async (...args: readonly string[]): Promise<string> => {
       const { status, stdout, stderr } = await node().setUp('--user', 'dora', ...args);
       assert.equal(status, 0, `${stdout}${stderr}`);
@@ -55,7 +57,8 @@ export function removeScenarios(node: () => Node): void {
     // The next user would get the same id while the manager of this one is about to end.
     await node().shell(`useradd --uid 1900 --create-home dora; getent group bluetooth || groupadd --system bluetooth
       install -D -o dora /dev/stdin /home/dora/.config/tonearm/config.yaml <<END\napi: {port: 8019}\nEND
-      chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}`);
+      chown -R dora: /home/dora; mkdir -p /etc/bluetooth; printf '[General]\n#Class = 0x000100\n[Policy]\n' > ${bluez}
+      printf '[Service]\nExecStart=true\n' > ${unit}; systemctl daemon-reload`);
     const before = await node().shell(`${made}; cat ${bluez}`);
     assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
     assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
@@ -63,14 +66,18 @@ export function removeScenarios(node: () => Node): void {
       await forDora('--bluetooth'),
       /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m,
     );
-    assert.match(await node().shell(made), /seat-monitoring = disabled|\["with-logind"\] = false/);
+    const has = await node().shell(made);
+    assert.match(has, /seat-monitoring = disabled|\["with-logind"\] = false/);
+    assert.match(has, /Restart=on-failure/);
     assert.match(await node().shell('id -nG dora'), /\bbluetooth\b/);
     const [, , line] = (await node().shell(`cat ${bluez}`)).split('\n');
     assert.equal(line, 'Class = 0x000414');
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
     await forDora('--uninstall');
     assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
-    await node().shell(`userdel --force --remove dora 2> /dev/null; rm ${bluez}`);
+    await node().shell(
+      `userdel --force --remove dora 2> /dev/null; rm ${bluez} ${unit}; systemctl daemon-reload`,
+    );
   });
 
   test('nothing stays of a user who is gone, not even lingering', async () => {
