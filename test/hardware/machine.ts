@@ -14,6 +14,8 @@ const MACHINE_USER = 'pi';
 /** Where the commands' door is (packaging/machine.mjs), and where tonearm listens, inside. */
 const DOOR_PORT = 8019;
 const TONEARM_PORT = 8018;
+/** Where another machine reaches its radio (other-end.ts). */
+export const RADIO_PORT = 8020;
 
 /** A busy machine takes ten times what a quiet one does. */
 const BOOT_DEADLINE_MS = 900_000;
@@ -36,7 +38,7 @@ export interface Ran {
 
 /** Boots it, or rejects with what the console showed. */
 export async function bootMachine(): Promise<Machine> {
-  const machine = new Machine(await freePort(), await freePort());
+  const machine = new Machine(await freePort(), await freePort(), await freePort());
   try {
     await machine.up();
     return machine;
@@ -51,14 +53,17 @@ export class Machine {
   console = '';
   /** The port on this side that leads to tonearm's. */
   readonly port: number;
+  /** The port on this side that leads to its radio, also from other machines. */
+  readonly radio: number;
   readonly #door: number;
   readonly #qemu: ChildProcess;
   readonly #ended: Promise<unknown>;
 
-  constructor(door: number, port: number) {
+  constructor(door: number, port: number, radio: number) {
     this.#door = door;
     this.port = port;
-    const [command, ...args] = [...TOGETHER, 'qemu-system-x86_64', ...hardware(door, port)];
+    this.radio = radio;
+    const [command, ...args] = [...TOGETHER, 'qemu-system-x86_64', ...hardware(door, port, radio)];
     this.#qemu = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#ended = once(this.#qemu, 'close');
     for (const output of [this.#qemu.stdout, this.#qemu.stderr]) {
@@ -141,10 +146,11 @@ const KERNEL = [
 /**
  * Without KVM: build machines that have /dev/kvm may not be able to use it. A processor with AVX is slower to emulate. What the disk is given goes to a file without a name.
  */
-function hardware(door: number, port: number): readonly string[] {
+function hardware(door: number, port: number, radio: number): readonly string[] {
   const folder = process.env['TONEARM_MACHINE'] ?? '';
-  const forward = (outer: number, inner: number): string => `hostfwd=tcp:127.0.0.1:${outer}-:${inner}`;
-  const network = ['user', 'id=lan', 'restrict=off', forward(door, DOOR_PORT), forward(port, TONEARM_PORT)];
+  const ports = { [door]: DOOR_PORT, [port]: TONEARM_PORT, [radio]: RADIO_PORT };
+  const forwards = Object.entries(ports).map(([outer, inner]) => `hostfwd=tcp:127.0.0.1:${outer}-:${inner}`);
+  const network = ['user', 'id=lan', 'restrict=off', ...forwards];
   return [
     ...['-accel', 'tcg,thread=multi', '-cpu', 'Nehalem', '-smp', '2', '-m', '1500'],
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-serial', 'stdio'],

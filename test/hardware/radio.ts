@@ -1,5 +1,5 @@
-// Two emulated Bluetooth controllers on one radio. The first is the node's; the second plays the phone, and the loudspeaker. One
-// bluetoothd and one sound server serve both.
+// Two emulated Bluetooth controllers on one radio. The first is the node's. The second plays the phone, and one bluetoothd and one sound
+// server serve both; or it is the controller of a second machine (other-end.ts).
 
 import { EventConsumer } from '../consumer/consumer.js';
 import { hasValues } from '../contract/audio-node.js';
@@ -33,12 +33,11 @@ export function watched(node: () => EmulatedNode) {
     node().until(`the adapter with ${JSON.stringify(values)}`, () =>
       hasValues(node().stream.model.bluetooth ?? {}, values),
     );
-  const isPeer = (values: object): boolean => {
-    const devices = (node().stream.model.bluetooth?.['known_devices'] ?? []) as readonly object[];
-    return devices.some((device) => hasValues(device, { address: PEER, ...values }));
-  };
   const peer = (values: object): Promise<void> =>
-    node().until(`the device with ${JSON.stringify(values)}`, () => isPeer(values));
+    node().until(`the device with ${JSON.stringify(values)}`, () => {
+      const devices = (node().stream.model.bluetooth?.['known_devices'] ?? []) as readonly object[];
+      return devices.some((device) => hasValues(device, { address: PEER, ...values }));
+    });
   const backend = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => node().stream.model.backends.get('bluetooth') === state);
   /** The sound server takes what the other end plays: its card is there a while after the connection. */
@@ -59,7 +58,7 @@ export function watched(node: () => EmulatedNode) {
     );
     await backend('up');
   };
-  return { adapter, isPeer, peer, backend, survives, takesSoundOf };
+  return { adapter, peer, backend, survives, takesSoundOf };
 }
 
 /** Noise through two volumes of 40 %, as WirePlumber makes them, has a peak of 0.006; silence has 0. */

@@ -1,0 +1,77 @@
+// A second emulated machine on the radio of the first, so that what a loudspeaker does is done by another kernel, bluetoothd and sound
+// server than the node's. It has the second controller, from which the first machine lets go.
+
+import { RADIO_PORT } from './machine.js';
+import { EmulatedNode } from './node.js';
+import { CONTROLLERS, watched } from './radio.js';
+
+/**
+ * Takes the packets between a kernel and its controller from one machine to the other. Where the controller is, the kernel hands it over by
+ * its "user channel" (hci_sock.h of Linux); where it is wanted, /dev/vhci makes it, once the first side has greeted: the kernel gives up a
+ * controller that says nothing for 2 s. Both take one packet at a time, and TCP does not keep packets apart.
+ */
+const PUMP = `
+import ctypes, os, socket, struct, sys, threading
+# The headers of commands, data, speech and events: a type, and at the end the length of what follows.
+HEADERS = {1: '<3xB', 2: '<3xH', 3: '<3xB', 4: '<2xB'}
+HCI_CHANNEL_USER = 1
+
+def lent(index):
+    channel = socket.socket(socket.AF_BLUETOOTH, socket.SOCK_RAW, socket.BTPROTO_HCI)
+    address = struct.pack('HHH', socket.AF_BLUETOOTH, index, HCI_CHANNEL_USER)
+    if ctypes.CDLL(None).bind(channel.fileno(), address, len(address)):
+        sys.exit('the controller is in use')
+    other, _ = socket.socket(fileno=3).accept()
+    other.sendall(b'!')
+    return channel.detach(), other
+
+def borrowed(port):
+    other = socket.create_connection(('10.0.2.2', port))
+    other.recv(1)
+    device = os.open('/dev/vhci', os.O_RDWR)
+    os.write(device, b'\\xff\\x00')
+    return device, other
+
+device, other = {'lend': lent, 'borrow': borrowed}[sys.argv[1]](int(sys.argv[2]))
+other.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+def to_other():
+    while packet := os.read(device, 4096):
+        # The answer of /dev/vhci is none of these.
+        if packet[0] in HEADERS:
+            other.sendall(packet)
+
+threading.Thread(target=to_other, daemon=True).start()
+stream = other.makefile('rb')
+while kind := stream.read(1):
+    form = HEADERS[kind[0]]
+    header = kind + stream.read(struct.calcsize(form) - 1)
+    os.write(device, header + stream.read(*struct.unpack(form, header)))
+`;
+/** On a new radio: btvirt 5.82 remembers who began the last pairing, and may tell him, and not the other one, how the next has ended. */
+const LEND = `cat > /run/radio.py
+systemctl stop btvirt
+${CONTROLLERS}
+until btmgmt --index 1 info | grep -q 'current settings: powered'; do sleep 0.1; done
+btmgmt --index 1 power off
+systemd-run --quiet --unit=radio --socket-property=ListenStream=${RADIO_PORT} python3 /run/radio.py lend 1`;
+const BORROW = (port: number): string => `cat > /run/radio.py
+modprobe hci_vhci
+systemd-run --quiet --unit=radio python3 /run/radio.py borrow ${port}`;
+
+/** Boots the other machine, which is a node as well: so it can be asked what it hears. */
+export async function bootOtherEnd(node: EmulatedNode, settings: string): Promise<EmulatedNode> {
+  const other = await EmulatedNode.boot(settings, '--bluetooth');
+  try {
+    await node.machine.root(LEND, PUMP);
+    await other.machine.root(BORROW(node.machine.radio), PUMP);
+    for (const each of [node, other]) {
+      await watched(() => each).backend('up');
+      await watched(() => each).adapter({ powered: true });
+    }
+    return other;
+  } catch (error) {
+    await other.close();
+    throw error;
+  }
+}
