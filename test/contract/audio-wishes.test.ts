@@ -1,64 +1,41 @@
-// The settings for outputs in the configuration, on real sound servers: labels, outputs that pages hide, and the volume limit that no
-// command exceeds.
+// The settings for outputs in the configuration, on a real sound server: labels, outputs that pages hide, and the volume limit that no
+// command exceeds. Steps and balances at the limit: actors/audio/commands.test.ts.
 
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
-import { SOUND_SERVERS } from '../sound/servers.js';
-import { AUDIO_ONLY, AudioNode, audioForAll } from './audio-node.js';
+import { test } from 'node:test';
+import { lacks } from '../tools/requirements.js';
+import { AUDIO_ONLY, type Output, startAudio } from './audio-node.js';
 
 const CONFIG = `${AUDIO_ONLY}pulseaudio:
   volumeLimit: {living: 0.6}
   outputs: {living: {label: Living room}, kitchen: {hidden: true}}
 `;
 
-for (const { kind, skip, start: startSound } of SOUND_SERVERS)
-  describe(`outputs that the configuration names, on ${kind}`, { skip }, () => {
-    const audible = audioForAll({ startSound, config: CONFIG });
-    let node: AudioNode;
-    before(async () => {
-      node = new AudioNode(audible, await audible.daemon.events('?snapshot=1'));
-    });
-    const volume = (path: string, body: object) => node.daemon.post(`/audio/${path}/volume`, body);
-
-    test('have their label as their nick, are marked, and show their limit', async () => {
-      const { outputs } = await node.audio();
-      const told = outputs.map((output) => {
-        const { name, nick, hidden, volume_limit } = output as typeof output & Record<string, unknown>;
-        return { name, nick, hidden, volume_limit };
-      });
-      assert.deepEqual(told, [
-        { name: 'living', nick: 'Living room', hidden: undefined, volume_limit: 0.6 },
-        { name: 'kitchen', nick: undefined, hidden: true, volume_limit: undefined },
-      ]);
-    });
-
-    test('refuse a volume above the limit by name, as the default and by id', async () => {
-      await node.change('/audio/outputs/living/volume', { volume: 0.5 });
-      const { id } = await node.output('living');
-      for (const path of ['outputs/living', 'server', `outputs/${id}`]) {
-        const { status, text } = await volume(path, { volume: 0.61 });
-        const { detail } = JSON.parse(text) as { detail: string };
-        assert.deepEqual(
-          [status, detail],
-          [400, "Field volume must be at most 0.6, the output's volume_limit"],
-        );
-      }
-      await node.outputIs('living', { volume: 0.5 });
-    });
-
-    test('step up to the limit, and not further from above it', async () => {
-      await node.change('/audio/outputs/living/volume', { delta: 0.3 });
-      await node.outputIs('living', { volume: 0.6 });
-      await node.sound.pactl('set-sink-volume', 'living', '90%');
-      await node.outputIs('living', { volume: 0.9 });
-      await node.change('/audio/server/volume', { delta: 0.05 });
-      assert.equal((await node.output('living')).volume, 0.9);
-      await node.change('/audio/server/volume', { delta: -0.05 });
-      await node.outputIs('living', { volume: 0.6 });
-    });
-
-    test('have separate limits', async () => {
-      await node.change('/audio/outputs/kitchen/volume', { volume: 1 });
-      await node.outputIs('kitchen', { volume: 1 });
-    });
-  });
+test('outputs that the configuration names have their label, are marked, and refuse a volume above their limit', {
+  skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
+}, async (t) => {
+  const { daemon } = await startAudio(t, { config: CONFIG });
+  type Told = Output & { readonly nick?: string; readonly hidden?: true; readonly volume_limit?: number };
+  const outputs = await daemon.read<readonly Told[]>('/audio/outputs');
+  assert.deepEqual(
+    outputs.map(({ name, nick, hidden, volume_limit }) => [name, nick, hidden, volume_limit]),
+    [
+      ['living', 'Living room', undefined, 0.6],
+      ['kitchen', undefined, true, undefined],
+    ],
+  );
+  const volume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
+  assert.equal((await volume('outputs/living', { volume: 0.5 })).status, 202);
+  for (const path of ['outputs/living', 'server', `outputs/${outputs[0]?.id}`]) {
+    const { status, text } = await volume(path, { volume: 0.61 });
+    assert.equal(status, 400);
+    assert.match(text, /"Field volume must be at most 0.6, the output's volume_limit"/);
+  }
+  assert.equal((await volume('outputs/living', { delta: 0.3 })).status, 202);
+  assert.equal((await volume('outputs/kitchen', { volume: 1 })).status, 202);
+  const volumes = await daemon.read<readonly Output[]>('/audio/outputs');
+  assert.deepEqual(
+    volumes.map((output) => output.volume),
+    [0.6, 1],
+  );
+});
