@@ -69,6 +69,18 @@ test('a snapshot has its id only at its end, and a large one takes no more memor
   assert.deepEqual(consumer.model.state(), node.world.truth());
 });
 
+test('a removal that the journal has dropped before a slow consumer read it is known by the marks of a snapshot', () => {
+  const node = new NodeUnderTest();
+  node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
+  const consumer = node.consumer('snapshot=1', 0);
+  consumer.readAll();
+  node.progress(1);
+  node.publish([node.world.drop('audio.clients', '1')]);
+  node.noise(1100);
+  consumer.readAll();
+  assert.deepEqual(consumer.model.state(), node.world.truth());
+});
+
 test('what happens while the last portion waits to be written follows it', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('', 0);
