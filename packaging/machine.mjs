@@ -70,8 +70,8 @@ const LOOPBACK_PROFILES = '^\\[(General|Mapping analog-(stereo|surround-51))\\]'
 
 /**
  * With each of its codecs asked for, a connection takes longer than the 25 s that a client's has (seen); and of a peer that is a headset
- * and a phone as well, WirePlumber makes whichever it thinks of first. Version 0.4, of Debian 12, also plays by itself to whoever
- * connects, and the peer is a loudspeaker as well; a phone is none.
+ * and a phone as well, WirePlumber makes whichever it thinks of first. Version 0.4, of Debian 12, has no roles for A2DP, and
+ * connects by itself to the loudspeaker that a peer offers; the phone would be none.
  */
 const WIREPLUMBER = {
   12: {
