@@ -5,7 +5,7 @@
 const GROWN_BYTES = 4 * 1024 * 1024;
 
 export class IdleHeap {
-  /** The size of this thread's heap when it was last known to hold little that is not in use. */
+  /** The size of this thread's heap at first, and whenever a collection has left little that is not in use. */
   #settledBytes = process.memoryUsage().heapTotal;
   #isCollecting = false;
 
@@ -21,7 +21,9 @@ export class IdleHeap {
       // It is an experiment of Node's. Without it memory is kept, as V8 does by itself.
       .catch(() => undefined)
       .then(() => {
-        this.#settledBytes = process.memoryUsage().heapTotal;
+        const { heapTotal, heapUsed } = process.memoryUsage();
+        // While the thread is busy V8 keeps its young generation large: then a later call tries again.
+        if (heapTotal - heapUsed < GROWN_BYTES) this.#settledBytes = heapTotal;
         this.#isCollecting = false;
       });
   }
