@@ -8,7 +8,7 @@ import { type FromActor, type ToActor, typedPort } from '../../src/protocol/acto
 import { until } from '../until.js';
 
 const RECORDS = 300_000;
-/** Of some 50 MB; the young generation alone can have 32. */
+/** The heap grows by some 50 MB, of which the young generation alone can keep 32. */
 const LEFT_BYTES = 16 * 1024 * 1024;
 /** V8 begins each collection after 7 to 12 s, and two are needed. */
 const COLLECTED_MS = 180_000;
