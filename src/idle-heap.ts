@@ -1,5 +1,5 @@
-// Gives memory that a storm has left behind back to the system: V8 collects garbage as more is allocated, and at rest never. It is
-// asked now and then by whoever owns the thread, whose work it does not know.
+// Gives memory that a storm has left behind back to the system: V8 does so by itself in some threads at rest, and in ours it did not
+// (measured). It is asked now and then by whoever owns the thread, whose work it does not know.
 
 /** A heap that has grown by less is not worth a collection, which takes some 50 ms of CPU time. */
 const GROWN_BYTES = 4 * 1024 * 1024;

@@ -1,7 +1,9 @@
 // A storm's garbage does not stay: an actor that is pinged gives it back, and what Node thinks of the way is not in its output.
 
 import assert from 'node:assert/strict';
+import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
+import vm from 'node:vm';
 import { MessageChannel } from 'node:worker_threads';
 import { runActor } from '../../src/actors/runtime.js';
 import { type FromActor, type ToActor, typedPort } from '../../src/protocol/actor/messages.js';
@@ -20,12 +22,16 @@ function grow(): number {
 }
 
 test('an actor that is pinged gives back what a storm has left', async (t) => {
-  const warnings: string[] = [];
+  // V8 collects by itself in a thread that rests as this one does, so it must also be asked.
+  const { mock: asked } = t.mock.method(vm, 'measureMemory');
+  syncBuiltinESMExports();
+  const warnings: unknown[] = [];
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
   port.listen(
     (batch) => {
-      for (const item of batch) if ('kind' in item && item.kind === 'log') warnings.push(item.message);
+      for (const item of batch)
+        if ('kind' in item && item.kind === 'log') warnings.push(item.fields?.['name']);
     },
     () => undefined,
   );
@@ -44,7 +50,8 @@ test('an actor that is pinged gives back what a storm has left', async (t) => {
     return process.memoryUsage().heapTotal < before + LEFT_BYTES;
   };
   await until('the heap is small again', isSmall, COLLECTED_MS);
+  assert.ok(asked.callCount() > 0);
   process.emitWarning('too many listeners', 'MaxListenersExceededWarning');
   await until('the warning is a line of the log', async () => warnings.length > 0);
-  assert.deepEqual(warnings, ['a warning of Node.js']);
+  assert.deepEqual(warnings, ['MaxListenersExceededWarning']);
 });
