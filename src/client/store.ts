@@ -101,7 +101,7 @@ function emptySlices(): RecordSlices {
 const MARK = 'snapshot';
 
 /** The slices that a backend's mark forgets: their records may have ended unseen. The other slices are replaced as a whole. */
-const FORGOTTEN: Readonly<Partial<Record<ChildName, readonly Slice[]>>> = {
+const FORGOTTEN: Readonly<Partial<Record<ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'cards', 'clients'],
   systemd: ['units'],
   players: ['players', 'tracklists'],
@@ -195,11 +195,10 @@ export class Store {
       return;
     }
     if (type === 'backend.updated' && data.detail === MARK) {
-      const empty = Object.entries(emptySlices());
-      // At a stream's beginning also backends that are no longer enabled are forgotten. A stream that was too slow gets a snapshot in its midst.
-      const isForgotten = (slice: string): boolean =>
-        this.#begins || FORGOTTEN[data.backend]?.includes(slice as Slice) === true;
-      this.set(Object.fromEntries(empty.filter(([slice]) => isForgotten(slice))));
+      const empty = emptySlices();
+      const forgotten = (FORGOTTEN[data.backend] ?? []).map((slice) => [slice, empty[slice]]);
+      // At a stream's beginning backends that are no longer enabled are forgotten, too. A stream that was too slow gets a snapshot in its midst.
+      this.set(this.#begins ? empty : Object.fromEntries(forgotten));
       this.#begins = false;
     }
     if (Object.hasOwn(RULES, type))
