@@ -1,26 +1,33 @@
-// Assembles the gateway: journal, documents, event hub, router and server. main.ts connects it to the supervisor and the network.
+// Assembles the gateway: journal, documents, event hub, router and server; and passes the children's changes on to them. main.ts connects
+// it to the supervisor and the network.
 
 import type { Clock } from '../clock.js';
-import { CHILD_NAMES } from '../protocol/actor/backends.js';
-import type { Backends, Bridges, ChildListener, Log } from '../protocol/actor/messages.js';
+import { type BackendHealth, CHILD_NAMES, type ChildName, SUBSCRIBERS } from '../protocol/actor/backends.js';
+import type {
+  BackendListener,
+  BackendRecord,
+  Backends,
+  Bridges,
+  Change,
+  ChildListener,
+  Log,
+  ServedRecord,
+} from '../protocol/actor/messages.js';
 import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { InterfaceAddresses } from './bind.js';
-import { BridgeFeeds } from './bridge-feeds.js';
-import { bridgeRequests } from './bridge-requests.js';
+import { BridgeFeeds, bridgeRequests } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
 import { EventHub } from './events/hub.js';
 import { RequestHandler } from './handler.js';
-import { Intake } from './intake.js';
 import { Journal } from './journal.js';
 import { ListeningSockets } from './listening.js';
 import { healthRecord, type NodeInfo, serverRecord } from './node-info.js';
 import { OperationReplies } from './operation-replies.js';
 import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
-import { Router } from './router.js';
-import { ROUTES } from './routes.js';
+import { ROUTES, Router } from './routes.js';
 import { createServer } from './server.js';
 import { HostIdentity } from './trust.js';
 
@@ -128,6 +135,55 @@ export function createGateway(options: GatewayOptions): Gateway {
       return end;
     },
   };
+}
+
+interface Recipients {
+  readonly journal: Journal;
+  readonly documents: Documents;
+  readonly hub: EventHub;
+  readonly feeds: BridgeFeeds;
+  readonly clock: Pick<Clock, 'date'>;
+}
+
+/** Applies changes to the journal first, then to streams and bridges, so that a client that reads after an event finds the change. */
+class Intake implements BackendListener {
+  readonly #to: Recipients;
+  readonly #hasSubscribers: boolean;
+
+  /** Publishes the health of every enabled child, from `documents`. */
+  constructor(to: Recipients) {
+    this.#to = to;
+    const children = to.documents.allHealth();
+    this.#hasSubscribers = SUBSCRIBERS.some((name) => children.has(name));
+    this.changes([...children].map(([child, health]) => backendChange(child, health)));
+  }
+
+  readonly changes = (changes: readonly Change[]): void => {
+    const { journal, hub, feeds, clock } = this.#to;
+    const date = clock.date();
+    const entries = journal.apply(changes, date);
+    if (entries.length === 0) return;
+    hub.publish(entries, date);
+    if (this.#hasSubscribers) feeds.changed(entries);
+  };
+
+  readonly level = (json: string): void => this.#to.hub.publishLevel(json);
+
+  /** Publishes health and removals in one step, so that a client that sees the removals also sees that the backend is not up. */
+  readonly health = (child: ChildName, health: BackendHealth): void => {
+    const { documents, journal } = this.#to;
+    documents.health(child, health);
+    this.changes([backendChange(child, health), ...(health.state === 'up' ? [] : journal.leaving(child))]);
+  };
+
+  served(served: ServedRecord): void {
+    this.changes([{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(served) }]);
+  }
+}
+
+function backendChange(backend: ChildName, health: BackendHealth): Change {
+  const record: BackendRecord = { backend, ...health };
+  return { kind: 'put', collection: 'backends', key: backend, json: JSON.stringify(record) };
 }
 
 export interface ShutdownParts {

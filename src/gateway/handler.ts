@@ -12,8 +12,8 @@ import type { Page } from './page.js';
 import { GATEWAY_FAILED, type Problem, problem, problemReply, SHUTTING_DOWN } from './problem.js';
 import { refusedNameReply } from './refused-name.js';
 import type { HeaderPair } from './reply.js';
-import { hasMethod, methodsOf, type RouteMatch, type Router } from './router.js';
 import type { OperationRoute, Route } from './routes.js';
+import { hasMethod, methodsOf, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
   ambiguityProblem,

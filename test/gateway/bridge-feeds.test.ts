@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BridgeFeeds } from '../../src/gateway/bridge-feeds.js';
+import { BridgeFeeds } from '../../src/gateway/bridges.js';
 import { Journal } from '../../src/gateway/journal.js';
 import type { Bridge } from '../../src/protocol/actor/backends.js';
 import type { Change, ChangeBatch } from '../../src/protocol/actor/messages.js';

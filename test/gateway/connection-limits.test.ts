@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { connectionLimits } from '../../src/gateway/connection-limits.js';
-import { addressKey, Connections, LOOPBACK } from '../../src/gateway/server.js';
+import { addressKey, Connections, connectionLimits, LOOPBACK } from '../../src/gateway/connection-limits.js';
 
 /** build/test/gateway/connection-limits.test.js -> the project's root. */
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Router } from '../../src/gateway/router.js';
-import { ROUTES } from '../../src/gateway/routes.js';
+import { ROUTES, Router } from '../../src/gateway/routes.js';
 import { ACCESS, CONFIGURATIONS_WITHOUT, type Need } from '../contract/access-rows.js';
 import { SETTINGS } from './gateway-under-test.js';
 

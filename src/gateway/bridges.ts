@@ -1,0 +1,137 @@
+// Bridges and other subscribers. Each gets the journal at its own pace: a slow one gets the newest text of each record and every action,
+// and nothing is queued for it. Requests of bridges are carried out as over HTTP, with the same checks, deadlines and refusals; trust is
+// not checked, because a bridge is part of the node. Parses no text of the journal, and knows no thread.
+
+import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
+import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
+import {
+  type BridgeReply,
+  type BridgeRequest,
+  type Bridges,
+  type Change,
+  type Log,
+  UNWANTED,
+} from '../protocol/actor/messages.js';
+import { OPERATIONS, type RouteSettings } from '../protocol/actor/operations.js';
+import { type Params, parametersOf } from '../protocol/actor/parameters.js';
+import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './body.js';
+import type { RequestHandler } from './handler.js';
+import type { Journal, JournalEntry } from './journal.js';
+import type { OperationReplies } from './operation-replies.js';
+import { GATEWAY_FAILED, problemReply, SHUTTING_DOWN } from './problem.js';
+import type { HttpReply } from './reply.js';
+import { BAD_PATHS, noSuchPath } from './routes.js';
+
+/** One subscriber's progress. One that has never pulled has none. */
+interface Feed {
+  /** Undefined if its thread is new. */
+  reached: number | undefined;
+  isReady: boolean;
+}
+
+export class BridgeFeeds {
+  readonly #bridges: Bridges;
+  readonly #journal: Journal;
+  readonly #feeds = new Map<Subscriber, Feed>();
+
+  constructor(bridges: Bridges, journal: Journal) {
+    this.#bridges = bridges;
+    this.#journal = journal;
+  }
+
+  /** Call with what was added to the journal. A feed that is ready has all before it. */
+  changed(entries: readonly JournalEntry[]): void {
+    for (const [subscriber, feed] of this.#feeds)
+      if (feed.isReady) this.#send(subscriber, feed, false, entries);
+  }
+
+  /** The last call: sends pending changes even without a pull, because after it a bridge is only asked to stop. */
+  end(): void {
+    for (const [subscriber, feed] of this.#feeds) this.#sendRest(subscriber, feed);
+  }
+
+  pulled(child: ChildName, isFirst: boolean): void {
+    const subscriber = SUBSCRIBERS.find((name) => name === child);
+    if (subscriber === undefined) return;
+    const feed = this.#feeds.get(subscriber) ?? { reached: undefined, isReady: true };
+    this.#feeds.set(subscriber, feed);
+    if (isFirst) feed.reached = undefined;
+    feed.isReady = true;
+    this.#sendRest(subscriber, feed);
+  }
+
+  #sendRest(subscriber: Subscriber, feed: Feed): void {
+    const { reached } = feed;
+    const journal = this.#journal;
+    const isUnwanted = UNWANTED[subscriber];
+    const isWhole = reached === undefined || !journal.reaches(reached, (name) => !isUnwanted(name));
+    const entries = isWhole
+      ? COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined).flatMap((name) => [
+          ...journal.records(name),
+        ])
+      : [...journal.after(reached)];
+    this.#send(subscriber, feed, isWhole, entries);
+  }
+
+  #send(subscriber: Subscriber, feed: Feed, isWhole: boolean, entries: readonly JournalEntry[]): void {
+    feed.reached = this.#journal.newest;
+    const changes = entries.filter(({ collection }) => !UNWANTED[subscriber](collection)).map(changeOf);
+    if (changes.length === 0 && !isWhole) return;
+    feed.isReady = false;
+    this.#bridges.sendChanges(subscriber, { isWhole, changes });
+  }
+}
+
+function changeOf({ kind, collection, key, json }: JournalEntry): Change {
+  return kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json };
+}
+
+interface Parts {
+  readonly handler: Pick<RequestHandler, 'isShutDown'>;
+  readonly replies: Pick<OperationReplies, 'reply'>;
+  readonly settings: RouteSettings;
+  readonly log: Log;
+}
+
+/** The returned function carries a request out, and never rejects. Each bridge bounds its own requests. */
+export function bridgeRequests(parts: Parts): (request: BridgeRequest) => Promise<BridgeReply> {
+  return async (request) => {
+    try {
+      return bridgeReply(await replyTo(request, parts));
+    } catch (error) {
+      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const facts = { operation: request.operation ?? '', reason };
+      parts.log('error', 'a request failed inside the gateway', facts);
+      return bridgeReply(problemReply(GATEWAY_FAILED));
+    }
+  };
+}
+
+function replyTo(
+  { operation: name, params = {}, body: sent, unread }: BridgeRequest,
+  { handler, replies, settings }: Parts,
+): HttpReply | Promise<HttpReply> {
+  if (handler.isShutDown) return problemReply(SHUTTING_DOWN);
+  if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
+  if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
+  const operation = name && OPERATIONS[name];
+  const lacking = operation?.lacks(settings);
+  const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
+  if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
+  const body = unread === undefined ? ({ ok: true, json: sent } as const) : parseText(unread);
+  return body.ok ? replies.reply(operation, { params, json: body.json }) : problemReply(body);
+}
+
+function areTexts(params: Readonly<Record<string, string | undefined>>): params is Params {
+  return Object.values(params).every((text) => text !== undefined);
+}
+
+/** Refused with the same texts as over HTTP. */
+function parseText(text: string): ParsedBody {
+  const bytes = Buffer.from(text);
+  return bytes.byteLength > BODY_LIMIT_BYTES ? BODY_TOO_LARGE : parseBody('application/json', bytes);
+}
+
+function bridgeReply({ status, body = '' }: HttpReply): BridgeReply {
+  return { status, body: typeof body === 'string' ? body : Buffer.from(body).toString() };
+}
