@@ -8,7 +8,7 @@ import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { LogOutput } from '../../src/supervisor/log-output.js';
+import { LogOutput } from '../../src/supervisor/log.js';
 import { lacks } from '../tools/requirements.js';
 
 test('lines that are refused are counted, and the count is logged when there is room again', () => {
@@ -55,7 +55,7 @@ test('a line that was accepted in part is completed before the next one, byte by
   assert.equal(taken, `${owed}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
 });
 
-const MODULE = new URL('../../src/supervisor/log-output.js', import.meta.url).href;
+const MODULE = new URL('../../src/supervisor/log.js', import.meta.url).href;
 
 /** Writes long lines until one is refused, and then a short one for every byte of its standard input. */
 const FILL = `import { LogOutput, standardOutput } from '${MODULE}';
