@@ -1,7 +1,22 @@
-// Problems and warnings about the configuration, with their places in the files, and the known key that is nearest to an unknown one.
-// Pure; prints nothing.
+// Values of the configuration with their places in the files, problems and warnings about them, and the known key that is nearest to
+// an unknown one. Pure; prints nothing.
 
-import type { Content, Given, Location } from './given.js';
+/** A place in a file; line and column count from 1, the column in UTF-16 units. */
+export interface Location {
+  readonly file: string;
+  readonly line: number;
+  readonly col: number;
+}
+
+export type Content = string | number | boolean | null | Given[] | Map<string, Given>;
+
+export interface Given {
+  /** Its dotted path as it is written in the file; '' at the top. */
+  readonly key: string;
+  readonly keyAt: Location;
+  readonly at: Location;
+  readonly content: Content;
+}
 
 /** Limit for text from a file in a message. */
 const MAX_SHOWN_CHARS = 60;
@@ -106,21 +121,18 @@ function editDistance(one: string, other: string): number {
   return last.at(-1) ?? 0;
 }
 
-/** The path in `known` whose last word is nearest to that of `path`; among equals the one with more sections in common, then the first. */
+/**
+ * The path in `known` whose last word is nearest to that of `path`; a key in another section counts as one edit further away, and among
+ * equals the one with the nearer section comes first.
+ */
 function nearestKey(path: readonly string[], known: readonly string[]): string {
+  const [section, word] = [path.slice(0, -1).join('.'), path.at(-1) ?? ''];
   const ranked = known.map((candidate) => {
-    const other = candidate.split('.');
-    const shared = sharedSections(path, other);
-    const isSameSection = shared === path.length - 1 && other.length === path.length;
-    const edits = editDistance(path.at(-1) ?? '', other.at(-1) ?? '');
-    return { candidate, shared, distance: edits + (isSameSection ? 0 : OTHER_SECTION_PENALTY) };
+    const names = candidate.split('.');
+    const apart = editDistance(section, names.slice(0, -1).join('.'));
+    const distance = editDistance(word, names.at(-1) ?? '') + Math.min(apart, OTHER_SECTION_PENALTY);
+    return { candidate, apart, distance };
   });
-  ranked.sort((a, b) => a.distance - b.distance || b.shared - a.shared);
+  ranked.sort((a, b) => a.distance - b.distance || a.apart - b.apart);
   return ranked[0]?.candidate ?? '';
-}
-
-function sharedSections(path: readonly string[], other: readonly string[]): number {
-  const sections = path.slice(0, -1);
-  const differs = sections.findIndex((section, index) => section !== other[index]);
-  return differs < 0 ? sections.length : differs;
 }

@@ -10,7 +10,6 @@ import {
   duration,
   flag,
   fraction,
-  hiddenText,
   integer,
   listOf,
   oneOfWords,
@@ -146,7 +145,7 @@ export const KEYS = {
     enabled: key(false, flag),
     url: optionalKey(checkedText('the address of a broker', brokerUrl)),
     username: optionalKey(checkedText('a user name', userName)),
-    passwordFile: optionalKey(hiddenText('an absolute path', filePath)),
+    passwordFile: optionalKey(checkedText('an absolute path', filePath, 'secret')),
     caFile: optionalKey(readFile),
     topic: {
       byDefault: ({ hostname }: Environment): string => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`,

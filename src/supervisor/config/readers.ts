@@ -1,9 +1,8 @@
 // The readers for each kind of value: they check and convert it, or report a problem with its place. Pure.
 
 import type { OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
-import { describe, type Findings, keyPath, quoted } from './findings.js';
-import type { Given } from './given.js';
-import { outputLabel, type TextCheck, unitName } from './texts.js';
+import { describe, type Findings, type Given, keyPath, quoted } from './findings.js';
+import { outputLabel, type TextCheck, unitName, url } from './texts.js';
 
 /** The inputs of a reader besides the value. */
 export interface ReadingContext {
@@ -12,7 +11,7 @@ export interface ReadingContext {
   readonly findings: Findings;
 }
 
-/** Returns undefined only after it has reported a problem. */
+/** Returns undefined, or a part of the value, only after it has reported a problem: all values are dropped then. */
 export type ValueReader<T> = (given: Given, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
@@ -75,24 +74,19 @@ export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W
   };
 }
 
-/** A text that `check` accepts; `what` describes the kind, with its article. */
-export function checkedText(what: string, check: TextCheck): ValueReader<string> {
+/**
+ * A text that `check` accepts; `what` describes the kind, with its article. Messages do not show a `secret` text: somebody may have written
+ * a password by mistake.
+ */
+export function checkedText(what: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (given, reading) => {
     const { at, key, content } = given;
-    if (typeof content !== 'string') return reportExpected(what, given, reading);
-    const verdict = check(content, reading.home);
+    if (typeof content !== 'string' && secret === undefined) return reportExpected(what, given, reading);
+    const text = String(content);
+    const verdict = check(text, reading.home);
     if ('value' in verdict) return verdict.value;
-    reading.findings.problem(at, key, `${quoted(content)} is not ${what}: ${verdict.wrong}`);
-    return undefined;
-  };
-}
-
-/** Like `checkedText`, but messages do not show the text, because somebody may have written a secret by mistake. */
-export function hiddenText(what: string, check: TextCheck): ValueReader<string> {
-  return ({ at, key, content }, { home, findings }) => {
-    const verdict = check(typeof content === 'string' ? content : '', home);
-    if ('value' in verdict) return verdict.value;
-    findings.problem(at, key, `must be ${what}: ${verdict.wrong}`);
+    const fault = secret === undefined ? `${quoted(text)} is not ${what}` : `must be ${what}`;
+    reading.findings.problem(at, key, `${fault}: ${verdict.wrong}`);
     return undefined;
   };
 }
@@ -102,21 +96,16 @@ export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (given, reading) => {
     const items = given.content ?? [];
     if (!Array.isArray(items)) return reportExpected('a list', given, reading);
-    const values = items.map((each) => item(each, reading)).filter((value) => value !== undefined);
-    return values.length === items.length ? values : undefined;
+    return items.map((each) => item(each, reading)).filter((value) => value !== undefined);
   };
 }
 
 /** One item or a list of at least one. */
 export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (given, reading) => {
-    const { at, key, content } = given;
-    if (!Array.isArray(content)) {
-      const value = item(given, reading);
-      return value === undefined ? undefined : [value];
-    }
-    if (content.length === 0) reading.findings.problem(at, key, 'must not be an empty list');
-    return listOf(item)(given, reading);
+    const content = Array.isArray(given.content) ? given.content : [given];
+    if (content.length === 0) reading.findings.problem(given.at, given.key, 'must not be an empty list');
+    return listOf(item)({ ...given, content }, reading);
   };
 }
 
@@ -126,8 +115,7 @@ export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<str
     const map = given.content ?? new Map<string, Given>();
     if (!(map instanceof Map)) return reportExpected('a map by name', given, reading);
     const read = [...map].map(([name, each]) => [name, item(each, reading)] as const);
-    const sound = read.filter((entry): entry is readonly [string, T] => entry[1] !== undefined);
-    return sound.length === read.length ? Object.fromEntries(sound) : undefined;
+    return Object.fromEntries(read.filter((entry): entry is readonly [string, T] => entry[1] !== undefined));
   };
 }
 
@@ -136,22 +124,20 @@ export function oneOrByName<T>(item: ValueReader<T>): ValueReader<T | Readonly<R
   return (given, reading) => (given.content instanceof Map ? byName(item) : item)(given, reading);
 }
 
-/** The fields of a map that are given, by name. Undefined if one of them is wrong; unknown fields are only a warning. */
+/** The fields of a map that are given, by name. Unknown fields are only a warning. */
 function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
   map: ReadonlyMap<string, Given>,
   reading: ReadingContext,
-): Partial<T> | undefined {
+): Partial<T> {
   const known = new Map<string, ValueReader<unknown>>(Object.entries(readers));
-  const fields: [string, unknown][] = [];
-  for (const [name, given] of map) {
+  const fields = [...map].map(([name, given]): readonly [string, unknown] => {
     const read = known.get(name);
     if (read === undefined) reading.findings.unknownKey(given, [name], [...known.keys()]);
-    else fields.push([name, read(given, reading)]);
-  }
-  if (fields.some(([, value]) => value === undefined)) return undefined;
+    return [name, read?.(given, reading)];
+  });
   // The types do not show that each value comes from the reader of its name.
-  return Object.fromEntries(fields) as Partial<T>;
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 
 const label: ValueReader<string> = checkedText('a label', outputLabel);
@@ -164,10 +150,6 @@ export const outputChoice: ValueReader<OutputChoice> = (given, reading) =>
 
 export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 
-const url: ValueReader<string> = checkedText('a URL', (value) =>
-  value === '' ? { wrong: 'it is empty' } : { value },
-);
-
 /** `mpd.service` or `{name, url}`. */
 const listedUnit: ValueReader<UnitEntry> = (given, reading) => {
   const { at, key, content } = given;
@@ -177,8 +159,8 @@ const listedUnit: ValueReader<UnitEntry> = (given, reading) => {
     return name === undefined ? undefined : { name };
   }
   if (!content.has('name')) reading.findings.problem(at, keyPath(key, 'name'), 'is required');
-  const fields = readFields<UnitEntry>({ name: unit, url }, content, reading);
-  return fields?.name === undefined ? undefined : { ...fields, name: fields.name };
+  const fields = readFields<UnitEntry>({ name: unit, url: checkedText('a URL', url) }, content, reading);
+  return fields.name === undefined ? undefined : { ...fields, name: fields.name };
 };
 
 /** Units of one scope, in order; the same name twice is a problem. */

@@ -3,8 +3,7 @@
 
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
-import { describe, Findings } from './findings.js';
-import { type Given, laidOver } from './given.js';
+import { describe, Findings, type Given } from './findings.js';
 import {
   type Environment,
   isRow,
@@ -68,6 +67,21 @@ function valuesFrom(files: readonly Given[], environment: Environment, findings:
   reportConflicts(values, given, findings);
   reportBroker(values, given, environment, findings);
   return values;
+}
+
+/**
+ * A value laid over a lower file's (docs/configuration.md, "Where files are looked for"): maps are merged by name, any other value
+ * replaces the lower one, but an empty value removes nothing from a map or a list.
+ */
+function laidOver(above: Given, below: Given | undefined): Given {
+  const lower = below?.content ?? null;
+  if (below === undefined || typeof lower !== 'object' || lower === null) return above;
+  const upper = above.content;
+  if (upper === null) return below;
+  if (!(upper instanceof Map && lower instanceof Map)) return above;
+  const merged = new Map(lower);
+  for (const [name, inner] of upper) merged.set(name, laidOver(inner, lower.get(name)));
+  return { ...above, content: merged };
 }
 
 /** An empty section counts as absent. */

@@ -8,6 +8,16 @@ type CheckResult = { readonly value: string } | { readonly wrong: string };
 /** `home` replaces a leading `~`; '' if there is none. */
 export type TextCheck = (text: string, home: string) => CheckResult;
 
+/** A text to which none of the rules applies; the first that does is what is wrong. */
+function unless(...rules: readonly (readonly [wrong: string, rule: RegExp | ((text: string) => boolean)])[]) {
+  return (text: string): CheckResult => {
+    const found = rules.find(([, rule]) => (rule instanceof RegExp ? rule.test(text) : rule(text)));
+    return found === undefined ? { value: text } : { wrong: found[0] };
+  };
+}
+
+const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(text) > maxBytes;
+
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
 
@@ -69,9 +79,8 @@ function hostFault(host: string): string {
   if (/[^\0-\x7f]/.test(host)) return 'write an international host name in its xn-- form';
   return 'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
 }
-export function adapterName(text: string): CheckResult {
-  return /^hci\d{1,3}$/.test(text) ? { value: text } : { wrong: 'it must be hci and a number, such as hci0' };
-}
+
+export const adapterName = unless(['it must be hci and a number, such as hci0', /^(?!hci\d{1,3}$)/]);
 
 /** The limit of a DNS label (RFC 6763, section 4.1.1). */
 export const SERVICE_NAME_BYTES_MAX = 63;
@@ -97,40 +106,39 @@ export function outputLabel(text: string): CheckResult {
 }
 
 /** A broker's address: scheme, host, optional port. No credentials, because they would be shown with it. */
-export function brokerUrl(text: string): CheckResult {
-  if (!/^mqtts?:\/\//i.test(text)) return { wrong: 'it does not begin with mqtt:// or mqtts://' };
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.hostname === '') return { wrong: 'it has no host' };
-  if (url.username !== '' || url.password !== '') {
-    return { wrong: 'write name and password into mqtt.username and mqtt.passwordFile, not here' };
-  }
-  if (url.search !== '' || url.hash !== '' || !['', '/'].includes(url.pathname)) {
-    return { wrong: 'nothing may follow the host and port' };
-  }
-  return url.port === '0' ? { wrong: 'port 0 cannot be used' } : { value: text };
-}
+export const brokerUrl = unless(
+  ['it does not begin with mqtt:// or mqtts://', /^(?!mqtts?:\/\/)/i],
+  ['it has no host', (text) => !URL.canParse(text) || new URL(text).hostname === ''],
+  [
+    'write name and password into mqtt.username and mqtt.passwordFile, not here',
+    (text) => new URL(text).username + new URL(text).password !== '',
+  ],
+  ['nothing may follow the host and port', (text) => pathOf(new URL(text)) !== ''],
+  ['port 0 cannot be used', (text) => new URL(text).port === '0'],
+);
+
+const pathOf = ({ pathname, search, hash }: URL): string => pathname.slice(1) + search + hash;
 
 /** MQTT allows 65 535 bytes; below this prefix, names are added. */
 const MAX_TOPIC_BYTES = 256;
 
 /** The prefix of our topics. Topics with `$` belong to the broker (MQTT 5, section 4.7.2). */
-export function mqttTopic(text: string): CheckResult {
-  if (Buffer.byteLength(text) > MAX_TOPIC_BYTES)
-    return { wrong: `it is longer than ${MAX_TOPIC_BYTES} bytes` };
-  if (/[+#]/.test(text)) return { wrong: 'it holds a wildcard, + or #' };
-  if (/[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u.test(text))
-    return { wrong: 'it holds a control character' };
-  if (text.startsWith('$')) return { wrong: 'topics that begin with $ belong to the broker' };
-  return text.split('/').includes('') ? { wrong: 'one of its levels is empty' } : { value: text };
-}
+export const mqttTopic = unless(
+  [`it is longer than ${MAX_TOPIC_BYTES} bytes`, isLongerThan(MAX_TOPIC_BYTES)],
+  ['it holds a wildcard, + or #', /[+#]/],
+  ['it holds a control character', /[\p{Cc}\p{Noncharacter_Code_Point}\p{Cs}]/u],
+  ['topics that begin with $ belong to the broker', /^\$/],
+  ['one of its levels is empty', (text) => text.split('/').includes('')],
+);
+
+export const url = unless(['it is empty', /^$/]);
 
 /** MQTT's limit: UTF-8 of at most 65 535 bytes. */
-export function userName(text: string): CheckResult {
-  if (text === '') return { wrong: 'it is empty' };
-  return /\p{Cc}/u.test(text) || Buffer.byteLength(text) > 65_535
-    ? { wrong: 'it is too long, or holds a control character' }
-    : { value: text };
-}
+export const userName = unless(
+  ['it is empty', /^$/],
+  ['it is too long, or holds a control character', /\p{Cc}/u],
+  ['it is too long, or holds a control character', isLongerThan(65_535)],
+);
 
 /** PATH_MAX includes the terminating zero (linux/limits.h). */
 const MAX_PATH_BYTES = 4095;
@@ -168,17 +176,17 @@ const SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|pat
 const STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
 /** A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd, src/basic/unit-name.c). */
-export function unitName(name: string): CheckResult {
-  if (name === '') return { wrong: 'it is empty' };
-  if (Buffer.byteLength(name) > MAX_UNIT_NAME_BYTES)
-    return { wrong: `it is longer than ${MAX_UNIT_NAME_BYTES} bytes` };
-  if (!SUFFIX.test(name)) return { wrong: 'it has no suffix such as .service' };
-  const stem = name.slice(0, name.lastIndexOf('.'));
-  if (stem === '') return { wrong: 'it has nothing before the suffix' };
-  if (!STEM.test(stem)) return { wrong: 'only letters, digits and : - _ . \\ @ are allowed' };
-  if (stem.startsWith('@')) return { wrong: 'it has nothing before the @' };
+export const unitName = unless(
+  ['it is empty', /^$/],
+  [`it is longer than ${MAX_UNIT_NAME_BYTES} bytes`, isLongerThan(MAX_UNIT_NAME_BYTES)],
+  ['it has no suffix such as .service', (name) => !SUFFIX.test(name)],
+  ['it has nothing before the suffix', (name) => stemOf(name) === ''],
+  ['only letters, digits and : - _ . \\ @ are allowed', (name) => !STEM.test(stemOf(name))],
+  ['it has nothing before the @', /^@/],
   // The first @ ends the template's name; the rest is the instance, which may contain more of them.
-  if (stem.indexOf('@') === stem.length - 1)
-    return { wrong: 'a template needs an instance, such as player@kitchen.service' };
-  return { value: name };
+  ['a template needs an instance, such as player@kitchen.service', (name) => /^[^@]*@$/.test(stemOf(name))],
+);
+
+function stemOf(name: string): string {
+  return name.slice(0, name.lastIndexOf('.'));
 }

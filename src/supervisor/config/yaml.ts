@@ -15,8 +15,16 @@ import {
   visit,
 } from 'yaml';
 import type { UnitEntry } from '../../protocol/actor/settings.js';
-import { describe, type Findings, keyPath, onOneLine, quoted } from './findings.js';
-import type { Content, Given, Location } from './given.js';
+import {
+  type Content,
+  describe,
+  type Findings,
+  type Given,
+  keyPath,
+  type Location,
+  onOneLine,
+  quoted,
+} from './findings.js';
 import type { KeyValues } from './keys.js';
 
 /** Limit for syntax problems of one file; the first usually causes the rest. */
