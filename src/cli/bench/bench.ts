@@ -9,8 +9,8 @@ import type { Gateway } from '../../gateway/gateway.js';
 import type { Settings } from '../../protocol/actor/settings.js';
 import type { Supervisor } from '../../supervisor/supervisor.js';
 import { readOptions, type WrongUsage } from '../arguments.js';
-import type { ProbeFigures, ProbeTask } from './probe.js';
-import { MORE_LISTENERS, makeReport, type RestFigures, reportTable } from './report.js';
+import type { ProbeTask } from './probe.js';
+import { type Figures, type Measured, MORE_LISTENERS, makeReport, reportTable } from './report.js';
 
 const BENCH_HELP = `Usage: tonearm bench [--seconds N] [--json]
 
@@ -84,8 +84,8 @@ export async function runBench(
     if (refused.length > 0) throw new Error('cannot listen on 127.0.0.1');
     await untilAudioSettles(supervisor, gateway);
     const rest = await measureAtRest(seconds * REST_MS_PER_SECOND);
-    const figures = await runProbe(parts.root, { port, seconds, listeners: MORE_LISTENERS });
-    const report = makeReport({ seconds, rest, figures });
+    const measured = await runProbe(parts.root, { port, seconds, listeners: MORE_LISTENERS });
+    const report = makeReport({ ...measured, figures: { ...rest, ...measured.figures } }, seconds);
     return json ? `${JSON.stringify(report)}\n` : reportTable(report);
   } finally {
     await gateway.close(CLOSE_MS);
@@ -107,16 +107,17 @@ async function untilAudioSettles(supervisor: Supervisor, { listener }: Gateway):
   await within(systemClock, UP_WITHIN_MS, settled);
 }
 
-async function measureAtRest(ms: number): Promise<RestFigures> {
+/** With audio alone enabled, and nobody who listens. */
+async function measureAtRest(ms: number): Promise<Figures> {
   const [cpu, woken] = [process.cpuUsage(), wakeUps()];
   await new Promise<void>((resolve) => {
     systemClock.after(ms, resolve);
   });
   const { user, system } = process.cpuUsage(cpu);
   return {
-    memoryMb: process.memoryUsage.rss() / 2 ** 20,
-    wakeUpsPerSecond: ((wakeUps() - woken) * 1000) / ms,
-    cpuMsPerMinute: ((user + system) * 60) / ms,
+    memory_mb: process.memoryUsage.rss() / 2 ** 20,
+    wake_ups_per_second: ((wakeUps() - woken) * 1000) / ms,
+    cpu_ms_per_minute: ((user + system) * 60) / ms,
   };
 }
 
@@ -129,15 +130,15 @@ function wakeUps(): number {
   }, 0);
 }
 
-async function runProbe(root: URL, task: ProbeTask): Promise<ProbeFigures> {
+async function runProbe(root: URL, task: ProbeTask): Promise<Measured> {
   const worker = new Worker(fileURLToPath(new URL('cli/bench/probe.js', root)), { workerData: task });
-  const received = new Promise<ProbeFigures>((resolve, reject) => {
+  const received = new Promise<Measured>((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);
   });
   try {
-    const figures = await within(systemClock, task.seconds * 1000 + PROBE_SLACK_MS, received);
-    return figures ?? { decodeUs: [], encodeUs: [], missing: 'the measurement did not end in time' };
+    const measured = await within(systemClock, task.seconds * 1000 + PROBE_SLACK_MS, received);
+    return measured ?? { figures: {}, missing: 'the measurement did not end in time' };
   } finally {
     await worker.terminate();
   }

@@ -17,6 +17,7 @@ import {
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import { homeDirectory } from '../../user-directories.js';
+import { type Figures, type Measured, quantile } from './report.js';
 import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
 
 /** `port` is on 127.0.0.1; `seconds` is the time for everything; `listeners` are added to the first one for the crowded measurement. */
@@ -24,27 +25,6 @@ export interface ProbeTask {
   readonly port: number;
   readonly seconds: number;
   readonly listeners: number;
-}
-
-/** `ms`: the time of each change. `cpuMs`: CPU time of the whole process per change, including this thread. */
-export interface Changes {
-  readonly ms: readonly number[];
-  readonly cpuMs: number;
-}
-
-/** Absent figures could not be measured; `missing` is the reason. */
-export interface ProbeFigures {
-  /** Microseconds per stream: to decode its record; to encode it as JSON. */
-  readonly decodeUs: readonly number[];
-  readonly encodeUs: readonly number[];
-  readonly server?: string;
-  readonly roundTripMs?: readonly number[];
-  /** Requests per second, one figure for each group that was sent at once. */
-  readonly pipelinedPerSecond?: readonly number[];
-  /** With one listener, and with `listeners` more. */
-  readonly alone?: Changes;
-  readonly crowded?: Changes;
-  readonly missing?: string;
 }
 
 const ANSWER_MS = 2_000;
@@ -66,6 +46,15 @@ async function forTime<T>(ms: number, one: () => T | Promise<T>): Promise<readon
     all.push(await one());
   } while (performance.now() < end && all.length < SAMPLES_MAX);
   return all;
+}
+
+/** The milliseconds that each call takes. */
+function timed(forMs: number, one: () => unknown): Promise<readonly number[]> {
+  return forTime(forMs, async () => {
+    const begun = performance.now();
+    await one();
+    return performance.now() - begun;
+  });
 }
 
 /** Rejects with the reason why there is no connection. */
@@ -170,10 +159,18 @@ class Listener {
   }
 }
 
-/** Renames the stream, which is a change like any other but makes no sound. All names differ, also between two calls. */
-async function measureChanges(link: Link, stream: number, listener: Listener, ms: number): Promise<Changes> {
+/**
+ * Renames the stream, which is a change like any other but makes no sound. All names differ, also between two calls. `ms`: the time of each
+ * change. `cpuMs`: CPU time of the whole process per change, including this thread.
+ */
+async function measureChanges(
+  link: Link,
+  stream: number,
+  listener: Listener,
+  forMs: number,
+): Promise<{ readonly ms: readonly number[]; readonly cpuMs: number }> {
   const before = process.cpuUsage();
-  const taken = await forTime(ms, async () => {
+  const ms = await forTime(forMs, async () => {
     const begun = performance.now();
     const name = `tonearm bench ${process.hrtime.bigint()}`;
     const [, at] = await Promise.all([
@@ -184,80 +181,78 @@ async function measureChanges(link: Link, stream: number, listener: Listener, ms
     return at - begun;
   });
   const { user, system } = process.cpuUsage(before);
-  return { ms: taken, cpuMs: (user + system) / 1000 / taken.length };
+  return { ms, cpuMs: (user + system) / 1000 / ms.length };
 }
 
-async function measureListeners(
-  link: Link,
-  { port, seconds, listeners }: ProbeTask,
-): Promise<Partial<ProbeFigures>> {
+async function measureListeners(link: Link, task: ProbeTask, figures: Figures): Promise<void> {
+  const { port, seconds, listeners } = task;
   const open: Listener[] = [];
-  const listen = async (count: number): Promise<void> => {
-    const more = Array.from({ length: count }, () => new Listener(port));
-    open.push(...more);
-    await Promise.all(more.map((listener) => listener.reads('server.info')));
+  const listen = async (): Promise<Listener> => {
+    const listener = new Listener(port);
+    open.push(listener);
+    await listener.reads('server.info');
+    return listener;
   };
   try {
     const stream = await openSilentStream(link);
-    await listen(1);
-    const [first] = open;
-    if (first === undefined) return {};
+    const first = await listen();
     // The first changes are slow, because nothing has been compiled yet.
     await measureChanges(link, stream, first, seconds * 50);
     const alone = await measureChanges(link, stream, first, seconds * 200);
-    await listen(listeners);
-    return { alone, crowded: await measureChanges(link, stream, first, seconds * 200) };
+    figures.event_to_bytes_ms_p50 = quantile(alone.ms, 0.5);
+    figures.event_to_bytes_ms_p99 = quantile(alone.ms, 0.99);
+    figures.cpu_ms_per_change = alone.cpuMs;
+    await Promise.all(Array.from({ length: listeners }, listen));
+    const crowded = await measureChanges(link, stream, first, seconds * 200);
+    figures.cpu_ms_per_change_crowded = crowded.cpuMs;
   } finally {
     for (const listener of open) listener.close();
   }
 }
 
-/** Fills in the figures until one fails. */
-async function measureServer(figures: Partial<Mutable<ProbeFigures>>, task: ProbeTask): Promise<void> {
+/** Fills in what can be measured until something fails. */
+async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Promise<void> {
   const link = await dialServer();
+  const { figures } = measured;
   try {
     const request = (): Promise<Reply<'GET_SERVER_INFO'>> => requestReply(link, 'GET_SERVER_INFO', {});
-    const timed = async (one: () => Promise<unknown>): Promise<number> => {
-      const begun = performance.now();
-      await one();
-      return performance.now() - begun;
-    };
     const info = await request();
-    figures.server = `${kindOfServer(info)}, ${info.packageName ?? ''} ${info.packageVersion ?? ''}`.trim();
-    figures.roundTripMs = await forTime(task.seconds * 100, () => timed(request));
+    measured.server = `${kindOfServer(info)}, ${info.packageName ?? ''} ${info.packageVersion ?? ''}`.trim();
+    const trips = await timed(task.seconds * 100, request);
+    figures.round_trip_ms_p50 = quantile(trips, 0.5);
+    figures.round_trip_ms_p99 = quantile(trips, 0.99);
     const flood = (): Promise<unknown> => Promise.all(Array.from({ length: PIPELINED_REQUESTS }, request));
-    const floods = await forTime(task.seconds * 100, () => timed(flood));
-    figures.pipelinedPerSecond = floods.map((ms) => (PIPELINED_REQUESTS * 1000) / ms);
-    Object.assign(figures, await measureListeners(link, task));
+    const floods = await timed(task.seconds * 100, flood);
+    figures.pipelined_requests_per_second = (PIPELINED_REQUESTS * 1000) / quantile(floods, 0.5);
+    await measureListeners(link, task, figures);
   } finally {
     link.close({ kind: 'stopped' });
   }
 }
 
-async function measureCodec(seconds: number): Promise<Pick<ProbeFigures, 'decodeUs' | 'encodeUs'>> {
+async function measureCodec(seconds: number): Promise<Figures> {
   const { decode, encode, streams } = sampleWork();
-  const timed = (one: () => unknown) => (): number => {
-    const begun = performance.now();
-    one();
-    return ((performance.now() - begun) * 1000) / streams;
+  const perStreamUs = async (one: () => unknown): Promise<number> => {
+    // The first rounds are slow, because nothing has been compiled yet.
+    await forTime(seconds * 25, one);
+    return (quantile(await timed(seconds * 50, one), 0.5) * 1000) / streams;
   };
-  // The first rounds are slow, because nothing has been compiled yet.
-  await forTime(seconds * 25, decode);
-  const decodeUs = await forTime(seconds * 50, timed(decode));
-  await forTime(seconds * 25, encode);
-  return { decodeUs, encodeUs: await forTime(seconds * 50, timed(encode)) };
+  return {
+    decode_us_per_stream: await perStreamUs(decode),
+    encode_us_per_stream: await perStreamUs(encode),
+  };
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-async function probe(task: ProbeTask): Promise<ProbeFigures> {
-  const figures: Mutable<ProbeFigures> = await measureCodec(task.seconds);
+async function probe(task: ProbeTask): Promise<Measured> {
+  const measured: Mutable<Measured> = { figures: await measureCodec(task.seconds) };
   try {
-    await measureServer(figures, task);
+    await measureServer(task, measured);
   } catch (error) {
-    figures.missing = error instanceof Error ? error.message : String(error);
+    measured.missing = error instanceof Error ? error.message : String(error);
   }
-  return figures;
+  return measured;
 }
 
-void probe(workerData as ProbeTask).then((figures) => parentPort?.postMessage(figures));
+void probe(workerData as ProbeTask).then((measured) => parentPort?.postMessage(measured));

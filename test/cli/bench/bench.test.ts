@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBench } from '../../../src/cli/bench/bench.js';
-import { MORE_LISTENERS, makeReport, reportTable } from '../../../src/cli/bench/report.js';
+import {
+  type Figures,
+  MORE_LISTENERS,
+  makeReport,
+  quantile,
+  reportTable,
+} from '../../../src/cli/bench/report.js';
 
 function measures(args: readonly string[], seconds: number, json: boolean): void {
   test(`bench ${args.join(' ')} measures`, () => {
@@ -47,59 +53,47 @@ test('bench --help fits a terminal', () => {
   for (const line of request.text.split('\n')) assert.ok(line.length <= 80, line);
 });
 
-const REST = { memoryMb: 61.239, wakeUpsPerSecond: 1.5, cpuMsPerMinute: 10 };
 /** Decoded and encoded, 40 us a stream: 2500 in 0.1 s. */
-const CODEC = { decodeUs: [90, 30, 20], encodeUs: [10, 5, 99] };
+const CODEC = { memory_mb: 61.239, decode_us_per_stream: 30, encode_us_per_stream: 10 };
 /** Half a core carries 250 changes a second. Ten a second leave 48 ms, and one more listener takes 0.01 ms. */
-const SERVER = {
+const FIGURES = {
   ...CODEC,
-  server: 'pulseaudio, 16.1',
-  roundTripMs: [1, 3, 2],
-  pipelinedPerSecond: [4000],
-  alone: { ms: [9, 8, 7], cpuMs: 2 },
-  crowded: { ms: [9], cpuMs: 2 + MORE_LISTENERS * 0.01 },
+  round_trip_ms_p50: 2,
+  cpu_ms_per_change: 2,
+  cpu_ms_per_change_crowded: 2 + MORE_LISTENERS * 0.01,
 };
+const report = (figures: Figures, missing = '') => makeReport({ figures, missing }, 10);
 
-test('figures are medians of the measurements, and the estimate follows from them', () => {
-  const report = makeReport({ seconds: 10, rest: REST, figures: SERVER });
-  const { memory_mb, round_trip_ms_p50, event_to_bytes_ms_p50, event_to_bytes_ms_p99, decode_us_per_stream } =
-    report.figures;
-  assert.deepEqual(
-    [memory_mb, round_trip_ms_p50, event_to_bytes_ms_p50, event_to_bytes_ms_p99, decode_us_per_stream],
-    [61.2, 2, 8, 9, 30],
-  );
-  assert.deepEqual(report.estimate, { changes_per_second: 250, listeners: 4800, streams: 2500 });
-  assert.ok(Object.values(report.figures).every((value) => typeof value === 'number'));
-  const text = reportTable(report);
+test('a quantile is one of the values', () => {
+  assert.deepEqual([quantile([90, 30, 20], 0.5), quantile([9, 8, 7], 0.99), quantile([], 0.5)], [30, 9, NaN]);
+});
+
+test('the estimate follows from the figures', () => {
+  const made = makeReport({ figures: FIGURES, server: 'pulseaudio, 16.1' }, 10);
+  assert.deepEqual([made.server, made.missing, made.figures.memory_mb], ['pulseaudio, 16.1', null, 61.2]);
+  assert.deepEqual(made.estimate, { changes_per_second: 250, listeners: 4800, streams: 2500 });
+  const text = reportTable(made);
   assert.match(text, /^a request to the sound server, median +2 ms$/m);
   assert.match(text, /estimate.*\nhalf of a core .* 250 changes .*\n.* 4800 listeners .*\n.* 2500 streams /);
 });
 
-for (const [what, cpuMs, listeners] of [
-  ['a listener that costs nothing that is seen', 2, 10_000],
-  ['listeners that seem to save something', 1, 10_000],
+for (const [what, alone, crowded, listeners] of [
+  ['a listener that costs nothing that is seen makes no infinite number', 2, 2, 10_000],
+  ['listeners that seem to save something make no infinite number', 2, 1, 10_000],
+  ['a change that takes longer than its period leaves no time for listeners', 60, 70, 0],
 ] as const) {
-  test(`${what} makes no infinite number`, () => {
-    const figures = { ...SERVER, crowded: { ms: [9], cpuMs } };
-    assert.equal(makeReport({ seconds: 10, rest: REST, figures }).estimate.listeners, listeners);
+  test(what, () => {
+    const figures = { cpu_ms_per_change: alone, cpu_ms_per_change_crowded: crowded };
+    assert.equal(report(figures).estimate.listeners, listeners);
   });
 }
 
-test('a change that takes longer than its period leaves no time for listeners', () => {
-  const figures = { ...SERVER, alone: { ms: [90], cpuMs: 60 }, crowded: { ms: [90], cpuMs: 70 } };
-  assert.deepEqual(makeReport({ seconds: 10, rest: REST, figures }).estimate, {
-    changes_per_second: 8,
-    listeners: 0,
-    streams: 2500,
-  });
-});
-
 test('a figure that could not be measured is null, a dash, and not in the estimate', () => {
-  const report = makeReport({ seconds: 10, rest: REST, figures: { ...CODEC, missing: 'nobody is there' } });
-  assert.deepEqual([report.server, report.missing], [null, 'nobody is there']);
-  assert.equal(report.figures['round_trip_ms_p50'], null);
-  assert.deepEqual(report.estimate, { changes_per_second: null, listeners: null, streams: 2500 });
-  const text = reportTable(report);
+  const made = report(CODEC, 'nobody is there');
+  assert.deepEqual([made.server, made.missing], [null, 'nobody is there']);
+  assert.equal(made.figures.round_trip_ms_p50, null);
+  assert.deepEqual(made.estimate, { changes_per_second: null, listeners: null, streams: 2500 });
+  const text = reportTable(made);
   assert.match(text, /some figures could not be measured: nobody is there/);
   assert.match(text, /^a request to the sound server, median +-$/m);
   assert.doesNotMatch(text, /null|NaN|half of a core/);
