@@ -4,7 +4,7 @@
 import type { Clock } from '../clock.js';
 import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
-import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/resources.js';
+import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';
 import type { Changed, Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';

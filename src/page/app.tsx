@@ -1,17 +1,19 @@
-// The whole page: header, the parts that the address selects, the volume at the foot, notices.
+// The whole page: header, the parts that the address selects or the view for a wall, the volume at the foot, notices. And what the
+// browser shows outside the page.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { OutputRecord, PlayerRecord } from '../client/client.js';
 import { Header } from './header.js';
 import { translate } from './language.js';
-import { Foot, mainOutput, useCurrentPlayer } from './main-volume.js';
-import { Connected } from './node.js';
+import { Foot, mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
+import { Connected, node } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
-import { useMediaKeys, useTabTitle } from './now-playing.js';
-import { withoutHidden } from './output-choice.js';
+import { ForeignLine } from './parts.js';
 import { Presence } from './presence.js';
+import { watchHands } from './pulse.js';
 import { awayIn, Sections } from './sections.js';
+import { Cover, hasTrack, isPlaying, makerOf, PositionBar, TransportButtons, titleOf } from './transport.js';
 import { viewOf } from './view.js';
-import { Wall } from './wall.js';
 
 /** Shorter interruptions do not disable the controls. */
 const HICCUP_MS = 1500;
@@ -65,4 +67,87 @@ export function App({ query }: { readonly query: string }) {
       </Reporting.Provider>
     </Connected.Provider>
   );
+}
+
+/** Dimmed after this time without input. */
+const REST_MS = 15_000;
+const LOOK_MS = 250;
+
+interface WallProps {
+  readonly player: PlayerRecord | undefined;
+  readonly output: OutputRecord | undefined;
+}
+
+/** The current track, as large as possible, for a wall or a television; dimmed while nobody uses it. */
+function Wall({ player, output }: WallProps) {
+  const [rests, setRests] = useState(false);
+  useEffect(() => {
+    const handMs = watchHands(document);
+    const timer = setInterval(() => setRests(handMs() > REST_MS), LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const maker = player === undefined ? '' : makerOf(player);
+  return (
+    <div class={`wall ${rests ? 'rests' : ''}`} id="now">
+      {player === undefined ? null : <Cover player={player} />}
+      <div class="wall-side">
+        <ForeignLine class="wall-title">
+          {player === undefined ? translate('nothingPlays') : titleOf(player)}
+        </ForeignLine>
+        {maker === '' ? null : <ForeignLine>{maker}</ForeignLine>}
+        {player === undefined ? null : (
+          <>
+            <PositionBar player={player} />
+            <div class="row transport">
+              <TransportButtons player={player} label={(what) => what} />
+            </div>
+          </>
+        )}
+        {output === undefined ? null : <OutputVolume output={output} isMain />}
+      </div>
+    </div>
+  );
+}
+
+/** The current track in the tab's title; `name` is the node's. */
+function useTabTitle(name: string, player: PlayerRecord | undefined): void {
+  const track =
+    player !== undefined && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
+  const title = [...track, name].filter(Boolean).join(' · ');
+  useEffect(() => {
+    document.title = title;
+  }, [title]);
+}
+
+const NO_TRACK = { metadata: null, playbackState: 'none' } as const;
+
+/** The current track on lock screens, and media keys that control it, if the browser supports them. */
+function useMediaKeys(player: PlayerRecord | undefined): void {
+  useEffect(() => {
+    const { mediaSession: session } = navigator;
+    // Missing in Safari before 15, and in some browsers for pages without https.
+    if (session === undefined) return;
+    if (player === undefined || !hasTrack(player)) {
+      Object.assign(session, NO_TRACK);
+      return;
+    }
+    const { bus_name, metadata = {}, capabilities: can } = player;
+    session.metadata = new MediaMetadata({
+      title: titleOf(player),
+      artist: metadata['xesam:artist'] ?? '',
+      album: metadata['xesam:album'] ?? '',
+    });
+    session.playbackState = isPlaying(player) ? 'playing' : 'paused';
+    const keys = [
+      ['play', can.can_play, node.play],
+      ['pause', can.can_pause, node.pause],
+      ['nexttrack', can.can_go_next, node.next],
+      ['previoustrack', can.can_go_previous, node.previous],
+    ] as const;
+    for (const [key, isAble, send] of keys) {
+      // A media key cannot show an error; the page shows the real state.
+      const press = (): void => void send(bus_name).catch(() => undefined);
+      session.setActionHandler(key, isAble ? press : null);
+    }
+  }, [player]);
 }

@@ -3,11 +3,11 @@
 
 import { useEffect, useRef } from 'preact/hooks';
 import type { NodeRecord, NodeState } from '../client/client.js';
-import { type AbsenceReason, absenceReason } from './absence.js';
 import { Button } from './icons.js';
 import { isolated, translate } from './language.js';
 import { Status, useTicks } from './parts.js';
 import type { Presence } from './presence.js';
+import { type AbsenceReason, absenceReason } from './pulse.js';
 import type { TextKey } from './texts.js';
 
 /** How often it is checked whether an absence lasts too long. */

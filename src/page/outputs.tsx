@@ -1,14 +1,12 @@
 // The outputs: volume, mute, level, default, port, balance, and the profile of their card.
 
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { Choice, useControl } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
-import { OutputVolume } from './main-volume.js';
-import { Meter } from './meter.js';
-import { node } from './node.js';
-import { hasNoSoundCard, outputName } from './output-choice.js';
+import { hasNoSoundCard, OutputVolume, outputName } from './main-volume.js';
+import { node, useLive } from './node.js';
 import { Cards, Empty, Field, ForeignLine, Missing, memoized, Unfold } from './parts.js';
 import { Slider } from './slider.js';
 import type { TextKey } from './texts.js';
@@ -155,4 +153,42 @@ function balanceText(balance: number): string {
   const value = Math.round(Math.abs(balance) * 100);
   if (value === 0) return translate('balanceCentre');
   return translate(balance < 0 ? 'balanceLeft' : 'balanceRight', { value });
+}
+
+/** The smallest step of a peak, 0.001 (docs/events.md, "Levels"). The scale is in decibels, like hearing. */
+const FLOOR_DB = -60;
+
+/** The bar's length, 0..1, for a peak of 0..1. */
+function barOf(peak: number): number {
+  return peak > 0 ? Math.min(1, Math.max(0, 1 - (20 * Math.log10(peak)) / FLOOR_DB)) : 0;
+}
+
+/** The bars are changed directly, ten times a second, without redrawing anything else. */
+function Meter({ output, name }: { readonly output: number; readonly name: string }) {
+  const live = useLive();
+  const meter = useRef<HTMLMeterElement>(null);
+  const bars = useRef<HTMLDivElement>(null);
+  useEffect(
+    () =>
+      live.subscribe('levels', (levels) => {
+        const peaks = levels.get(output) ?? [];
+        if (meter.current !== null) meter.current.value = Math.max(0, ...peaks);
+        // Two bars are enough, because rooms are heard in stereo.
+        for (const channel of [0, 1])
+          bars.current?.style.setProperty(
+            `--level${channel}`,
+            barOf(peaks[channel] ?? peaks[0] ?? 0).toFixed(3),
+          );
+      }),
+    [live, output],
+  );
+  return (
+    <div class="levels">
+      <meter ref={meter} class="unseen" aria-label={translate('levelOf', { name })} />
+      <div ref={bars} class="bars" aria-hidden="true">
+        <span />
+        <span />
+      </div>
+    </div>
+  );
 }

@@ -2,19 +2,19 @@
 
 import type { NodeState, OutputRecord, PlayerRecord, TracklistRecord } from '../client/client.js';
 import { ActionButton, Toggle } from './controls.js';
-import { Cover } from './cover.js';
 import { formatPercent, isolated, translate } from './language.js';
 import { mainOutput, OutputVolume } from './main-volume.js';
 import { node } from './node.js';
 import { Cards, Field, ForeignLine, memoized } from './parts.js';
-import { PositionBar } from './position-bar.js';
 import { Slider } from './slider.js';
 import { Tracklist } from './tracklist.js';
 import {
+  Cover,
   hasTrack,
   isPlaying,
   LoopButton,
   makerOf,
+  PositionBar,
   streamsOf,
   TransportButtons,
   titleOf,

@@ -1,8 +1,8 @@
 // The presence of the node: the connection, whether it answers, why it is away, and whether it has a newer page.
 
 import { connect, type Live, type NodeEvent } from '../client/client.js';
-import type { AnnouncedAbsence } from './absence.js';
 import { node } from './node.js';
+import type { AnnouncedAbsence } from './pulse.js';
 import { HAND_MS, watchHands, watchPulse } from './pulse.js';
 
 /** A reason that is older than this does not explain a `bye`. */

@@ -1,15 +1,16 @@
 // The units of both scopes, one line each: units of the user can be started, stopped, restarted and enabled, units of the system are
 // only shown.
 
-import { useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState, ServiceRecord } from '../client/client.js';
+import { SETTLE_MS } from './control.js';
 import { Switch } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 import { node } from './node.js';
+import { Reporting, useMended } from './notices.js';
 import { Cards, Empty, ForeignLine, memoized, Status, Unfold } from './parts.js';
 import type { TextKey } from './texts.js';
-import { useUnitCommands, type Verb } from './unit-commands.js';
 import { UnitLog } from './unit-log.js';
 
 export function Services({ units }: Pick<NodeState, 'units'>) {
@@ -149,4 +150,59 @@ function ServiceMore({ service, ...button }: ButtonProps & { readonly service: S
       </div>
     </>
   );
+}
+
+type Verb = 'start' | 'stop' | 'restart';
+
+const FAILED = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
+
+/** How long a restart is confirmed, as nothing else would show it. */
+const SAID_MS = 2000;
+
+interface UnitCommand {
+  readonly verb: Verb;
+  readonly isAccepted: boolean;
+}
+
+interface UnitCommands {
+  /** The command in progress, or accepted just now. */
+  readonly verb: Verb | undefined;
+  readonly hasRestarted: boolean;
+  readonly run: (verb: Verb) => void;
+}
+
+/** The commands that this page has sent to a unit. A newer one never waits for an older one. */
+function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string): UnitCommands {
+  const report = useContext(Reporting);
+  const [command, setCommand] = useState<UnitCommand>();
+  /** The result of an older command is ignored, as the newer one may have cancelled it. */
+  const newest = useRef<UnitCommand | undefined>(undefined);
+  const titles = { name: title };
+  useMended(translate('couldNotStart', titles), active_state === 'active');
+  useMended(translate('couldNotRestart', titles), active_state === 'active');
+  useMended(translate('couldNotStop', titles), active_state === 'inactive');
+  const { verb, isAccepted = false } = command ?? {};
+  const hasRestarted = verb === 'restart' && isAccepted;
+  useEffect(() => {
+    if (!isAccepted) return undefined;
+    const timer = setTimeout(() => setCommand(undefined), hasRestarted ? SAID_MS : SETTLE_MS);
+    return () => clearTimeout(timer);
+  }, [command]);
+  useEffect(() => {
+    // The unit has reached the wanted state, or another one.
+    if (isAccepted && !hasRestarted) setCommand(undefined);
+  }, [active_state]);
+  const run = (wanted: Verb): void => {
+    const mine = { verb: wanted, isAccepted: false };
+    newest.current = mine;
+    setCommand(mine);
+    const send = { start: node.startUnit, stop: node.stopUnit, restart: node.restartUnit }[wanted];
+    const work = send(scope, name).catch((error: unknown) => {
+      if (mine === newest.current) throw error;
+    });
+    void report(translate(FAILED[wanted], titles), work).then((isDone) => {
+      if (mine === newest.current) setCommand(isDone ? { verb: wanted, isAccepted: true } : undefined);
+    });
+  };
+  return { verb, hasRestarted, run };
 }

@@ -6,12 +6,11 @@ import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { formatPercent, translate } from './language.js';
+import { outputName } from './main-volume.js';
 import { node } from './node.js';
 import { Reporting } from './notices.js';
-import { outputName } from './output-choice.js';
 import { Empty, ForeignLine, Growing, memoized, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
-import { dragStream, type StreamDrag } from './stream-drag.js';
 
 const ROWS_AT_ONCE = 2;
 const CHANGES_AT_ONCE = 4;
@@ -156,4 +155,52 @@ function DropTray({ drag: { name, x, y, over }, options }: TrayProps) {
       </p>
     </div>
   );
+}
+
+interface StreamDrag {
+  readonly name: string;
+  readonly x: number;
+  readonly y: number;
+  readonly over: string | undefined;
+}
+
+interface DragOptions {
+  readonly name: string;
+  /** Gets undefined when the drag has ended. */
+  readonly onDrag: (drag: StreamDrag | undefined) => void;
+  readonly onDrop: (output: string) => void;
+}
+
+/** Pixels; an unsteady hand moves less. */
+const BEGINS_AFTER = 6;
+
+/**
+ * Call this when a pointer (finger, pen or mouse) goes down on the handle. It finds the output under it; the caller decides what a drop
+ * does.
+ */
+function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): void {
+  const handle = down.currentTarget;
+  if (!(handle instanceof HTMLElement) || down.button !== 0) return;
+  const ended = new AbortController();
+  let drag: StreamDrag | undefined;
+  const end = (): void => {
+    ended.abort();
+    onDrag(undefined);
+  };
+  const move = ({ clientX: x, clientY: y }: PointerEvent): void => {
+    if (drag === undefined && Math.hypot(x - down.clientX, y - down.clientY) <= BEGINS_AFTER) return;
+    const target = document.elementFromPoint(x, y)?.closest('[data-output]');
+    drag = { name, x, y, over: target?.getAttribute('data-output') ?? undefined };
+    onDrag(drag);
+  };
+  const drop = (): void => {
+    end();
+    if (drag?.over !== undefined) onDrop(drag.over);
+  };
+  // The handle gets all further events, wherever the pointer moves.
+  handle.setPointerCapture(down.pointerId);
+  handle.addEventListener('pointermove', move, ended);
+  handle.addEventListener('pointerup', drop, ended);
+  handle.addEventListener('pointercancel', end, ended);
+  addEventListener('keydown', ({ key }) => key === 'Escape' && end(), ended);
 }

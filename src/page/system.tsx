@@ -1,10 +1,10 @@
 // The node itself: system facts, the health of its parts, and power actions behind a confirmation that names the node.
 
 import type { NodeState } from '../client/client.js';
+import { QuestionButton } from './controls.js';
 import { isolated, translate } from './language.js';
 import { node } from './node.js';
 import { Status, stateText } from './parts.js';
-import { QuestionButton } from './question.js';
 
 export function System({ server, backends, power }: NodeState) {
   return (

@@ -1,10 +1,13 @@
-// A player's transport: previous, play or pause, next, repeat; and which of these are possible.
+// Every view of a player shares this: cover, texts, position, and the transport (previous, play or pause, next, repeat) as far as possible.
 
-import type { ClientRecord, NodeState, PlayerRecord } from '../client/client.js';
+import { useEffect, useState } from 'preact/hooks';
+import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton, useControl } from './controls.js';
-import { Button } from './icons.js';
+import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
-import { node } from './node.js';
+import { node, useLive } from './node.js';
+import { useTicks } from './parts.js';
+import { Slider } from './slider.js';
 
 export function isPlaying({ playback_status }: PlayerRecord): boolean {
   return playback_status === 'Playing';
@@ -100,4 +103,81 @@ export function TransportButtons({ player, label }: TransportProps) {
       {can.can_pause ? null : button('stop', can.can_control)}
     </>
   );
+}
+
+const US_PER_S = 1_000_000;
+const TICK_MS = 500;
+
+/** A slider that moves by itself. */
+export function PositionBar({ player }: { readonly player: PlayerRecord }) {
+  const live = useLive();
+  const runs = isPlaying(player);
+  useTicks(TICK_MS, runs);
+  const { bus_name, metadata, capabilities } = player;
+  const position = positionOf(player, live.nodeTime());
+  /** Not known, for instance, of a radio station. */
+  const length = Number(metadata?.['mpris:length']);
+  const track = metadata?.['mpris:trackid'];
+  if (position === undefined) return null;
+  if (!(length > 0)) return <p class="quiet">{clockOf(position)}</p>;
+  return (
+    <Slider
+      class="position"
+      label={translate('positionOf', { name: titleOf(player) })}
+      value={position}
+      max={length}
+      step={US_PER_S}
+      late
+      runs={runs}
+      text={(at) => translate('positionText', { position: clockOf(at), length: clockOf(length) })}
+      disabled={!capabilities.can_seek}
+      send={(at) =>
+        node.setPosition(bus_name, { position: Math.min(at, length), ...(track && { track_id: track }) })
+      }
+    />
+  );
+}
+
+/** 83000000 -> `1:23`. */
+function clockOf(us: number): string {
+  const whole = Math.floor(us / US_PER_S);
+  const [hours, minutes, seconds] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
+}
+
+/** A cover that failed may be there later: the web is slow, or a player still writes its file. */
+const TRY_AGAIN_MS = 60_000;
+
+/**
+ * Only covers that the node serves: loading one from elsewhere would disclose what is played here. Where the node does not fetch covers
+ * from the web, it leads there, and the page's own policy stops the browser.
+ */
+export function Cover({ player }: { readonly player: PlayerRecord }) {
+  const art = player.metadata?.['mpris:artUrl'] ?? '';
+  const [broken, setBroken] = useState('');
+  useEffect(() => {
+    if (broken === '') return;
+    const timer = setTimeout(() => setBroken(''), TRY_AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [broken]);
+  const isOurs = /^(?:file|data|https?):/i.test(art) && broken !== art;
+  return (
+    <div class="cover" aria-hidden="true">
+      {isOurs ? (
+        <img
+          src={`${node.coverUrl(player.bus_name)}?of=${hashOf(art)}`}
+          alt=""
+          onError={() => setBroken(art)}
+        />
+      ) : (
+        <Icon name="note" />
+      )}
+    </div>
+  );
+}
+
+/** Each picture gets its own address, so that the browser loads a picture only once. */
+function hashOf(text: string): number {
+  return [...text].reduce((hash, letter) => (hash * 31 + (letter.codePointAt(0) ?? 0)) % 1_000_000_007, 7);
 }

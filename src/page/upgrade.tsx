@@ -2,11 +2,10 @@
 
 import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';
-import { useAction } from './controls.js';
+import { QuestionButton, useAction } from './controls.js';
 import { Button } from './icons.js';
 import { formatTime, isolated, translate } from './language.js';
 import { node } from './node.js';
-import { QuestionButton } from './question.js';
 import { UnitLog } from './unit-log.js';
 
 export function UpgradeCard({ upgrade }: Pick<NodeState, 'upgrade'>) {

@@ -21,7 +21,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     'export const BellRecord = closed({ rings: Type.Integer() });\n@',
   ],
   ['src/supervisor/config/keys.ts', '\n  power: {', '\n bell: { enabled: key(false, flag) },@'],
-  ['src/protocol/actor/resources.ts', 'const RESOURCES = {', "@\n bell: single('bell', 'bell'),"],
+  ['src/protocol/actor/collections.ts', 'const RESOURCES = {', "@\n bell: single('bell', 'bell'),"],
   [
     'src/protocol/actor/operations.ts',
     'const TABLE = {',

@@ -6,8 +6,8 @@ import { Documents } from '../../src/gateway/documents.js';
 import { Journal } from '../../src/gateway/journal.js';
 import { type CachedResponse, ResponseMaker } from '../../src/gateway/reply.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
+import type { Resource } from '../../src/protocol/actor/collections.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
-import type { Resource } from '../../src/protocol/actor/resources.js';
 import { ManualClock } from '../manual-clock.js';
 import { drop, put } from './scripted-backends.js';
 

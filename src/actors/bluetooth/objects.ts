@@ -9,9 +9,13 @@ import {
   DEVICE_INTERFACE,
   DEVICE_PROPERTIES,
 } from '../../protocol/dbus/bluez.js';
-import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import {
+  PROPERTIES_CHANGED,
+  type PropertyRecord,
+  type PropertyValues,
+  readProperties,
+} from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
-import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/properties.js';
 
 /** A scan in a house full of radios finds some hundred; BlueZ itself keeps them for half a minute only. */
 const OBJECTS_MAX = 512;

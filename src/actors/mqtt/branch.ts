@@ -8,9 +8,14 @@ import {
   CHILD_NAMES,
   type ChildName,
 } from '../../protocol/actor/backends.js';
-import { type Collection, SPECS } from '../../protocol/actor/collections.js';
+import {
+  type Collection,
+  RESOURCES,
+  type Resource,
+  type ResourceSpec,
+  SPECS,
+} from '../../protocol/actor/collections.js';
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
-import { RESOURCES, type Resource, type ResourceSpec } from '../../protocol/actor/resources.js';
 import { playerName, topicLevel } from './topics.js';
 
 /** Topics with the same text as a `GET`. */

@@ -2,8 +2,8 @@
 // Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
+import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
 import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
-import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/properties.js';
 import { capped } from '../text.js';
 import { type Metadata, metadataOf, NO_METADATA, VALUE_MAX_UNITS } from './metadata.js';
 import type { Anchor, Motion } from './position.js';

@@ -3,6 +3,7 @@
 
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
+import type { PropertyRecord } from '../../protocol/dbus/daemon.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import {
@@ -13,7 +14,6 @@ import {
   ROOT_INTERFACE,
   SEEKED,
 } from '../../protocol/dbus/mpris.js';
-import type { PropertyRecord } from '../../protocol/dbus/properties.js';
 import type { Bus } from '../bus/bus.js';
 import type { Publisher } from '../runtime.js';
 import {

@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../clock.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
-import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { PROPERTIES_CHANGED, readProperties } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import {
   NO_TRACK,
@@ -11,7 +11,6 @@ import {
   TRACKLIST_INTERFACE,
   TRACKLIST_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
-import { readProperties } from '../../protocol/dbus/properties.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, isAbsence } from '../bus/fault.js';
 import { isTrack, metadataOf } from './metadata.js';

@@ -2,7 +2,7 @@
 // systemd uses primary names, so an alias shows its unit. PropertiesChanged always has the same set of properties, first the Service's,
 // then the Unit's (observed, systemd 252), and never LoadState, Description and the like: only readings have those.
 
-import { type PropertyRecord, readProperties } from '../../protocol/dbus/properties.js';
+import { type PropertyRecord, readProperties } from '../../protocol/dbus/daemon.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES, unitPath } from '../../protocol/dbus/systemd.js';
 
 export interface RunFacts {

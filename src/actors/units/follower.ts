@@ -2,9 +2,9 @@
 // units to its owner. It changes no unit, and does not know its owner.
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
+import type { PropertyRecord } from '../../protocol/dbus/daemon.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
-import type { PropertyRecord } from '../../protocol/dbus/properties.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';

@@ -4,7 +4,7 @@
 import type { Clock } from '../../clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import { readProperties } from '../../protocol/dbus/properties.js';
+import { readProperties } from '../../protocol/dbus/daemon.js';
 import {
   MANAGER_INTERFACE,
   MANAGER_PROPERTIES,

@@ -1,5 +1,5 @@
-// Table of the records that children publish: their owner, and the events of their changes. The journal, the event stream and the
-// bridges use it; nothing else knows which collection causes which event.
+// Tables of the records that children publish: their owner, the events of their changes, and which of them a GET joins. The journal, the
+// event stream and the bridges use them; nothing else knows which collection causes which event. Pure.
 
 import type { Backend, ChildName } from './backends.js';
 
@@ -134,3 +134,53 @@ export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[
 
 /** The table with its entries widened to all optional fields. */
 export const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
+
+/** The texts of a collection's records, by rank, then in the order in which they were first put. */
+type RecordTexts = (collection: Collection) => readonly string[];
+
+export interface ResourceSpec {
+  readonly backend: ChildName;
+  readonly collections: readonly Collection[];
+  /** Undefined if a record is missing without which the answer would be wrong. */
+  join(texts: RecordTexts): string | undefined;
+}
+
+function list(backend: ChildName, collection: Collection): ResourceSpec {
+  return { backend, collections: [collection], join: (texts) => jsonArray(texts(collection)) };
+}
+
+function single(backend: ChildName, collection: Collection): ResourceSpec {
+  return { backend, collections: [collection], join: (texts) => texts(collection)[0] };
+}
+
+function jsonArray(texts: readonly string[]): string {
+  return `[${texts.join(',')}]`;
+}
+
+const AUDIO: ResourceSpec = {
+  backend: 'audio',
+  collections: ['audio.kind', 'audio.server', 'audio.outputs', 'audio.clients'],
+  join: (texts) => {
+    const [[kind], [server]] = [texts('audio.kind'), texts('audio.server')];
+    if (kind === undefined || server === undefined) return undefined;
+    const [outputs, clients] = [jsonArray(texts('audio.outputs')), jsonArray(texts('audio.clients'))];
+    return `{"kind":${kind},"server":${server},"outputs":${outputs},"clients":${clients}}`;
+  },
+};
+
+/** The sources of each GET of published state, and of each such MQTT topic. */
+export const RESOURCES = {
+  audio: AUDIO,
+  'audio.server': single('audio', 'audio.server'),
+  'audio.outputs': list('audio', 'audio.outputs'),
+  'audio.clients': list('audio', 'audio.clients'),
+  'audio.cards': list('audio', 'audio.cards'),
+  services: list('systemd', 'systemd.services'),
+  upgrade: single('upgrade', 'upgrade'),
+  bluetooth: single('bluetooth', 'bluetooth'),
+  'bluetooth.devices': list('bluetooth', 'bluetooth.devices'),
+  players: list('players', 'players'),
+  nodes: list('discovery', 'nodes'),
+} as const satisfies Record<string, ResourceSpec>;
+
+export type Resource = keyof typeof RESOURCES;

@@ -3,9 +3,9 @@
 // build commands. It names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
+import { RESOURCES, type Resource } from './collections.js';
 import type { AdapterVerb, AudioTarget, Command, DeviceVerb, PlayersCommand, UnitVerb } from './commands.js';
 import type { Params, ParamsOf } from './parameters.js';
-import { RESOURCES, type Resource } from './resources.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 import type { Settings } from './settings.js';
 

@@ -1,9 +1,9 @@
 // Table of the methods, signals, properties and errors of BlueZ (org.bluez) in use, and of the agent that BlueZ calls. Data only.
 // Reference: BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst, .AgentManager.rst.
 
+import type { PropertyTable } from './daemon.js';
 import { setProperty } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
-import type { PropertyTable } from './properties.js';
 
 export const BLUEZ_NAME = 'org.bluez';
 /** All objects of BlueZ lie below it. */

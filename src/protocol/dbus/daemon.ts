@@ -1,6 +1,15 @@
-// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the standard properties interface. Data only.
+// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the standard properties interface; and what reads known
+// properties from an `a{sv}` whose values have lost their types. Pure.
 
-import { type Effect, type Match, type Method, methodsOf, signalRow, type VariantValue } from './method.js';
+import {
+  type Effect,
+  type Match,
+  type Method,
+  methodsOf,
+  signalRow,
+  type Values,
+  type VariantValue,
+} from './method.js';
 
 export const BUS_NAME = 'org.freedesktop.DBus';
 
@@ -39,4 +48,47 @@ export function setProperty<const E extends Effect>(
 
 export function ownerMatch(name: string): Match {
   return { sender: BUS_NAME, interface: BUS_NAME, member: 'NameOwnerChanged', arg0: name };
+}
+
+/** Properties by name, of any type, from a reading or a signal. */
+export type PropertyRecord = Readonly<Record<string, unknown>>;
+
+/** Property -> signature. Only signatures whose values can be checked at run time. */
+export type PropertyTable = Readonly<Record<string, keyof typeof CHECKS>>;
+
+const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
+
+const CHECKS = {
+  s: (value: unknown): boolean => typeof value === 'string',
+  b: (value: unknown): boolean => typeof value === 'boolean',
+  u: isInteger,
+  y: isInteger,
+  n: isInteger,
+  // A bigint if a number would not be exact.
+  t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
+  x: isInteger,
+  // A whole number looks like an integer; NaN and infinity cannot be shown.
+  d: Number.isFinite,
+  'a{sv}': (value: unknown): boolean =>
+    typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array),
+  as: (value: unknown): boolean => Array.isArray(value) && value.every((item) => typeof item === 'string'),
+  ay: (value: unknown): boolean => value instanceof Uint8Array,
+  '(uo)': (value: unknown): boolean =>
+    Array.isArray(value) && value.length === 2 && isInteger(value[0]) && typeof value[1] === 'string',
+} as const;
+
+/** The values of a table's properties, each of its type. */
+export type PropertyValues<T extends PropertyTable> = {
+  readonly [P in keyof T]?: Values<T[P] & string> extends readonly [infer Only] ? Only : never;
+};
+
+/** The record's values of the table's properties. Missing ones and ones of a wrong type are left out. */
+export function readProperties<const T extends PropertyTable>(
+  table: T,
+  record: PropertyRecord,
+): PropertyValues<T> {
+  const known = Object.entries(table).filter(
+    ([name, signature]) => Object.hasOwn(record, name) && CHECKS[signature](record[name]),
+  );
+  return Object.fromEntries(known.map(([name]) => [name, record[name]])) as PropertyValues<T>;
 }

@@ -1,9 +1,9 @@
 // Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2). Data only. Reference: MPRIS D-Bus
 // Interface Specification, version 2.2. Players are called by their unique names, so that a call starts no player.
 
+import type { PropertyTable } from './daemon.js';
 import { BUS_NAME, getAll, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
-import type { PropertyTable } from './properties.js';
 
 const ROOT = 'org.mpris.MediaPlayer2';
 

@@ -2,10 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ownerMatch, PROPERTIES_CHANGED } from '../../../src/protocol/dbus/daemon.js';
+import { ownerMatch, PROPERTIES_CHANGED, readProperties } from '../../../src/protocol/dbus/daemon.js';
 import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Match, matchRule, type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
-import { readProperties } from '../../../src/protocol/dbus/properties.js';
 import {
   SYSTEMD_METHODS,
   SYSTEMD_SIGNALS,
