@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { Framer } from '../../src/protocol/pulse/frame.js';
+import { Framer, frameOf } from '../../src/protocol/pulse/frame.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { Conversation, type Side } from '../../src/protocol/pulse/trace/conversation.js';
 import { captures } from '../protocol/pulse/captures.js';
@@ -175,8 +175,10 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
       const decoded: unknown[] = [];
       let data = 0;
       new Framer().push(bytes, (payload, channel) => {
-        if (channel === 0xffffffff) decoded.push({ from, ...conversation.read(from, payload) });
-        else data += 1;
+        if (channel === 0xffffffff) {
+          const { declined: _, ...read } = conversation.read(from, frameOf(payload));
+          decoded.push({ from, ...read });
+        } else data += 1;
       });
       assert.equal(entry.frames.length, decoded.length + data);
       assert.equal(entry.negotiated_version, 35);

@@ -1,11 +1,15 @@
 // Stores a trace in files: the bytes of each direction of each connection as consecutive whole frames, and a list of these files and
-// frames in the form of the project's own captures (test/golden/manifest.json). All functions may throw system errors. The caller
-// removes secrets first.
+// frames in the form of the project's own captures (test/golden/manifest.json), without cookies. All functions may throw system errors.
 
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { Conversation, Side } from '../../protocol/pulse/trace/conversation.js';
-import type { FrameEntry } from '../../protocol/pulse/trace/tap.js';
+import { CONTROL_CHANNEL, HEADER_BYTES } from '../../protocol/pulse/frame.js';
+import {
+  type Conversation,
+  labelOf,
+  type Side,
+  withoutCookie,
+} from '../../protocol/pulse/trace/conversation.js';
 
 /** Only the first frames of a file are listed. */
 const LISTED_MAX = 10_000;
@@ -48,7 +52,7 @@ export class Capture {
 export class CapturedSide {
   readonly name: string;
   readonly #file: number;
-  readonly #frames: (FrameEntry & { readonly offset: number })[] = [];
+  readonly #frames: object[] = [];
   #bytes = 0;
   #count = 0;
 
@@ -57,10 +61,12 @@ export class CapturedSide {
     this.#file = openSync(path, 'w', 0o600);
   }
 
-  keep(bytes: Uint8Array, frame: FrameEntry): void {
-    writeFileSync(this.#file, bytes);
-    if (this.#count < LISTED_MAX) this.#frames.push({ offset: this.#bytes, ...frame });
-    this.#bytes += bytes.length;
+  keep(frame: Buffer, channel: number): void {
+    const isCommand = channel === CONTROL_CHANNEL;
+    writeFileSync(this.#file, isCommand ? withoutCookie(frame) : frame);
+    const entry = { offset: this.#bytes, payload: frame.length - HEADER_BYTES, channel };
+    if (this.#count < LISTED_MAX) this.#frames.push({ ...entry, ...(isCommand && labelOf(frame)) });
+    this.#bytes += frame.length;
     this.#count += 1;
   }
 

@@ -1,13 +1,13 @@
 // The sockets of a trace: listens for clients, and connects each to the sound server. Frames pass both ways unchanged, only as fast as the
-// other side accepts them. Tap and Conversation decode them.
+// other side accepts them. Conversation decodes them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline, Transform } from 'node:stream';
 import type { Clock } from '../../clock.js';
+import { CONTROL_CHANNEL, Framer, frameOf } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
-import { Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
+import { blockOf, Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
 import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
-import { Tap } from '../../protocol/pulse/trace/tap.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture, CapturedSide } from './capture.js';
 
@@ -152,10 +152,25 @@ export class TraceProxy {
 
   #through({ from, file, conversation, passedOver, tell }: Direction): Transform {
     const { data, attempt } = this.#parts;
-    const through = new Transform({
+    const framer = new Framer();
+    const read = (frame: Buffer, channel: number): void => {
+      const block = blockOf(frame, channel);
+      if (channel === CONTROL_CHANNEL) tell({ from, ...conversation.read(from, frame) });
+      else if (data) tell({ from, data: block });
+      else {
+        passedOver.blocks += 1;
+        passedOver.bytes += block.length;
+      }
+    };
+    const through: Transform = new Transform({
       transform: (chunk: Buffer, _encoding, passed) => {
         try {
-          tap.push(chunk);
+          framer.push(chunk, (payload, channel) => {
+            const frame = frameOf(payload);
+            read(frame, channel);
+            attempt(() => file?.keep(frame, channel));
+            through.push(frame);
+          });
           passed();
         } catch (error) {
           if (!(error instanceof WireError)) throw error;
@@ -163,16 +178,6 @@ export class TraceProxy {
           passed(error);
         }
       },
-    });
-    const tap = new Tap(from, {
-      command: (payload, declined) => tell({ from, declined, ...conversation.read(from, payload) }),
-      block: (block) => {
-        if (data) return tell({ from, data: block });
-        passedOver.blocks += 1;
-        passedOver.bytes += block.length;
-      },
-      keep: (bytes, frame) => attempt(() => file?.keep(bytes, frame)),
-      pass: (bytes) => through.push(bytes),
     });
     return through;
   }

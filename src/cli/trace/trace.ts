@@ -104,8 +104,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
     const message = `PULSE_SERVER is ${elsewhere}: only a socket of this machine, given as an absolute path, can be traced`;
     return { end: 'cannot-listen', message };
   }
-  const stop = new AbortController();
-  const output = new TraceOutput(around.stdout, () => stop.abort());
+  const output = outputTo(around.stdout);
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannot-write', message: output.failure };
   const proxy = new TraceProxy({
@@ -132,7 +131,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   }
   const address = `unix:${path}`;
   const end = await (task.command.length > 0
-    ? runCommand(task.command, address, around, stop.signal)
+    ? runCommand(task.command, address, around, output.over)
     : signalled());
   // Some of the command's last messages may still be on their way.
   if (end.end === 'command') await within(clock, LAST_WORDS_MS, proxy.idle());
@@ -146,7 +145,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
     return new Promise((resolve) => {
       const done = (): void => resolve({ end: 'done' });
       around.onSignal(done);
-      stop.signal.addEventListener('abort', done);
+      output.over.addEventListener('abort', done);
       around.printError(`PULSE_SERVER=${address}\n`);
     });
   }
@@ -187,51 +186,38 @@ function runCommand(
   });
 }
 
-/** Writes a trace's lines. It ends in two ways: the reader has closed the pipe, or writing fails. */
-class TraceOutput {
-  /** The reason why writing failed; undefined if the reader closed the pipe, which is no error. */
-  failure: string | undefined;
-  readonly #stream: NodeJS.WritableStream;
-  readonly #onOver: () => void;
-  #isOver = false;
-
-  /** `onOver` is called once, when nothing more can be written. */
-  constructor(stream: NodeJS.WritableStream, onOver: () => void) {
-    this.#stream = stream;
-    this.#onOver = onOver;
-    stream.on('error', (error: NodeJS.ErrnoException) =>
-      this.#over(error.code === 'EPIPE' ? undefined : error),
-    );
-  }
-
-  write(text: string): void {
-    if (!this.#isOver) this.#stream.write(text);
-  }
-
-  /** Runs `write`, which writes elsewhere. If it throws, the trace ends and the result is undefined. */
-  attempt<T>(write: () => T): T | undefined {
-    if (this.failure !== undefined) return undefined;
-    try {
-      return write();
-    } catch (error) {
-      this.#over(error);
-      return undefined;
-    }
-  }
-
-  written(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#isOver) resolve();
-      else this.#stream.write('', () => resolve());
-    });
-  }
-
-  #over(error: unknown): void {
-    if (error !== undefined) this.failure ??= errorMessage(error);
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#onOver();
-  }
+/** Writes a trace's lines. `over` is aborted when nothing more can be written: the reader has closed the pipe, which is no error, or `failure`. */
+function outputTo(stream: NodeJS.WritableStream) {
+  const over = new AbortController();
+  let failure: string | undefined;
+  const fail = (error: unknown): void => {
+    failure ??= errorMessage(error);
+    over.abort();
+  };
+  stream.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? over.abort() : fail(error)));
+  return {
+    over: over.signal,
+    get failure() {
+      return failure;
+    },
+    write: (text: string): void => {
+      if (!over.signal.aborted) stream.write(text);
+    },
+    /** Runs `write`, which writes elsewhere; the result is undefined if it fails, or if anything has failed before. */
+    attempt: <T>(write: () => T): T | undefined => {
+      try {
+        return failure === undefined ? write() : undefined;
+      } catch (error) {
+        fail(error);
+        return undefined;
+      }
+    },
+    written: () =>
+      new Promise<unknown>((resolve) => {
+        if (over.signal.aborted) resolve(undefined);
+        else stream.write('', resolve);
+      }),
+  };
 }
 
 const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

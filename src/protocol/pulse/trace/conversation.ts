@@ -1,10 +1,12 @@
-// Decodes both sides of one connection: takes the payloads of command frames, returns messages with names. It knows which request a
-// reply answers and the version in use. It never throws: values that are not in the table are shown by their types.
+// Decodes both sides of one connection: takes frames, returns messages with names. It knows which request a reply answers and the version
+// in use. It never throws: values that are not in the table are shown by their types. Its only change to a frame is that it declines
+// shared memory.
 
+import { HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
-import { NEWEST_VERSION, NONE, OLDEST_VERSION, WireError } from '../wire.js';
-import { type Field, MESSAGES } from './messages.js';
+import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG, WireError } from '../wire.js';
+import { type Field, MESSAGES, recordOf } from './messages.js';
 import { type TypedValue, type Value, valueIn } from './values.js';
 
 export type Side = 'client' | 'server';
@@ -20,7 +22,38 @@ export interface DecodedMessage {
   /** Values behind those that have a name, in wire order. */
   readonly unnamed: readonly TypedValue[];
   readonly problem: string | undefined;
+  /** Kinds of shared memory that it offered. */
+  readonly declined: readonly string[];
 }
+
+/** The header of a frame with audio data. */
+export interface Block {
+  readonly channel: number;
+  /** Bytes, relative to the position given by `seek`. */
+  readonly offset: number;
+  readonly length: number;
+  readonly seek: string | number;
+}
+
+/** Positions in a header. The highest bits of the flags belong to shared memory, which is declined. */
+const OFFSET_AT = 8;
+const SEEK_AT = 19;
+/** Names of PA_SEEK_*. */
+const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
+/** Positions in a command's frame: the type bytes of code, tag and, in AUTH and its reply, version; then the version's highest byte. */
+const CODE_AT = HEADER_BYTES;
+const TAG_AT = CODE_AT + 5;
+const VERSION_AT = TAG_AT + 5;
+const FLAGS_AT = VERSION_AT + 1;
+/** After the version: the cookie's type tag and length, then the cookie. */
+const COOKIE_AT = VERSION_AT + 5;
+const COOKIE_BYTES_AT = COOKIE_AT + 5;
+
+/** Flags in the version's highest byte. A trace can neither pass descriptors on nor look into shared memory. */
+const SHARED_MEMORY = [
+  [0x80, 'shm'],
+  [0x40, 'memfd'],
+] as const;
 
 /** Requests without a reply; beyond this the oldest are forgotten, and their replies shown without names. */
 const PENDING_MAX = 4096;
@@ -42,8 +75,9 @@ export class Conversation {
     this.#texts = texts;
   }
 
-  read(from: Side, payload: Uint8Array): DecodedMessage {
-    const reader = new Reader(payload, NEWEST_VERSION, this.#texts);
+  /** Takes the frame of a command, and may change it. */
+  read(from: Side, frame: Buffer): DecodedMessage {
+    const reader = new Reader(frame.subarray(HEADER_BYTES), NEWEST_VERSION, this.#texts);
     let code = NONE;
     let tag = NONE;
     const { fields, unnamed, problem } = decode(
@@ -65,7 +99,8 @@ export class Conversation {
     if (from === 'client' && tag !== NONE) this.#expect(tag, code);
     const answers = asked === undefined ? undefined : nameOf(asked);
     const message = { command: nameOf(code), tag: tag === NONE ? undefined : tag, answers };
-    const decoded = { ...message, fields, unnamed, problem };
+    const isAuth = from === 'client' ? code === AUTH : code === REPLY && asked === AUTH;
+    const decoded = { ...message, fields, unnamed, problem, declined: isAuth ? decline(frame) : [] };
     return code === AUTH ? withoutSecrets(decoded) : decoded;
   }
 
@@ -84,6 +119,40 @@ export class Conversation {
 
 function nameOf(code: number): string | number {
   return code === NONE ? '?' : (MESSAGES[code]?.name ?? code);
+}
+
+/** The u32 whose tag is at that position; undefined if there is none. */
+function wordAt(frame: Buffer, at: number): number | undefined {
+  return frame[at] === TAG.u32 && frame.length >= at + 5 ? frame.readUInt32BE(at + 1) : undefined;
+}
+
+/** Code and tag of a command's frame, as far as it has them. */
+export function labelOf(frame: Buffer): {
+  readonly command?: number | undefined;
+  readonly tag?: number | undefined;
+} {
+  return { command: wordAt(frame, CODE_AT), tag: wordAt(frame, TAG_AT) };
+}
+
+export function blockOf(frame: Buffer, channel: number): Block {
+  const seek = frame.readUInt8(SEEK_AT);
+  const offset = Number(frame.readBigInt64BE(OFFSET_AT));
+  return { channel, offset, length: frame.length - HEADER_BYTES, seek: SEEKS[seek] ?? seek };
+}
+
+/** A command's frame with zeros from the cookie's bytes on; if there is no valid cookie, from the version on. */
+export function withoutCookie(frame: Buffer): Buffer {
+  if (labelOf(frame).command !== AUTH) return frame;
+  return Buffer.from(frame).fill(0, frame[COOKIE_AT] === TAG.bytes ? COOKIE_BYTES_AT : COOKIE_AT);
+}
+
+/** Clears the flags of shared memory in the version, and returns their names. */
+function decline(frame: Buffer): readonly string[] {
+  if (wordAt(frame, VERSION_AT) === undefined) return [];
+  const flags = frame.readUInt8(FLAGS_AT);
+  const offered = SHARED_MEMORY.filter(([bit]) => (flags & bit) !== 0);
+  frame[FLAGS_AT] = offered.reduce((left, [bit]) => left & ~bit, flags);
+  return offered.map(([, name]) => name);
 }
 
 /** Any value of an unexpected AUTH may be the cookie, so it is not shown. */
@@ -124,7 +193,7 @@ function readRecord(
 ): Record<string, Value> {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
-    if (reader.atEnd && field.list !== 'to the end')
+    if (reader.atEnd && field.list !== '+')
       throw new WireError(`${field.name} is missing: this is the end of the frame`);
     into[field.name] = field.list === undefined ? plainValue(reader, field) : list(reader, field, version);
   }
@@ -138,11 +207,11 @@ function plainValue(reader: Reader, { as }: Field): Value {
 
 /** The frame bounds it, whatever a count claims. */
 function list(reader: Reader, field: Field, version: number): Value[] {
-  const isOpen = field.list === 'to the end';
+  const isOpen = field.list === '+';
   const count = isOpen ? Number.POSITIVE_INFINITY : valueIn(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
   while (values.length < count && !(isOpen && reader.atEnd))
-    values.push(field.of === undefined ? valueIn(reader).value : readRecord(reader, field.of, version, {}));
+    values.push(field.of ? readRecord(reader, recordOf(field.of), version, {}) : valueIn(reader).value);
   return values;
 }

@@ -1,16 +1,12 @@
 // Formats one line for each thing that happened on a connection, for people or as a JSON object. Texts are not trusted: characters that
 // could control a terminal are escaped, and lines for people shorten long texts.
 
-import type { DecodedMessage, Side } from './conversation.js';
-import type { Block } from './tap.js';
+import type { Block, DecodedMessage, Side } from './conversation.js';
 import type { Value } from './values.js';
-
-/** `declined`: kinds of shared memory that the command offered. */
-type TracedCommand = { readonly from: Side; readonly declined: readonly string[] } & DecodedMessage;
 
 /** A traced item: a command, a block of audio data, or a note about the connection. */
 export type TraceItem =
-  | TracedCommand
+  | ({ readonly from: Side } & DecodedMessage)
   | { readonly from: Side; readonly data: Block }
   | { readonly from?: Side; readonly note: string };
 
@@ -38,7 +34,7 @@ export function textLine(line: TraceLine): string {
   return `${begin}${'data' in line ? `data${fieldsText({ ...line.data })}` : commandText(line)}`;
 }
 
-function commandText({ tag, command, answers, fields, unnamed, problem, declined }: TracedCommand): string {
+function commandText({ tag, command, answers, fields, unnamed, problem, declined }: DecodedMessage): string {
   const rest = unnamed.map(({ type, value }) => `${type}:${valueText(value)}`);
   const parts = [
     `${tag ?? '-'} ${command}`,

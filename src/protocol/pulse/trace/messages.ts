@@ -13,26 +13,17 @@ import {
   SINK_INFO,
   SINK_INPUT_INFO,
 } from '../records.js';
-import {
-  available,
-  deviceState,
-  event,
-  facilities,
-  fault,
-  type Naming,
-  protocolVersion,
-  updateMode,
-} from './values.js';
+import { NAMINGS, type Naming } from './values.js';
 
 export interface Field {
   readonly name: string;
   /** The protocol version that introduced it; absent if all have it. */
   readonly since?: number;
-  readonly as?: Naming;
-  /** It is a list, after its count or to the end of the message. */
-  readonly list?: 'counted' | 'to the end';
-  /** The fields of the records of a list; absent where it has plain values. */
-  readonly of?: readonly Field[];
+  readonly as?: Naming | undefined;
+  /** It is a list, after its count (`*`) or to the end of the message (`+`). */
+  readonly list?: string | undefined;
+  /** For a list of records: their name in RECORDS. */
+  readonly of?: string | undefined;
 }
 
 type Fields = readonly Field[];
@@ -43,196 +34,179 @@ export interface Message {
   readonly reply: Fields;
 }
 
-/** A text has the names of plain fields. */
-type Part = string | Field | Fields;
+/**
+ * A field is its name, with that of its naming (`state:deviceState`), or the mark of a list and the record of which it is one
+ * (`ports*PORT`). A name in capitals stands for the fields of that record.
+ */
+const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
-function fieldsOf(...parts: readonly Part[]): Fields {
-  return parts.flatMap((part): Fields => {
-    if (typeof part === 'string') return (part.match(/\S+/g) ?? []).map((name) => ({ name }));
-    return 'name' in part ? [part] : part;
+function fieldsOf(text: string): Fields {
+  return (text.match(/\S+/g) ?? []).flatMap((word) => {
+    const [, name = word, naming = '', list, of] = FIELD.exec(word) ?? [];
+    return /^[A-Z_]+$/.test(word) ? recordOf(word) : { name, as: NAMINGS[naming], list, of };
   });
 }
 
-/** The fields of a table of the daemon's; `more` has what is more than a name. */
-function like(
-  table: Readonly<Record<string, object>>,
-  more: Readonly<Record<string, Omit<Field, 'name'>>> = {},
-): Fields {
+/** The fields of a table of the daemon's; `changed` are those of which more is known. */
+function like(table: Readonly<Record<string, object>>, changed = ''): Fields {
+  const known = fieldsOf(changed);
   return Object.entries(table).map(([name, kind]) => {
     const since = 'since' in kind && typeof kind.since === 'number' ? { since: kind.since } : {};
-    return { name, ...since, ...more[name] };
+    return { name, ...since, ...known.find((field) => field.name === name) };
   });
 }
 
-const PORTS = { list: 'counted', of: like(PORT_INFO, { available: { as: available } }) } as const;
-const PLAIN_LIST = { list: 'counted' } as const;
-const STATE = { as: deviceState } as const;
+/** Above all those that occur twice. An object with a name has its index too, of which a request uses one. */
+const RECORDS: Readonly<Record<string, Fields>> = {
+  OBJECT: fieldsOf('index name'),
+  /** Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next. */
+  SERVER: like(SERVER_INFO),
+  SINK: like(SINK_INFO, 'state:deviceState ports*PORT formats*'),
+  SOURCE: fieldsOf(`
+    index name description sampleSpec channelMap ownerModule volume muted monitorOfSink monitorOfSinkName latency driver flags props
+    configuredLatency baseVolume state:deviceState volumeSteps card ports*PORT activePort formats*
+  `),
+  PORT: like(PORT_INFO, 'available:available'),
+  SINK_INPUT: like(SINK_INPUT_INFO),
+  SOURCE_OUTPUT: fieldsOf(`
+    index name ownerModule client source sampleSpec channelMap bufferLatency sourceLatency resampleMethod driver props corked volume
+    muted hasVolume volumeWritable format
+  `),
+  MODULE: fieldsOf('index name argument used props'),
+  CLIENT: fieldsOf('index name ownerModule driver props'),
+  SAMPLE: fieldsOf('index name volume duration sampleSpec channelMap length lazy filename props'),
+  CARD: like(CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
+  CARD_PROFILE: like(CARD_PROFILE),
+  CARD_PORT: like(CARD_PORT, 'available:available profiles*'),
+  PLAYBACK_OPTIONS: like(PLAYBACK_OPTIONS, 'formats*'),
+  PLAYBACK_STREAM: like(PLAYBACK_STREAM),
+  RECORD_OPTIONS: like(RECORD_OPTIONS, 'formats*'),
+  RECORD_STREAM: like(RECORD_STREAM),
+  /** libpulse's buffer attributes, in bytes; none means that the server chooses. */
+  PLAYBACK_BUFFER: fieldsOf('maxLength targetLength prebuffering minimumRequest'),
+  RECORD_BUFFER: fieldsOf('maxLength fragmentLength'),
+  TIMES: fieldsOf('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
+};
 
-/** Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next. */
-const SERVER = like(SERVER_INFO);
-const SINK_INPUT = like(SINK_INPUT_INFO);
-const SINK = like(SINK_INFO, { state: STATE, ports: PORTS, formats: PLAIN_LIST });
-const SOURCE = fieldsOf(
-  'index name description sampleSpec channelMap ownerModule volume muted monitorOfSink monitorOfSinkName',
-  'latency driver flags props configuredLatency baseVolume',
-  { name: 'state', ...STATE },
-  'volumeSteps card',
-  { name: 'ports', ...PORTS },
-  'activePort',
-  { name: 'formats', ...PLAIN_LIST },
-);
-const SOURCE_OUTPUT = fieldsOf(
-  'index name ownerModule client source sampleSpec channelMap bufferLatency sourceLatency resampleMethod driver',
-  'props corked volume muted hasVolume volumeWritable format',
-);
-const MODULE = 'index name argument used props';
-const CLIENT = 'index name ownerModule driver props';
-const SAMPLE = 'index name volume duration sampleSpec channelMap length lazy filename props';
-const CARD = like(CARD_INFO, {
-  profiles: { list: 'counted', of: like(CARD_PROFILE) },
-  ports: { list: 'counted', of: like(CARD_PORT, { available: { as: available }, profiles: PLAIN_LIST }) },
-});
+export const recordOf = (name: string): Fields => RECORDS[name] ?? [];
 
-/** The wire has both fields for an object with a name; a request uses one of them. */
-const OBJECT = 'index name';
-/** libpulse's buffer attributes, in bytes; none means that the server chooses. */
-const PLAYBACK_BUFFER = 'maxLength targetLength prebuffering minimumRequest';
-const RECORD_BUFFER = 'maxLength fragmentLength';
-const TIMED = 'sinkLatency sourceLatency running sent answered writeIndex readIndex';
-const KEYS: Field = { name: 'keys', list: 'to the end' };
-const MODE: Field = { name: 'mode', as: updateMode };
-const VERSION: Field = { name: 'version', as: protocolVersion };
-
-const message = (name: string, fields: Part = '', reply: Part = ''): Message => ({
-  name,
-  fields: fieldsOf(fields),
-  reply: fieldsOf(reply),
-});
-const list = (name: string, of: Part): Field => ({ name, list: 'to the end', of: fieldsOf(of) });
+/**
+ * A line for each command, in the order of their numbers: its name, its fields, those of the reply. AUTOLOAD was removed from both sides in
+ * 0.9.15, and its fields from the documents. The fields of an EXTENSION's module follow its own.
+ */
+const COMMANDS = `
+  ERROR error:fault
+  TIMEOUT
+  REPLY
+  CREATE_PLAYBACK_STREAM sampleSpec channelMap sink sinkName PLAYBACK_OPTIONS -> PLAYBACK_STREAM
+  DELETE_PLAYBACK_STREAM stream
+  CREATE_RECORD_STREAM sampleSpec channelMap source sourceName RECORD_OPTIONS -> RECORD_STREAM
+  DELETE_RECORD_STREAM stream
+  EXIT
+  AUTH version:protocolVersion cookie -> version:protocolVersion
+  SET_CLIENT_NAME props -> clientIndex
+  LOOKUP_SINK name -> index
+  LOOKUP_SOURCE name -> index
+  DRAIN_PLAYBACK_STREAM stream
+  STAT -> blocks blockBytes blocksEver blockBytesEver sampleBytes
+  GET_PLAYBACK_LATENCY stream sent -> TIMES underrunFor playingFor
+  CREATE_UPLOAD_STREAM name sampleSpec channelMap length props -> stream length
+  DELETE_UPLOAD_STREAM stream
+  FINISH_UPLOAD_STREAM stream
+  PLAY_SAMPLE sink sinkName volume name props -> sinkInput
+  REMOVE_SAMPLE name
+  GET_SERVER_INFO -> SERVER
+  GET_SINK_INFO OBJECT -> SINK
+  GET_SINK_INFO_LIST -> sinks+SINK
+  GET_SOURCE_INFO OBJECT -> SOURCE
+  GET_SOURCE_INFO_LIST -> sources+SOURCE
+  GET_MODULE_INFO index -> MODULE
+  GET_MODULE_INFO_LIST -> modules+MODULE
+  GET_CLIENT_INFO index -> CLIENT
+  GET_CLIENT_INFO_LIST -> clients+CLIENT
+  GET_SINK_INPUT_INFO index -> SINK_INPUT
+  GET_SINK_INPUT_INFO_LIST -> sinkInputs+SINK_INPUT
+  GET_SOURCE_OUTPUT_INFO index -> SOURCE_OUTPUT
+  GET_SOURCE_OUTPUT_INFO_LIST -> sourceOutputs+SOURCE_OUTPUT
+  GET_SAMPLE_INFO OBJECT -> SAMPLE
+  GET_SAMPLE_INFO_LIST -> samples+SAMPLE
+  SUBSCRIBE mask:facilities
+  SET_SINK_VOLUME OBJECT volume
+  SET_SINK_INPUT_VOLUME index volume
+  SET_SOURCE_VOLUME OBJECT volume
+  SET_SINK_MUTE OBJECT muted
+  SET_SOURCE_MUTE OBJECT muted
+  CORK_PLAYBACK_STREAM stream corked
+  FLUSH_PLAYBACK_STREAM stream
+  TRIGGER_PLAYBACK_STREAM stream
+  SET_DEFAULT_SINK name
+  SET_DEFAULT_SOURCE name
+  SET_PLAYBACK_STREAM_NAME stream name
+  SET_RECORD_STREAM_NAME stream name
+  KILL_CLIENT index
+  KILL_SINK_INPUT index
+  KILL_SOURCE_OUTPUT index
+  LOAD_MODULE name argument -> index
+  UNLOAD_MODULE index
+  ADD_AUTOLOAD
+  REMOVE_AUTOLOAD
+  GET_AUTOLOAD_INFO
+  GET_AUTOLOAD_INFO_LIST
+  GET_RECORD_LATENCY stream sent -> TIMES
+  CORK_RECORD_STREAM stream corked
+  FLUSH_RECORD_STREAM stream
+  PREBUF_PLAYBACK_STREAM stream
+  REQUEST stream bytes
+  OVERFLOW stream
+  UNDERFLOW stream at
+  PLAYBACK_STREAM_KILLED stream
+  RECORD_STREAM_KILLED stream
+  SUBSCRIBE_EVENT event:event index
+  MOVE_SINK_INPUT index sink sinkName
+  MOVE_SOURCE_OUTPUT index source sourceName
+  SET_SINK_INPUT_MUTE index muted
+  SUSPEND_SINK OBJECT suspended
+  SUSPEND_SOURCE OBJECT suspended
+  SET_PLAYBACK_STREAM_BUFFER_ATTR stream PLAYBACK_BUFFER adjustLatency earlyRequests -> PLAYBACK_BUFFER latency
+  SET_RECORD_STREAM_BUFFER_ATTR stream RECORD_BUFFER adjustLatency earlyRequests -> RECORD_BUFFER latency
+  UPDATE_PLAYBACK_STREAM_SAMPLE_RATE stream rate
+  UPDATE_RECORD_STREAM_SAMPLE_RATE stream rate
+  PLAYBACK_STREAM_SUSPENDED stream suspended
+  RECORD_STREAM_SUSPENDED stream suspended
+  PLAYBACK_STREAM_MOVED stream sink sinkName suspended PLAYBACK_BUFFER latency
+  RECORD_STREAM_MOVED stream source sourceName suspended RECORD_BUFFER latency
+  UPDATE_RECORD_STREAM_PROPLIST stream mode:updateMode props
+  UPDATE_PLAYBACK_STREAM_PROPLIST stream mode:updateMode props
+  UPDATE_CLIENT_PROPLIST mode:updateMode props
+  REMOVE_RECORD_STREAM_PROPLIST stream keys+
+  REMOVE_PLAYBACK_STREAM_PROPLIST stream keys+
+  REMOVE_CLIENT_PROPLIST keys+
+  STARTED stream
+  EXTENSION module moduleName
+  GET_CARD_INFO OBJECT -> CARD
+  GET_CARD_INFO_LIST -> cards+CARD
+  SET_CARD_PROFILE OBJECT profile
+  CLIENT_EVENT name props
+  PLAYBACK_STREAM_EVENT stream name props
+  RECORD_STREAM_EVENT stream name props
+  PLAYBACK_BUFFER_ATTR_CHANGED stream PLAYBACK_BUFFER latency
+  RECORD_BUFFER_ATTR_CHANGED stream RECORD_BUFFER latency
+  SET_SINK_PORT OBJECT port
+  SET_SOURCE_PORT OBJECT port
+  SET_SOURCE_OUTPUT_VOLUME index volume
+  SET_SOURCE_OUTPUT_MUTE index muted
+  SET_PORT_LATENCY_OFFSET OBJECT port offset
+  ENABLE_SRBCHANNEL
+  DISABLE_SRBCHANNEL
+  REGISTER_MEMFD_SHMID id
+  SEND_OBJECT_MESSAGE path message parameters -> response
+`;
 
 /** Each command at the index of its number. */
-export const MESSAGES: readonly Message[] = [
-  message('ERROR', { name: 'error', as: fault }),
-  message('TIMEOUT'),
-  message('REPLY'),
-  message(
-    'CREATE_PLAYBACK_STREAM',
-    fieldsOf('sampleSpec channelMap sink sinkName', like(PLAYBACK_OPTIONS, { formats: PLAIN_LIST })),
-    like(PLAYBACK_STREAM),
-  ),
-  message('DELETE_PLAYBACK_STREAM', 'stream'),
-  message(
-    'CREATE_RECORD_STREAM',
-    fieldsOf('sampleSpec channelMap source sourceName', like(RECORD_OPTIONS, { formats: PLAIN_LIST })),
-    like(RECORD_STREAM),
-  ),
-  message('DELETE_RECORD_STREAM', 'stream'),
-  message('EXIT'),
-  message('AUTH', fieldsOf(VERSION, 'cookie'), VERSION),
-  message('SET_CLIENT_NAME', 'props', 'clientIndex'),
-  message('LOOKUP_SINK', 'name', 'index'),
-  message('LOOKUP_SOURCE', 'name', 'index'),
-  message('DRAIN_PLAYBACK_STREAM', 'stream'),
-  message('STAT', '', 'blocks blockBytes blocksEver blockBytesEver sampleBytes'),
-  message('GET_PLAYBACK_LATENCY', 'stream sent', fieldsOf(TIMED, 'underrunFor playingFor')),
-  message('CREATE_UPLOAD_STREAM', 'name sampleSpec channelMap length props', 'stream length'),
-  message('DELETE_UPLOAD_STREAM', 'stream'),
-  message('FINISH_UPLOAD_STREAM', 'stream'),
-  message('PLAY_SAMPLE', 'sink sinkName volume name props', 'sinkInput'),
-  message('REMOVE_SAMPLE', 'name'),
-  message('GET_SERVER_INFO', '', SERVER),
-  message('GET_SINK_INFO', OBJECT, SINK),
-  message('GET_SINK_INFO_LIST', '', list('sinks', SINK)),
-  message('GET_SOURCE_INFO', OBJECT, SOURCE),
-  message('GET_SOURCE_INFO_LIST', '', list('sources', SOURCE)),
-  message('GET_MODULE_INFO', 'index', MODULE),
-  message('GET_MODULE_INFO_LIST', '', list('modules', MODULE)),
-  message('GET_CLIENT_INFO', 'index', CLIENT),
-  message('GET_CLIENT_INFO_LIST', '', list('clients', CLIENT)),
-  message('GET_SINK_INPUT_INFO', 'index', SINK_INPUT),
-  message('GET_SINK_INPUT_INFO_LIST', '', list('sinkInputs', SINK_INPUT)),
-  message('GET_SOURCE_OUTPUT_INFO', 'index', SOURCE_OUTPUT),
-  message('GET_SOURCE_OUTPUT_INFO_LIST', '', list('sourceOutputs', SOURCE_OUTPUT)),
-  message('GET_SAMPLE_INFO', OBJECT, SAMPLE),
-  message('GET_SAMPLE_INFO_LIST', '', list('samples', SAMPLE)),
-  message('SUBSCRIBE', { name: 'mask', as: facilities }),
-  message('SET_SINK_VOLUME', 'index name volume'),
-  message('SET_SINK_INPUT_VOLUME', 'index volume'),
-  message('SET_SOURCE_VOLUME', 'index name volume'),
-  message('SET_SINK_MUTE', 'index name muted'),
-  message('SET_SOURCE_MUTE', 'index name muted'),
-  message('CORK_PLAYBACK_STREAM', 'stream corked'),
-  message('FLUSH_PLAYBACK_STREAM', 'stream'),
-  message('TRIGGER_PLAYBACK_STREAM', 'stream'),
-  message('SET_DEFAULT_SINK', 'name'),
-  message('SET_DEFAULT_SOURCE', 'name'),
-  message('SET_PLAYBACK_STREAM_NAME', 'stream name'),
-  message('SET_RECORD_STREAM_NAME', 'stream name'),
-  message('KILL_CLIENT', 'index'),
-  message('KILL_SINK_INPUT', 'index'),
-  message('KILL_SOURCE_OUTPUT', 'index'),
-  message('LOAD_MODULE', 'name argument', 'index'),
-  message('UNLOAD_MODULE', 'index'),
-  // Removed from both sides in 0.9.15, and their fields from the documents.
-  message('ADD_AUTOLOAD'),
-  message('REMOVE_AUTOLOAD'),
-  message('GET_AUTOLOAD_INFO'),
-  message('GET_AUTOLOAD_INFO_LIST'),
-  message('GET_RECORD_LATENCY', 'stream sent', TIMED),
-  message('CORK_RECORD_STREAM', 'stream corked'),
-  message('FLUSH_RECORD_STREAM', 'stream'),
-  message('PREBUF_PLAYBACK_STREAM', 'stream'),
-  message('REQUEST', 'stream bytes'),
-  message('OVERFLOW', 'stream'),
-  message('UNDERFLOW', 'stream at'),
-  message('PLAYBACK_STREAM_KILLED', 'stream'),
-  message('RECORD_STREAM_KILLED', 'stream'),
-  message('SUBSCRIBE_EVENT', fieldsOf({ name: 'event', as: event }, 'index')),
-  message('MOVE_SINK_INPUT', 'index sink sinkName'),
-  message('MOVE_SOURCE_OUTPUT', 'index source sourceName'),
-  message('SET_SINK_INPUT_MUTE', 'index muted'),
-  message('SUSPEND_SINK', 'index name suspended'),
-  message('SUSPEND_SOURCE', 'index name suspended'),
-  message(
-    'SET_PLAYBACK_STREAM_BUFFER_ATTR',
-    fieldsOf('stream', PLAYBACK_BUFFER, 'adjustLatency earlyRequests'),
-    fieldsOf(PLAYBACK_BUFFER, 'latency'),
-  ),
-  message(
-    'SET_RECORD_STREAM_BUFFER_ATTR',
-    fieldsOf('stream', RECORD_BUFFER, 'adjustLatency earlyRequests'),
-    fieldsOf(RECORD_BUFFER, 'latency'),
-  ),
-  message('UPDATE_PLAYBACK_STREAM_SAMPLE_RATE', 'stream rate'),
-  message('UPDATE_RECORD_STREAM_SAMPLE_RATE', 'stream rate'),
-  message('PLAYBACK_STREAM_SUSPENDED', 'stream suspended'),
-  message('RECORD_STREAM_SUSPENDED', 'stream suspended'),
-  message('PLAYBACK_STREAM_MOVED', fieldsOf('stream sink sinkName suspended', PLAYBACK_BUFFER, 'latency')),
-  message('RECORD_STREAM_MOVED', fieldsOf('stream source sourceName suspended', RECORD_BUFFER, 'latency')),
-  message('UPDATE_RECORD_STREAM_PROPLIST', fieldsOf('stream', MODE, 'props')),
-  message('UPDATE_PLAYBACK_STREAM_PROPLIST', fieldsOf('stream', MODE, 'props')),
-  message('UPDATE_CLIENT_PROPLIST', fieldsOf(MODE, 'props')),
-  message('REMOVE_RECORD_STREAM_PROPLIST', fieldsOf('stream', KEYS)),
-  message('REMOVE_PLAYBACK_STREAM_PROPLIST', fieldsOf('stream', KEYS)),
-  message('REMOVE_CLIENT_PROPLIST', KEYS),
-  message('STARTED', 'stream'),
-  // The module's own fields follow.
-  message('EXTENSION', 'module moduleName'),
-  message('GET_CARD_INFO', OBJECT, CARD),
-  message('GET_CARD_INFO_LIST', '', list('cards', CARD)),
-  message('SET_CARD_PROFILE', 'index name profile'),
-  message('CLIENT_EVENT', 'name props'),
-  message('PLAYBACK_STREAM_EVENT', 'stream name props'),
-  message('RECORD_STREAM_EVENT', 'stream name props'),
-  message('PLAYBACK_BUFFER_ATTR_CHANGED', fieldsOf('stream', PLAYBACK_BUFFER, 'latency')),
-  message('RECORD_BUFFER_ATTR_CHANGED', fieldsOf('stream', RECORD_BUFFER, 'latency')),
-  message('SET_SINK_PORT', 'index name port'),
-  message('SET_SOURCE_PORT', 'index name port'),
-  message('SET_SOURCE_OUTPUT_VOLUME', 'index volume'),
-  message('SET_SOURCE_OUTPUT_MUTE', 'index muted'),
-  message('SET_PORT_LATENCY_OFFSET', 'index name port offset'),
-  message('ENABLE_SRBCHANNEL'),
-  message('DISABLE_SRBCHANNEL'),
-  message('REGISTER_MEMFD_SHMID', 'id'),
-  message('SEND_OBJECT_MESSAGE', 'path message parameters', 'response'),
-];
+export const MESSAGES: readonly Message[] = COMMANDS.trim()
+  .split('\n')
+  .map((line) => {
+    const [request = '', reply = ''] = line.split('->');
+    const [name = ''] = request.trim().split(' ', 1);
+    return { name, fields: fieldsOf(request.replace(name, '')), reply: fieldsOf(reply) };
+  });

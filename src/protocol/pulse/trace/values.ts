@@ -34,24 +34,22 @@ export interface TypedValue {
 }
 
 /** Names from pulse/sample.h. */
-const SAMPLE_FORMATS = [
-  ...['u8', 'alaw', 'ulaw', 's16le', 's16be', 'float32le', 'float32be', 's32le', 's32be', 's24le', 's24be'],
-  ...['s24-32le', 's24-32be'],
-];
+const SAMPLE_FORMATS =
+  'u8 alaw ulaw s16le s16be float32le float32be s32le s32be s24le s24be s24-32le s24-32be'.split(' ');
 
 /** Names from pulse/channelmap.h. */
 const POSITIONS = [
-  ...['mono', 'front-left', 'front-right', 'front-center', 'rear-center', 'rear-left', 'rear-right', 'lfe'],
-  ...['front-left-of-center', 'front-right-of-center', 'side-left', 'side-right'],
+  ...'mono front-left front-right front-center rear-center rear-left rear-right lfe'.split(' '),
+  ...'front-left-of-center front-right-of-center side-left side-right'.split(' '),
   ...Array.from({ length: 32 }, (_, at) => `aux${at}`),
-  ...['top-center', 'top-front-left', 'top-front-right', 'top-front-center'],
-  ...['top-rear-left', 'top-rear-right', 'top-rear-center'],
+  ...'top-center top-front-left top-front-right top-front-center'.split(' '),
+  ...'top-rear-left top-rear-right top-rear-center'.split(' '),
 ];
 
 /** Names from pulse/format.h. */
 const ENCODINGS = [
-  ...['any', 'pcm', 'ac3-iec61937', 'eac3-iec61937', 'mpeg-iec61937', 'dts-iec61937', 'mpeg2-aac-iec61937'],
-  ...['truehd-iec61937', 'dtshd-iec61937'],
+  ...'any pcm ac3-iec61937 eac3-iec61937 mpeg-iec61937 dts-iec61937 mpeg2-aac-iec61937'.split(' '),
+  ...'truehd-iec61937 dtshd-iec61937'.split(' '),
 ];
 
 /** 64 bits, as a number if that is exact. */
@@ -119,33 +117,35 @@ const listed =
   (value) =>
     names[value] ?? value;
 
-/** Names from pulse/def.h and pulse/proplist.h. */
-export const available = listed(['unknown', 'no', 'yes']);
-export const updateMode = listed(['set', 'merge', 'replace']);
-export const deviceState = listed(['running', 'idle', 'suspended']);
+/** Names from pulse/def.h and pulse/proplist.h, by those of their kinds in ./messages.ts. */
+export const NAMINGS: Readonly<Record<string, Naming>> = {
+  available: listed(['unknown', 'no', 'yes']),
+  updateMode: listed(['set', 'merge', 'replace']),
+  deviceState: listed(['running', 'idle', 'suspended']),
 
-/** Without the upper bits: these are flags, which a trace declines and shows separately. */
-export const protocolVersion: Naming = (word) => word & 0xffff;
+  /** Without the upper bits: these are flags, which a trace declines and shows separately. */
+  protocolVersion: (word) => word & 0xffff,
 
-export const fault: Naming = (code) => {
-  const { name } = serverFault(code);
-  return name === 'UNLISTED' ? code : name;
-};
+  fault: (code) => {
+    const { name } = serverFault(code);
+    return name === 'UNLISTED' ? code : name;
+  },
 
-/** For example 'sink change'. */
-export const event: Naming = (word) => {
-  try {
-    const { facility, type } = decodeEvent(word, NONE);
-    return `${facility} ${type}`;
-  } catch (error) {
-    if (error instanceof WireError) return word;
-    throw error;
-  }
-};
+  /** For example 'sink change'. */
+  event: (word) => {
+    try {
+      const { facility, type } = decodeEvent(word, NONE);
+      return `${facility} ${type}`;
+    } catch (error) {
+      if (error instanceof WireError) return word;
+      throw error;
+    }
+  },
 
-/** The facilities of a subscription, followed by bits without a name as one number. */
-export const facilities: Naming = (mask) => {
-  const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
-  const others = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
-  return others === 0 ? named : [...named, others];
+  /** The facilities of a subscription, followed by bits without a name as one number. */
+  facilities: (mask) => {
+    const named = FACILITIES.filter((_, bit) => (mask & (1 << bit)) !== 0);
+    const others = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
+    return others === 0 ? named : [...named, others];
+  },
 };

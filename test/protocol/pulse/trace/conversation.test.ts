@@ -1,9 +1,14 @@
-// A trace of messages that are in no table, of malformed ones, and of secrets. Nothing throws.
+// A trace of messages that are in no table, of malformed ones, of secrets and of shared memory. Nothing throws.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TextCache } from '../../../../src/protocol/pulse/text-cache.js';
-import { Conversation } from '../../../../src/protocol/pulse/trace/conversation.js';
+import {
+  blockOf,
+  Conversation,
+  labelOf,
+  withoutCookie,
+} from '../../../../src/protocol/pulse/trace/conversation.js';
 import { SEED, SeededRandom } from '../../../seeded-random.js';
 import * as wire from '../bytes.js';
 import { GOLDEN } from '../captures.js';
@@ -14,9 +19,8 @@ const GET_SINK_INFO = 21;
 const UNKNOWN = 200;
 
 const conversation = (): Conversation => new Conversation(new TextCache());
-const payload = (frame: Uint8Array): Uint8Array => frame.subarray(HEADER);
 const read = (...said: Parameters<typeof wire.command>) =>
-  conversation().read('client', payload(wire.command(...said)));
+  conversation().read('client', Buffer.from(wire.command(...said)));
 
 test('an unknown command is shown value by value, each under its type', () => {
   const { command, fields, unnamed, problem } = read(
@@ -75,26 +79,67 @@ for (const [what, fields] of [
   });
 }
 
+const SHM = 0x80000000;
+const MEMFD = 0x40000000;
+const auth = (version: number): Buffer =>
+  Buffer.from(wire.command(AUTH, 0, wire.u32(version >>> 0), wire.blob(COOKIE)));
+const answer = (version: number): Buffer => Buffer.from(wire.reply(0, wire.u32(version >>> 0)));
+
+test('shared memory is declined in AUTH and in its reply, and nothing else is changed', () => {
+  const one = conversation();
+  for (const [from, offer, passed, declined] of [
+    ['client', auth(SHM | MEMFD | 35), auth(35), ['shm', 'memfd']],
+    ['server', answer(SHM | 35), answer(35), ['shm']],
+    ['server', answer(SHM | 35), answer(SHM | 35), []],
+  ] as const) {
+    assert.deepEqual(one.read(from, offer).declined, declined);
+    assert.deepEqual(offer, passed);
+  }
+});
+
+test('a cookie is not kept, nor is anything else in its place', () => {
+  const frame = auth(35);
+  const at = frame.indexOf(Buffer.from(COOKIE));
+  assert.deepEqual(withoutCookie(frame), Buffer.from(frame).fill(0, at, at + COOKIE.length));
+  assert.deepEqual(frame, auth(35));
+  const text = [0x74, ...COOKIE, 0];
+  for (const wrong of [
+    wire.command(AUTH, 0, wire.u32(35), text),
+    wire.command(AUTH, 0, wire.text('x'), text),
+  ]) {
+    const kept = withoutCookie(Buffer.from(wrong));
+    assert.equal(kept.length, wrong.length);
+    assert.ok(!kept.includes(Buffer.from(COOKIE.slice(8, 12))));
+  }
+  const other = Buffer.from(wire.command(20, 1, text));
+  assert.deepEqual(withoutCookie(other), other);
+});
+
+test('the kept frames are listed with number and tag, and audio data with its place', () => {
+  assert.deepEqual(labelOf(auth(35)), { command: AUTH, tag: 0 });
+  const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel: 2, offset: 1, flags: 1 }));
+  assert.deepEqual(blockOf(data, 2), { channel: 2, offset: 2 ** 32, length: 100, seek: 'absolute' });
+});
+
 test('the requests that wait for a reply are bounded', () => {
   const one = conversation();
-  for (let tag = 0; tag < 5000; tag += 1) one.read('client', payload(wire.command(20, tag)));
-  const answers = [0, 903, 904, 4999].map((tag) => one.read('server', payload(wire.reply(tag))).answers);
+  for (let tag = 0; tag < 5000; tag += 1) one.read('client', Buffer.from(wire.command(20, tag)));
+  const answers = [0, 903, 904, 4999].map((tag) => one.read('server', Buffer.from(wire.reply(tag))).answers);
   assert.deepEqual(answers, [undefined, undefined, 'GET_SERVER_INFO', 'GET_SERVER_INFO']);
 });
 
 test(`no bytes make it throw, seed ${SEED}`, () => {
   const random = new SeededRandom(SEED);
-  const payloads = GOLDEN.files
-    .filter(({ bytes }) => bytes < 5000)
-    .map((capture) => payload(GOLDEN.read(capture)).slice());
+  const frames = GOLDEN.files.filter(({ bytes }) => bytes < 5000).map((capture) => GOLDEN.read(capture));
   for (let round = 0; round < 3000; round += 1) {
     const one = conversation();
-    const bytes = (payloads[random.below(payloads.length)] ?? new Uint8Array(0)).slice();
+    const bytes = Buffer.from(frames[random.below(frames.length)] ?? []);
     for (let change = random.below(8); change > 0; change -= 1)
-      bytes[random.below(bytes.length)] = random.below(256);
+      bytes[HEADER + random.below(bytes.length - HEADER)] = random.below(256);
     // A request that makes the tables read it as a reply.
-    one.read('client', payload(wire.command(random.below(105), 2, wire.u32(random.below(40)))));
-    const cut = bytes.subarray(0, random.chance(0.5) ? bytes.length : random.below(bytes.length));
-    for (const from of ['client', 'server'] as const) JSON.stringify(one.read(from, cut));
+    one.read('client', Buffer.from(wire.command(random.below(105), 2, wire.u32(random.below(40)))));
+    const end = random.chance(0.5) ? bytes.length : HEADER + random.below(bytes.length - HEADER);
+    for (const from of ['client', 'server'] as const) JSON.stringify(one.read(from, bytes.subarray(0, end)));
+    withoutCookie(bytes.subarray(0, end));
   }
 });

@@ -7,12 +7,13 @@ import { jsonLine, type TraceLine, textLine } from '../../../../src/protocol/pul
 
 const AT = { seconds: 1.25, connection: 3 } as const;
 
-function command(said: Partial<DecodedMessage>, declined: readonly string[] = []): TraceLine {
+function command(said: Partial<DecodedMessage>): TraceLine {
   const decoded: DecodedMessage = {
     ...{ command: 'GET_SINK_INFO', tag: 7, answers: undefined, fields: {}, unnamed: [], problem: undefined },
+    declined: [],
     ...said,
   };
-  return { ...AT, from: 'client', declined, ...decoded };
+  return { ...AT, from: 'client', ...decoded };
 }
 
 const ROWS: readonly (readonly [TraceLine, string, object])[] = [
@@ -25,7 +26,10 @@ const ROWS: readonly (readonly [TraceLine, string, object])[] = [
     },
   ],
   [
-    { ...command({ command: 'REPLY', answers: 'AUTH', fields: { version: 35 } }, ['shm']), from: 'server' },
+    {
+      ...command({ command: 'REPLY', answers: 'AUTH', fields: { version: 35 }, declined: ['shm'] }),
+      from: 'server',
+    },
     '   1.250000 #3 < 7 REPLY AUTH version=35 (declined: shm)',
     {
       ...{ ...AT, from: 'server', declined: ['shm'], command: 'REPLY', tag: 7, answers: 'AUTH' },

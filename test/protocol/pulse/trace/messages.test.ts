@@ -14,14 +14,16 @@ import { GOLDEN } from '../captures.js';
 const HEADER = 20;
 const NONE = 0xffffffff;
 
-const payload = (frame: Uint8Array): Uint8Array => frame.subarray(HEADER);
 const numberOf = (name: string): number => MESSAGES.findIndex((each) => each.name === name);
 
 /** A conversation in that protocol version. */
 function speaking(version: number): Conversation {
   const conversation = new Conversation(new TextCache());
-  conversation.read('client', payload(wire.command(numberOf('AUTH'), 0, wire.u32(version), wire.blob([]))));
-  conversation.read('server', payload(wire.reply(0, wire.u32(version))));
+  conversation.read(
+    'client',
+    Buffer.from(wire.command(numberOf('AUTH'), 0, wire.u32(version), wire.blob([]))),
+  );
+  conversation.read('server', Buffer.from(wire.reply(0, wire.u32(version))));
   assert.equal(conversation.negotiated, Math.min(version, NEWEST_VERSION));
   return conversation;
 }
@@ -71,10 +73,10 @@ for (const capture of GOLDEN.files) {
       if (channel !== NONE) continue;
       const asked = requests[tag] ?? kind;
       if (command === numberOf('REPLY') && asked !== undefined) {
-        conversation.read('client', payload(wire.command(numberOf(asked), tag)));
+        conversation.read('client', Buffer.from(wire.command(numberOf(asked), tag)));
       }
       const from = capture.file.startsWith('client') ? 'client' : 'server';
-      const read = conversation.read(from, bytes.subarray(offset + HEADER, offset + HEADER + length));
+      const read = conversation.read(from, bytes.subarray(offset, offset + HEADER + length));
       assertWhole(read);
       assert.equal(read.command, MESSAGES[command ?? NONE]?.name);
       if (command === numberOf('REPLY')) assert.equal(read.answers, asked);
@@ -84,11 +86,11 @@ for (const capture of GOLDEN.files) {
 }
 
 test('the values of a record are those that the daemon reads', () => {
-  const bytes = payload(GOLDEN.read({ file: 'pipewire-sink-inputs-1.bin' }));
+  const bytes = GOLDEN.read({ file: 'pipewire-sink-inputs-1.bin' });
   const conversation = speaking(35);
-  conversation.read('client', payload(wire.command(numberOf('GET_SINK_INPUT_INFO_LIST'), 2)));
+  conversation.read('client', Buffer.from(wire.command(numberOf('GET_SINK_INPUT_INFO_LIST'), 2)));
   const read = conversation.read('server', bytes);
-  const reader = new Reader(bytes, 35, new TextCache());
+  const reader = new Reader(bytes.subarray(HEADER), 35, new TextCache());
   reader.u32();
   reader.u32();
   const daemons = COMMANDS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
