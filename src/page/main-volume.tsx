@@ -158,7 +158,7 @@ export function outputName({ nick, props, description, name }: OutputRecord): st
 }
 
 /** The most that a slider sets, in whole hundredths: the node refuses what is above the limit. */
-export function volumeLimitOf({ volume_limit: limit = 1 }: OutputRecord): number {
+function volumeLimitOf({ volume_limit: limit = 1 }: OutputRecord): number {
   // 0.57 * 100 is a little less than 57.
   return Math.max(1, Math.floor(limit * 100 + 1e-6)) / 100;
 }
