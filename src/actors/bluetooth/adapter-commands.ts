@@ -7,13 +7,11 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Publisher } from '../runtime.js';
-import { Admission } from './admission.js';
-import { Agent } from './agent.js';
-import { type Bluez, isError, refusedBy, setAdapter } from './bluez.js';
+import { inTurn } from '../turns.js';
+import { type Bluez, blockerOf, isError, refusedBy, setAdapter } from './bluez.js';
 import { Connecting } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
-import { PairingMode } from './pairing.js';
-import { blockerOf } from './rfkill.js';
+import { Pairing } from './pairing.js';
 
 interface AdapterCommandParts {
   readonly bluez: Bluez;
@@ -40,21 +38,16 @@ const SCAN_FILTER = { Transport: { variant: 's', value: 'bredr' } } as const;
 
 export class AdapterCommands {
   readonly #parts: AdapterCommandParts;
-  readonly #agent: Agent;
-  readonly #pairing: PairingMode;
+  readonly #pairing: Pairing;
   readonly #connecting: Connecting;
   readonly #timers: Timers<'pairing' | 'scan'>;
-  readonly #admission: Admission;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #inTurn = inTurn();
 
   constructor(parts: AdapterCommandParts) {
-    const { bluez, clock } = parts;
     this.#parts = parts;
-    this.#agent = new Agent(bluez);
-    this.#pairing = new PairingMode({ bluez, clock }, this.#agent);
-    this.#connecting = new Connecting({ ...parts, agent: this.#agent });
-    this.#timers = new Timers(clock);
-    this.#admission = new Admission(bluez, parts.publish);
+    this.#pairing = new Pairing(parts);
+    this.#connecting = new Connecting({ ...parts, pairing: this.#pairing });
+    this.#timers = new Timers(parts.clock);
   }
 
   /** When pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
@@ -68,7 +61,7 @@ export class AdapterCommands {
 
   /** True if the device may pair and connect now. */
   admits(device: string): boolean {
-    if (this.#pairing.isActive) this.#admission.admit(device);
+    if (this.#pairing.isActive) this.#pairing.admit(device, false);
     return this.#pairing.isActive || this.#connecting.includes(device);
   }
 
@@ -134,7 +127,7 @@ export class AdapterCommands {
    */
   isPaired(adapter: Adapter, device: Device, before: boolean | undefined): void {
     if (before !== true) this.#hasPaired(adapter, device, before === false);
-    const decided = this.#admission.decide(device);
+    const decided = this.#pairing.decide(device);
     const isOver = async (): Promise<void> => {
       if (this.#pairing.isActive) await this.#stopPairing(adapter);
       this.#parts.changed();
@@ -146,11 +139,11 @@ export class AdapterCommands {
   #hasPaired(adapter: Adapter, device: Device, isNow: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
-    if (!isActive && !this.#admission.includes(path) && !this.#connecting.includes(path)) {
-      if (isNow) void this.#admission.refuse(adapter, device, !this.#connecting.isIdle);
+    if (!this.#pairing.includes(path) && !this.#connecting.includes(path)) {
+      if (isNow) void this.#pairing.refuse(adapter, device, !this.#connecting.isIdle);
       return;
     }
-    this.#admission.hasPaired(path);
+    this.#pairing.admit(path, true);
     if (!isActive) return;
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#timers.set('pairing', leftMs, () => void this.#pairingIsOver(adapter));
@@ -164,9 +157,8 @@ export class AdapterCommands {
 
   /** BlueZ or the adapter is gone. */
   lost(): void {
-    this.wasSwitchedOff();
-    this.#admission.clear();
-    this.#agent.lost();
+    this.#timers.cancelAll();
+    this.#pairing.lost();
   }
 
   /** The daemon ends: nobody is to find the node any more. */
@@ -196,7 +188,6 @@ export class AdapterCommands {
     const { path } = adapter;
     const powered = await this.#power(path, true);
     if (!powered.ok) return powered;
-    if (!this.#pairing.isActive) this.#admission.clear();
     const begun = await this.#pairing.begin(path, settings.pairingTimeout);
     if (!begun.ok) return refusedBy(begun.error, 'Pairing mode could not be started');
     if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');
@@ -251,11 +242,5 @@ export class AdapterCommands {
     return stopped.ok || stopped.error.kind === 'dbus'
       ? DONE
       : refusedBy(stopped.error, 'The scan could not be ended');
-  }
-
-  #inTurn<T>(step: () => Promise<T>): Promise<T> {
-    const next = this.#last.then(step);
-    this.#last = next.catch(() => undefined);
-    return next;
   }
 }

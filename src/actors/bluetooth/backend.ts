@@ -12,13 +12,11 @@ import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bu
 import { isAbsence, sentence } from '../bus/fault.js';
 import type { Actor, Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
-import { agentAnswer } from './agent.js';
 import { CALL_DEADLINE_MS } from './bluez.js';
-import { IS_DONE } from './done.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
-import { DeviceOutputs } from './outputs.js';
-import { BluetoothPublisher, type BluetoothRecords } from './publisher.js';
-import { bluetoothRecord, deviceRecord, isKnown } from './records.js';
+import { agentAnswer } from './pairing.js';
+import { BluetoothPublisher, type BluetoothRecords, IS_DONE } from './publisher.js';
+import { bluetoothRecord, DeviceOutputs, deviceRecord, isKnown } from './records.js';
 
 /** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
 const HELD_MAX_SIGNALS = 2_048;

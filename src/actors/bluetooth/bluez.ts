@@ -1,8 +1,9 @@
-// Calls to BlueZ, and the faults that clients get for its errors.
+// Calls to BlueZ, the faults that clients get for its errors, and what blocks an adapter.
 
+import { readdir, readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
-import { type FaultCode, failure } from '../../protocol/actor/faults.js';
+import type { FaultCode } from '../../protocol/actor/faults.js';
 import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import type { Bus } from '../bus/bus.js';
@@ -29,8 +30,7 @@ export function isError({ error }: Outcome<never> & { readonly ok: false }, name
 }
 
 export function refusedBy(error: BusError, what: string, isDevice = false): Answer {
-  const { fault, detail } = faultOf(error, what, isDevice ? { byName: VANISHED } : {});
-  return failure(fault, detail);
+  return faultOf(error, what, isDevice ? { byName: VANISHED } : {});
 }
 
 /** Sets a property of the adapter. BlueZ is busy while it changes that one already, as it does by itself when an adapter comes. */
@@ -46,4 +46,20 @@ export async function setAdapter(
     if (set.ok || left === 0 || !isError(set, BLUEZ_ERRORS.busy)) return set;
     await new Promise<void>((resolve) => clock.after(BUSY_PAUSE_MS, resolve));
   }
+}
+
+/** rfkill's files, which everybody may read. */
+const RFKILL = '/sys/class/rfkill';
+
+/** What blocks the adapter (`hci0`), as the end of a sentence; undefined if nothing does, or if that cannot be known. It unblocks nothing. */
+export async function blockerOf(adapter: string): Promise<string | undefined> {
+  const switches = await readdir(RFKILL).catch(() => []);
+  for (const name of switches) {
+    const read = async (file: string): Promise<string> =>
+      (await readFile(`${RFKILL}/${name}/${file}`, 'utf8').catch(() => '')).trim();
+    if ((await read('name')) !== adapter) continue;
+    if ((await read('hard')) === '1') return 'a switch of the machine (rfkill, hard)';
+    if ((await read('soft')) === '1') return 'rfkill (soft): run "rfkill unblock bluetooth" as root';
+  }
+  return undefined;
 }

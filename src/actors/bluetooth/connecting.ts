@@ -6,9 +6,9 @@ import { failure } from '../../protocol/actor/faults.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Outcome } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
-import type { Agent } from './agent.js';
 import { type Bluez, isError, refusedBy } from './bluez.js';
 import type { Device } from './objects.js';
+import type { Pairing } from './pairing.js';
 
 /** A client gets an answer before the 10 s are over after which it gets a timeout (docs/http-api.md, "Limits"). */
 const ANSWER_WITHIN_MS = 9_000;
@@ -17,7 +17,7 @@ const CONNECT_MAX_MS = 25_000;
 
 interface ConnectingParts {
   readonly bluez: Bluez;
-  readonly agent: Agent;
+  readonly pairing: Pairing;
   readonly clock: Clock;
   readonly publish: Pick<Publisher, 'log'>;
   /** A connection has ended after its client was answered. */
@@ -57,10 +57,10 @@ export class Connecting {
   }
 
   async #outcome(device: Device): Promise<Answer> {
-    const { agent, bluez } = this.#parts;
+    const { pairing, bluez } = this.#parts;
     const { path, Address: address = '' } = device;
     try {
-      const held = await agent.hold();
+      const held = await pairing.holdAgent();
       if (!held.ok) return refusedBy(held.error, 'BlueZ did not accept the pairing agent');
       const connected = await this.#pairAndConnect(device);
       if (connected.ok) return { ok: true };
@@ -68,7 +68,7 @@ export class Connecting {
       if (connected.error.kind === 'timeout') void bluez(BLUEZ_METHODS.disconnect, [], { path });
       return refusedBy(connected.error, `${address} could not be connected`, true);
     } finally {
-      agent.release();
+      pairing.releaseAgent();
       this.#underWay.delete(path);
     }
   }

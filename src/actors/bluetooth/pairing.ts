@@ -1,28 +1,78 @@
-// Pairing mode: the time in which devices may find the node and pair with it (docs/bluetooth.md, "Who may pair").
+// Who may pair, and how long (docs/bluetooth.md, "Who may pair"): pairing mode, our agent at BlueZ with what it answers, and what becomes
+// of devices that have paired. It sets no timer.
 
 import type { Clock } from '../../clock.js';
-import { BLUEZ_METHODS, DEVICE_INTERFACE } from '../../protocol/dbus/bluez.js';
+import {
+  AGENT_CALLS,
+  AGENT_CAPABILITY,
+  AGENT_INTERFACE,
+  BLUEZ_ERRORS,
+  BLUEZ_METHODS,
+  DEVICE_INTERFACE,
+  isInputService,
+  isSoundService,
+} from '../../protocol/dbus/bluez.js';
+import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import type { CallVerdict } from '../bus/bus.js';
 import type { Outcome } from '../bus/fault.js';
-import type { Agent } from './agent.js';
-import { type Bluez, setAdapter } from './bluez.js';
+import type { Publisher } from '../runtime.js';
+import { inTurn } from '../turns.js';
+import { type Bluez, isError, setAdapter } from './bluez.js';
+import type { Adapter, Device } from './objects.js';
 
-export class PairingMode {
-  readonly #parts: { readonly bluez: Bluez; readonly clock: Clock };
-  readonly #agent: Agent;
+const AGENT_PATH = '/tonearm/agent';
+const ADMITTED_MAX = 16;
+const DONE: Outcome<undefined> = { ok: true, value: undefined };
+
+interface PairingParts {
+  readonly bluez: Bluez;
+  readonly clock: Clock;
+  readonly publish: Pick<Publisher, 'log'>;
+}
+
+export class Pairing {
+  readonly #parts: PairingParts;
+  /** Registrations of the agent and their ends. */
+  readonly #inTurn = inTurn();
+  #holders = 0;
+  #isRegistered = false;
   #until: number | undefined;
+  /** Devices that were accepted, by path, until it is decided whether they are trusted; true once they have paired. */
+  readonly #admitted = new Map<string, boolean>();
 
-  constructor(parts: { readonly bluez: Bluez; readonly clock: Clock }, agent: Agent) {
+  constructor(parts: PairingParts) {
     this.#parts = parts;
-    this.#agent = agent;
   }
 
-  /** Milliseconds since the epoch; undefined while it is off. */
+  /** When pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
   get until(): number | undefined {
     return this.#until;
   }
 
   get isActive(): boolean {
     return this.#until !== undefined;
+  }
+
+  /** Resolves when BlueZ knows the agent. Every call needs its `releaseAgent`, also after a failure. */
+  holdAgent(): Promise<Outcome<undefined>> {
+    const { bluez } = this.#parts;
+    this.#holders += 1;
+    return this.#inTurn(async () => {
+      if (this.#isRegistered) return DONE;
+      const added = await bluez(BLUEZ_METHODS.registerAgent, [AGENT_PATH, AGENT_CAPABILITY]);
+      if (!added.ok && !isError(added, BLUEZ_ERRORS.alreadyExists)) return added;
+      this.#isRegistered = true;
+      return bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
+    });
+  }
+
+  releaseAgent(): void {
+    this.#holders -= 1;
+    void this.#inTurn(async () => {
+      if (this.#holders > 0 || !this.#isRegistered) return;
+      this.#isRegistered = false;
+      await this.#parts.bluez(BLUEZ_METHODS.unregisterAgent, [AGENT_PATH]);
+    });
   }
 
   /** Begins it, or has it last `seconds` from now. It is not active afterwards if the adapter was switched off or lost meanwhile. */
@@ -35,9 +85,10 @@ export class PairingMode {
       ['Discoverable', true],
     ] as const;
     if (!this.isActive) {
-      const held = await this.#agent.hold();
+      this.#admitted.clear();
+      const held = await this.holdAgent();
       if (!held.ok) {
-        this.#agent.release();
+        this.releaseAgent();
         return held;
       }
     }
@@ -48,7 +99,7 @@ export class PairingMode {
       await this.end(adapter);
       return set;
     }
-    return { ok: true, value: undefined };
+    return DONE;
   }
 
   /** Ends it, whoever has opened the door. Both steps are tried. */
@@ -63,13 +114,77 @@ export class PairingMode {
   over(): void {
     if (!this.isActive) return;
     this.#until = undefined;
-    this.#agent.release();
+    this.releaseAgent();
+  }
+
+  /** BlueZ or the adapter is gone, and the agent with it. */
+  lost(): void {
+    this.over();
+    this.#admitted.clear();
+    this.#isRegistered = false;
+  }
+
+  /** True for a device that pairing mode accepts, or has accepted. */
+  includes(device: string): boolean {
+    return this.isActive || this.#admitted.has(device);
+  }
+
+  admit(device: string, hasPaired: boolean): void {
+    const isKnown = this.#admitted.has(device);
+    if (isKnown ? hasPaired : this.#admitted.size < ADMITTED_MAX) this.#admitted.set(device, hasPaired);
+  }
+
+  /**
+   * Trusts an admitted device that has paired and turns out to be for sound: BlueZ asks nobody about the services of a trusted one, so it may
+   * come back by itself. Undefined if it is not to be decided, or not yet, as BlueZ does not know its services. Resolves when it is trusted, or not.
+   */
+  decide({ path, UUIDs = [] }: Device): Promise<void> | undefined {
+    if (this.#admitted.get(path) !== true) return undefined;
+    const isInput = UUIDs.some(isInputService);
+    if (!isInput && !UUIDs.some(isSoundService)) return undefined;
+    this.#admitted.delete(path);
+    return this.#decided(path, !isInput);
+  }
+
+  async #decided(path: string, isForSound: boolean): Promise<void> {
+    const { bluez, publish } = this.#parts;
+    const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
+    const isTrusted = isForSound && (await bluez(BLUEZ_METHODS.set, trusted, { path })).ok;
+    publish.log('info', 'a device has paired', { device: path, isTrusted });
+  }
+
+  /**
+   * For a device that has paired unasked. BlueZ makes all adapters pairable while any agent is registered, and under one that has neither keys
+   * nor a display, as ours for a connection, the kernel accepts everybody and asks nobody. Who pairs a device by another program has
+   * found it first, or has made the adapter discoverable: that one stays.
+   */
+  async refuse(
+    { path: adapter, Discoverable }: Adapter,
+    { path, Trusted, wasFound }: Device,
+    isConnecting: boolean,
+  ): Promise<void> {
+    if (Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;
+    const { bluez, publish } = this.#parts;
+    const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
+    publish.log('warn', 'a device has paired unasked', { device: path, isForgotten });
   }
 }
 
-/** BlueZ asks nobody about the services of a device that is trusted, so it may come back by itself. */
-export function trust(bluez: Bluez, device: string): Promise<Outcome<undefined>> {
-  return bluez(BLUEZ_METHODS.set, [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }], {
-    path: device,
-  });
+function rejectCall(text: string): CallVerdict {
+  return { error: BLUEZ_ERRORS.rejected, text };
+}
+
+/** Accepts only devices that `admits` allows to pair and connect now, by their paths, and of their services only sound and its remote control. */
+export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
+  if (call.path !== AGENT_PATH || call.interface !== AGENT_INTERFACE)
+    return { error: BLUEZ_ERRORS.unknownObject, text: 'there is only the agent' };
+  const { authorizeService, requestConfirmation, requestAuthorization, cancel, release } = AGENT_CALLS;
+  if (signalValues(cancel, call) !== undefined || signalValues(release, call) !== undefined) return 'done';
+  const [device, uuid] = signalValues(authorizeService, call) ?? [];
+  const paired = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
+  const [asked = device] = paired ?? [];
+  // Everything else asks for a key, or shows one.
+  if (asked === undefined) return rejectCall('this node has neither keys nor a display');
+  if (!admits(asked)) return rejectCall('this node is not in pairing mode');
+  return uuid === undefined || isSoundService(uuid) ? 'done' : rejectCall('this node is for sound only');
 }
