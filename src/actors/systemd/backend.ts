@@ -8,10 +8,10 @@ import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.j
 import { Bus, type BusOwner } from '../bus/bus.js';
 import type { Actor, Publisher } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
-import { type FollowerOwner, UnitFollower } from '../units/follower.js';
+import { UnitFollower } from '../units/follower.js';
 import { UnitLogs } from '../units/unit-logs.js';
-import type { ReadingBus } from '../units/unit-reader.js';
-import { UnitCommand } from './commands.js';
+import type { Interest, ReadingBus } from '../units/unit-reader.js';
+import { commandUnit } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 
 /** The watched units in whitelist order: system, then user, without internal units (docs/configuration.md, "Upgrades"). */
@@ -40,111 +40,58 @@ function noSuchUnit({ scope, unit }: SystemdCommand): UnitTarget & { readonly ok
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(unit)} is configured`);
 }
 
-interface ScopePlan {
-  readonly scope: UnitScope;
-  readonly watched: readonly WatchedUnit[];
-  /** Units that clients must not see, by any of their names. */
-  readonly internal: readonly string[];
-  readonly clock: Clock;
+/** Make the buses. Only the user's may change units. */
+interface Buses {
+  readonly system: (owner: BusOwner) => Bus<'none'>;
+  readonly user: (owner: BusOwner) => Bus<'units'>;
 }
 
-/** Turns the follower's units into records for the publisher. */
-export class Scope<B extends ReadingBus> implements FollowerOwner {
-  readonly follower: UnitFollower<B>;
-  readonly #plan: ScopePlan;
-  readonly #services: ServicePublisher;
-
-  constructor(plan: ScopePlan, services: ServicePublisher, makeBus: (owner: BusOwner) => B) {
-    this.#plan = plan;
-    this.#services = services;
-    const names = plan.watched.map(({ name }) => name);
-    // For system units the state is enough; commands to user units also need the ends of runs and jobs.
-    const interest = plan.scope === 'user' ? 'runs' : 'state';
-    this.follower = new UnitFollower({ names, interest, clock: plan.clock }, this, makeBus);
-  }
-
-  /** An internal unit is hidden under each of its names. */
-  isHidden(name: string): boolean {
-    const names = this.follower.table.unit(name)?.facts.names ?? [name];
-    return names.some((each) => this.#plan.internal.includes(each));
-  }
-
-  /** Publishes a unit's present record at once, even if changes are being gathered or held back. */
-  publishNow(watched: WatchedUnit): void {
-    const unit = this.follower.table.unit(watched.name);
-    if (unit !== undefined) this.changed([unit]);
-    this.#services.publishNow(watched);
-  }
-
-  stop(): void {
-    this.follower.stop();
-  }
-
-  // Calls from the follower.
-
-  up(): void {
-    this.changed(this.follower.table.units());
-    this.#services.scopeUp(this.#plan.scope);
-  }
-
-  down(reason: string): void {
-    this.#services.scopeDown(this.#plan.scope, reason);
-  }
-
-  changed(units: readonly FollowedUnit[]): void {
-    for (const { name, known, facts, file } of units) {
-      const watched = this.#plan.watched.find((each) => each.name === name);
-      if (watched === undefined) continue;
-      const isShown = known && !this.isHidden(name);
-      this.#services.changed(watched, isShown ? serviceRecord(watched, facts, file.state) : undefined);
-      this.#services.fileTrouble(watched, file.trouble);
-    }
-  }
-}
+const BUSES: Buses = {
+  system: (owner) => new Bus('none', {}, owner),
+  user: (owner) => new Bus('units', {}, owner),
+};
 
 export class SystemdBackend implements Actor<SystemdCommand> {
   readonly #watched: readonly WatchedUnit[];
+  /** Units that clients must not see, by any of their names. */
+  readonly #internal: readonly string[];
   readonly #services: ServicePublisher;
   /** A scope without units needs no bus, and waits for none. */
-  readonly #user: Scope<Bus<'units'>> | undefined;
-  readonly #system: Scope<Bus<'none'>> | undefined;
+  readonly #user: UnitFollower<Bus<'units'>> | undefined;
+  readonly #system: UnitFollower<Bus<'none'>> | undefined;
   readonly #clock: Clock;
   readonly #logs: UnitLogs;
 
-  constructor(settings: SystemdSettings, publish: Publisher, clock: Clock) {
+  constructor(settings: SystemdSettings, publish: Publisher, clock: Clock, buses = BUSES) {
     this.#watched = watchedUnits(settings);
+    this.#internal = settings.internal;
     this.#logs = new UnitLogs(clock);
     this.#services = new ServicePublisher(publish, clock, this.#watched);
     this.#clock = clock;
-    const open = <B extends ReadingBus>(scope: UnitScope, makeBus: (owner: BusOwner) => B) => {
-      const watched = this.#watched.filter((each) => each.scope === scope);
-      const plan = { scope, watched, internal: settings.internal, clock };
-      return watched.length === 0 ? undefined : new Scope(plan, this.#services, makeBus);
-    };
-    this.#system = open('system', (owner) => new Bus('none', {}, owner));
-    this.#user = open('user', (owner) => new Bus('units', {}, owner));
+    // For system units the state is enough; commands to user units also need the ends of runs and jobs.
+    this.#system = this.#follow('system', 'state', buses.system);
+    this.#user = this.#follow('user', 'runs', buses.user);
   }
 
   async handle(command: SystemdCommand): Promise<Answer> {
     const target = targetOf(this.#watched, command);
     if (!target.ok) return target;
-    const { scope: of, unit: name } = command;
-    const scope = of === 'user' ? this.#user : this.#system;
-    if (scope === undefined || scope.isHidden(name)) return noSuchUnit(command);
-    const absence = this.#services.absenceOf(of);
+    const { scope, unit: name } = command;
+    const unit = (scope === 'user' ? this.#user : this.#system)?.table.unit(name);
+    if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
+    const absence = this.#services.absenceOf(scope);
     if (absence !== undefined)
       return failure(
         'unavailable',
-        `Not connected to the ${of}'s systemd: ${absence || 'not connected yet'}`,
+        `Not connected to the ${scope}'s systemd: ${absence || 'not connected yet'}`,
       );
-    if (command.do === 'log') {
-      // A unit that is gone may still have a log.
-      const unit = scope.follower.table.unit(name)?.facts.id ?? name;
-      return this.#logs.read({ scope: of, unit, lines: command.lines });
-    }
+    // A unit that is gone may still have a log.
+    if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
     if (this.#user === undefined) return noSuchUnit(command);
-    const answer = await new UnitCommand(this.#user.follower, this.#clock, command.do, name).run();
-    this.#user.publishNow(target.unit);
+    const answer = await commandUnit(this.#user, this.#clock, command.do, name);
+    // At once, even if changes are being gathered or held back.
+    this.#changed(scope, [this.#user.table.unit(name) ?? unit]);
+    this.#services.publishNow(target.unit);
     return answer;
   }
 
@@ -153,5 +100,35 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     this.#services.stop();
     this.#user?.stop();
     this.#system?.stop();
+  }
+
+  #follow<B extends ReadingBus>(scope: UnitScope, interest: Interest, makeBus: (owner: BusOwner) => B) {
+    const names = this.#watched.filter((each) => each.scope === scope).map(({ name }) => name);
+    if (names.length === 0) return undefined;
+    const changed = (units: readonly FollowedUnit[]) => this.#changed(scope, units);
+    const up = () => {
+      changed(follower.table.units());
+      this.#services.scopeUp(scope);
+    };
+    const down = (reason: string) => this.#services.scopeDown(scope, reason);
+    const plan = { names, interest, clock: this.#clock };
+    const follower: UnitFollower<B> = new UnitFollower(plan, { up, down, changed }, makeBus);
+    return follower;
+  }
+
+  #changed(scope: UnitScope, units: readonly FollowedUnit[]): void {
+    for (const unit of units) {
+      const { name, known, facts, file } = unit;
+      const watched = this.#watched.find((each) => each.scope === scope && each.name === name);
+      if (watched === undefined) continue;
+      const isShown = known && !this.#isHidden(unit);
+      this.#services.changed(watched, isShown ? serviceRecord(watched, facts, file.state) : undefined);
+      this.#services.fileTrouble(watched, file.trouble);
+    }
+  }
+
+  /** An internal unit is hidden under each of its names. */
+  #isHidden({ facts }: FollowedUnit): boolean {
+    return facts.names.some((name) => this.#internal.includes(name));
   }
 }

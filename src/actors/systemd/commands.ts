@@ -40,83 +40,61 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
 
 const OK: Answer = { ok: true };
 
-export class UnitCommand {
-  readonly #follower: UnitFollower<Bus<'units'>>;
-  readonly #clock: Clock;
-  readonly #plan: CommandPlan;
-  readonly #name: string;
-  readonly #deadline: number;
-
-  constructor(follower: UnitFollower<Bus<'units'>>, clock: Clock, verb: UnitVerb, name: string) {
-    this.#follower = follower;
-    this.#clock = clock;
-    this.#plan = PLANS[verb];
-    this.#name = name;
-    this.#deadline = clock.monotonic() + COMMAND_MAX_MS;
+/** Resolves when the unit's job is over, after 9 s at the latest: a job that is still queued then was accepted. */
+export async function commandUnit(
+  follower: UnitFollower<Bus<'units'>>,
+  clock: Clock,
+  verb: UnitVerb,
+  name: string,
+): Promise<Answer> {
+  const plan = PLANS[verb];
+  const { noun, files, job, aim } = plan;
+  const { bus, jobs, table } = follower;
+  const deadline = clock.monotonic() + COMMAND_MAX_MS;
+  const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
+  const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
+  const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
+  // Read before the links change: afterwards the name may lead nowhere while its unit still runs.
+  const before = factsNow();
+  if (files !== undefined) {
+    const failed = await changeFiles(bus, files, name, leftMs);
+    // Also after a failure, because some links may have been made.
+    await follower.refresh([name]);
+    if (failed !== undefined) return refusal(failed);
   }
+  // The unit that an alias led to before its link was removed.
+  const lost = files === 'disable' && before?.id !== factsNow()?.id ? before?.id : undefined;
+  const asked = lost ?? name;
+  const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: leftMs() });
+  if (!call.ok) return isGoneAlready(plan, before, call.error) ? OK : refusal(call.error);
+  const end = await jobs.wait(call.value, asked, leftMs());
+  if (end === undefined) return OK;
+  if (end.kind === 'away') return refusal({ kind: 'closed' });
+  // Signals caused by a job come before its end. After those of another unit, the unit must be read.
+  if (lost !== undefined) await follower.refresh([name]);
+  const unit = table.unit(name);
+  const hasBegun = unit !== undefined && runsInUnit(unit) && unit.facts.invocation !== before?.invocation;
+  if (aim === 'started' && hasBegun)
+    await follower.wait(name, (now) => !runsInUnit(now), Math.min(START_GRACE_MS, leftMs()));
+  const facts = factsNow();
+  return facts === undefined ? OK : verdictOn(aim, end.result, facts);
+}
 
-  /** Resolves when the unit's job is over, after 9 s at the latest: a job that is still queued then was accepted. */
-  async run(): Promise<Answer> {
-    // Read before the links change: afterwards the name may lead nowhere while its unit still runs.
-    const before = this.#facts;
-    const { files } = this.#plan;
-    if (files !== undefined) {
-      const failed = await this.#changeFiles(files);
-      // Also after a failure, because some links may have been made.
-      await this.#follower.refresh([this.#name]);
-      if (failed !== undefined) return this.#refusal(failed);
-    }
-    return this.#runJob(before);
-  }
-
-  /** Works like systemctl: changes the links, then reloads, so that the manager knows them. */
-  async #changeFiles(how: 'enable' | 'disable'): Promise<BusError | undefined> {
-    const { bus } = this.#follower;
-    const { enableUnitFiles, disableUnitFiles, reload } = SYSTEMD_METHODS;
-    const changed: Outcome<unknown> =
-      how === 'enable'
-        ? await bus.call(enableUnitFiles, [[this.#name], false, false], { deadlineMs: this.#leftMs })
-        : await bus.call(disableUnitFiles, [[this.#name], false], { deadlineMs: this.#leftMs });
-    if (!changed.ok) return changed.error;
-    const reloaded = await bus.call(reload, [], { deadlineMs: this.#leftMs });
-    return reloaded.ok ? undefined : reloaded.error;
-  }
-
-  async #runJob(before: UnitFacts | undefined): Promise<Answer> {
-    const { bus, jobs } = this.#follower;
-    const { files, job, aim } = this.#plan;
-    // The unit that an alias led to before its link was removed.
-    const lost = files === 'disable' && before?.id !== this.#facts?.id ? before?.id : undefined;
-    const asked = lost ?? this.#name;
-    const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: this.#leftMs });
-    if (!call.ok) return isGoneAlready(this.#plan, before, call.error) ? OK : this.#refusal(call.error);
-    const end = await jobs.wait(call.value, asked, this.#leftMs);
-    if (end === undefined) return OK;
-    if (end.kind === 'away') return this.#refusal({ kind: 'closed' });
-    // Signals caused by a job come before its end. After those of another unit, the unit must be read.
-    if (lost !== undefined) await this.#follower.refresh([this.#name]);
-    if (aim === 'started') await this.#startGrace(before?.invocation);
-    const facts = this.#facts;
-    return facts === undefined ? OK : verdictOn(aim, end.result, facts);
-  }
-
-  async #startGrace(before: string | undefined): Promise<void> {
-    const unit = this.#follower.table.unit(this.#name);
-    if (unit === undefined || !runsInUnit(unit) || unit.facts.invocation === before) return;
-    await this.#follower.wait(this.#name, (now) => !runsInUnit(now), Math.min(START_GRACE_MS, this.#leftMs));
-  }
-
-  get #facts(): UnitFacts | undefined {
-    return this.#follower.table.unit(this.#name)?.facts;
-  }
-
-  get #leftMs(): number {
-    return Math.max(1, this.#deadline - this.#clock.monotonic());
-  }
-
-  #refusal(error: BusError): Answer {
-    return faultOf(error, `The ${this.#plan.noun} of ${this.#name} failed`);
-  }
+/** Works like systemctl: changes the links, then reloads, so that the manager knows them. */
+async function changeFiles(
+  bus: Bus<'units'>,
+  how: 'enable' | 'disable',
+  name: string,
+  leftMs: () => number,
+): Promise<BusError | undefined> {
+  const { enableUnitFiles, disableUnitFiles, reload } = SYSTEMD_METHODS;
+  const changed: Outcome<unknown> =
+    how === 'enable'
+      ? await bus.call(enableUnitFiles, [[name], false, false], { deadlineMs: leftMs() })
+      : await bus.call(disableUnitFiles, [[name], false], { deadlineMs: leftMs() });
+  if (!changed.ok) return changed.error;
+  const reloaded = await bus.call(reload, [], { deadlineMs: leftMs() });
+  return reloaded.ok ? undefined : reloaded.error;
 }
 
 function runsInUnit({ name, facts }: FollowedUnit): boolean {

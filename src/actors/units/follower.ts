@@ -58,12 +58,13 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
-    this.#reader = new UnitReader(this.bus, this.table);
+    // A service's result comes with signals; for a run that was not followed, it must be read.
+    this.#reader = new UnitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
   }
 
   /** Reads units again; resolves to the error if they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#reportRead(names, this.#read(names));
+    return this.#reportRead(names, this.#reader.units(names));
   }
 
   /** Resolves once `holds` is true for the unit, or after `ms`. */
@@ -211,19 +212,14 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   /** Signals carry primary names: where a unit is followed by an alias, signals of its primary name are subscribed to as well. */
   async #readAll(): Promise<BusError | undefined> {
-    const failed = await this.#read(this.table.names);
+    const failed = await this.#reader.units(this.table.names);
     if (failed !== undefined) return failed;
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
     if (aliases.length === 0) return undefined;
     const ids = aliases.map(({ facts }) => facts.id);
     const unheard = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
     if (unheard !== undefined) return unheard;
-    return this.#read(aliases.map(({ name }) => name));
-  }
-
-  /** A service's result comes with signals; for a run that was not followed, it must be read. */
-  #read(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#reader.units(names, this.#plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
+    return this.#reader.units(aliases.map(({ name }) => name));
   }
 
   /** Reads everything again, replacing changes that only seemed to happen during the reload. */

@@ -16,6 +16,7 @@ import {
 } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, isAbsence, type Outcome, sentence } from '../bus/fault.js';
+import { shared } from '../turns.js';
 import type { FileReading, UnitTable } from './facts.js';
 
 /** A bus of either kind. These calls change nothing, and TypeScript allows no others here. */
@@ -75,31 +76,41 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
   return undefined;
 }
 
+type ReadUnit = () => Promise<BusError | undefined>;
+
 /** Each reading takes at most two calls. */
 const READINGS_AT_ONCE = 8;
 
 export class UnitReader {
   readonly #bus: ReadingBus;
   readonly #table: UnitTable;
-  readonly #flights = new SingleFlight<BusError | undefined>();
+  readonly #iface: string;
+  /** By name. Who asks for a unit, or its file, while it is read shares the next reading. */
+  readonly #units: ReadonlyMap<string, ReadUnit>;
+  readonly #files: ReadonlyMap<string, ReadUnit>;
   #asked = 0;
 
-  constructor(bus: ReadingBus, table: UnitTable) {
+  /** `iface` selects the properties; '' means those of the unit and of its type. */
+  constructor(bus: ReadingBus, table: UnitTable, iface: string) {
     this.#bus = bus;
     this.#table = table;
+    this.#iface = iface;
+    const { names } = table;
+    this.#units = new Map(names.map((name) => [name, shared(() => this.#readUnit(name))]));
+    this.#files = new Map(names.map((name) => [name, shared(() => this.#readFile(name))]));
   }
 
   /**
    * Resolves when readings that began after this call have been applied, or to the first error that prevents reading: then the others are
-   * not tried. `iface` selects the properties; '' means those of the unit and of its type.
+   * not tried.
    */
-  units(names: readonly string[], iface: string): Promise<BusError | undefined> {
-    return inGroups(names, (name) => this.#flights.join(`unit ${name}`, () => this.#readUnit(name, iface)));
+  units(names: readonly string[]): Promise<BusError | undefined> {
+    return inGroups(names, this.#units);
   }
 
   /** Reads only the unit files' states: this loads no unit, and is right even where a unit's property is stale until a reload. */
   files(names: readonly string[]): Promise<BusError | undefined> {
-    return inGroups(names, (name) => this.#flights.join(`file ${name}`, () => this.#readFile(name)));
+    return inGroups(names, this.#files);
   }
 
   async #readFile(name: string): Promise<BusError | undefined> {
@@ -109,10 +120,10 @@ export class UnitReader {
     return undefined;
   }
 
-  async #readUnit(name: string, iface: string): Promise<BusError | undefined> {
+  async #readUnit(name: string): Promise<BusError | undefined> {
     const mark = this.#table.mark(name);
     const [all, file] = await Promise.all([
-      this.#bus.call(SYSTEMD_METHODS.getAll, [iface], { path: unitPath(name) }),
+      this.#bus.call(SYSTEMD_METHODS.getAll, [this.#iface], { path: unitPath(name) }),
       this.#fileState(name),
     ]);
     if (!file.ok) return file.error;
@@ -136,10 +147,11 @@ export class UnitReader {
 
 async function inGroups(
   names: readonly string[],
-  read: (name: string) => Promise<BusError | undefined>,
+  readings: ReadonlyMap<string, ReadUnit>,
 ): Promise<BusError | undefined> {
   for (let at = 0; at < names.length; at += READINGS_AT_ONCE) {
-    const outcomes = await Promise.all(names.slice(at, at + READINGS_AT_ONCE).map(read));
+    const group = names.slice(at, at + READINGS_AT_ONCE);
+    const outcomes = await Promise.all(group.map((name) => readings.get(name)?.()));
     const failed = outcomes.find((error) => error !== undefined);
     if (failed !== undefined) return failed;
   }
@@ -157,29 +169,3 @@ const PER_UNIT: readonly string[] = [
   'org.freedesktop.DBus.Error.UnknownObject',
   'org.freedesktop.DBus.Error.UnknownInterface',
 ];
-
-/** Per subject at most one running and one queued reading. */
-class SingleFlight<Result> {
-  readonly #running = new Map<string, Promise<Result>>();
-  readonly #queued = new Map<string, Promise<Result>>();
-
-  /** The result of a reading that begins after this call: `read`'s, or a shared one. `read` does not reject. */
-  join(subject: string, read: () => Promise<Result>): Promise<Result> {
-    const running = this.#running.get(subject);
-    if (running === undefined) return this.#begin(subject, read);
-    const next = async (): Promise<Result> => {
-      await running;
-      this.#queued.delete(subject);
-      return this.#begin(subject, read);
-    };
-    const queued = this.#queued.get(subject) ?? next();
-    this.#queued.set(subject, queued);
-    return queued;
-  }
-
-  #begin(subject: string, read: () => Promise<Result>): Promise<Result> {
-    const running = read().finally(() => this.#running.delete(subject));
-    this.#running.set(subject, running);
-    return running;
-  }
-}

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { Scope, targetOf, watchedUnits } from '../../../src/actors/systemd/backend.js';
-import { ServicePublisher } from '../../../src/actors/systemd/service-publisher.js';
+import { SystemdBackend, targetOf, watchedUnits } from '../../../src/actors/systemd/backend.js';
 import type { UnitScope } from '../../../src/protocol/actor/commands.js';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -15,22 +14,27 @@ const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text
 function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const clock = new ManualClock();
   const seen = new Recorder();
-  const watched = watchedUnits({ system: names.map((name) => ({ name })), user: [], internal: [] });
-  const services = new ServicePublisher(seen, clock, watched);
-  const plan = { scope: 'system', watched, internal: ['secret.service'], clock } as const;
   const manager = new ScriptedManager();
-  const scope = new Scope(plan, services, manager.busOf);
+  const settings = {
+    enabled: true,
+    system: names.map((name) => ({ name })),
+    user: [],
+    internal: ['secret.service'],
+  };
+  // The scripted manager replaces the bus of the system.
+  const backend = new SystemdBackend(settings, seen, clock, {
+    system: manager.busOf,
+    user: manager.busOf,
+  } as never);
   for (const name of names) manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
-  t.after(() => {
-    scope.stop();
-    services.stop();
-  });
+  t.after(() => backend.stop());
   return {
-    clock,
-    services,
-    scope,
     manager,
     seen,
+    answer: async () => {
+      const answer = await backend.handle({ do: 'log', scope: 'system', unit: names[0] ?? '', lines: 1 });
+      return answer.ok ? 'ok' : answer.detail;
+    },
     missed: (state: string) =>
       names.length -
       seen.all<ServiceRecord>('systemd.services').filter((each) => each.active_state === state).length,
@@ -43,25 +47,27 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
 }
 
 test('a unit that is internal by another name is not published, and is dropped where that turns out later', async (t) => {
-  const { scope, manager, seen } = setUp(t);
-  await scope.follower.up();
-  assert.equal(scope.isHidden('x.service'), false);
+  const { manager, seen, missed, answer, pass } = setUp(t);
+  await manager.up();
+  assert.equal(missed('inactive'), 0);
   manager.unitIs('x.service', { Names: ['x.service', 'secret.service'] });
-  await scope.follower.refresh(['x.service']);
-  const [watched] = watchedUnits({ system: [{ name: 'x.service' }], user: [], internal: [] });
-  assert.ok(watched);
-  scope.publishNow(watched);
-  assert.deepEqual([scope.isHidden('x.service'), seen.all('systemd.services')], [true, []]);
+  manager.reloading(false);
+  await pass(50);
+  await pass(50);
+  assert.deepEqual(
+    [seen.all('systemd.services'), await answer()],
+    [[], 'No system unit "x.service" is configured'],
+  );
 });
 
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
 test('without signals the backend is not up, and all of 300 units are read once they come', async (t) => {
-  const { services, scope, manager, seen, missed, pass } = setUp(t, CROWD);
+  const { manager, seen, missed, answer, pass } = setUp(t, CROWD);
   manager.refusals.set('Subscribe', REFUSED);
-  await scope.follower.up();
+  await manager.up();
   assert.equal(seen.state, 'connecting: system scope: refused');
-  assert.equal(services.absenceOf('system'), 'refused');
+  assert.equal(await answer(), "Not connected to the system's systemd: refused");
   for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
   manager.refusals.clear();
   await pass(250);

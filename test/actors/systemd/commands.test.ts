@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Bus } from '../../../src/actors/bus/bus.js';
-import { UnitCommand } from '../../../src/actors/systemd/commands.js';
+import { commandUnit } from '../../../src/actors/systemd/commands.js';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
 import { ManualClock } from '../../manual-clock.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
@@ -20,7 +20,7 @@ async function started(t: TestContext, name: string, now: Readonly<Record<string
   manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
   await follower.up();
   const said: string[] = [];
-  const answered = new UnitCommand(follower, clock, 'start', name).run();
+  const answered = commandUnit(follower, clock, 'start', name);
   void answered.then((answer) => said.push(answer.ok ? 'ok' : answer.detail));
   await settle();
   manager.changed(name, now);

@@ -48,6 +48,11 @@ export class ScriptedManager {
     return this;
   };
 
+  /** The bus is there. */
+  async up(): Promise<void> {
+    await this.#owner?.up();
+  }
+
   async call<Args extends readonly unknown[], Result>(
     method: Method<Args, Result, 'none'>,
     args: Args,
