@@ -8,13 +8,6 @@ import { basename, dirname, relative, sep } from 'node:path';
 const ARM_MAX_TRIES = 8;
 const SLOW_LOOK_MS = 60_000;
 
-export interface PathWatchOptions {
-  /** In ms. Joins a burst of changes into one; also gives a file that is being written in place time to be finished. */
-  readonly settleMs: number;
-  /** In ms. */
-  readonly slowLookMs?: number;
-}
-
 /** Undefined if nothing is accessible there: EACCES and ENOTDIR count as absent. */
 function statOf(path: string): BigIntStats | undefined {
   try {
@@ -45,65 +38,58 @@ function directoryOf(path: string): Directory {
     : directoryOf(directory);
 }
 
-export class PathWatch {
-  readonly #path: string;
-  readonly #onStir: () => void;
-  readonly #options: PathWatchOptions;
-  readonly #slowLook: NodeJS.Timeout;
-  #watched: (Directory & { readonly watcher: FSWatcher }) | undefined;
-  #settling: NodeJS.Timeout | undefined;
-  #closed = false;
-
-  /** `onStir` is called when it is time to look, never from within the constructor. */
-  constructor(path: string, onStir: () => void, options: PathWatchOptions) {
-    this.#path = path;
-    this.#onStir = onStir;
-    this.#options = options;
-    this.#slowLook = setInterval(() => this.#stir(), options.slowLookMs ?? SLOW_LOOK_MS);
-    this.#arm();
-  }
-
-  close(): void {
-    this.#closed = true;
-    clearInterval(this.#slowLook);
-    clearTimeout(this.#settling);
-    this.#forget();
-  }
-
+/**
+ * Calls `onStir` when it is time to look, never from within this call, until the returned function is called. `settleMs` joins a burst of
+ * changes into one, and gives a file that is being written in place time to be finished.
+ */
+export function watchPath(
+  file: string,
+  onStir: () => void,
+  settleMs: number,
+  slowLookMs = SLOW_LOOK_MS,
+): () => void {
+  let watched: (Directory & { readonly watcher: FSWatcher }) | undefined;
+  let settling: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const forget = (): void => {
+    watched?.watcher.close();
+    watched = undefined;
+  };
+  const stirred = (directory: string, name: string | null): void => {
+    const [next] = relative(directory, file).split(sep);
+    // An event with the directory's own name means that it was removed or renamed.
+    if (isClosed || ![null, next, basename(directory)].includes(name)) return;
+    settling ??= setTimeout(stir, settleMs);
+  };
   /** Watches the present directory; repeats until nothing changed while the watch was being set. Later changes are reported. */
-  #arm(): void {
-    for (let tries = 0; tries < ARM_MAX_TRIES && !this.#closed; tries++) {
-      const directory = directoryOf(this.#path);
+  const arm = (): void => {
+    for (let tries = 0; tries < ARM_MAX_TRIES && !isClosed; tries++) {
+      const directory = directoryOf(file);
       const { path, identity } = directory;
-      if (this.#watched?.path === path && this.#watched.identity === identity) return;
-      this.#forget();
+      if (watched?.path === path && watched.identity === identity) return;
+      forget();
       try {
-        const watcher = watch(path, (_, name) => this.#stirred(path, name));
+        const watcher = watch(path, (_, name) => stirred(path, name));
         // The kernel may end a watch by itself; the slow poll goes on without it.
         watcher.on('error', () => watcher.close());
-        this.#watched = { ...directory, watcher };
+        watched = { ...directory, watcher };
       } catch {
         return; // No permission, no free watch, or gone: the slow poll tries again.
       }
     }
-  }
-
-  #forget(): void {
-    this.#watched?.watcher.close();
-    this.#watched = undefined;
-  }
-
-  #stirred(directory: string, name: string | null): void {
-    const [next] = relative(directory, this.#path).split(sep);
-    // An event with the directory's own name means that it was removed or renamed.
-    if (this.#closed || ![null, next, basename(directory)].includes(name)) return;
-    this.#settling ??= setTimeout(() => this.#stir(), this.#options.settleMs);
-  }
-
-  #stir(): void {
-    clearTimeout(this.#settling);
-    this.#settling = undefined;
-    this.#arm();
-    this.#onStir();
-  }
+  };
+  const stir = (): void => {
+    clearTimeout(settling);
+    settling = undefined;
+    arm();
+    onStir();
+  };
+  const slowLook = setInterval(stir, slowLookMs);
+  arm();
+  return () => {
+    isClosed = true;
+    clearInterval(slowLook);
+    clearTimeout(settling);
+    forget();
+  };
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileIdentity, PathWatch } from '../../src/actors/path-watch.js';
+import { fileIdentity, watchPath } from '../../src/actors/path-watch.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 
@@ -19,8 +19,7 @@ function watching(t: TestContext, path: string, slowLookMs = NEVER_MS): (what: s
   const look = (): void => {
     seen = fileIdentity(path);
   };
-  const watch = new PathWatch(path, look, { settleMs: 0, slowLookMs });
-  t.after(() => watch.close());
+  t.after(watchPath(path, look, 0, slowLookMs));
   return async (what) => {
     await until(what, () => (seen === known ? undefined : true), DEADLINE_MS);
     known = seen;
@@ -114,10 +113,10 @@ describe('the watch of a path reports when a file', () => {
 test('a watch that is closed reports nothing', async (t) => {
   const path = join(temporaryFolder(t), 'file');
   const told: string[] = [];
-  const closed = new PathWatch(path, () => told.push('again'), { settleMs: 0, slowLookMs: 1 });
+  const close = watchPath(path, () => told.push('again'), 0, 1);
   const living = watching(t, path);
   make(path);
-  closed.close();
+  close();
   await living('the file');
   unlinkSync(path);
   await living('its end');

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../clock.js';
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
-import { fileIdentity, PathWatch } from '../path-watch.js';
+import { fileIdentity, watchPath } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
 /**
@@ -78,7 +78,7 @@ export function socketOrDelay(
     const end = (appeared: boolean) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', aborted);
-      for (const watch of watches) watch.close();
+      for (const close of watches) close();
       resolve(appeared);
     };
     const aborted = () => end(false);
@@ -87,7 +87,7 @@ export function socketOrDelay(
       const onChange = () => {
         if (isNew(socket)) end(true);
       };
-      return new PathWatch(socket.path, onChange, { settleMs: SETTLE_MS });
+      return watchPath(socket.path, onChange, SETTLE_MS);
     });
     signal.addEventListener('abort', aborted);
     // The watches do not report changes made before they were set.

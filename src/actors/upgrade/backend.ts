@@ -12,7 +12,7 @@ import { UnitLogs } from '../units/unit-logs.js';
 import type { ProgressLine } from './progress-line.js';
 import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
-import { ResultFile } from './result-file.js';
+import { resultFile } from './result-file.js';
 import { RunKeeper } from './run-keeper.js';
 import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
@@ -29,7 +29,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #store: RunStore;
   readonly #publisher: UpgradePublisher;
   readonly #keeper: RunKeeper;
-  readonly #resultFile: ResultFile | undefined;
+  readonly #resultFile: ReturnType<typeof resultFile> | undefined;
   readonly #socket: ProgressSocket;
   /** Undefined without a unit: then there is nothing to connect to. */
   readonly #units: UpgradeUnits | undefined;
@@ -38,7 +38,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 
   constructor(settings: UpgradeSettings, publish: Publisher, context: UpgradeContext) {
     const { clock } = context;
-    const { resultFile, progressSocket, stateFile, checkUnit, upgradeUnit } = settings;
+    const { progressSocket, stateFile, checkUnit, upgradeUnit } = settings;
     this.#settings = settings;
     this.#clock = clock;
     this.#logs = new UnitLogs(clock);
@@ -53,7 +53,9 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const here = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
     this.#keeper = new RunKeeper(here, runOwner, clock);
     const recalled = this.#store.recall().then((saved) => this.#keeper.recall(saved));
-    this.#resultFile = resultFile === undefined ? undefined : this.#followResult(resultFile);
+    const onResult = publisher.result.bind(publisher);
+    const file = settings.resultFile;
+    this.#resultFile = file === undefined ? undefined : resultFile(file, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
     const read = this.#resultFile?.read() ?? recalled;
     /** Resolves after the first attempts at all files; from then on the state is complete. */
@@ -79,10 +81,6 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#resultFile?.stop();
     const ends = [this.#logs.stop(), this.#socket.stop(), this.#store.stop()];
     await within(this.#clock, STOP_MAX_MS, Promise.all(ends));
-  }
-
-  #followResult(path: string): ResultFile {
-    return new ResultFile(path, (result) => this.#publisher.result(result), this.#clock);
   }
 
   #openSocket(path: string, recalled: Promise<void>): ProgressSocket {

@@ -6,7 +6,7 @@ import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
-import { fileIdentity, PathWatch } from '../path-watch.js';
+import { fileIdentity, watchPath } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
 import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
 
@@ -39,7 +39,7 @@ export class ProgressSocket {
   readonly #rate = new RateLimit(LINES_MAX_PER_SECOND);
   readonly #timers: Timers<'rest'>;
   readonly #sockets = new Set<Socket>();
-  readonly #watch: PathWatch;
+  readonly #unwatch: () => void;
   #resting: Promise<void> | undefined;
   #server: Server | undefined;
   #listening: Promise<void>;
@@ -51,13 +51,13 @@ export class ProgressSocket {
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#listening = this.#listen();
-    this.#watch = new PathWatch(path, () => this.#look(), { settleMs: SETTLE_MS });
+    this.#unwatch = watchPath(path, () => this.#look(), SETTLE_MS);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#timers.cancelAll();
-    this.#watch.close();
+    this.#unwatch();
     await this.#listening;
     this.#server?.close();
     for (const socket of this.#sockets) socket.destroy();

@@ -2,8 +2,9 @@
 // result file").
 
 import type { Clock } from '../../clock.js';
-import { PathWatch } from '../path-watch.js';
+import { watchPath } from '../path-watch.js';
 import { inTime, LATE, readSmallFile } from '../small-file.js';
+import { shared } from '../turns.js';
 
 /** A larger result file is invalid (docs/upgrades.md, "The result file"). */
 export const RESULT_MAX_BYTES = 1024 * 1024;
@@ -18,57 +19,40 @@ export type ResultReading =
 /** The status before the first good file. */
 export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
 
-export class ResultFile {
-  readonly #path: string;
-  readonly #onResult: (result: ResultReading) => void;
-  readonly #clock: Clock;
-  #watch: PathWatch | undefined;
-  #reading: Promise<void> | undefined;
-  #again = false;
-  #stopped = false;
-
-  constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
-    this.#path = path;
-    this.#onResult = onResult;
-    this.#clock = clock;
-  }
-
+interface ResultFile {
   /** Resolves when the file has been read in its present state, which may be never. */
-  read(): Promise<void> {
-    this.#again = true;
-    this.#reading ??= this.#readAll();
-    return this.#reading;
-  }
+  read(): Promise<void>;
+  stop(): void;
+}
 
-  stop(): void {
-    this.#stopped = true;
-    this.#watch?.close();
-  }
-
-  async #readAll(): Promise<void> {
-    while (this.#again && !this.#stopped) {
-      this.#again = false;
-      const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
-      // A reading that takes longer is still waited for.
-      if ((await inTime(this.#clock, reading)) === LATE) this.#deliver(LATE);
-      const file = await reading;
-      this.#deliver(file.ok ? parseResult(file.bytes) : file);
-      this.#watchAfterReading();
-    }
-    // In the same turn as the last check of #again: a change that comes now starts a new reading.
-    this.#reading = undefined;
-  }
-
-  /** Not before the disk has answered, because setting a watch blocks this thread; what changed until then is read again. */
-  #watchAfterReading(): void {
-    if (this.#watch !== undefined || this.#stopped) return;
-    this.#watch = new PathWatch(this.#path, () => void this.read(), { settleMs: SETTLE_MS });
-    this.#again = true;
-  }
-
-  #deliver(result: ResultReading): void {
-    if (!this.#stopped) this.#onResult(result);
-  }
+/** Reads the file when it is asked to, and from then on at every change. */
+export function resultFile(
+  path: string,
+  onResult: (result: ResultReading) => void,
+  clock: Clock,
+): ResultFile {
+  let unwatch: (() => void) | undefined;
+  let isStopped = false;
+  const deliver = (result: ResultReading): void => {
+    if (!isStopped) onResult(result);
+  };
+  const readOnce = async (): Promise<void> => {
+    const reading = readSmallFile(path, RESULT_MAX_BYTES);
+    // A reading that takes longer is still waited for.
+    if ((await inTime(clock, reading)) === LATE) deliver(LATE);
+    const file = await reading;
+    deliver(file.ok ? parseResult(file.bytes) : file);
+    if (unwatch !== undefined || isStopped) return;
+    // Not before the disk has answered, because setting a watch blocks this thread; what changed until then is read again.
+    unwatch = watchPath(path, () => void read(), SETTLE_MS);
+    await readOnce();
+  };
+  const read = shared(readOnce);
+  const stop = (): void => {
+    isStopped = true;
+    unwatch?.();
+  };
+  return { read, stop };
 }
 
 /** A string or a number in JSON. */

@@ -3,6 +3,7 @@
 import { type Clock, Timers, within } from '../../clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
+import { shared } from '../turns.js';
 import { type RunRecord, shownRun } from './run.js';
 
 /** A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not delay the answer. */
@@ -31,7 +32,8 @@ export class RunStore {
   readonly #onProblem: (problem: string | undefined) => void;
   readonly #clock: Clock;
   readonly #timers: Timers<'again'>;
-  #next: string | undefined;
+  #text = '';
+  readonly #write = shared(() => this.#writeOnce());
   #writing: Promise<void> | undefined;
 
   /** `onProblem` is called if the file cannot be used, and with the result of each write. */
@@ -53,12 +55,13 @@ export class RunStore {
 
   /** Never rejects; a text that is overtaken by a newer one may never be written. */
   save(saved: SavedRun): void {
-    this.#write(savedText(saved));
+    this.#text = savedText(saved);
+    this.#writing = this.#write();
   }
 
   /** Resolves when everything that was saved is on the disk, or has failed once; after a second in any case. */
   async settled(): Promise<void> {
-    await within(this.#clock, WRITE_MAX_MS, this.#writing ?? Promise.resolve());
+    if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
   }
 
   /** Like `settled`, and no write is tried again. */
@@ -67,26 +70,17 @@ export class RunStore {
     this.#timers.cancelAll();
   }
 
-  #write(text: string): void {
+  async #writeOnce(): Promise<void> {
     this.#timers.cancelAll();
-    this.#next = text;
-    this.#writing ??= this.#writeAll();
-  }
-
-  async #writeAll(): Promise<void> {
-    while (this.#next !== undefined) {
-      const text = this.#next;
-      this.#next = undefined;
-      try {
-        await writeWhole(this.#path, text);
-        this.#onProblem(undefined);
-      } catch (error) {
-        this.#onProblem(`it cannot be written (${codeOf(error)})`);
-        if (this.#next === undefined) this.#timers.set('again', AGAIN_MS, () => this.#write(text));
-      }
+    try {
+      await writeWhole(this.#path, this.#text);
+      this.#onProblem(undefined);
+    } catch (error) {
+      this.#onProblem(`it cannot be written (${codeOf(error)})`);
+      this.#timers.set('again', AGAIN_MS, () => {
+        this.#writing = this.#write();
+      });
     }
-    // In the same turn as the last check of #next: a text that comes now starts a new write.
-    this.#writing = undefined;
   }
 }
 

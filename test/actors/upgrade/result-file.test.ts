@@ -9,8 +9,8 @@ import {
   isRfc3339,
   parseResult,
   RESULT_MAX_BYTES,
-  ResultFile,
   type ResultReading,
+  resultFile,
 } from '../../../src/actors/upgrade/result-file.js';
 import { systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -27,7 +27,7 @@ function reader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
   let last: ResultReading | undefined;
   const start = async () => {
-    const made = new ResultFile(
+    const made = resultFile(
       path,
       (result) => {
         last = result;
@@ -81,7 +81,7 @@ test('a result file that takes too long to read is reported, waited for, and pub
   writeFileSync(path, content('v1'));
   const said: ResultReading[] = [];
   const clock = new ManualClock();
-  const made = new ResultFile(path, (result) => said.push(result), clock);
+  const made = resultFile(path, (result) => said.push(result), clock);
   // The manual clock reaches the deadline before the disk answers.
   const reading = made.read();
   clock.advance(4_000);
