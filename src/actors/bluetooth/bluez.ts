@@ -51,7 +51,7 @@ export async function setAdapter(
 /** rfkill's files, which everybody may read. */
 const RFKILL = '/sys/class/rfkill';
 
-/** What blocks the adapter (`hci0`), as the end of a sentence; undefined if nothing does, or if that cannot be known. It unblocks nothing. */
+/** The reason why the adapter (`hci0`) is blocked, as the end of a sentence; undefined if it is not, or if that cannot be known. */
 export async function blockerOf(adapter: string): Promise<string | undefined> {
   const switches = await readdir(RFKILL).catch(() => []);
   for (const name of switches) {

@@ -1,5 +1,5 @@
-// Who may pair, and how long (docs/bluetooth.md, "Who may pair"): pairing mode, our agent at BlueZ with what it answers, and what becomes
-// of devices that have paired. It sets no timer.
+// Decides who may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at BlueZ, and trusts or forgets devices that
+// have paired. It sets no timer.
 
 import type { Clock } from '../../clock.js';
 import {

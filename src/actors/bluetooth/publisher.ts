@@ -21,7 +21,7 @@ export interface BluetoothRecords {
   readonly devices: ReadonlyMap<string, DeviceRecord>;
 }
 
-/** What a published state shows when a command has been carried out. A connection has its own time, and its end is an event. */
+/** Table of the commands: true if the published state shows that one has been carried out. A connection has its own time, and its end is an event. */
 export const IS_DONE: Readonly<
   Partial<Record<BluetoothCommand['do'], (shown: BluetoothRecords, address: string) => boolean>>
 > = {
