@@ -228,8 +228,8 @@ function cacheCode(outdir, names) {
 }
 
 async function buildDist(outdir) {
-  const workers = sources('src/actors').filter((file) => file.endsWith('/worker.ts'));
-  const entries = [...workers, join(ROOT, 'src/cli/bench/probe.ts'), join(ROOT, 'src/main.ts')];
+  const actors = sources('src/actors').filter((file) => /\/(backend|bridge)\.ts$/.test(file));
+  const entries = [...actors, join(ROOT, 'src/cli/bench/probe.ts'), join(ROOT, 'src/main.ts')];
   const named = Object.fromEntries(
     entries.map((file) => [relative(join(ROOT, 'src'), file).replace(/\.ts$/, ''), file]),
   );

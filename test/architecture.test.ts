@@ -57,7 +57,7 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['boundaries', 'src/gateway/a.ts', "await import('../actors/a.js');", /src\/actors\/a/],
   ['boundaries', 'src/gateway/a.ts', 'await import(name);', /<computed>/],
   ['boundaries', 'src/supervisor/a.ts', "import type {\n  A,\n} from '../gateway/a.js';", /src\/gateway/],
-  ['boundaries', 'src/supervisor/a.ts', "import '../actors/audio/worker.js';", /src\/actors\/audio/],
+  ['boundaries', 'src/supervisor/a.ts', "import '../actors/audio/backend.js';", /src\/actors\/audio/],
   ['boundaries', 'src/supervisor/a.ts', "import express from 'express';", /express/],
   ['boundaries', 'src/client/a.ts', "import { A } from '../protocol/actor/schemas.js';", /schemas/],
   ['boundaries', 'src/client/a.ts', "import type { A } from '../gateway/problem.js';", /problem/],

@@ -9,7 +9,7 @@ const BACKENDS = ['audio', 'systemd', 'power', 'upgrade'];
 const [, , threads, bundles] = process.argv;
 if (bundles !== undefined) (await import('uWebSockets.js')).App();
 for (let left = Number(threads); left > 0; left -= 1) {
-  const code = bundles === undefined ? '' : join(bundles, 'actors', BACKENDS[left - 1] ?? '', 'worker.js');
+  const code = bundles === undefined ? '' : join(bundles, 'actors', BACKENDS[left - 1] ?? '', 'backend.js');
   const load = code === '' ? '' : `require(${JSON.stringify(code)});`;
   const wait = "require('node:worker_threads').parentPort.on('message', () => undefined)";
   new Worker(`${load}${wait}`, { eval: true });

@@ -125,7 +125,7 @@ type In<C> =
   | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
 /**
- * An actor's whole life, to be returned by the default export of its `worker.ts`: until a `stop` message, or until the other end of the
+ * An actor's whole life, to be returned by the default export of its `backend.ts` or `bridge.ts`: until a `stop` message, or until the other end of the
  * port is closed. Resolves when the actor has stopped; rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
  */
 async function run<S, C>(

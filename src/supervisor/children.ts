@@ -1,6 +1,6 @@
 // The children, one per backend and bridge, in start order; they stop in reverse. Actors are named by file and never imported.
 
-import { BACKENDS, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
+import { BACKENDS, BRIDGES, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface ChildSpec {
@@ -23,9 +23,10 @@ const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
 const STOP_WITHIN_MS_DEFAULT = 500;
 
 function childOf(name: ChildName): ChildSpec {
+  const isBridge = BRIDGES.some((each) => each === name);
   return {
     name,
-    entry: `actors/${name}/worker.js`,
+    entry: `actors/${name}/${isBridge ? 'bridge' : 'backend'}.js`,
     enabled: (settings) => settings[name].enabled,
     stopWithinMs: STOP_WITHIN_MS[name] ?? STOP_WITHIN_MS_DEFAULT,
   };

@@ -11,14 +11,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
-import {
-  BRIDGE_EDITS,
-  BRIDGE_WORKER,
-  BRIDGE_WORKER_FILE,
-  EDITS,
-  WORKER,
-  WORKER_FILE,
-} from './example-backend.js';
+import { BACKEND_FILE, BRIDGE_EDITS, BRIDGE_FILE, BRIDGE_WORKER, EDITS, WORKER } from './example-backend.js';
 
 // build/test/contract/example-backend.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -38,8 +31,8 @@ function addExample(folder: string): void {
     );
   }
   for (const [file, text] of [
-    [WORKER_FILE, WORKER],
-    [BRIDGE_WORKER_FILE, BRIDGE_WORKER],
+    [BACKEND_FILE, WORKER],
+    [BRIDGE_FILE, BRIDGE_WORKER],
   ] as const) {
     mkdirSync(dirname(join(folder, file)));
     writeFileSync(join(folder, file), text);
@@ -64,8 +57,8 @@ async function listen(url: string): Promise<{ text(): string; close(): void }> {
 }
 
 for (const [what, edits, worker] of [
-  ['backend', EDITS, WORKER_FILE.replace('bell', 'NAME')],
-  ['bridge', BRIDGE_EDITS, BRIDGE_WORKER_FILE.replace('clapper', 'NAME')],
+  ['backend', EDITS, BACKEND_FILE.replace('bell', 'NAME')],
+  ['bridge', BRIDGE_EDITS, BRIDGE_FILE.replace('clapper', 'NAME')],
 ] as const) {
   test(`the documentation lists the places in which the example of a ${what} is added`, () => {
     const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split(`\n## Adding a ${what}\n`)[1];

@@ -57,7 +57,7 @@ export const BRIDGE_EDITS: typeof EDITS = [
   ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, flag) },@'],
 ];
 
-export const BRIDGE_WORKER_FILE = 'src/actors/clapper/worker.ts';
+export const BRIDGE_FILE = 'src/actors/clapper/bridge.ts';
 
 export const BRIDGE_WORKER = `
 import type { ActorTask } from '../../protocol/actor/messages.js';
@@ -81,7 +81,7 @@ export default function work(task: ActorTask<{ readonly enabled: boolean }>): Pr
 }
 `;
 
-export const WORKER_FILE = 'src/actors/bell/worker.ts';
+export const BACKEND_FILE = 'src/actors/bell/backend.ts';
 
 export const WORKER = `
 import type { ActorTask } from '../../protocol/actor/messages.js';

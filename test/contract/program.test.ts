@@ -81,7 +81,7 @@ for (const [what, args, status, output] of rows) {
 test('an invalid configuration ends the start although a thread for audio is loading, and hangs', () => {
   const dist = join(home, 'dist');
   cpSync(dirname(ENTRY), dist, { recursive: true });
-  writeFileSync(join(dist, 'actors/audio/worker.js'), 'for (;;);');
+  writeFileSync(join(dist, 'actors/audio/backend.js'), 'for (;;);');
   const args = [join(dist, 'main.js'), '--allow-root', '--config', bad];
   assert.equal(spawnSync(process.execPath, args, { timeout: 20_000 }).status, 78);
 });

@@ -4,13 +4,14 @@
 import { backoffMs } from '../../clock.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
-import type { Variables } from '../../user-directories.js';
+import { homeDirectory, type Variables } from '../../user-directories.js';
 import { VERSION } from '../../version.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
-import type { Actor, Publisher } from '../runtime.js';
+import { type Actor, type Publisher, runActor } from '../runtime.js';
 import { SoundConnection } from './connection.js';
 import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
@@ -19,6 +20,7 @@ import {
   candidatePaths,
   cookiePaths,
   readCookie,
+  readMachineId,
   socketOrDelay,
 } from './server-files.js';
 import { SoundState } from './state.js';
@@ -248,3 +250,16 @@ export class AudioBackend implements Actor<AudioCommand> {
     return failure('no-cookie', 'There is no cookie file of the right size');
   }
 }
+
+/** The actor's thread. */
+export default function work(task: ActorTask<AudioSettings>): Promise<void> {
+  return runActor<'audio'>(task, (settings, publish) => {
+    // Not os.userInfo(), which fails for a user who is not in the user database.
+    const uid = process.getuid?.() ?? 0;
+    const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
+    return new AudioBackend(settings, context, publish);
+  });
+}
+
+/** Called before there are settings, so that this module is loaded by then. Nothing else needs preparation. */
+export const warmUp = (): undefined => undefined;

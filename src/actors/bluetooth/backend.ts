@@ -1,16 +1,16 @@
 // The Bluetooth backend: which adapter is ours, what of it is published, and when it is switched. BlueZ keeps the state; nothing here
 // outlives it but the wish for pairing mode, a scan, or a connection.
 
-import { backoffMs, type Clock, Timers } from '../../clock.js';
+import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
-import type { ChangeBatch } from '../../protocol/actor/messages.js';
+import type { ActorTask, ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_METHODS, BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bus.js';
 import { isAbsence, sentence } from '../bus/fault.js';
-import type { Actor, Publisher } from '../runtime.js';
+import { type Actor, type Publisher, runActor } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
 import { CALL_DEADLINE_MS } from './bluez.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
@@ -268,4 +268,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
 function blockedIn({ PowerState }: Adapter): string {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
+}
+
+/** The actor's thread. */
+export default function work(task: ActorTask<BluetoothSettings>): Promise<void> {
+  return runActor<'bluetooth'>(
+    task,
+    (settings, publish) => new BluetoothBackend(settings, publish, systemClock),
+  );
 }

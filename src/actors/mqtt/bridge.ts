@@ -1,18 +1,25 @@
 // The bridge to an MQTT broker: looks who owns the branch, serves it, and comes back after every loss. The package `mqtt` would come back
 // by itself, but neither with a growing pause nor with files read anew, and without the look.
 
-import { backoffMs, type Clock, Timers } from '../../clock.js';
+import { networkInterfaces, userInfo } from 'node:os';
+import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
 import { SPECS } from '../../protocol/actor/collections.js';
-import type { ChangeBatch } from '../../protocol/actor/messages.js';
+import type { ActorTask, ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import type { BridgeActor, NodeLink } from '../runtime.js';
+import { type BridgeActor, type NodeLink, runBridge } from '../runtime.js';
 import { clipped } from '../text.js';
 import { type AskedTopic, Branch } from './branch.js';
-import type { BrokerAddress, BrokerConnection, BrokerMessage, BrokerOptions } from './broker.js';
+import {
+  type BrokerAddress,
+  type BrokerConnection,
+  type BrokerMessage,
+  type BrokerOptions,
+  dialBroker,
+} from './broker.js';
 import { brokerAddress } from './broker-address.js';
 import type { InterfaceAddresses } from './home-assistant.js';
 import { look } from './look.js';
-import { clientIdOf } from './node-identity.js';
+import { clientIdOf, readIdentifier } from './node-identity.js';
 import { OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
 
@@ -191,5 +198,27 @@ export class MqttBridge implements BridgeActor {
     if (reason === this.#reason) return;
     this.#reason = reason;
     this.#parts.node.status('connecting', reason);
+  }
+}
+
+/** The bridge's thread. */
+export default function work(task: ActorTask<MqttSettings>): Promise<void> {
+  return runBridge<'mqtt'>(
+    task,
+    (settings, node) =>
+      new MqttBridge({
+        ...{ settings, node, clock: systemClock, dial: dialBroker },
+        interfaces: interfacesNow,
+        identifier: () => readIdentifier(userInfo().uid),
+      }),
+  );
+}
+
+/** Empty if the system call fails, as without a free descriptor; the addresses are read again later. */
+function interfacesNow(): InterfaceAddresses {
+  try {
+    return networkInterfaces();
+  } catch {
+    return {};
   }
 }

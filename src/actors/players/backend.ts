@@ -1,13 +1,15 @@
 // The players backend: decides which players exist, whose signals are followed, and runs commands. A single player is in player.ts.
 
-import { type Clock, Timers, within } from '../../clock.js';
+import { type Clock, systemClock, Timers, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
+import type { PlayersSettings } from '../../protocol/actor/settings.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
-import type { Actor, Publisher } from '../runtime.js';
+import { type Actor, type Publisher, runActor } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
 import { CoverReader, type FetchCover } from './cover-reader.js';
 import { Player } from './player.js';
@@ -195,4 +197,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#players.clear();
     this.#hasLoggedTooMany = false;
   }
+}
+
+/** The actor's thread. */
+export default function work(task: ActorTask<PlayersSettings>): Promise<void> {
+  return runActor<'players'>(task, ({ fetchCovers }, publish) => {
+    // Loaded when the first is wanted: Node's HTTP takes 2 MB.
+    const fetch = async (url: string) => (await import('./public-web.js')).fetchCover(url, systemClock);
+    return new PlayersBackend(publish, systemClock, {}, fetchCovers ? fetch : undefined);
+  });
 }

@@ -3,13 +3,14 @@
 
 import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import type { BusError } from '../bus/fault.js';
-import type { Actor, Publisher } from '../runtime.js';
+import { type Actor, type Publisher, runActor } from '../runtime.js';
 import {
   ACTIONS,
   type ActionRow,
@@ -130,4 +131,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   #isAccepted(row: ActionRow, error: BusError): boolean {
     return isOutcomeUnknown(error) && this.#begun === row.target;
   }
+}
+
+/** The actor's thread. */
+export default function work(task: ActorTask<PowerSettings>): Promise<void> {
+  return runActor<'power'>(task, (settings, publish) => new PowerBackend(settings, publish));
 }

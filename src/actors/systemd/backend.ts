@@ -1,12 +1,13 @@
 // The systemd backend: decides which units are watched and which of them a request may name; keeps one scope per list of units; and runs
 // the commands, which only the user's scope has. Records never flow back into the follower.
 
-import type { Clock } from '../../clock.js';
+import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
 import { Bus, type BusOwner } from '../bus/bus.js';
-import type { Actor, Publisher } from '../runtime.js';
+import { type Actor, type Publisher, runActor } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
 import { UnitFollower } from '../units/follower.js';
 import { UnitLogs } from '../units/unit-logs.js';
@@ -131,4 +132,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   #isHidden({ facts }: FollowedUnit): boolean {
     return facts.names.some((name) => this.#internal.includes(name));
   }
+}
+
+/** The actor's thread. */
+export default function work(task: ActorTask<SystemdSettings>): Promise<void> {
+  return runActor<'systemd'>(task, (settings, publish) => new SystemdBackend(settings, publish, systemClock));
 }

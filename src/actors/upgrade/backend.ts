@@ -1,11 +1,13 @@
 // The upgrade backend: connects result file, units, progress socket and state file, and runs the commands. publisher.ts decides what is
 // published.
 
-import { type Clock, within } from '../../clock.js';
+import { readFileSync } from 'node:fs';
+import { type Clock, systemClock, within } from '../../clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import type { Actor, Publisher } from '../runtime.js';
+import { type Actor, type Publisher, runActor } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { UnitLogs } from '../units/unit-logs.js';
@@ -128,4 +130,13 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     await this.#store.settled();
     return { ok: true };
   }
+}
+
+/** A new id after each boot of the kernel (random(4)). */
+const BOOT_ID = '/proc/sys/kernel/random/boot_id';
+
+/** The actor's thread. */
+export default function work(task: ActorTask<UpgradeSettings>): Promise<void> {
+  const context = () => ({ bus: {}, bootId: readFileSync(BOOT_ID, 'utf8').trim(), clock: systemClock });
+  return runActor<'upgrade'>(task, (settings, publish) => new UpgradeBackend(settings, publish, context()));
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { Discovery } from '../../../src/actors/discovery/discovery.js';
+import { Discovery } from '../../../src/actors/discovery/bridge.js';
 import type { Interfaces } from '../../../src/actors/discovery/places.js';
 import { systemClock } from '../../../src/clock.js';
 import { AVAHI_BROWSER, AVAHI_RESOLVER, IS_LOCAL } from '../../../src/protocol/dbus/avahi.js';

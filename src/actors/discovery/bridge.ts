@@ -1,7 +1,10 @@
 // The discovery bridge: one connection to avahi-daemon, which announces this node and looks for others. Whatever fails there gives up the
 // connection, with which Avahi forgets all of it, and a new one begins anew. It asks nothing of the node.
 
-import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { systemClock } from '../../clock.js';
+import type { ActorTask, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
   AVAHI_BROWSER,
@@ -12,9 +15,10 @@ import {
 } from '../../protocol/dbus/avahi.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOwner } from '../bus/bus.js';
-import type { BridgeActor, OwnerLink } from '../runtime.js';
+import { type BridgeActor, type OwnerLink, runBridge } from '../runtime.js';
 import { Announcer, type AnnouncerWorld } from './announcer.js';
 import { Browser } from './browser.js';
+import type { Interface, Interfaces } from './places.js';
 
 /** avahi-daemon answers at once, or hangs. */
 const CALL_DEADLINE_MS = 4_000;
@@ -83,5 +87,30 @@ export class Discovery implements BridgeActor, BusOwner {
     this.#isAvahiThere = isThere;
     this.#announcer.beginAnew(isThere);
     this.#browser.beginAnew(isThere === true);
+  }
+}
+
+/** The bridge's thread. */
+export default function work(task: ActorTask<DiscoverySettings>): Promise<void> {
+  const world = { interfaces: externalInterfaces, clock: systemClock };
+  return runBridge<'discovery'>(task, (settings, node) => new Discovery(settings, node, world));
+}
+
+/** @throws if the system call fails, as without a free descriptor */
+function externalInterfaces(): Interfaces {
+  return Object.entries(networkInterfaces()).flatMap(([name, infos = []]): Interface[] => {
+    const addresses = infos.filter(({ internal }) => !internal);
+    const index = addresses.length === 0 ? undefined : indexOf(name);
+    return index === undefined ? [] : [{ name, index, addresses }];
+  });
+}
+
+/** Undefined if the interface has gone meanwhile. */
+function indexOf(name: string): number | undefined {
+  try {
+    return Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }
