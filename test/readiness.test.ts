@@ -12,6 +12,7 @@ import type { ChildListener } from '../src/protocol/actor/messages.js';
 import { readyWith } from '../src/readiness.js';
 import { ManualClock } from './manual-clock.js';
 import { temporaryFolder } from './temporary-folder.js';
+import { textOf } from './tools/spawned.js';
 
 const WAIT_LISTENING = fileURLToPath(new URL('../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
@@ -79,12 +80,9 @@ describe('wait-listening', { timeout: 60_000 }, () => {
       MAINPID: String(pid),
     };
     const child = spawn(WAIT_LISTENING, { env, stdio: ['ignore', 'pipe', 'inherit'] });
-    let said = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
-    });
+    const said = textOf(child.stdout);
     const [status] = await once(child, 'close');
-    return [status, said];
+    return [status, said()];
   };
   const SAY = ': > "$RUNTIME_DIRECTORY/ready.$MAINPID"; echo waits';
 

@@ -1,13 +1,11 @@
 // `tonearm bench` on real sound servers: it measures, and restores the user's audio, even when it is interrupted.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { Report } from '../../src/cli/bench/report.js';
-import type { Environment } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS } from '../sound/servers.js';
+import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
 
@@ -43,26 +41,6 @@ async function benchStreams(sound: SoundServer) {
   return streams.filter(({ properties }) => properties['application.name'] === 'tonearm bench');
 }
 
-interface Running {
-  readonly child: ChildProcess;
-  said(): string;
-  /** Resolves with the printed text when no process holds the output any more. */
-  readonly closed: Promise<string>;
-}
-
-function start(t: TestContext, env: Environment, [command = '', ...args]: readonly string[]): Running {
-  const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-  t.after(() => child.kill('SIGKILL'));
-  let [out, err] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text;
-  });
-  return { child, said: () => err, closed: once(child, 'close').then(() => out) };
-}
-
 /** Stops by a signal to the bench itself, or to the shell that started it; the shell waits for the bench. */
 const INTERRUPTIONS: readonly (readonly [string, NodeJS.Signals, readonly string[]])[] = [
   ['SIGTERM', 'SIGTERM', BENCH],
@@ -76,16 +54,16 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
     skip,
   }, async (t) => {
     const { sound, before } = await playing(t, startServer);
-    const bench = start(t, sound.env, BENCH);
+    const bench = spawned(t, sound.env, BENCH);
     const [stream] = await until('the bench has a stream', async () => {
       const streams = await benchStreams(sound);
       return streams.length > 0 && streams;
     });
-    assert.match(bench.said(), /^tonearm bench: for about 2 s, the sound server has one more stream/);
+    assert.match(bench.err(), /^tonearm bench: for about 2 s, the sound server has one more stream/);
     assert.deepEqual([stream?.corked, stream?.mute], [true, false]);
-    const report: Report = JSON.parse(await bench.closed);
+    assert.equal(await bench.ended, 0);
     await isAsBefore(sound, before);
-    assert.equal(bench.child.exitCode, 0);
+    const report: Report = JSON.parse(bench.out());
     assert.equal(report.missing, null);
     assert.match(report.server ?? '', new RegExp(`^${kind}, `));
     for (const [name, value] of [...Object.entries(report.figures), ...Object.entries(report.estimate)]) {
@@ -96,10 +74,10 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
   test(`${kind}: an interrupted bench leaves nothing behind`, { ...BOUNDED, skip }, async (t) => {
     const { sound, before } = await playing(t, startServer);
     for (const [what, signal, command] of INTERRUPTIONS) {
-      const bench = start(t, sound.env, command);
+      const bench = spawned(t, sound.env, command);
       await until(`the bench plays before ${what}`, async () => (await benchStreams(sound)).length > 0);
       bench.child.kill(signal);
-      await bench.closed;
+      await bench.ended;
       await isAsBefore(sound, before);
     }
   });
@@ -107,9 +85,9 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
 
 test('a bench without a sound server measures the rest', BOUNDED, async (t) => {
   const env = { PATH: process.env['PATH'] ?? '', HOME: '/nowhere', PULSE_SERVER: 'unix:/nowhere/native' };
-  const bench = start(t, env, BENCH);
-  const report: Report = JSON.parse(await bench.closed);
-  assert.equal(bench.child.exitCode, 0);
+  const bench = spawned(t, env, BENCH);
+  assert.equal(await bench.ended, 0);
+  const report: Report = JSON.parse(bench.out());
   assert.equal(report.server, null);
   assert.match(report.missing ?? '', /ENOENT/);
   assert.ok((report.figures['decode_us_per_stream'] ?? 0) > 0);

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { textOf } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 import { BACKEND_FILE, BRIDGE_EDITS, BRIDGE_FILE, BRIDGE_WORKER, EDITS, WORKER } from './example-backend.js';
@@ -49,11 +50,7 @@ async function listen(url: string): Promise<{ text(): string; close(): void }> {
   const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, { agent: false }, resolve).on('error', reject).end();
   });
-  let text = '';
-  incoming.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  return { text: () => text, close: () => incoming.destroy() };
+  return { text: textOf(incoming), close: () => incoming.destroy() };
 }
 
 for (const [what, edits, worker] of [

@@ -13,6 +13,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { BLOCKING, fullSocket } from '../tools/full-socket.js';
 import { lacks } from '../tools/requirements.js';
+import { spawned } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { Daemon, ENTRY, NO_BACKENDS, SABOTEUR } from './daemon.js';
 
@@ -129,18 +130,13 @@ function hears(pid: number, signal: number): boolean {
 
 test('with no address of api.bind present the daemon waits, logs for which, and ends as always', async (context) => {
   const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
-  const child = spawn(process.execPath, [ENTRY, '--allow-root', '--config', config], { env: ENV });
-  context.after(() => child.kill('SIGKILL'));
-  let log = '';
-  child.stdout.on('data', (text) => {
-    log += text;
-  });
+  const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const told = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
-  await until('it says so', () => told.test(log) || child.exitCode !== null);
+  await until('it says so', () => told.test(log()) || child.exitCode !== null);
   // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from the beginning, and ends.
   await until('the daemon handles signals', () => hears(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
-  assert.deepEqual(await once(child, 'exit'), [0, null], log);
+  assert.deepEqual(await once(child, 'exit'), [0, null], log());
 });
 
 test('a port in use: exit 69, one line that names it, and no second listener', async () => {

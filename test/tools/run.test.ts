@@ -9,6 +9,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../temporary-folder.js';
+import { textOf } from './spawned.js';
 
 const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
 /** Not the shell's last command, which it would turn into. */
@@ -30,11 +31,7 @@ function runAs(t: TestContext, script: string, node: string): Run {
     env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  let text = '';
-  npm.stdout.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  return { npm, said: once(npm.stdout, 'close').then(() => text) };
+  return { npm, said: once(npm.stdout, 'close').then(textOf(npm.stdout)) };
 }
 
 test('the script does not start when npm was killed during the preparation', async (t) => {

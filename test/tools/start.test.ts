@@ -12,6 +12,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { freePort } from './free-port.js';
 import { lacks } from './requirements.js';
+import { textOf } from './spawned.js';
 
 const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.url));
 /** The program through which npm's scripts run. */
@@ -63,12 +64,7 @@ async function start(
     env: { PATH: process.env['PATH'], HOME: home, XDG_RUNTIME_DIR: home, TMPDIR: temporary, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let printed = '';
-  for (const stream of [process_.stdout, process_.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      printed += text;
-    });
-  }
+  const printed = textOf(process_.stdout, process_.stderr);
   const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((resolve) => {
     process_.once('close', (code, signal) => resolve([code, signal]));
   });
@@ -77,7 +73,7 @@ async function start(
     await ended;
     rmSync(home, { recursive: true });
   });
-  return { process: process_, port, printed: () => printed, ended, left: () => readdirSync(temporary) };
+  return { process: process_, port, printed, ended, left: () => readdirSync(temporary) };
 }
 
 /** On SIGTERM, and leaves nothing behind. */
