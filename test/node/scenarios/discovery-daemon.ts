@@ -2,8 +2,8 @@
 // discovery.
 
 import assert from 'node:assert/strict';
-import { isDeepStrictEqual } from 'node:util';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
+import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { HeldDaemon } from './held-daemon.js';
 
@@ -93,24 +93,21 @@ export class DiscoveryDaemon extends HeldDaemon {
 
   /** Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines. */
   async isFoundAt(...places: readonly string[]): Promise<Found | undefined> {
-    let last: readonly Found[] = [];
-    return await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
-      last = await this.found();
-      const seen = last.map(({ at }) => at).sort();
-      return seen.join() === [...places].sort().join() ? { first: last[0] } : undefined;
-    })
-      .catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${JSON.stringify(last)}`))
-      .then(({ first }) => first);
+    const [first] = await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
+      const found = await this.found();
+      assert.deepEqual(found.map(({ at }) => at).sort(), [...places].sort(), JSON.stringify(found));
+      return found;
+    });
+    return first;
   }
 
   /** Waits until `GET /nodes` answers with these. */
   async nodesAre(...nodes: readonly NodeRecord[]): Promise<void> {
-    let last = '';
     await until(`the nodes are ${nodes.map(({ name }) => name).join()}`, async () => {
-      last = (await this.ask('GET', '/nodes')).text;
-      const found = JSON.parse(last) as unknown;
-      return Array.isArray(found) && isDeepStrictEqual(found.sort(byName), [...nodes].sort(byName));
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
+      const found = await this.node.read<NodeRecord[]>('/nodes');
+      assert.deepEqual(found.sort(byName), [...nodes].sort(byName));
+      return true;
+    });
   }
 
   /** Another host on the same link has a service of this name, with these TXT records, until the answer is called. */
@@ -118,12 +115,9 @@ export class DiscoveryDaemon extends HeldDaemon {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
     const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
     const child = this.node.spawnRoot(...inside);
-    let said = '';
-    child.stderr.on('data', (text: Buffer) => {
-      said += text;
-    });
-    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(said)).catch(
-      (cause: unknown) => assert.fail(`${String(cause)}; it said ${said}`),
+    const said = textOf(child.stderr);
+    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(said())).catch(
+      (cause: unknown) => assert.fail(`${String(cause)}; it said ${said()}`),
     );
     return async () => {
       const gone = new Promise((resolve) => child.once('close', resolve));

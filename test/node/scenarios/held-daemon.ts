@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { EventConsumer } from '../../consumer/consumer.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
 import type { HttpAnswer } from '../../tools/http.js';
+import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { type Health, NODE_PROGRAM, type Node } from '../node.js';
 
@@ -19,7 +20,7 @@ export type Heard = readonly DispatchedEvent[];
 export class HeldDaemon {
   readonly #node: () => Node;
   readonly #streams = new Set<EventConsumer>();
-  #said = '';
+  #said = (): string => '';
 
   constructor(node: () => Node) {
     this.#node = node;
@@ -41,12 +42,7 @@ export class HeldDaemon {
     const script = `echo $$ > ${PID}; exec env ${environment.join(' ')} "$@"`;
     const daemon = [NODE_PROGRAM, `${PROGRAM}/main.js`, '--config', CONFIG];
     const { stdout, stderr } = this.node.spawnUser('sh', '-c', script, 'tonearm', ...daemon);
-    this.#said = '';
-    for (const from of [stdout, stderr]) {
-      from.on('data', (text: Buffer) => {
-        this.#said += text;
-      });
-    }
+    this.#said = textOf(stdout, stderr);
   }
 
   /** Ends what was launched, if anything was, and waits for its end. */
@@ -59,16 +55,13 @@ export class HeldDaemon {
 
   /** Waits until the backend's state and detail are these, and gives the detail. */
   async backendIs(name: string, state: string, detail: RegExp): Promise<string> {
-    let last = '';
-    return until(`${name} is ${state} ${detail}`, async () => {
-      last = (await this.ask('GET', '/health')).text;
-      const found = (JSON.parse(last) as Health).backends[name];
-      return found?.state === state && detail.test(found.detail ?? '') && { detail: found.detail ?? '' };
-    })
-      .catch((cause: unknown) =>
-        assert.fail(`${String(cause)}; the last was ${last}; it said ${this.#said.slice(-2000)}`),
-      )
-      .then((found) => found.detail);
+    const found = await until(`${name} is ${state} ${detail}`, async () => {
+      const { backends } = await this.node.read<Health>('/health');
+      const is = backends[name];
+      assert.ok(is?.state === state && detail.test(is.detail ?? ''), JSON.stringify(is));
+      return is;
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#said().slice(-2000)}`));
+    return found.detail ?? '';
   }
 
   /** Runs systemctl for the user's manager. */

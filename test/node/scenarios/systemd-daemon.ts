@@ -61,12 +61,11 @@ export class SystemdDaemon extends HeldDaemon {
 
   /** Waits until the record in the list satisfies `like`. */
   async sees(name: string, like: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
-    let last = '';
     return until(`the wanted record of ${name}`, async () => {
       const service = await this.service(name);
-      last = JSON.stringify(service);
-      return like(service) ? service : undefined;
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last was ${last}`));
+      assert.ok(like(service), JSON.stringify(service));
+      return service;
+    });
   }
 
   /** Resolves when all events sent before this have arrived: a change of `marker.service` has come through. */

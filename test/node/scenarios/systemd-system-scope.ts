@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
@@ -19,14 +20,11 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
 
   test('no request changes a system unit, nor sends a call that could', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
-    let seen = '';
-    monitor.stdout.setEncoding('utf8').on('data', (text: string) => {
-      seen += text;
-    });
+    const seen = textOf(monitor.stdout);
     const ping = async (word: string) => {
       const bus = 'org.freedesktop.DBus';
       await daemon.node.shell(`busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);
-      return seen.includes(word);
+      return seen().includes(word);
     };
     await until('the monitor has its first message', () => ping('first.word'));
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
@@ -39,7 +37,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     await daemon.begin(LISTS);
     await until('the monitor has its last message', () => ping('last.word'));
     monitor.kill();
-    const members = seen
+    const members = seen()
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line))

@@ -141,23 +141,20 @@ export class UpgradeDaemon extends HeldDaemon {
 
   /** Waits until the answer of `GET /upgrade` satisfies `like`. */
   async sees(what: string, like: (upgrade: Upgrade) => boolean): Promise<Upgrade> {
-    let last = '';
     return until(what, async () => {
-      const { status, text } = await this.ask('GET', '/upgrade');
-      last = `${status} ${text}`;
-      const upgrade: Upgrade | undefined = status === 200 ? JSON.parse(text) : undefined;
-      return upgrade !== undefined && like(upgrade) ? upgrade : undefined;
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last answer was ${last}`));
+      const upgrade = await this.node.read<Upgrade>('/upgrade');
+      assert.ok(like(upgrade), JSON.stringify(upgrade));
+      return upgrade;
+    });
   }
 
   /** Waits until the upgrade unit's log has that line. */
   async logHas(line: string): Promise<void> {
-    let last = '';
     await until(`the log has "${line}"`, async () => {
-      last = (await this.ask('GET', '/upgrade/log')).text;
-      const entries: readonly LogEntryRecord[] = JSON.parse(last);
-      return entries.some(({ message }) => message === line);
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; the last answer was ${last}`));
+      const entries = await this.node.read<readonly LogEntryRecord[]>('/upgrade/log');
+      assert.ok(entries.map(({ message }) => message).includes(line), JSON.stringify(entries));
+      return true;
+    });
   }
 
   runs(state: string, origin: string): Promise<Upgrade> {
