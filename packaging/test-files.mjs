@@ -16,7 +16,7 @@ const KINDS = {
   brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets))/,
   seldom: /^browser\/page-(away|seldom-states)/,
   page: /^browser\//,
-  load: /^(leaks\/|contract\/(audio-thread|bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow))/,
+  load: /^(leaks\/|contract\/(bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow))/,
   long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|audio-names|example-backend|real-|silent-|trace))/,
   fuzz: /^fuzz\//,
   daemon: /^(contract|tools|bench|actors\/audio\/real-)/,

@@ -6,6 +6,10 @@ import type { MessagePort } from 'node:worker_threads';
 import type { FromActor } from '../../src/protocol/actor/messages.js';
 import { HEARTBEAT, Incarnation, isPinged, whyKilled } from '../../src/supervisor/incarnation.js';
 
+test('a thread is pinged every 30 s, and when it is idle every 5 minutes', () => {
+  assert.deepEqual(HEARTBEAT, { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 });
+});
+
 type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
 
 const ROWS: readonly Row[] = [

@@ -85,6 +85,7 @@ describe('where the volume of kitchen is limited to 0.5', () => {
     state.putSink(sinkInfo(1, 'kitchen', { volume }));
     return state;
   };
+  const ABOVE = "Field volume must be at most 0.5, the output's volume_limit";
   const rows: readonly (readonly [what: string, from: number, command: SoundCommand, plan: SettingPlan])[] = [
     [
       'a step ends at the limit',
@@ -97,6 +98,18 @@ describe('where the volume of kitchen is limited to 0.5', () => {
       HALF,
       { do: 'delta', target: SERVER, delta: 0.1 },
       { kind: 'nothing' },
+    ],
+    [
+      'a volume at the limit is set',
+      FULL,
+      { do: 'volume', target: SERVER, volume: 0.5 },
+      set('SET_SINK_VOLUME', 1, [HALF, HALF]),
+    ],
+    [
+      'a volume above the limit is refused',
+      HALF,
+      { do: 'volume', target: SERVER, volume: 0.51 },
+      { kind: 'fault', fault: { fault: 'bad-value', detail: ABOVE } },
     ],
     [
       'a balance above the limit ends there, too',

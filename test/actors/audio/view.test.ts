@@ -106,10 +106,10 @@ describe('an output', () => {
 
   test('has its configured limit and label; the label replaces the nick of its device', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
-    const record = output({ props }, undefined, { label: 'Amp', volumeLimit: 0.6, hidden: true });
+    const record = output({ props }, undefined, { label: 'Bath', volumeLimit: 0.6, hidden: true });
     assert.deepEqual(
       [record.nick, record.props, record.volume_limit, record.hidden],
-      ['Amp', { 'device.class': 'sound' }, 0.6, true],
+      ['Bath', { 'device.class': 'sound' }, 0.6, true],
     );
   });
 
