@@ -44,10 +44,8 @@ test('a list of 500 records is decoded alike by both codecs, whole, in chunks, a
     const list = listOf(server, 500);
     for (const codec of [CODECS.ours(), CODECS.theirs()]) {
       const indices = codec.decode([list.bytes]).map((record) => Reflect.get(record, 'index'));
-      assert.deepEqual(
-        indices,
-        Array.from({ length: 500 }, (_, at) => at),
-      );
+      const expected = Array.from({ length: 500 }, (_, at) => at);
+      assert.deepEqual(indices, expected);
       assert.deepEqual(codec.decode(chunksOf(list.bytes)), codec.decode([list.bytes]));
       assert.notDeepEqual(codec.decode([changed(list).bytes]), codec.decode([list.bytes]));
     }

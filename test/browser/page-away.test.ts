@@ -15,13 +15,9 @@ import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
 
+type Row = readonly [what: string, happen: (node: NodeWithPage) => void, short: string, long: string];
 /** An event before the connection ends, and the text of the page afterwards. */
-const ROWS: readonly (readonly [
-  what: string,
-  happen: (node: NodeWithPage) => void,
-  short: string,
-  long: string,
-])[] = [
+const ROWS: readonly Row[] = [
   ['nothing', () => undefined, 'Connection lost', 'Trying again'],
   ['a reboot', (node) => node.change('power', action('reboot')), 'Restarting', 'is restarting'],
   ['power off', (node) => node.change('power', action('poweroff')), 'Switched off', 'is switched off'],

@@ -163,11 +163,8 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await focused('ariaLabel'), 'Output of Stream 106', 'what has come is next');
     node.health('audio', 'connecting');
     await page.locator('#streams').waitFor({ state: 'detached' });
-    assert.deepEqual(
-      await place(),
-      [undefined, (folded as unknown[])[1]],
-      'each other thing stays in its column',
-    );
+    const places = await place();
+    assert.deepEqual(places, [undefined, (folded as unknown[])[1]], 'each other thing stays in its column');
     node.change('audio', ...(ORDINARY['audio'] ?? []), ...streams(100, 150));
     node.health('audio', 'up');
     await shows(53);

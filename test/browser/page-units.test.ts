@@ -67,10 +67,8 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await details.click();
     await page.getByText(/^Failed since 23 Nov 2026, \d\d:\d\d: exit-code$/).waitFor();
     await page.getByText('<b>no</b> such card').waitFor();
-    assert.deepEqual(
-      node.backends.asked.map(({ command }) => command),
-      [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }],
-    );
+    const told = node.backends.asked.map(({ command }) => command);
+    assert.deepEqual(told, [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }]);
     // It fails anew while one looks.
     node.backends.answer = log('second time');
     tell({ ...MPD, active_state: 'activating', running: false });

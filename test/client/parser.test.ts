@@ -11,12 +11,9 @@ const ROUNDS = 300;
 /** An event of the default type. */
 const message = (data: string, id = ''): readonly string[] => ['message', data, id];
 
+type Row = readonly [string, stream: string | Uint8Array, events: readonly (readonly string[])[]];
 /** Streams, and the events that a browser makes of each: type, data and id. */
-const ROWS: readonly (readonly [
-  string,
-  stream: string | Uint8Array,
-  events: readonly (readonly string[])[],
-])[] = [
+const ROWS: readonly Row[] = [
   ['a block is dispatched at its blank line', 'data: x\n\n', [message('x')]],
   ['a block without blank line is discarded', 'data: x\n', []],
   ['a line without end is discarded', 'data: x\n\ndata: y', [message('x')]],

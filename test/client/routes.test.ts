@@ -58,10 +58,8 @@ describe('each function of the client', () => {
   test('that reads a log requests the wanted number of lines', async () => {
     const { node, sent } = noting();
     await node.unitLog('user', 'mpd.service', { lines: 5 });
-    assert.deepEqual(
-      sent.map(({ path }) => path),
-      ['/services/user/mpd.service/log?lines=5'],
-    );
+    const paths = sent.map(({ path }) => path);
+    assert.deepEqual(paths, ['/services/user/mpd.service/log?lines=5']);
   });
 
   test('that mutes toggles without a body', async () => {
@@ -157,10 +155,8 @@ describe('answers', () => {
 
 test('a base URL may end with slashes and have a path; covers have a URL', async () => {
   const { node } = noting();
-  assert.equal(
-    node.coverUrl('org.mpris.MediaPlayer2.a b'),
-    `${NODE}/players/org.mpris.MediaPlayer2.a%20b/cover`,
-  );
+  const url = node.coverUrl('org.mpris.MediaPlayer2.a b');
+  assert.equal(url, `${NODE}/players/org.mpris.MediaPlayer2.a%20b/cover`);
   assert.equal(tonearm('http://proxy/node//').coverUrl('x'), 'http://proxy/node/players/x/cover');
 });
 

@@ -27,11 +27,8 @@ onEachSoundServer('names', (node) => {
     const names = await Promise.all(ids.map(async (id) => (await node().client(id)).name));
     assert.equal(new Set(names).size, names.length, 'names are unique');
     const [, second, third] = ids;
-    assert.deepEqual(
-      names.slice(0, 3).sort(),
-      ['same', `same #${second}`, `same #${third}`].sort(),
-      `${ids}`,
-    );
+    const same = names.slice(0, 3).sort();
+    assert.deepEqual(same, ['same', `same #${second}`, `same #${third}`].sort(), `${ids}`);
     assert.equal(names[3], 'wild', 'an empty media.name falls back to the application');
     assert.equal(names[4], 'x'.repeat(NAME_UNITS));
     assert.deepEqual(names.slice(5), wild.slice(5));

@@ -34,8 +34,6 @@ test('outputs that the configuration names have their label, are marked, and ref
   assert.equal((await volume('outputs/living', { delta: 0.3 })).status, 202);
   assert.equal((await volume('outputs/kitchen', { volume: 1 })).status, 202);
   const volumes = await daemon.read<readonly Output[]>('/audio/outputs');
-  assert.deepEqual(
-    volumes.map((output) => output.volume),
-    [0.6, 1],
-  );
+  const levels = volumes.map((output) => output.volume);
+  assert.deepEqual(levels, [0.6, 1]);
 });

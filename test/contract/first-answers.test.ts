@@ -18,10 +18,8 @@ test('the first answers hold what the backends have, and why one has nothing', {
   const daemon = await Daemon.start({ env: sound.env, config: CONFIG }, t);
   const answers = await Promise.all(PATHS.map((path) => daemon.get(path)));
   const [audio, , , , players] = answers;
-  assert.deepEqual(
-    answers.map(({ status }) => status),
-    [200, 200, 200, 200, 503],
-  );
+  const statuses = answers.map(({ status }) => status);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 503]);
   assert.equal(JSON.parse(audio?.text ?? '').outputs.length > 0, true);
   assert.match(players?.text ?? '', /Backend players is connecting: /);
 });

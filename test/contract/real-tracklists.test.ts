@@ -40,10 +40,8 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
   test('is sent with its tracks, and a player without a tracklist has none', async () => {
     const { can_edit_tracks, tracks } = await becomes(`${first},${second}`);
     assert.equal(can_edit_tracks, true);
-    assert.deepEqual(
-      tracks.map(({ track_id }) => track_id),
-      await trackIds(node.session),
-    );
+    const ids = tracks.map(({ track_id }) => track_id);
+    assert.deepEqual(ids, await trackIds(node.session));
     const [vlc, mpv] = [await node.player(VLC), await node.player('org.mpris.MediaPlayer2.mpv')];
     assert.deepEqual([vlc.tracklist_supported, mpv.tracklist_supported], [true, false]);
     const statuses = ['mpv/tracklist', 'nobody/tracklist'].map((path) => node.daemon.get(`/players/${path}`));
@@ -67,10 +65,8 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     const third = `file://${encodeURI(node.session.tone(first))}`;
     await node.change(VLC, 'tracklist/add', { uri: third, after_track: after, set_as_current: true });
     const longer = await becomes(`${first},${first},${second},${second}`);
-    assert.deepEqual(
-      longer.tracks.map(({ track_id }) => track_id),
-      await trackIds(node.session),
-    );
+    const ids = longer.tracks.map(({ track_id }) => track_id);
+    assert.deepEqual(ids, await trackIds(node.session));
     for (const { track_id } of longer.tracks.slice(2))
       await node.change(VLC, `tracklist/remove/${encodeURIComponent(track_id)}`);
     await becomes(`${first},${first}`);

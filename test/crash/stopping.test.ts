@@ -12,10 +12,8 @@ test('children stop in reverse order of their start', async (t) => {
   });
   assert.deepEqual(await supervisor.stop(), { late: [] });
   const stopped = witness.lines.filter(({ message }) => message === 'stops as told');
-  assert.deepEqual(
-    stopped.map(({ fields }) => fields['backend']),
-    ['power', 'systemd', 'audio'],
-  );
+  const names = stopped.map(({ fields }) => fields['backend']);
+  assert.deepEqual(names, ['power', 'systemd', 'audio']);
 });
 
 test('a child that ignores the stop is killed and reported, and the others stop cleanly', async (t) => {
@@ -23,10 +21,8 @@ test('a child that ignores the stop is killed and reported, and the others stop 
   const { supervisor, witness } = await stageUp(t, cast, { stopWithinMs: 1000 });
   assert.deepEqual(await supervisor.stop(), { late: ['systemd'] });
   const warnings = witness.lines.filter(({ level }) => level === 'warn');
-  assert.deepEqual(
-    warnings.map(({ fields }) => fields),
-    [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }],
-  );
+  const said = warnings.map(({ fields }) => fields);
+  assert.deepEqual(said, [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }]);
   assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
 });
 

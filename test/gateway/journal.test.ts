@@ -26,12 +26,9 @@ class Scene {
   }
 }
 
+type Row = readonly [name: string, batches: readonly (readonly Change[])[], after: string];
 /** Each row: changes, one batch after the other, and the entries since the beginning afterwards. */
-const HISTORIES: readonly (readonly [
-  name: string,
-  batches: readonly (readonly Change[])[],
-  after: string,
-])[] = [
+const HISTORIES: readonly Row[] = [
   [
     'a change moves its record to the end',
     [[client('1', 'a'), client('2', 'b')], [client('1', 'c')]],
@@ -87,20 +84,16 @@ for (const [name, batches, after] of HISTORIES) {
 
 test('a batch has the newest text of each record, in order', () => {
   const scene = new Scene();
-  assert.equal(
-    scene.apply(client('1', 'a'), client('2', 'b'), line(1), client('1', 'c')),
-    '2+2="b" 3!=1 4+1="c"',
-  );
+  const batch = scene.apply(client('1', 'a'), client('2', 'b'), line(1), client('1', 'c'));
+  assert.equal(batch, '2+2="b" 3!=1 4+1="c"');
 });
 
 test('a record keeps the time of its first appearance, however it changes', () => {
   const { journal } = new Scene();
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
   journal.apply([client('1', 'c')], 0);
-  assert.deepEqual(
-    [...journal.records('audio.clients')].map(({ key, since }) => `${key} ${since}`),
-    ['1 1', '2 2'],
-  );
+  const times = [...journal.records('audio.clients')].map(({ key, since }) => `${key} ${since}`);
+  assert.deepEqual(times, ['1 1', '2 2']);
 });
 
 test('a change during a reading is read, too', () => {
@@ -110,10 +103,8 @@ test('a change during a reading is read, too', () => {
   assert.equal(read.next().value?.key, '1');
   journal.apply([client('1', 'c'), client('3', 'd')], 0);
   const rest = [read.next(), read.next(), read.next(), read.next()];
-  assert.deepEqual(
-    rest.map(({ value, done }) => (done ? 'end' : value?.key)),
-    ['2', '1', '3', 'end'],
-  );
+  const keys = rest.map(({ value, done }) => (done ? 'end' : value?.key));
+  assert.deepEqual(keys, ['2', '1', '3', 'end']);
 });
 
 test('a backend that goes down removes its records with a removal event, and keeps the others', () => {

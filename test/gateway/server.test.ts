@@ -42,10 +42,8 @@ test('seats of streams are few where descriptors are, which is logged; one that 
   // Refused streams do not stay as connections: even more of them than there are places leave all places to requests.
   for (let times = 0; times < 20; times += 1) {
     const refused = new RawConnection(under.port).write(stream);
-    assert.match(
-      await refused.closed(),
-      /^HTTP\/1\.1 503 [\s\S]*Retry-After: [1-9][\s\S]*"urn:tonearm:problem:/,
-    );
+    const answer = await refused.closed();
+    assert.match(answer, /^HTTP\/1\.1 503 [\s\S]*Retry-After: [1-9][\s\S]*"urn:tonearm:problem:/);
   }
   seated[0]?.destroy();
   const open = async () => ((await under.json('/health')) as { streams: { open: number } }).streams.open;

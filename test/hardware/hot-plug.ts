@@ -121,10 +121,8 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
     // Its last state before it goes may come after the mark.
     const all = eventsOf(node(), LOOPBACK, from);
     assert.deepEqual(all.slice(-2), [`removed ${id}`, `updated ${back.id}`]);
-    assert.deepEqual(
-      all.slice(0, -2).filter((line) => line !== `updated ${id}`),
-      [],
-    );
+    const others = all.slice(0, -2).filter((line) => line !== `updated ${id}`);
+    assert.deepEqual(others, []);
   });
 
   test('a volume for what has just gone is 404, and meets no other output', async () => {
@@ -141,10 +139,8 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
         statuses.add(status);
       }
     }
-    assert.deepEqual(
-      [...statuses].filter((status) => ![202, 404].includes(status)),
-      [],
-    );
+    const odd = [...statuses].filter((status) => ![202, 404].includes(status));
+    assert.deepEqual(odd, []);
     assert.equal((await node().output(DUMMY, { default: true })).volume, volume);
     drive('bind snd_aloop');
     await node().client('tone', LOOPBACK);

@@ -144,19 +144,13 @@ describe('the packages', { skip }, () => {
   for (const [architecture, node] of ARCHITECTURES) {
     test(`${architecture} holds what it should, and native code of its own only`, async () => {
       const files = await filesOf(packageOf(architecture));
-      assert.deepEqual(
-        EXPECTED.filter((file) => !files.includes(file)),
-        [],
-      );
+      const missing = EXPECTED.filter((file) => !files.includes(file));
+      assert.deepEqual(missing, []);
       const natives = files.filter((file) => file.endsWith('.node')).sort();
-      assert.deepEqual(
-        natives,
-        [115, 127].map((abi) => `usr/lib/tonearm/uws_linux_${node}_${abi}.node`),
-      );
-      assert.deepEqual(
-        files.filter((file) => /\.(?:ts|map)$|\.test\.js$|node_modules/.test(file)),
-        [],
-      );
+      const own = [115, 127].map((abi) => `usr/lib/tonearm/uws_linux_${node}_${abi}.node`);
+      assert.deepEqual(natives, own);
+      const strays = files.filter((file) => /\.(?:ts|map)$|\.test\.js$|node_modules/.test(file));
+      assert.deepEqual(strays, []);
     });
   }
 
@@ -193,10 +187,8 @@ describe('the packages', { skip }, () => {
   test('armhf has the status of an older processor in its manual and its unit', async () => {
     const tree = await treeOf('armhf');
     assert.match(await output('zcat', join(tree, 'usr/share/man/man1/tonearm.1.gz')), /ARMv6/);
-    assert.match(
-      readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8'),
-      /^RestartPreventExitStatus=.* 126$/m,
-    );
+    const unit = readFileSync(join(tree, 'usr/lib/systemd/user/tonearm.service'), 'utf8');
+    assert.match(unit, /^RestartPreventExitStatus=.* 126$/m);
   });
 
   // There is no such processor here: a `uname` that names it stands in for one, and a `node` that prints its arguments.
@@ -264,10 +256,8 @@ describe('the packages', { skip }, () => {
     const help = await output(process.execPath, '--help');
     const known = [...help.matchAll(/^ *(NODE_[A-Z0-9_]+)/gm)].map(([, name = '']) => name);
     assert.ok(known.includes('NODE_V8_COVERAGE'), help);
-    assert.deepEqual(
-      ['NODE_OPTIONS', ...known].filter((name) => !taken.includes(name)),
-      [],
-    );
+    const missing = ['NODE_OPTIONS', ...known].filter((name) => !taken.includes(name));
+    assert.deepEqual(missing, []);
   });
 
   test('the same sources and time give the same bytes', async () => {
@@ -306,14 +296,10 @@ describe('the packages', { skip }, () => {
           await filesOf(packageOf(architecture, WITH_NODE)),
         ];
         const common = plain.map((file) => file.replace('share/doc/tonearm/', `share/doc/${WITH_NODE}/`));
-        assert.deepEqual(
-          own.filter((file) => !common.includes(file)),
-          ['usr/lib/tonearm/node', `usr/share/lintian/overrides/${WITH_NODE}`],
-        );
-        assert.deepEqual(
-          common.filter((file) => !own.includes(file)),
-          [`usr/lib/tonearm/uws_linux_${node}_115.node`],
-        );
+        const added = own.filter((file) => !common.includes(file));
+        assert.deepEqual(added, ['usr/lib/tonearm/node', `usr/share/lintian/overrides/${WITH_NODE}`]);
+        const lacking = common.filter((file) => !own.includes(file));
+        assert.deepEqual(lacking, [`usr/lib/tonearm/uws_linux_${node}_115.node`]);
       });
     }
 

@@ -82,10 +82,8 @@ describe('connecting', DEADLINE, () => {
     assert.deepEqual(early, { ok: false, fault: 'unavailable', detail: 'Not connected yet' });
     await until('an attempt has failed', () => seen.said.length > 0);
     const late = await backend.handle(VOLUME);
-    assert.match(
-      late.ok ? '' : late.detail,
-      /^Not connected: the connection to the sound server failed: .*ENOENT/,
-    );
+    const detail = late.ok ? '' : late.detail;
+    assert.match(detail, /^Not connected: the connection to the sound server failed: .*ENOENT/);
     await backend.stop();
     assert.equal(seen.said.filter((line) => line.startsWith('connecting')).length, 1);
   });

@@ -124,10 +124,8 @@ describe('a card', DEADLINE, () => {
         ],
       },
     ]);
-    assert.deepEqual(
-      seen.outputs().map(({ card }) => card),
-      ['dac', undefined],
-    );
+    const cards = seen.outputs().map(({ card }) => card);
+    assert.deepEqual(cards, ['dac', undefined]);
   });
 
   test('refuses a profile that it has not, or that is of no use now', async (t) => {
@@ -137,11 +135,8 @@ describe('a card', DEADLINE, () => {
       faults.push(faultOf(await backend.handle(command)));
     assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
     assert.equal(server.count(COMMAND.setCardProfile), 0);
-    assert.equal(
-      faultOf(await backend.handle(profile('off'))),
-      'no-such-card',
-      'the server knows it no more',
-    );
+    const again = faultOf(await backend.handle(profile('off')));
+    assert.equal(again, 'no-such-card', 'the server knows it no more');
   });
 
   /** The switch from stereo to surround, in the steps of each kind of server. */
@@ -318,10 +313,8 @@ describe('the lack of any card', DEADLINE, () => {
     assert.match(await whyNoCard(folder), /^the kernel has none/);
     // A file that nobody can open, not even root.
     symlinkSync('nowhere', join(folder, 'controlC1'));
-    assert.match(
-      await whyNoCard(folder),
-      /^this user may not open .*controlC1, because it is neither in the group audio/,
-    );
+    const why = await whyNoCard(folder);
+    assert.match(why, /^this user may not open .*controlC1, because it is neither in the group audio/);
     writeFileSync(join(folder, 'controlC0'), '');
     assert.match(await whyNoCard(folder), /^this user may open one/);
   });

@@ -107,10 +107,8 @@ describe('an output', () => {
   test('has its configured limit and label; the label replaces the nick of its device', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, undefined, { label: 'Bath', volumeLimit: 0.6, hidden: true });
-    assert.deepEqual(
-      [record.nick, record.props, record.volume_limit, record.hidden],
-      ['Bath', { 'device.class': 'sound' }, 0.6, true],
-    );
+    const shown = [record.nick, record.props, record.volume_limit, record.hidden];
+    assert.deepEqual(shown, ['Bath', { 'device.class': 'sound' }, 0.6, true]);
   });
 
   test('omits the fields that it does not have', () => {

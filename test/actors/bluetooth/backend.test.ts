@@ -183,12 +183,8 @@ test('the agent answers nobody but BlueZ', async (t) => {
   assert.equal(answers, 'nothing');
 });
 
-const PAIRS: readonly (readonly [
-  what: string,
-  UUIDs: readonly string[],
-  afterMs: number,
-  trusted: boolean,
-])[] = [
+type Row = readonly [what: string, UUIDs: readonly string[], afterMs: number, trusted: boolean];
+const PAIRS: readonly Row[] = [
   ['a sound device is trusted', [OBEX_PUSH, A2DP_SOURCE], 0, true],
   ['one that is also a keyboard is not', [A2DP_SOURCE, HID], 0, false],
   ['one that is no sound device is not', [OBEX_PUSH], 5_000, false],

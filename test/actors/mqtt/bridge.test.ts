@@ -163,10 +163,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.publish(topic, { volume: 0.1 }, { retain: true });
     const { node } = await whole(t, { settings: { topic: 'house/retained' } });
     const error = JSON.parse(await spy.holds('house/retained/error'));
-    assert.deepEqual(
-      [error.type, error.status, error.topic],
-      ['urn:tonearm:problem:retained-command', 400, topic],
-    );
+    const shown = [error.type, error.status, error.topic];
+    assert.deepEqual(shown, ['urn:tonearm:problem:retained-command', 400, topic]);
     await spy.publish(topic, { volume: 0.3 }, { retain: true });
     await until('both are in the errors', () => spy.texts('house/retained/error').length === 2);
     await spy.publish(topic, { volume: 0.2 });

@@ -64,10 +64,8 @@ for (const [what, make, reason] of UNFIT) {
 
 test('certificates are read as passwords are', async () => {
   const caFile = join(folder, 'ca');
-  assert.match(
-    JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, clock)),
-    /mqtt\.caFile: \S+: it does not exist/,
-  );
+  const said = JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, clock));
+  assert.match(said, /mqtt\.caFile: \S+: it does not exist/);
   writeFileSync(caFile, 'PEM');
   const found = await brokerAddress({ ...SETTINGS, caFile }, clock);
   assert.equal(found.ok && found.value.ca, 'PEM');

@@ -54,10 +54,8 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
         'nothing but questions and answers was published',
       );
       assert.equal(second.statuses.length, 1, 'it has said so once');
-      assert.deepEqual(
-        first.statuses.map(({ state }) => state),
-        ['up'],
-      );
+      const states = first.statuses.map(({ state }) => state);
+      assert.deepEqual(states, ['up']);
       assert.ok(!(await retained(broker.url, `${topic}/who`)).has(`${topic}/who`));
       await first.stop();
       await second.up();

@@ -97,10 +97,8 @@ for (const operation of OPERATION_NAMES) {
     const at = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
     test(`${by} ${name} at ${at} calls ${operation}`, () => {
       const asks = requestsOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
-      assert.deepEqual(
-        asks.map(({ request }) => request.operation),
-        [operation],
-      );
+      const operations = asks.map(({ request }) => request.operation);
+      assert.deepEqual(operations, [operation]);
     });
   }
 }
@@ -114,10 +112,8 @@ test('commands to the sound server share a queue, the others have one for each t
 test('the default output is one target under every topic; deltas and toggles have no target', () => {
   const superseding = (topic: string, payload: string) =>
     requestsOf(topic, payload).map(({ supersedes }) => supersedes);
-  assert.deepEqual(
-    superseding('audio/server/set', '{"output":"a"}'),
-    superseding('audio/outputs/b/set', '{"default":true}'),
-  );
+  const chosen = superseding('audio/server/set', '{"output":"a"}');
+  assert.deepEqual(chosen, superseding('audio/outputs/b/set', '{"default":true}'));
   assert.deepEqual(superseding('audio/server/set', '{"delta":0.1}'), [undefined]);
   assert.deepEqual(superseding('players/mpv/set', 'next'), [undefined]);
   assert.deepEqual(superseding('players/mpv/set', 'play'), superseding('players/mpv/set', 'pause'));

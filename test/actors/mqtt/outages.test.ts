@@ -117,11 +117,8 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
       'a problem that is too large stops no other',
       () => spy.texts('tonearm/living/error').length > 0,
     );
-    assert.deepEqual(
-      new Set(node.statuses.map(({ state }) => state)),
-      new Set(['up']),
-      'no connection has ended',
-    );
+    const states = new Set(node.statuses.map(({ state }) => state));
+    assert.deepEqual(states, new Set(['up']), 'no connection has ended');
     assert.equal(node.logged.length, 2, 'one line for each that is left out');
   });
 

@@ -33,10 +33,8 @@ for (const [what, field, message] of MESSAGES) {
 
 test('a priority that is missing or strange is that of information', () => {
   const entries = read(AT, { ...AT, PRIORITY: '9' }, { ...AT, PRIORITY: '0' });
-  assert.deepEqual(
-    entries.map(({ priority }) => priority),
-    [0, 6, 6],
-  );
+  const priorities = entries.map(({ priority }) => priority);
+  assert.deepEqual(priorities, [0, 6, 6]);
 });
 
 test('log entries begin with the oldest, and incomplete ones are left out', () => {
@@ -49,10 +47,8 @@ test('log entries begin with the oldest, and incomplete ones are left out', () =
     { ...AT, MESSAGE: 'old' },
     '{"MESSAGE": "cu',
   );
-  assert.deepEqual(
-    entries.map(({ message }) => message),
-    ['old', 'new'],
-  );
+  const messages = entries.map(({ message }) => message);
+  assert.deepEqual(messages, ['old', 'new']);
 });
 
 test('the newest log entries are kept of more than 64 KiB', () => {
@@ -60,8 +56,9 @@ test('the newest log entries are kept of more than 64 KiB', () => {
   const text = logText(lines.map((line) => JSON.stringify(line)).join('\n'));
   assert.ok(Buffer.byteLength(text) <= 64 * 1024);
   const entries: readonly LogEntryRecord[] = JSON.parse(text);
+  const numbers = entries.map(({ message }) => Number.parseInt(message, 10));
   assert.deepEqual(
-    entries.map(({ message }) => Number.parseInt(message, 10)),
+    numbers,
     entries.map((_, index) => entries.length - 1 - index),
   );
   assert.ok(entries.length > 5);

@@ -8,10 +8,8 @@ import { parsedByConsumer } from '../../consumer/parser.js';
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 test('an event is id, type, data and a blank line', () => {
-  assert.equal(
-    frame('power.action', '{"action":"reboot"}', 'b-7'),
-    'id: b-7\nevent: power.action\ndata: {"action":"reboot"}\n\n',
-  );
+  const event = frame('power.action', '{"action":"reboot"}', 'b-7');
+  assert.equal(event, 'id: b-7\nevent: power.action\ndata: {"action":"reboot"}\n\n');
 });
 
 test('of server.info only love has an id, that of the newest event', () => {

@@ -10,11 +10,9 @@ import type { NodeWorld } from './node-world.js';
 /** How long `bye` may take. */
 const BYE_MS = 2000;
 
+type Row = readonly [happen: (world: NodeWorld) => readonly (readonly Change[])[], heard: readonly string[]];
 /** A row per line of docs/events.md, "Events": the changes, and the events that a stream sends for them. */
-const TABLE: readonly [
-  happen: (world: NodeWorld) => readonly (readonly Change[])[],
-  heard: readonly string[],
-][] = [
+const TABLE: readonly Row[] = [
   [
     (world) => [world.put('systemd.services', ['user/a', { scope: 'user', name: 'a' }])],
     ['b-1 service.updated {"scope":"user","name":"a"}'],

@@ -183,18 +183,14 @@ export class Series {
       if (end === 'cut') return mayGo === 'all';
       return end === 'hung' ? silent === true : (STATUSES[method] as readonly number[]).includes(end);
     };
-    assert.deepEqual(
-      this.#requests.taken().filter((asked) => !isFine(asked)),
-      [],
-    );
+    const failed = this.#requests.taken().filter((asked) => !isFine(asked));
+    assert.deepEqual(failed, []);
   }
 
   #nobodyElseWentAway(mayGo: ReadonlySet<string>, mark: number): void {
     const gone = this.#streams.states(mark).filter(({ state }) => state !== 'up');
-    assert.deepEqual(
-      gone.filter(({ backend }) => !mayGo.has(backend)),
-      [],
-    );
+    const others = gone.filter(({ backend }) => !mayGo.has(backend));
+    assert.deepEqual(others, []);
   }
 
   async #nobodyElseDied({ threads = [] }: Fault, before: Readonly<Record<string, number>>): Promise<void> {

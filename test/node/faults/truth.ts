@@ -121,10 +121,8 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
   assert.equal(await outputs.count(), routes.outputs.length);
   for (const { name, volume, muted } of routes.outputs) {
     const output = page.locator(`.output[data-output="${String(name)}"]`);
-    assert.equal(
-      await output.getByRole('slider').first().inputValue(),
-      String(Math.round(Number(volume) * 100)),
-    );
+    const value = await output.getByRole('slider').first().inputValue();
+    assert.equal(value, String(Math.round(Number(volume) * 100)));
     assert.equal(await output.locator('p.quiet', { hasText: 'Muted' }).count(), muted === true ? 1 : 0);
   }
   for (const { name, active_state: state } of routes.services) {
@@ -136,10 +134,8 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
   assert.equal(await page.locator('.player').count(), routes.players.length);
   assert.equal(await page.locator('.stream').count(), routes.clients.length);
   const { state } = routes.upgrade['run'] as { state: string };
-  assert.equal(
-    await page.locator('#upgrade').getByText('The last upgrade failed').count(),
-    state === 'failed' ? 1 : 0,
-  );
+  const failures = await page.locator('#upgrade').getByText('The last upgrade failed').count();
+  assert.equal(failures, state === 'failed' ? 1 : 0);
 }
 
 /** Waits until everybody knows what is true; rejects with the difference that was left. */

@@ -122,10 +122,8 @@ const byKey = (records: readonly Json[], key: string): Map<unknown, Json> =>
 
 function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
   const shown = byKey(routes.outputs, 'id');
-  assert.deepEqual(
-    routes.outputs.map(({ id, name }) => [id, name]).sort(),
-    sinks.map(({ index, name }) => [index, name]).sort(),
-  );
+  const listed = routes.outputs.map(({ id, name }) => [id, name]).sort();
+  assert.deepEqual(listed, sinks.map(({ index, name }) => [index, name]).sort());
   for (const sink of sinks) {
     const { muted, volume, state, default: isDefault } = shown.get(sink.index) ?? {};
     const is = [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink];

@@ -79,9 +79,7 @@ export function aptScenarios(
     assert.equal(await node().shell(SETTINGS), before.settings);
     assert.equal((await node().ask('GET', '/server')).status, 200);
     const units = await until('the units', () => node().read<readonly { name: string }[]>('/services'));
-    assert.deepEqual(
-      units.map(({ name }) => name),
-      ['mpd.service'],
-    );
+    const names = units.map(({ name }) => name);
+    assert.deepEqual(names, ['mpd.service']);
   });
 }

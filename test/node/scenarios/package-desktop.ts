@@ -8,10 +8,8 @@ import { CONFIG, type Node, POWER_CONFIG, RULE } from '../node.js';
 const DISPLAY_MANAGER = 'display-manager.service';
 
 async function isAllowed(node: Node): Promise<void> {
-  assert.match(
-    await node.setUpPi(),
-    /everybody who can reach tonearm may restart this machine and switch it off/,
-  );
+  const said = await node.setUpPi();
+  assert.match(said, /everybody who can reach tonearm may restart this machine and switch it off/);
   await until('the granted actions', async () => (await node.ask('GET', '/power/')).status === 200);
 }
 
@@ -39,10 +37,8 @@ export function desktopScenarios(node: () => Node): void {
 
   test('--no-power removes the rule and is kept, until its line is removed', async () => {
     for (const flags of [['--no-power'], []]) {
-      assert.match(
-        await node().setUpPi(...flags),
-        /nobody can restart this machine .*: --no-power was given/,
-      );
+      const said = await node().setUpPi(...flags);
+      assert.match(said, /nobody can restart this machine .*: --no-power was given/);
       assert.equal(await node().isThere(RULE), false);
       assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
     }

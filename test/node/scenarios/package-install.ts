@@ -159,10 +159,8 @@ export function installScenarios(node: () => Node): void {
   });
 
   test('--discovery announces the node, names what is missing for that, and is kept', async () => {
-    assert.match(
-      await node().setUpPi('--discovery'),
-      /while avahi-daemon does not run: systemctl enable --now avahi-daemon/,
-    );
+    const said = await node().setUpPi('--discovery');
+    assert.match(said, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
     // It stays: the scenarios that follow are of a node that announces itself.
     await node().shell('systemctl start avahi-daemon.service');
     assert.doesNotMatch(await node().setUpPi('--discovery'), /avahi/);

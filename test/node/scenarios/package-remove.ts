@@ -62,10 +62,8 @@ export function removeScenarios(node: () => Node): void {
     const before = await node().shell(`${made}; cat ${bluez}`);
     assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
     assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
-    assert.match(
-      await forDora('--bluetooth'),
-      /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m,
-    );
+    const said = await forDora('--bluetooth');
+    assert.match(said, /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m);
     const has = await node().shell(made);
     assert.match(has, /seat-monitoring = disabled|\["with-logind"\] = false/);
     assert.match(has, /Restart=on-failure/);
@@ -87,10 +85,8 @@ export function removeScenarios(node: () => Node): void {
     await node().shell('chown -R carl: /home/carl; tonearm-setup --user carl');
     await node().shell('test -e /var/lib/systemd/linger/carl; systemctl stop user@$(id -u carl).service');
     await node().shell('userdel --force --remove carl 2> /dev/null');
-    assert.match(
-      (await node().setUp('--uninstall', '--user', 'carl')).stdout,
-      /remove \/var\/lib\/systemd\/linger\/carl/,
-    );
+    const said = (await node().setUp('--uninstall', '--user', 'carl')).stdout;
+    assert.match(said, /remove \/var\/lib\/systemd\/linger\/carl/);
     assert.equal(await node().shell(`ls /var/lib/systemd/linger; ${LEFT} | grep carl || true`), 'pi\n');
   });
 

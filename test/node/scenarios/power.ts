@@ -92,10 +92,8 @@ export function powerScenarios(node: () => Node): void {
     });
     const told = watcher.events.map(({ type, data }) => `${type} ${data}`);
     const expected = ['power.action {"action":"poweroff"}', 'server.info "bye"'];
-    assert.deepEqual(
-      told.filter((line) => /^power|bye/.test(line)),
-      expected,
-    );
+    const ends = told.filter((line) => /^power|bye/.test(line));
+    assert.deepEqual(ends, expected);
     await node().start();
     await until('the service is back', async () => (await node().property('ActiveState')) === 'active');
     await settles(node(), ALL);

@@ -19,10 +19,8 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const heard = await daemon.listen();
     await daemon.start();
     const during = await daemon.sees('the progress', ({ run }) => run.percent === 40);
-    assert.deepEqual(
-      [during.run.state, during.run.origin, during.run.step],
-      ['running', 'systemd', 'unpack'],
-    );
+    const shown = [during.run.state, during.run.origin, during.run.step];
+    assert.deepEqual(shown, ['running', 'systemd', 'unpack']);
     assert.equal(await daemon.post('/upgrade/start'), 409);
     await daemon.openGate();
     const after = await daemon.runs('idle', 'systemd');

@@ -42,10 +42,8 @@ test('the numbers of commands are those of the protocol, as the daemon has them'
     PLAYBACK_BUFFER_CHANGED: 'PLAYBACK_BUFFER_ATTR_CHANGED',
     RECORD_BUFFER_CHANGED: 'RECORD_BUFFER_ATTR_CHANGED',
   };
-  assert.deepEqual(
-    others,
-    Object.keys(FROM_SERVER).map((name) => [name, ours[name] ?? name]),
-  );
+  const expected = Object.keys(FROM_SERVER).map((name) => [name, ours[name] ?? name]);
+  assert.deepEqual(others, expected);
   // native-common.h of PulseAudio 17: the last before PA_COMMAND_MAX.
   assert.equal(MESSAGES.at(-1)?.name, 'SEND_OBJECT_MESSAGE');
   assert.equal(MESSAGES.length, 105);
