@@ -1,4 +1,4 @@
-// `tonearm trace` leaves nothing behind, however it ends, and passes on how its command ended. Malformed bytes: protocol/pulse/trace.
+// `tonearm trace` leaves nothing behind, however it ends, and passes on how its command ended. Malformed messages: protocol/pulse/trace.
 
 import assert from 'node:assert/strict';
 import { statSync, symlinkSync } from 'node:fs';
@@ -67,6 +67,20 @@ test('audio data without lines is counted at the end of its connection', BOUNDED
   client.end(Buffer.concat([block, block]));
   server.end();
   await hasSaid(tracer, '#1 closed; not shown: 2 blocks of audio data, 131072 bytes');
+});
+
+test('bytes that are no frame end their connection, after what came before them', BOUNDED, async (t) => {
+  const { tracer, client, server } = await joinedTracer(t);
+  const received: Buffer[] = [];
+  const closed = new Promise((resolve) =>
+    server.on('data', (chunk) => received.push(chunk)).once('close', resolve),
+  );
+  const good = Buffer.from(wire.command(20, 1));
+  client.write(Buffer.concat([good, Buffer.alloc(20)]));
+  await closed;
+  assert.deepEqual(Buffer.concat(received), good);
+  await hasSaid(tracer, '#1 > malformed: a frame of 0 bytes; the connection is ended');
+  await hasSaid(tracer, '#1 closed');
 });
 
 test(

@@ -2,14 +2,14 @@
 // other side accepts them. Conversation decodes them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { pipeline, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Clock } from '../../clock.js';
 import { CONTROL_CHANNEL, Framer, frameOf } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
-import { blockOf, Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
+import { blockOf, Conversation } from '../../protocol/pulse/trace/conversation.js';
 import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
 import { WireError } from '../../protocol/pulse/wire.js';
-import type { Capture, CapturedSide } from './capture.js';
+import type { Capture } from './capture.js';
 
 /** At a time; both servers accept as many. */
 const CLIENTS_MAX = 64;
@@ -30,36 +30,25 @@ export interface TraceProxyParts {
 
 type Tell = (item: TraceItem) => void;
 
-/** Audio data without lines of its own. */
-interface PassedOver {
-  blocks: number;
-  bytes: number;
-}
-
-/** One direction of a connection. */
-interface Direction {
-  readonly from: Side;
-  readonly file: CapturedSide | undefined;
-  readonly conversation: Conversation;
-  readonly passedOver: PassedOver;
-  readonly tell: Tell;
-}
-
 export class TraceProxy {
   readonly #parts: TraceProxyParts;
   readonly #server: Server;
-  /** The clients, each with its end of the connection here. */
-  readonly #open = new Set<Socket>();
+  /** The clients, each with the end of its connection. */
+  readonly #open = new Map<Socket, Promise<void>>();
   readonly #texts = new TextCache();
   readonly #begun: number;
   #clients = 0;
-  #whenIdle: (() => void) | undefined;
 
   constructor(parts: TraceProxyParts) {
     this.#parts = parts;
     this.#begun = parts.clock.monotonic();
     // A side that has closed its writing end still reads.
-    this.#server = createServer({ allowHalfOpen: true }, (client) => void this.#serve(client));
+    this.#server = createServer({ allowHalfOpen: true }, (client) => {
+      this.#open.set(
+        client,
+        this.#serve(client).finally(() => this.#open.delete(client)),
+      );
+    });
     this.#server.maxConnections = CLIENTS_MAX;
     this.#server.on('drop', () =>
       this.#connection()({ note: `refused: ${CLIENTS_MAX} clients are connected already` }),
@@ -81,17 +70,15 @@ export class TraceProxy {
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
-  idle(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#whenIdle = resolve;
-      if (this.#open.size === 0) resolve();
-    });
+  /** Resolves when the connections of now have ended. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#open.values());
   }
 
   /** Removes the socket and ends all connections; `idle` resolves when the last one has ended. */
   end(): void {
     this.#server.close();
-    for (const client of this.#open) client.destroy();
+    for (const client of this.#open.keys()) client.destroy();
   }
 
   /** Gives the next connection its number, and answers with what writes its lines. */
@@ -107,79 +94,70 @@ export class TraceProxy {
   async #serve(client: Socket): Promise<void> {
     const tell = this.#connection();
     const number = this.#clients;
-    this.#open.add(client);
     // Until the pipelines exist; then its errors end both.
     client.on('error', () => client.destroy());
     const server = await dial(this.#parts.servers());
     if (typeof server === 'string') {
       tell({ note: `no sound server: ${server}` });
       client.destroy();
-    } else {
-      tell({ note: 'connected' });
-      const { blocks, bytes } = await this.#join(client, server, number, tell);
-      const over = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
-      tell({ note: `closed${over}` });
+      return;
     }
-    this.#open.delete(client);
-    if (this.#open.size === 0) this.#whenIdle?.();
+    tell({ note: 'connected' });
+    const { blocks, bytes } = await this.#join(client, server, number, tell);
+    const over = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
+    tell({ note: `closed${over}` });
   }
 
   /** Passes frames both ways until both sides have ended; resolves with the audio data that had no lines. */
-  async #join(client: Socket, server: Socket, number: number, tell: Tell): Promise<PassedOver> {
-    const { attempt, capture } = this.#parts;
+  async #join(client: Socket, server: Socket, number: number, tell: Tell) {
+    const { attempt, capture, data } = this.#parts;
     const conversation = new Conversation(this.#texts);
     const passedOver = { blocks: 0, bytes: 0 };
-    const ends = [
+    const sides = [
       ['client', client, server],
       ['server', server, client],
     ] as const;
-    const opened = ends.map(([from, source, target]) => {
+    const passing = sides.map(async ([from, source, target]) => {
       const file = attempt(() => capture?.open(number, from));
-      const through = this.#through({ from, file, conversation, passedOver, tell });
-      // Called for every kind of end: if one end of a pipeline closes, the other is destroyed.
-      const ended = new Promise<void>((resolve) => {
-        pipeline(source, through, target, () => resolve());
+      const read = (frame: Buffer, channel: number): void => {
+        const block = blockOf(frame, channel);
+        if (channel === CONTROL_CHANNEL) tell({ from, ...conversation.read(from, frame) });
+        else if (data) tell({ from, data: block });
+        else {
+          passedOver.blocks += 1;
+          passedOver.bytes += block.length;
+        }
+        attempt(() => file?.keep(frame, channel));
+      };
+      // If one end of a pipeline closes, the other is destroyed: a rejection is an end like others.
+      await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
+        if (error instanceof WireError)
+          tell({ from, note: `malformed: ${error.message}; the connection is ended` });
       });
-      return { from, file, ended };
+      return { from, file };
     });
-    await Promise.all(opened.map(({ ended }) => ended));
-    for (const { from, file } of opened) {
+    for (const { from, file } of await Promise.all(passing)) {
       const description = `connection ${number}, from the ${from}`;
       if (file !== undefined) attempt(() => capture?.enter(file, description, conversation));
     }
     return passedOver;
   }
+}
 
-  #through({ from, file, conversation, passedOver, tell }: Direction): Transform {
-    const { data, attempt } = this.#parts;
-    const framer = new Framer();
-    const read = (frame: Buffer, channel: number): void => {
-      const block = blockOf(frame, channel);
-      if (channel === CONTROL_CHANNEL) tell({ from, ...conversation.read(from, frame) });
-      else if (data) tell({ from, data: block });
-      else {
-        passedOver.blocks += 1;
-        passedOver.bytes += block.length;
-      }
-    };
-    const through: Transform = new Transform({
-      transform: (chunk: Buffer, _encoding, passed) => {
-        try {
-          framer.push(chunk, (payload, channel) => {
-            const frame = frameOf(payload);
-            read(frame, channel);
-            attempt(() => file?.keep(frame, channel));
-            through.push(frame);
-          });
-          passed();
-        } catch (error) {
-          if (!(error instanceof WireError)) throw error;
-          tell({ from, note: `malformed: ${error.message}; the connection is ended` });
-          passed(error);
-        }
-      },
-    });
-    return through;
+/** The frames of a stream, after each was read. Those before a malformed header still pass. */
+async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, channel: number) => void) {
+  const framer = new Framer();
+  for await (const chunk of chunks) {
+    const frames: Buffer[] = [];
+    try {
+      framer.push(chunk, (payload, channel) => {
+        const frame = frameOf(payload);
+        read(frame, channel);
+        frames.push(frame);
+      });
+    } finally {
+      yield* frames;
+    }
   }
 }
 

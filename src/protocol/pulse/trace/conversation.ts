@@ -77,29 +77,21 @@ export class Conversation {
 
   /** Takes the frame of a command, and may change it. */
   read(from: Side, frame: Buffer): DecodedMessage {
+    const { command: code = NONE, tag = NONE } = labelOf(frame);
+    const isReply = from === 'server' && code === REPLY;
+    const asked = isReply || (from === 'server' && code === ERROR) ? this.#asked.get(tag) : undefined;
+    const named = isReply ? MESSAGES[asked ?? NONE]?.reply : MESSAGES[code]?.fields;
     const reader = new Reader(frame.subarray(HEADER_BYTES), NEWEST_VERSION, this.#texts);
-    let code = NONE;
-    let tag = NONE;
-    const { fields, unnamed, problem } = decode(
-      reader,
-      () => {
-        code = reader.u32();
-        tag = reader.u32();
-        const isReply = from === 'server' && code === REPLY;
-        return isReply ? MESSAGES[this.#asked.get(tag) ?? NONE]?.reply : MESSAGES[code]?.fields;
-      },
-      this.#version,
-    );
-    const asked = from === 'server' && (code === REPLY || code === ERROR) ? this.#asked.get(tag) : undefined;
+    const { fields, unnamed, problem } = decode(reader, named ?? [], this.#version);
     if (asked !== undefined) this.#asked.delete(tag);
     const version = typeof fields['version'] === 'number' ? fields['version'] : undefined;
     if (code === AUTH) this.offered = version ?? this.offered;
-    if (asked === AUTH && code === REPLY && version !== undefined)
+    if (asked === AUTH && isReply && version !== undefined)
       this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
     if (from === 'client' && tag !== NONE) this.#expect(tag, code);
     const answers = asked === undefined ? undefined : nameOf(asked);
     const message = { command: nameOf(code), tag: tag === NONE ? undefined : tag, answers };
-    const isAuth = from === 'client' ? code === AUTH : code === REPLY && asked === AUTH;
+    const isAuth = from === 'client' ? code === AUTH : isReply && asked === AUTH;
     const decoded = { ...message, fields, unnamed, problem, declined: isAuth ? decline(frame) : [] };
     return code === AUTH ? withoutSecrets(decoded) : decoded;
   }
@@ -164,16 +156,18 @@ function withoutSecrets(auth: DecodedMessage): DecodedMessage {
   return { ...auth, fields: {}, unnamed: [], problem: 'not as it should be, so that it is not shown' };
 }
 
-/** The values of a message until one cannot be read; `begin` reads what stands before them, and says which fields they are. */
+/** The values of a message, behind its code and tag, until one cannot be read. */
 function decode(
   reader: Reader,
-  begin: () => readonly Field[] | undefined,
+  named: readonly Field[],
   version: number,
 ): Pick<DecodedMessage, 'fields' | 'unnamed' | 'problem'> {
   const fields: Record<string, Value> = {};
   const unnamed: TypedValue[] = [];
   try {
-    readRecord(reader, begin() ?? [], version, fields);
+    reader.u32();
+    reader.u32();
+    readRecord(reader, named, version, fields);
     while (!reader.atEnd) {
       if (unnamed.length === UNNAMED_MAX) throw new WireError(`${reader.rest().length} bytes more`);
       unnamed.push(valueIn(reader));

@@ -9,6 +9,7 @@ import {
   format,
   index,
   props,
+  s64,
   sampleSpec,
   u8,
   usec,
@@ -52,9 +53,11 @@ const ENCODINGS = [
   ...'truehd-iec61937 dtshd-iec61937'.split(' '),
 ];
 
-/** 64 bits, as a number if that is exact. */
-const whole = (value: bigint): number | string =>
-  Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
+/** 64 bits without a sign, as a number if that is exact. */
+function wholeIn(reader: Reader): number | string {
+  const value = reader.block(TAG.u64, 8).readBigUInt64BE();
+  return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
+}
 
 /** Seconds, since the epoch or since another moment. */
 function timeIn(reader: Reader): number {
@@ -80,33 +83,36 @@ function formatIn(reader: Reader): Value {
   return { encoding: ENCODINGS[encoding] ?? encoding, props: own };
 }
 
-const KINDS: ReadonlyMap<number | undefined, readonly [type: string, read: (reader: Reader) => Value]> =
-  new Map([
-    [TAG.text, ['text', (reader) => excerpt.read(reader) ?? null]],
-    [TAG.noText, ['text', (reader) => excerpt.read(reader) ?? null]],
-    [TAG.u32, ['u32', (reader) => index.read(reader) ?? null]],
-    [TAG.u8, ['u8', (reader) => u8.read(reader)]],
-    [TAG.u64, ['u64', (reader) => whole(reader.block(TAG.u64, 8).readBigUInt64BE())]],
-    [TAG.s64, ['s64', (reader) => whole(reader.block(TAG.s64, 8).readBigInt64BE())]],
-    [TAG.sampleSpec, ['sampleSpec', samplesIn]],
-    [TAG.bytes, ['bytes', bytesIn]],
-    [TAG.yes, ['bool', (reader) => bool.read(reader)]],
-    [TAG.no, ['bool', (reader) => bool.read(reader)]],
-    [TAG.time, ['time', timeIn]],
-    [TAG.usec, ['usec', (reader) => usec.read(reader)]],
-    [TAG.channelMap, ['channelMap', (reader) => channelMap.read(reader).map((at) => POSITIONS[at] ?? at)]],
-    [TAG.volumes, ['volumes', (reader) => volumes.read(reader)]],
-    [TAG.volume, ['volume', (reader) => volume.read(reader)]],
-    [TAG.props, ['props', (reader) => props.read(reader)]],
-    [TAG.format, ['format', formatIn]],
-  ]);
+/** By the names of types in ../wire.ts. */
+const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
+  text: (reader) => excerpt.read(reader) ?? null,
+  u32: (reader) => index.read(reader) ?? null,
+  u8: u8.read,
+  u64: wholeIn,
+  s64: s64.read,
+  sampleSpec: samplesIn,
+  bytes: bytesIn,
+  bool: bool.read,
+  time: timeIn,
+  usec: usec.read,
+  channelMap: (reader) => channelMap.read(reader).map((at) => POSITIONS[at] ?? at),
+  volumes: volumes.read,
+  volume: volume.read,
+  props: props.read,
+  format: formatIn,
+};
+
+/** Tags that are values themselves, with their types. */
+const TYPES: Readonly<Record<string, string>> = { noText: 'text', yes: 'bool', no: 'bool' };
 
 /** The next value. Throws WireError if there is none that can be read. */
 export function valueIn(reader: Reader): TypedValue {
   const rest = reader.rest();
-  const kind = KINDS.get(rest[0]);
-  if (kind === undefined) throw new WireError(`${rest.length} bytes more, from ${describeTag(rest[0])} on`);
-  return { type: kind[0], value: kind[1](reader) };
+  const tag = describeTag(rest[0]);
+  const type = TYPES[tag] ?? tag;
+  const read = KINDS[type];
+  if (read === undefined) throw new WireError(`${rest.length} bytes more, from ${tag} on`);
+  return { type, value: read(reader) };
 }
 
 /** The name of a number, or the number if it has none. */
