@@ -173,8 +173,8 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/presence.ts': 'notes when the node said that it leaves, and waits until nobody is at the page',
   'src/page/controls.tsx': 'bounds how long an accepted value is shown',
   'src/page/parts.tsx': 'has things shown again as time passes, and long lists piece by piece',
-  'src/page/hand.ts': 'waits until the browser has made its own of a hand',
-  'src/page/slider.tsx': 'raises a volume step by step',
+  'src/page/slider.tsx':
+    'raises a volume step by step, and waits until the browser has made its own of a hand',
   'src/page/notices.tsx': 'ends a notice that is old',
   'src/page/services.tsx': 'says for a while that a unit was restarted',
   'src/page/transport.tsx': 'tries a cover that failed again',
