@@ -30,8 +30,6 @@ export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth'
 
 function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
   const { name, powered, pairing_active: isPairing, pairing_until = '', scanning } = adapter;
-  const pairing = translate(isPairing ? 'pairingStop' : 'pairingStart');
-  const scan = translate(scanning ? 'scanStop' : 'scanStart');
   return (
     <div class="card">
       <div class="row">
@@ -44,18 +42,11 @@ function Adapter({ adapter }: { readonly adapter: BluetoothRecord }) {
       </div>
       {isPairing ? <Countdown name={name} until={pairing_until} /> : null}
       <div class="row wrap-row">
-        <ActionButton
-          failed={translate('didNotWork', { what: pairing })}
-          send={() => (isPairing ? node.stopPairing() : node.startPairing())}
-        >
-          {pairing}
+        <ActionButton send={() => (isPairing ? node.stopPairing() : node.startPairing())}>
+          {translate(isPairing ? 'pairingStop' : 'pairingStart')}
         </ActionButton>
-        <ActionButton
-          failed={translate('didNotWork', { what: scan })}
-          disabled={!powered}
-          send={() => (scanning ? node.stopScan() : node.startScan())}
-        >
-          {scan}
+        <ActionButton disabled={!powered} send={() => (scanning ? node.stopScan() : node.startScan())}>
+          {translate(scanning ? 'scanStop' : 'scanStart')}
         </ActionButton>
       </div>
     </div>

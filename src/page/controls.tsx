@@ -138,13 +138,12 @@ export function Choice({ label, value, options, send }: ChoiceProps) {
 
 interface ActionButtonProps extends Omit<Parameters<typeof Button>[0], 'onClick'> {
   readonly send: () => Promise<unknown>;
-  /** The title of a failure; by default made from the label. */
-  readonly failed?: string;
 }
 
-export function ActionButton({ send, failed, ...look }: ActionButtonProps) {
-  const { label = '' } = look;
-  const [isBusy, begin] = useAction(send, failed ?? translate('didNotWork', { what: label }));
+/** Its failure is named after its label, or after its text. */
+export function ActionButton({ send, ...look }: ActionButtonProps) {
+  const what = look.label ?? String(look.children);
+  const [isBusy, begin] = useAction(send, translate('didNotWork', { what }));
   return <Button {...look} isBusy={isBusy} onClick={begin} />;
 }
 

@@ -152,49 +152,46 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
 const BEHIND_FRAME_MS = 15;
 
 /** Calls one piece per frame, because all at once would be a task long enough to be noticed. */
-class Pieces {
-  #waiting: readonly (() => void)[] = [];
-  #isComing = false;
-
-  /** The returned function cancels it. */
-  later(piece: () => void, isLast: boolean): () => void {
-    this.#waiting = isLast ? [...this.#waiting, piece] : [piece, ...this.#waiting];
-    this.#come();
-    return () => {
-      this.#waiting = this.#waiting.filter((each) => each !== piece);
-    };
-  }
-
-  #come(): void {
-    if (this.#isComing || this.#waiting.length === 0) return;
-    this.#isComing = true;
+function takingTurns() {
+  let waiting: readonly (() => void)[] = [];
+  let isComing = false;
+  const come = (): void => {
+    if (isComing || waiting.length === 0) return;
+    isComing = true;
     // After a frame, because the browser would lay out several pieces as one.
-    requestAnimationFrame(() => setTimeout(() => this.#take(), BEHIND_FRAME_MS));
-  }
-
-  #take(): void {
-    const [piece, ...others] = this.#waiting;
-    this.#waiting = others;
-    this.#isComing = false;
+    requestAnimationFrame(() => setTimeout(take, BEHIND_FRAME_MS));
+  };
+  const take = (): void => {
+    const [piece, ...others] = waiting;
+    waiting = others;
+    isComing = false;
     piece?.();
-    this.#come();
-  }
+    come();
+  };
+  /** The returned function cancels it. */
+  return (piece: () => void, isLast: boolean): (() => void) => {
+    waiting = isLast ? [...waiting, piece] : [piece, ...waiting];
+    come();
+    return () => {
+      waiting = waiting.filter((each) => each !== piece);
+    };
+  };
 }
 
-export const Growing = createContext(new Pieces());
+export const Growing = createContext(takingTurns());
 
 /**
  * The number of `wanted` things to draw now; `step` more at a time. `isLast` has others drawn first, so that these do not push down
  * anything below them later.
  */
 export function useGrowing(wanted: number, step: number, isLast = false): number {
-  const pieces = useContext(Growing);
+  const later = useContext(Growing);
   const [drawn, setDrawn] = useState(0);
   // Within the drawing, so that its next piece is the next one of all.
   useLayoutEffect(() => {
     // If they return after a decrease, they are drawn step by step again.
     if (drawn > wanted + step) setDrawn(wanted + step);
-    return drawn < wanted ? pieces.later(() => setDrawn(drawn + step), isLast) : undefined;
-  }, [drawn, wanted, step, isLast, pieces]);
+    return drawn < wanted ? later(() => setDrawn(drawn + step), isLast) : undefined;
+  }, [drawn, wanted, step, isLast, later]);
   return Math.min(drawn, wanted);
 }

@@ -164,15 +164,8 @@ interface UnitCommand {
   readonly isAccepted: boolean;
 }
 
-interface UnitCommands {
-  /** The command in progress, or accepted just now. */
-  readonly verb: Verb | undefined;
-  readonly hasRestarted: boolean;
-  readonly run: (verb: Verb) => void;
-}
-
-/** The commands that this page has sent to a unit. A newer one never waits for an older one. */
-function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string): UnitCommands {
+/** What this page has asked of a unit: `verb` is in progress, or was accepted just now. A newer command never waits for an older one. */
+function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string) {
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();
   /** The result of an older command is ignored, as the newer one may have cancelled it. */

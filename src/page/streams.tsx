@@ -56,7 +56,7 @@ export function Streams({ state: { clients, outputs }, unfolding: [isUnfolded, u
 
 /** Many changes are drawn a few at a time, as all at once would be a task long enough to be noticed. */
 function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
-  const pieces = useContext(Growing);
+  const later = useContext(Growing);
   const [, draw] = useState(0);
   /** A record that has changed goes to the end, so that the one that has waited longest is the next. */
   const { current: shown } = useRef(new Map<number, ClientRecord>());
@@ -70,7 +70,7 @@ function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
   }
   for (const [id, stream] of latest) if (!shown.has(id)) shown.set(id, stream);
   const isBehind = changes > CHANGES_AT_ONCE;
-  useLayoutEffect(() => (isBehind ? pieces.later(() => draw((times) => times + 1), true) : undefined));
+  useLayoutEffect(() => (isBehind ? later(() => draw((times) => times + 1), true) : undefined));
   return streams.map((stream) => shown.get(stream.id) ?? stream);
 }
 

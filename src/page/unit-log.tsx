@@ -14,24 +14,26 @@ interface UnitLogProps {
   readonly isOffered: boolean;
 }
 
+interface ShownLog {
+  readonly entries: readonly LogEntryRecord[];
+  readonly word: string;
+}
+
 export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogProps) {
   const [isOpen, setOpen] = useState(false);
-  const [entries, setEntries] = useState<readonly LogEntryRecord[]>([]);
-  /** Shown in place of entries. */
-  const [word, setWord] = useState('');
+  /** A word is shown in place of entries. */
+  const [{ entries, word }, show] = useState<ShownLog>({ entries: [], word: '' });
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
-    const show = (entries: readonly LogEntryRecord[], word: string): void => {
-      if (!isCurrent) return;
-      setEntries(entries);
-      setWord(word);
-    };
-    read().then(
-      (read) => show(read, read.length === 0 ? translate('noLog') : ''),
-      ({ message }: Error) =>
-        show([], translate('because', { what: translate('couldNotRead'), reason: message })),
-    );
+    read()
+      .then(
+        (entries) => ({ entries, word: entries.length === 0 ? translate('noLog') : '' }),
+        ({ message: reason }: Error) => {
+          return { entries: [], word: translate('because', { what: translate('couldNotRead'), reason }) };
+        },
+      )
+      .then((log) => isCurrent && show(log));
     return () => {
       isCurrent = false;
     };
