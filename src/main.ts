@@ -127,17 +127,10 @@ async function trace(args: readonly string[]): Promise<Exit> {
   if (request.do === 'help') return printOut(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: trace: ${request.message}`]);
   const printError = (text: string): void => writeOut(process.stderr, text, EXIT.cannotWrite);
-  const ended = await runTrace(request, {
-    env: process.env,
-    uid: process.getuid?.() ?? 0,
-    pid: process.pid,
-    clock: systemClock,
-    stdout: process.stdout,
-    printError,
-    onSignal: (callback) => {
-      for (const signal of SIGNALS) process.on(signal, callback);
-    },
-  });
+  const onSignal = (callback: (signal: NodeJS.Signals) => void): void => {
+    for (const signal of SIGNALS) process.on(signal, callback);
+  };
+  const ended = await runTrace(request, onSignal, printError);
   if ('message' in ended) printError(`tonearm: trace: ${ended.message}\n`);
   // Unread output would keep the process alive.
   return process.exit('status' in ended ? ended.status : TRACE_EXITS[ended.end]);

@@ -3,7 +3,7 @@
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
-import type { Clock } from '../../clock.js';
+import { systemClock } from '../../clock.js';
 import { CONTROL_CHANNEL, Framer, frameOf } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { blockOf, Conversation } from '../../protocol/pulse/trace/conversation.js';
@@ -17,7 +17,6 @@ const CLIENTS_MAX = 64;
 const OWNER_ONLY_UMASK = 0o177;
 
 export interface TraceProxyParts {
-  readonly clock: Clock;
   /** Paths of the server's socket, in the order of attempts; called for each client. */
   servers(): readonly string[];
   writeLine(line: TraceLine): void;
@@ -36,12 +35,11 @@ export class TraceProxy {
   /** The clients, each with the end of its connection. */
   readonly #open = new Map<Socket, Promise<void>>();
   readonly #texts = new TextCache();
-  readonly #begun: number;
+  readonly #begun = systemClock.monotonic();
   #clients = 0;
 
   constructor(parts: TraceProxyParts) {
     this.#parts = parts;
-    this.#begun = parts.clock.monotonic();
     // A side that has closed its writing end still reads.
     this.#server = createServer({ allowHalfOpen: true }, (client) => {
       this.#open.set(
@@ -86,7 +84,7 @@ export class TraceProxy {
     this.#clients += 1;
     const connection = this.#clients;
     return (item) => {
-      const seconds = Math.round((this.#parts.clock.monotonic() - this.#begun) * 1000) / 1e6;
+      const seconds = Math.round((systemClock.monotonic() - this.#begun) * 1000) / 1e6;
       this.#parts.writeLine({ seconds, connection, ...item });
     };
   }

@@ -6,9 +6,9 @@ import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import { candidatePaths, otherServer, readMachineId } from '../../actors/audio/server-files.js';
-import { type Clock, within } from '../../clock.js';
+import { systemClock, within } from '../../clock.js';
 import { jsonLine, textLine } from '../../protocol/pulse/trace/lines.js';
-import { runtimeDirectory, type Variables } from '../../user-directories.js';
+import { runtimeDirectory } from '../../user-directories.js';
 import { readOptions, type WrongUsage } from '../arguments.js';
 import { Capture } from './capture.js';
 import { TraceProxy } from './proxy.js';
@@ -84,31 +84,27 @@ export type TraceEnd =
   | { readonly end: 'command'; readonly status: number; readonly message?: string }
   | { readonly end: 'cannot-listen' | 'cannot-write'; readonly message: string };
 
-export interface TraceSurroundings {
-  readonly env: Variables;
-  readonly uid: number;
-  readonly pid: number;
-  readonly clock: Clock;
-  readonly stdout: NodeJS.WritableStream;
-  printError(text: string): void;
-  /** Calls back for each signal that should end the program. */
-  onSignal(callback: (signal: NodeJS.Signals) => void): void;
-}
+/** Calls back for each signal that should end the program. */
+type OnSignal = (callback: (signal: NodeJS.Signals) => void) => void;
 
 /** Resolves when everything is over: the socket is removed, and the output is written, if anybody reads it. */
-export async function runTrace(task: TraceTask, around: TraceSurroundings): Promise<TraceEnd> {
-  const { env, uid, clock } = around;
+export async function runTrace(
+  task: TraceTask,
+  onSignal: OnSignal,
+  printError: (text: string) => void,
+): Promise<TraceEnd> {
+  const { env, pid, stdout } = process;
+  const uid = process.getuid?.() ?? 0;
   const machineId = readMachineId();
   const elsewhere = otherServer(env, machineId);
   if (elsewhere !== undefined) {
     const message = `PULSE_SERVER is ${elsewhere}: only a socket of this machine, given as an absolute path, can be traced`;
     return { end: 'cannot-listen', message };
   }
-  const output = outputTo(around.stdout);
+  const output = outputTo(stdout);
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannot-write', message: output.failure };
   const proxy = new TraceProxy({
-    clock,
     servers: () => candidatePaths(env, uid, machineId),
     writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
     attempt: (write) => output.attempt(write),
@@ -116,7 +112,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
     data: task.data,
   });
   const directory = runtimeDirectory(env, uid);
-  const path = join(directory, `tonearm-trace-${around.pid}`);
+  const path = join(directory, `tonearm-trace-${pid}`);
   if (!existsSync(directory)) {
     const who = 'run this in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
     return {
@@ -131,22 +127,22 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
   }
   const address = `unix:${path}`;
   const end = await (task.command.length > 0
-    ? runCommand(task.command, address, around, output.over)
+    ? runCommand(task.command, address, onSignal, output.over)
     : signalled());
   // Some of the command's last messages may still be on their way.
-  if (end.end === 'command') await within(clock, LAST_WORDS_MS, proxy.idle());
+  if (end.end === 'command') await within(systemClock, LAST_WORDS_MS, proxy.idle());
   proxy.end();
-  await within(clock, LAST_WORDS_MS, proxy.idle());
+  await within(systemClock, LAST_WORDS_MS, proxy.idle());
   output.attempt(() => capture?.end());
-  await within(clock, LAST_WORDS_MS, output.written());
+  await within(systemClock, LAST_WORDS_MS, output.written());
   return output.failure === undefined ? end : { end: 'cannot-write', message: output.failure };
 
   function signalled(): Promise<TraceEnd> {
     return new Promise((resolve) => {
       const done = (): void => resolve({ end: 'done' });
-      around.onSignal(done);
+      onSignal(done);
       output.over.addEventListener('abort', done);
-      around.printError(`PULSE_SERVER=${address}\n`);
+      printError(`PULSE_SERVER=${address}\n`);
     });
   }
 }
@@ -155,7 +151,7 @@ export async function runTrace(task: TraceTask, around: TraceSurroundings): Prom
 function runCommand(
   [program = '', ...args]: readonly string[],
   address: string,
-  { env, clock, onSignal }: TraceSurroundings,
+  onSignal: OnSignal,
   stop: AbortSignal,
 ): Promise<TraceEnd> {
   return new Promise((resolve) => {
@@ -164,13 +160,13 @@ function runCommand(
       child.kill(signal);
       if (signal === 'SIGINT') return;
       cancel();
-      cancel = clock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
+      cancel = systemClock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
     };
     // Before the command starts: somebody who sees it running may send a signal, which without a handler would leave the command behind.
     onSignal(pass);
     // The command's standard output becomes standard error, because the trace uses standard output.
     const child = spawn(program, args, {
-      env: { ...env, PULSE_SERVER: address },
+      env: { ...process.env, PULSE_SERVER: address },
       stdio: ['inherit', 2, 'inherit'],
     });
     stop.addEventListener('abort', () => pass('SIGTERM'));
