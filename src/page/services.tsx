@@ -164,7 +164,7 @@ interface UnitCommand {
   readonly isAccepted: boolean;
 }
 
-/** What this page has asked of a unit: `verb` is in progress, or was accepted just now. A newer command never waits for an older one. */
+/** Sends commands to a unit. `verb` is in progress, or was accepted just now; a newer command never waits for an older one. */
 function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string) {
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();

@@ -96,7 +96,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/cli/trace/',
     may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/pulse/', 'src/actors/audio/server-files.ts'],
-    builtins: 'child_process fs net os path stream util',
+    builtins: 'child_process fs net os path stream/promises util',
   },
   { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'fs net os util' },
   {
