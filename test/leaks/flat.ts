@@ -2,7 +2,6 @@
 // heap and other memory after a collection, descriptors, timers and handles, listeners.
 
 import assert from 'node:assert/strict';
-import type { EventEmitter } from 'node:events';
 import { readdirSync } from 'node:fs';
 import type { TestContext } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
@@ -34,15 +33,7 @@ interface Held {
   readonly listeners: number;
 }
 
-/** Counts listeners of emitters that live as long as the process. */
-function listenersOf(emitters: readonly EventEmitter[]): number {
-  return emitters.reduce(
-    (sum, emitter) => sum + emitter.eventNames().reduce((all, name) => all + emitter.listenerCount(name), 0),
-    0,
-  );
-}
-
-async function held(watched: readonly EventEmitter[]): Promise<Held> {
+async function held(): Promise<Held> {
   // Finalizers of what the first one frees free more.
   for (let times = 0; times < 3; times += 1) {
     collect();
@@ -54,7 +45,7 @@ async function held(watched: readonly EventEmitter[]): Promise<Held> {
     external,
     descriptors: readdirSync('/proc/self/fd').length,
     handles: process.getActiveResourcesInfo().sort(),
-    listeners: listenersOf([process, ...watched]),
+    listeners: process.eventNames().reduce((all, name) => all + process.listenerCount(name), 0),
   };
 }
 
@@ -67,29 +58,32 @@ export interface Repeated {
   readonly part: number;
   /** Does it so many times. */
   readonly round: (times: number) => Promise<void>;
-  /** Other emitters that have listeners, and stay. */
-  readonly watched?: readonly EventEmitter[];
 }
 
+/** A round that does it one time after the other, and then empties what the test has noted. */
+export const again =
+  (once: () => Promise<void>, ...notes: readonly unknown[][]): Repeated['round'] =>
+  async (times) => {
+    for (let done = 0; done < times; done += 1) await once();
+    for (const noted of notes) noted.length = 0;
+  };
+
 /** Fails with what has grown. */
-export async function staysFlat(
-  t: TestContext,
-  { full, part, round, watched = [] }: Repeated,
-): Promise<void> {
+export async function staysFlat(t: TestContext, { full, part, round }: Repeated): Promise<void> {
   const times = Math.ceil((isFullSize ? full : part) / ROUNDS);
   const all: Held[] = [];
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
     await round(times);
     const before = all.at(-1);
     const isAsBefore = async (): Promise<Held | false> => {
-      const now = await held(watched);
+      const now = await held();
       return before === undefined ||
         (now.handles.length <= before.handles.length && now.descriptors === before.descriptors)
         ? now
         : false;
     };
     // If it does not come to rest, the checks below find that.
-    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(() => held(watched)));
+    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(held));
   }
   const [early, late] = [all.slice(QUARTER, 2 * QUARTER), all.slice(-QUARTER)];
   const grown = (of: 'heap' | 'external' | 'descriptors' | 'listeners'): number =>

@@ -20,7 +20,7 @@ import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { staysFlat } from './flat.js';
+import { again, staysFlat } from './flat.js';
 
 const HOST = 'Host: 127.0.0.1\r\n';
 /** Requests of every kind: records, computed answers, questions to a backend, refusals, and 304. */
@@ -125,16 +125,7 @@ test('a sound server that is lost again and again leaves nothing', async (t) => 
     server.say.hangUp();
     await turnsUntil(() => seen.up && server.connections() > connections);
   };
-  await staysFlat(t, {
-    full: 1000,
-    part: 240,
-    round: async (times) => {
-      for (let done = 0; done < times; done += 1) await lose();
-      seen.said.length = 0;
-      seen.logs.length = 0;
-      server.heard.length = 0;
-    },
-  });
+  await staysFlat(t, { full: 1000, part: 240, round: again(lose, seen.said, seen.logs, server.heard) });
 });
 
 test('a broker that is lost again and again leaves nothing', async (t) => {
@@ -153,15 +144,7 @@ test('a broker that is lost again and again leaves nothing', async (t) => {
     broker.hangUp();
     await turnsUntil(() => node.state === 'up');
   };
-  await staysFlat(t, {
-    full: 1000,
-    part: 96,
-    round: async (times) => {
-      for (let done = 0; done < times; done += 1) await lose();
-      node.asked.length = 0;
-      node.logged.length = 0;
-    },
-  });
+  await staysFlat(t, { full: 1000, part: 96, round: again(lose, node.asked, node.logged) });
 });
 
 test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing', {
@@ -201,16 +184,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
     await bluez.start();
     await turnsUntil(() => seen.state === 'up');
   };
-  await staysFlat(t, {
-    full: 1000,
-    part: 96,
-    round: async (times) => {
-      for (let done = 0; done < times; done += 1) await visit();
-      seen.said.length = 0;
-      seen.logs.length = 0;
-      bluez.calls.length = 0;
-    },
-  });
+  await staysFlat(t, { full: 1000, part: 96, round: again(visit, seen.said, seen.logs, bluez.calls) });
 });
 
 test('a thread that dies again and again leaves nothing', async (t) => {
@@ -227,13 +201,7 @@ test('a thread that dies again and again leaves nothing', async (t) => {
     witness.story.length = 0;
     witness.lines.length = 0;
   };
-  await staysFlat(t, {
-    full: 1000,
-    part: 48,
-    round: async (times) => {
-      for (let done = 0; done < times; done += 1) await die();
-    },
-  });
+  await staysFlat(t, { full: 1000, part: 48, round: again(die) });
 });
 
 /** Like `until`, but polls in every turn of the event loop, because it is called a thousand times. */

@@ -63,11 +63,6 @@ export async function bootNode(options: NodeOptions = {}): Promise<Node> {
   }
 }
 
-/** The part of the answer of `GET /health` that scenarios read. */
-export interface Health {
-  readonly backends: Readonly<Record<string, { readonly state: string; readonly detail?: string }>>;
-}
-
 async function said(running: Promise<Ran>, what: string): Promise<string> {
   const { status, stdout, stderr } = await running;
   assert.equal(status, 0, `${what}\n${stdout}${stderr}`);

@@ -1,22 +1,15 @@
 // The rows of the table of faults: their type, and the parts to make them of.
 
+import { CHILD_NAMES, type ChildName } from '../../../src/protocol/actor/backends.js';
+import type { Health } from '../../contract/daemon.js';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
 import type { FaultedNode } from './faulted-node.js';
 import type { Load } from './load.js';
 
-export const CHILDREN = [
-  'audio',
-  'systemd',
-  'power',
-  'upgrade',
-  'players',
-  'discovery',
-  'bluetooth',
-  'mqtt',
-] as const;
+export const CHILDREN = CHILD_NAMES;
 
-export type Child = (typeof CHILDREN)[number];
+export type Child = ChildName;
 
 export interface Scene {
   readonly on: FaultedNode;
@@ -59,10 +52,7 @@ export async function rounds({ load }: Scene): Promise<void> {
   await until('two rounds of load', () => load.rounds >= end, ROUND_WITHIN_MS);
 }
 
-interface ChildHealth {
-  readonly state: string;
-  readonly restarts: number;
-}
+type ChildHealth = NonNullable<Health['backends'][string]>;
 
 /** Asked on the node: what the load asks of it is judged. */
 export async function healthOf({ on }: Scene, child: Child): Promise<ChildHealth> {

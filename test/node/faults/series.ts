@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import type { Health } from '../../contract/daemon.js';
 import { remark } from '../../remark.js';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
@@ -11,7 +12,7 @@ import { Load } from './load.js';
 import { type Asked, Requests } from './requests.js';
 import { RTKIT_MS } from './services.js';
 import { KeptStreams } from './streams.js';
-import { everybodyKnows, type Health, read } from './truth.js';
+import { everybodyKnows, read } from './truth.js';
 
 const UP_WITHIN_MS = 30_000;
 const RUN_WITHIN_MS = 30_000;

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import type { Health } from '../../contract/daemon.js';
 import { until } from '../../until.js';
 import { BROKER, type FaultedNode, LAN_ADDRESS, TOPIC } from './faulted-node.js';
 import type { Asked, Requests } from './requests.js';
@@ -10,12 +11,6 @@ import { type KeptStreams, type Routes, still } from './streams.js';
 import { areTrue, look } from './world.js';
 
 type Json = Readonly<Record<string, unknown>>;
-
-export interface Health {
-  readonly backends: Readonly<
-    Record<string, { readonly state: string; readonly restarts: number; readonly detail?: string }>
-  >;
-}
 
 export interface Everybody {
   readonly on: FaultedNode;
@@ -44,16 +39,7 @@ interface Rest {
 }
 
 async function ask(requests: Requests): Promise<Routes & Rest> {
-  const paths = [
-    '/audio',
-    '/services',
-    '/players',
-    '/upgrade',
-    '/bluetooth',
-    '/health',
-    '/server',
-    '/power/',
-  ];
+  const paths = '/audio /services /players /upgrade /bluetooth /health /server /power/'.split(' ');
   const [audio, services, players, upgrade, bluetooth, health, server, power] = await Promise.all(
     paths.map((path) => read<Json>(requests, path)),
   );

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { EventConsumer } from '../../consumer/consumer.js';
 import type { DispatchedEvent } from '../../consumer/parser.js';
+import type { Health } from '../../contract/daemon.js';
 import type { HttpAnswer } from '../../tools/http.js';
 import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
-import { type Health, NODE_PROGRAM, type Node } from '../node.js';
+import { NODE_PROGRAM, type Node } from '../node.js';
 
 /** The bundles that are brought to the node, and where. */
 const DIST = process.env['TONEARM_DIST'] ?? fileURLToPath(new URL('../../../../dist', import.meta.url));

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Health } from '../../contract/daemon.js';
 import { until } from '../../until.js';
-import { CONFIG, type Health, type Node, POWER_CONFIG, RULE } from '../node.js';
+import { CONFIG, type Node, POWER_CONFIG, RULE } from '../node.js';
 
 const ASKED = `${CONFIG}/conf.d/50-setup.yaml`;
 const ADDRESS = '10.77.0.5';

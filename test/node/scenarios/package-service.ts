@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import type { Health } from '../../contract/daemon.js';
 import { until } from '../../until.js';
-import { CONFIG, type Health, type Node } from '../node.js';
+import { CONFIG, type Node } from '../node.js';
 
 /** The kernel's table of sockets writes 9229 this way. */
 const INSPECTOR_PORT_HEX = '240D';
