@@ -97,14 +97,6 @@ test('a list without records is as old as its backend, whenever it is requested'
   assert.equal(scene.changedAt('audio.outputs'), Math.floor(scene.clock.date()));
 });
 
-test('records keep the order in which they came, also when they change', () => {
-  const scene = new Scene();
-  scene.apply(unit('system/z', 'z'), unit('user/a', 'a'));
-  scene.apply(unit('system/z', 'zz'));
-  scene.health('systemd', 'up');
-  assert.equal(scene.text('services'), '["zz","a"]');
-});
-
 test('records with ranks are listed by rank, in whatever order they came', () => {
   const scene = new Scene();
   scene.apply(unit('user/a', 'a', 1));
