@@ -14,14 +14,14 @@ import {
   type BrokerConnection,
   type BrokerMessage,
   type BrokerOptions,
+  brokerAddress,
   dialBroker,
 } from './broker.js';
-import { brokerAddress } from './broker-address.js';
 import type { InterfaceAddresses } from './home-assistant.js';
 import { look } from './look.js';
-import { clientIdOf, readIdentifier } from './node-identity.js';
 import { OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
+import { clientIdOf, readIdentifier } from './topics.js';
 
 /** A connection that lasted this long was good: after it the first attempt is made at once. */
 const STEADY_MS = 10_000;

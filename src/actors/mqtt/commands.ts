@@ -1,5 +1,5 @@
 // Finds the operations for a command's topic and payload (docs/home-assistant.md, "Commands"), by the MQTT names in the table of
-// operations. Pure. It validates nothing: bad values are passed on, and the operation refuses them.
+// operations, and decides which one runs when. Pure. It validates nothing: bad values are passed on, and the operation refuses them.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -132,4 +132,47 @@ function queuedRequest(
   if (way?.sets === undefined) return { request, queue };
   // There is one default output, whichever topic sets it.
   return { request, queue, supersedes: way.sets === 'default' ? 'default' : `${topic} ${way.sets}` };
+}
+
+/** In all queues together: more than people and homes send at a time. */
+const WAITING_MAX = 256;
+/** A flood may make up any number of queues, and other clients must get their turn. */
+const UNDER_WAY_MAX = 16;
+
+export interface WaitingRequest extends QueuedRequest {
+  readonly topic: string;
+}
+
+/**
+ * The function that takes a request; false if too many wait already: then this one is dropped. One request of each queue runs at a time, in
+ * order, and a waiting one is dropped when one comes that supersedes it, so that a flood ends with the last value of each. `carryOut` runs a
+ * request; it settles when that is done, and never rejects.
+ */
+export function commandQueues(
+  carryOut: (request: WaitingRequest) => Promise<void>,
+): (request: WaitingRequest) => boolean {
+  const waiting: WaitingRequest[] = [];
+  /** The queues that have a request under way. */
+  const busy = new Set<string>();
+  const runWaiting = (): void => {
+    const at = busy.size < UNDER_WAY_MAX ? waiting.findIndex(({ queue }) => !busy.has(queue)) : -1;
+    const [request] = at < 0 ? [] : waiting.splice(at, 1);
+    if (request === undefined) return;
+    busy.add(request.queue);
+    void carryOut(request).then(() => {
+      busy.delete(request.queue);
+      runWaiting();
+    });
+    runWaiting();
+  };
+  return (request) => {
+    const { supersedes } = request;
+    const older = waiting.findIndex((each) => supersedes !== undefined && each.supersedes === supersedes);
+    if (older >= 0) waiting.splice(older, 1);
+    waiting.push(request);
+    runWaiting();
+    if (waiting.length <= WAITING_MAX) return true;
+    waiting.pop();
+    return false;
+  };
 }

@@ -3,8 +3,8 @@
 
 import { type Clock, within } from '../../clock.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
-import { ownerText } from './node-identity.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
+import { ownerText } from './topics.js';
 
 /** Far above what a node publishes; a branch with more is not a node's. */
 const TOPICS_MAX = 10_000;

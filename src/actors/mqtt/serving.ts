@@ -4,8 +4,7 @@
 import { type Clock, within } from '../../clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
-import { commandQueues, type WaitingRequest } from './command-queues.js';
-import { COMMAND_FILTERS, isCommand, requestsOf } from './commands.js';
+import { COMMAND_FILTERS, commandQueues, isCommand, requestsOf, type WaitingRequest } from './commands.js';
 import { OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
 
 /** From the end of one round of differences to the next: a little above a tenth of a second, for network delays. */

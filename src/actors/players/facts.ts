@@ -1,12 +1,11 @@
-// The facts known of one player, how readings and signals change them, and the record that clients see (docs/http-api.md, "Player").
-// Pure.
+// The facts known of one player, how readings and signals change them, its position, which is read now and then and extrapolated in
+// between (docs/players.md, "Positions"), and the record that clients see (docs/http-api.md, "Player"). Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
 import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
 import { capped } from '../text.js';
 import { type Metadata, metadataOf, NO_METADATA, VALUE_MAX_UNITS } from './metadata.js';
-import type { Anchor, Motion } from './position.js';
 
 type PlayerProperties = Omit<PropertyValues<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
 
@@ -41,7 +40,7 @@ export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): 
   };
 }
 
-/** Applies a partial record. The position is not among the facts, because it is outdated as soon as it is read (position.ts). */
+/** Applies a partial record. The position is not among the facts, because it is outdated as soon as it is read. */
 export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
   const { Metadata, Position: _, ...player } = readProperties(PLAYER_PROPERTIES, record);
   return {
@@ -105,4 +104,55 @@ export function playerRecord(
     ...(root.CanRaise !== undefined && { can_raise: root.CanRaise }),
     ...(root.CanQuit !== undefined && { can_quit: root.CanQuit }),
   };
+}
+
+/** One moment on both clocks, in ms: dates are for people and may jump; durations are measured with the monotonic clock. */
+export interface Moment {
+  readonly date: number;
+  readonly monotonic: number;
+}
+
+export interface Anchor {
+  /** Undefined if the player gives no position. */
+  readonly positionUs: number | undefined;
+  readonly at: Moment;
+}
+
+export interface Motion {
+  /** Seconds of the track per second; 0 while it does not play. */
+  readonly rate: number;
+  readonly lengthUs: number | undefined;
+}
+
+/** A larger difference from the extrapolated position is a jump. Players report positions in steps of some tenths of a second. */
+const JUMP_US = 500_000;
+/** A larger difference means that the clock was set; smaller ones are the slow corrections of a time server. */
+const CLOCK_STEP_MS = 500;
+
+/** The position now, in microseconds; not beyond the track's end, unless the player itself said so. */
+export function reckoned(
+  { positionUs, at }: Anchor,
+  { rate, lengthUs }: Motion,
+  now: Moment,
+): number | undefined {
+  if (positionUs === undefined) return undefined;
+  const moved = positionUs + (now.monotonic - at.monotonic) * 1000 * rate;
+  const end = Math.max(positionUs, lengthUs ?? Number.MAX_SAFE_INTEGER);
+  return Math.round(Math.min(Math.max(moved, 0), end));
+}
+
+/** The same position, as of now. */
+export function anchorAt(anchor: Anchor, motion: Motion, now: Moment): Anchor {
+  return { positionUs: reckoned(anchor, motion, now), at: now };
+}
+
+export function isJump(anchor: Anchor, motion: Motion, positionUs: number | undefined, now: Moment): boolean {
+  const expectedUs = reckoned(anchor, motion, now);
+  if (expectedUs === undefined || positionUs === undefined) return expectedUs !== positionUs;
+  return Math.abs(expectedUs - positionUs) > JUMP_US;
+}
+
+/** True if the date was set since then, so that clients can no longer extrapolate from the anchor's date. */
+export function hasClockJumped({ at }: Anchor, now: Moment): boolean {
+  return Math.abs(now.date - at.date - (now.monotonic - at.monotonic)) > CLOCK_STEP_MS;
 }

@@ -17,17 +17,22 @@ import {
 import type { Bus } from '../bus/bus.js';
 import type { Publisher } from '../runtime.js';
 import {
+  type Anchor,
+  anchorAt,
+  hasClockJumped,
+  isJump,
+  type Moment,
   motionOf,
   NOTHING_KNOWN,
   type PlayerFacts,
   playbackStatus,
   playerRecord,
   positionIn,
+  reckoned,
   withPlayerProperties,
   withRootProperties,
 } from './facts.js';
 import { isSameTrack } from './metadata.js';
-import { type Anchor, anchorAt, hasClockJumped, isJump, type Moment, reckoned } from './position.js';
 import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 

@@ -3,8 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandQueues, type WaitingRequest } from '../../../src/actors/mqtt/command-queues.js';
-import { COMMAND_FILTERS, isCommand, requestsOf } from '../../../src/actors/mqtt/commands.js';
+import {
+  COMMAND_FILTERS,
+  commandQueues,
+  isCommand,
+  requestsOf,
+  type WaitingRequest,
+} from '../../../src/actors/mqtt/commands.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operations.js';
 import { commanded } from '../../broker/simulated-node.js';
 

@@ -3,21 +3,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  motionOf,
-  NOTHING_KNOWN,
-  playerRecord,
-  positionIn,
-  withPlayerProperties,
-  withRootProperties,
-} from '../../../src/actors/players/facts.js';
-import { isSameTrack, metadataOf } from '../../../src/actors/players/metadata.js';
-import {
   type Anchor,
   anchorAt,
   hasClockJumped,
   isJump,
+  motionOf,
+  NOTHING_KNOWN,
+  playerRecord,
+  positionIn,
   reckoned,
-} from '../../../src/actors/players/position.js';
+  withPlayerProperties,
+  withRootProperties,
+} from '../../../src/actors/players/facts.js';
+import { isSameTrack, metadataOf } from '../../../src/actors/players/metadata.js';
 
 const AT = { date: 1_000_000, monotonic: 500 };
 const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, at: AT });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { identifierOf, ownerText, readIdentifier } from '../../../src/actors/mqtt/node-identity.js';
+import { identifierOf, ownerText, readIdentifier } from '../../../src/actors/mqtt/topics.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const MACHINE = '0123456789abcdef0123456789abcdef';
