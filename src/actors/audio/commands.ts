@@ -132,28 +132,22 @@ function planVolume(
   return setPlan({ command, args }, target.kind, info.index);
 }
 
-function planBalance(state: SoundState, ref: string, wanted: number): SettingPlan {
-  const sink = state.findSink(ref);
-  if (sink === undefined) return notFound('output', ref);
-  const { index, volume, channelMap } = sink.info;
+function planBalance(state: SoundState, info: SinkInfo, wanted: number): SettingPlan {
+  const { index, volume, channelMap } = info;
   const balance = partsOf(wanted, channelMap);
   if (balance === undefined)
     return faultPlan('not-stereo', 'The output needs exactly two channels, left and right');
-  const limit = state.volumeLimitOf(sink.info) ?? Number.POSITIVE_INFINITY;
+  const limit = state.volumeLimitOf(info) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
   const plan = setPlan({ command: 'SET_SINK_VOLUME', args }, 'sink', index);
   return { ...plan, remember: { sink: index, balance } };
 }
 
-function planPort(state: SoundState, ref: string, port: string): SettingPlan {
-  const sink = state.findSink(ref);
-  if (sink === undefined) return notFound('output', ref);
-  const { index, ports } = sink.info;
+function planPort({ index, ports }: SinkInfo, port: string): SettingPlan {
   if (ports.length === 0) return faultPlan('no-ports', 'The output has no ports to switch between');
-  if (!ports.some(({ name }) => name === port)) {
+  if (!ports.some(({ name }) => name === port))
     return faultPlan('no-such-port', `The output has no port ${JSON.stringify(port)}`);
-  }
   return setPlan({ command: 'SET_SINK_PORT', args: { index, port } }, 'sink', index);
 }
 
@@ -172,12 +166,6 @@ function planProfile(state: SoundState, ref: string, wanted: string): SettingPla
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: wanted } }, 'card', index);
 }
 
-function planDefault(state: SoundState, ref: string): SettingPlan {
-  const sink = state.findSink(ref);
-  if (sink === undefined) return notFound('output', ref);
-  return setPlan({ command: 'SET_DEFAULT_SINK', args: { name: sink.info.name } }, 'server');
-}
-
 function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
   const client = state.findInput(clientRef);
   if (client === undefined) return notFound('client', clientRef);
@@ -188,11 +176,15 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
 }
 
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
-  if (command.do === 'default') return planDefault(state, command.output);
   if (command.do === 'move') return planMove(state, command.client, command.output);
-  if (command.do === 'port') return planPort(state, command.output, command.port);
-  if (command.do === 'balance') return planBalance(state, command.output, command.balance);
   if (command.do === 'profile') return planProfile(state, command.card, command.profile);
+  if ('output' in command) {
+    const info = state.findSink(command.output)?.info;
+    if (info === undefined) return notFound('output', command.output);
+    if (command.do === 'port') return planPort(info, command.port);
+    if (command.do === 'balance') return planBalance(state, info, command.balance);
+    return setPlan({ command: 'SET_DEFAULT_SINK', args: { name: info.name } }, 'server');
+  }
   const target = resolveTarget(state, command.target);
   if (!('held' in target)) return target;
   const limit = target.kind === 'sink' ? state.volumeLimitOf(target.held.info) : undefined;

@@ -11,7 +11,7 @@ import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type Actor, type Publisher, runActor } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
-import { CoverReader, type FetchCover } from './cover-reader.js';
+import { coverReader, type FetchCover } from './cover-reader.js';
 import { Player } from './player.js';
 
 const PLAYERS_MAX = 32;
@@ -30,7 +30,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #publish: Publisher;
   readonly #clock: Clock;
   readonly #bus: Bus<'players'>;
-  readonly #covers: CoverReader;
+  readonly #answerCover: ReturnType<typeof coverReader>;
   /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
   readonly #owners = new Map<string, string>();
   /** The process ids of these owners. No player is made before the bus has answered. */
@@ -53,7 +53,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#bus = new Bus('players', { messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
-    this.#covers = new CoverReader(this.#bus, clock, fetch);
+    this.#answerCover = coverReader(this.#bus, clock, fetch);
   }
 
   async up(): Promise<void> {
@@ -107,7 +107,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (!player?.isKnown) {
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
     }
-    if (command.do === 'cover') return this.#covers.answer(player, command.held);
+    if (command.do === 'cover') return this.#answerCover(player, command.held);
     const { commandsUnderWay } = player;
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX) {
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);

@@ -6,6 +6,7 @@ import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { Bus } from '../bus/bus.js';
+import { inTurn } from '../turns.js';
 import { coverOf, type ImageAnswer } from './cover.js';
 import type { Player } from './player.js';
 
@@ -35,77 +36,74 @@ interface KnownCover {
   readonly until: number;
 }
 
-export class CoverReader {
-  readonly #bus: Pick<Bus<'players'>, 'call'>;
-  readonly #clock: Clock;
-  #last: Promise<unknown> = Promise.resolve();
-  readonly #fetch: FetchCover | undefined;
-  #waiting = 0;
-  #fetches = 0;
-  readonly #known = new Map<string, KnownCover>();
+/** Answers a request; `held` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
+type AnswerCover = (player: CoverPlayer, held: string | undefined) => Promise<Answer>;
 
-  /** Without `fetch`, clients are sent to covers on the web. */
-  constructor(bus: Pick<Bus<'players'>, 'call'>, clock: Clock, fetch?: FetchCover) {
-    this.#bus = bus;
-    this.#clock = clock;
-    this.#fetch = fetch;
-  }
-
-  async answer(player: CoverPlayer, held: string | undefined): Promise<Answer> {
-    const answer = await this.#named(player, held);
-    const cover = answer.ok ? answer.cover : undefined;
-    if (this.#fetch === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
-    return { ok: true, cover: await this.#fetched(this.#fetch, cover.location, held) };
-  }
-
-  /** `held` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
-  async #fetched(fetch: FetchCover, url: string, held: string | undefined): Promise<CoverAnswer> {
-    const elsewhere = { location: url };
-    const known = this.#known.get(url);
-    if (known !== undefined && this.#clock.monotonic() < known.until) {
-      if (known.tag === undefined) return elsewhere;
-      if (known.tag === held) return 'held';
-    }
-    if (this.#fetches >= FETCHES_MAX) return elsewhere;
-    this.#fetches += 1;
-    const cover = await fetch(url);
-    this.#fetches -= 1;
-    this.#known.delete(url);
-    this.#known.set(url, { tag: cover?.tag, until: this.#clock.monotonic() + KNOWN_MS });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
-    if (cover === undefined) return elsewhere;
-    return cover.tag === held ? 'held' : cover;
-  }
-
-  async #named(player: CoverPlayer, held: string | undefined): Promise<Answer> {
+/** Without `fetch`, clients are sent to covers on the web. */
+export function coverReader(
+  bus: Pick<Bus<'players'>, 'call'>,
+  clock: Clock,
+  fetch?: FetchCover,
+): AnswerCover {
+  const readNext = inTurn();
+  let waiting = 0;
+  const named: AnswerCover = async (player, held) => {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
     const late = failure('timeout', 'The cover cannot be read now');
-    if (this.#waiting >= WAITING_MAX) return late;
-    this.#waiting += 1;
-    const reading = this.#last.then(() => this.#read(player, artUrl, held));
-    this.#last = reading.finally(() => {
-      this.#waiting -= 1;
+    if (waiting >= WAITING_MAX) return late;
+    waiting += 1;
+    const reading = readNext(async (): Promise<Answer> => {
+      const url = artUrl ?? (await longUrl(bus, player));
+      const cover = url === undefined ? undefined : await coverOf(url, held, process.getuid?.() ?? 0);
+      waiting -= 1;
+      return cover === undefined ? NONE : { ok: true, cover };
     });
-    return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? late;
-  }
+    return (await within(clock, ANSWER_MAX_MS, reading)) ?? late;
+  };
+  if (fetch === undefined) return named;
+  const fetched = webCovers(clock, fetch);
+  return async (player, held) => {
+    const answer = await named(player, held);
+    const cover = answer.ok ? answer.cover : undefined;
+    if (typeof cover !== 'object' || !('location' in cover)) return answer;
+    return { ok: true, cover: await fetched(cover.location, held) };
+  };
+}
 
-  async #read(player: CoverPlayer, artUrl: string | undefined, held: string | undefined): Promise<Answer> {
-    const url = artUrl ?? (await this.#longUrl(player));
-    const cover: CoverAnswer | undefined =
-      url === undefined ? undefined : await coverOf(url, held, process.getuid?.() ?? 0);
-    return cover === undefined ? NONE : { ok: true, cover };
-  }
+/** The function that has a cover fetched, unless it is known what comes of that. */
+function webCovers(clock: Clock, fetch: FetchCover) {
+  const known = new Map<string, KnownCover>();
+  let fetches = 0;
+  return async (url: string, held: string | undefined): Promise<CoverAnswer> => {
+    const elsewhere = { location: url };
+    const last = known.get(url);
+    if (last !== undefined && clock.monotonic() < last.until) {
+      if (last.tag === undefined) return elsewhere;
+      if (last.tag === held) return 'held';
+    }
+    if (fetches >= FETCHES_MAX) return elsewhere;
+    fetches += 1;
+    const cover = await fetch(url);
+    fetches -= 1;
+    known.delete(url);
+    known.set(url, { tag: cover?.tag, until: clock.monotonic() + KNOWN_MS });
+    const [oldest] = known.keys();
+    if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
+    if (cover === undefined) return elsewhere;
+    return cover.tag === held ? 'held' : cover;
+  };
+}
 
-  /** The URL with an embedded image, read from the player each time: it is not kept, so that many of them need no memory. */
-  async #longUrl({ owner }: CoverPlayer): Promise<string | undefined> {
-    const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
-    const { getAll } = playerMethods(owner);
-    const outcome = await this.#bus.call(getAll, [PLAYER_INTERFACE], options);
-    const metadata: unknown = outcome.ok ? outcome.value['Metadata'] : undefined;
-    if (typeof metadata !== 'object' || metadata === null || !('mpris:artUrl' in metadata)) return undefined;
-    const url = metadata['mpris:artUrl'];
-    return typeof url === 'string' ? url : undefined;
-  }
+/** The URL with an embedded image, read from the player each time: it is not kept, so that many of them need no memory. */
+async function longUrl(
+  bus: Pick<Bus<'players'>, 'call'>,
+  { owner }: CoverPlayer,
+): Promise<string | undefined> {
+  const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
+  const outcome = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);
+  const metadata: unknown = outcome.ok ? outcome.value['Metadata'] : undefined;
+  if (typeof metadata !== 'object' || metadata === null || !('mpris:artUrl' in metadata)) return undefined;
+  const url = metadata['mpris:artUrl'];
+  return typeof url === 'string' ? url : undefined;
 }

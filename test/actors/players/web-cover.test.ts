@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { CoverReader, type FetchCover } from '../../../src/actors/players/cover-reader.js';
+import { coverReader, type FetchCover } from '../../../src/actors/players/cover-reader.js';
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { isPublic } from '../../../src/actors/players/public-web.js';
 import { type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
@@ -191,8 +191,8 @@ const locationOf = (answer: Answer): string => {
 /** A reader of covers that asks this fetcher, for players that name a cover on the web. */
 function covers(fetch: FetchCover, clock = new ManualClock()) {
   const call = () => Promise.reject(new Error('nothing is asked of the player'));
-  const reader = new CoverReader({ call }, clock, fetch);
-  const read = (url: string, held?: string) => reader.answer({ owner: ':1.7', facts: naming(url) }, held);
+  const answer = coverReader({ call }, clock, fetch);
+  const read = (url: string, held?: string) => answer({ owner: ':1.7', facts: naming(url) }, held);
   return { read, clock };
 }
 
