@@ -1,6 +1,7 @@
 // Peak meters while somebody watches: one record stream on the monitor of each output that is playing. Other outputs get none, because
 // PipeWire would wake them. Levels are computed in levels.ts.
 
+import { systemClock, Timers } from '../../clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
 import {
@@ -57,10 +58,9 @@ export class Meters {
   #levels: Map<number, Peaks> = new Map();
   #sent: string | undefined;
   #soon: NodeJS.Immediate | undefined;
-  #pause: NodeJS.Timeout | undefined;
+  readonly #timers = new Timers<'pause' | 'retry'>(systemClock);
   /** The pace when a level was last sent, or found unchanged. */
   #pace: keyof typeof PAUSES_MS = 'rest';
-  #retry: NodeJS.Timeout | undefined;
 
   /** `publish` sends the data of `audio.level`. */
   constructor(open: OpenLink, state: SoundState, publish: (level: string) => void) {
@@ -79,12 +79,9 @@ export class Meters {
 
   #rest(): void {
     clearImmediate(this.#soon);
-    clearTimeout(this.#pause);
-    clearTimeout(this.#retry);
     this.#soon = undefined;
-    this.#pause = undefined;
+    this.#timers.cancelAll();
     this.#pace = 'rest';
-    this.#retry = undefined;
     this.#closeLink();
     this.#levels.clear();
   }
@@ -124,7 +121,7 @@ export class Meters {
   }
 
   #openLink(): void {
-    if (this.#retry !== undefined) return;
+    if (this.#timers.has('retry')) return;
     const link = this.#open({
       onReady: () => {
         this.#isReady = true;
@@ -208,11 +205,11 @@ export class Meters {
   }
 
   #retryLater(): void {
-    this.#retry ??= setTimeout(() => {
-      this.#retry = undefined;
+    if (this.#timers.has('retry')) return;
+    this.#timers.set('retry', RETRY_MS, () => {
       for (const meter of this.#meters.values()) if (meter.hasFailed) this.#meters.delete(meter.sink);
       this.#follow();
-    }, RETRY_MS);
+    });
   }
 
   #take(meter: Meter | undefined, fragment: Uint8Array): void {
@@ -228,7 +225,7 @@ export class Meters {
 
   /** Sends after everything received has been read: at once after a rest, else when the pause ends. */
   #send(): void {
-    if (this.#pause !== undefined) return;
+    if (this.#timers.has('pause')) return;
     this.#soon ??= setImmediate(() => {
       this.#soon = undefined;
       this.#sendNow();
@@ -254,11 +251,10 @@ export class Meters {
 
   #wait(ms: number): void {
     this.#link?.pause();
-    this.#pause = setTimeout(() => {
-      this.#pause = undefined;
+    this.#timers.set('pause', ms, () => {
       this.#link?.resume();
       this.#send();
-    }, ms);
+    });
   }
 }
 

@@ -1,23 +1,19 @@
 // Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to the adapter run one
 // after the other; devices do not wait for each other.
 
-import { type Clock, Timers, within } from '../../clock.js';
+import { Timers, within } from '../../clock.js';
 import type { AdapterVerb, Answer, DeviceVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
-import type { Publisher } from '../runtime.js';
 import { inTurn } from '../turns.js';
-import { type Bluez, blockerOf, isError, refusedBy, setAdapter } from './bluez.js';
+import { type BluezParts, blockerOf, isError, refusedBy, setAdapter } from './bluez.js';
 import { Connecting } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
 import { Pairing } from './pairing.js';
 
-interface AdapterCommandParts {
-  readonly bluez: Bluez;
+interface AdapterCommandParts extends BluezParts {
   readonly settings: BluetoothSettings;
-  readonly publish: Pick<Publisher, 'log'>;
-  readonly clock: Clock;
   readonly blocked: (detail: string) => void;
   /** Pairing mode, or what is under way, is different. */
   readonly changed: () => void;

@@ -8,8 +8,16 @@ import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/d
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
+import type { Publisher } from '../runtime.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
+
+/** The needs of everything that commands BlueZ. */
+export interface BluezParts {
+  readonly bluez: Bluez;
+  readonly clock: Clock;
+  readonly publish: Pick<Publisher, 'log'>;
+}
 
 /** With a hung BlueZ a command ends by its first call, within the 10 s after which a client gets a timeout. */
 export const CALL_DEADLINE_MS = 8_000;
@@ -35,7 +43,7 @@ export function refusedBy(error: BusError, what: string, isDevice = false): Answ
 
 /** Sets a property of the adapter. BlueZ is busy while it changes that one already, as it does by itself when an adapter comes. */
 export async function setAdapter(
-  { bluez, clock }: { readonly bluez: Bluez; readonly clock: Clock },
+  { bluez, clock }: BluezParts,
   path: string,
   property: string,
   value: boolean | number,

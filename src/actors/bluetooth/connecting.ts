@@ -1,12 +1,11 @@
 // Connections that a client asks for: pairs where needed, connects, and gives up after a while.
 
-import { type Clock, within } from '../../clock.js';
+import { within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { Outcome } from '../bus/fault.js';
-import type { Publisher } from '../runtime.js';
-import { type Bluez, isError, refusedBy } from './bluez.js';
+import { type BluezParts, isError, refusedBy } from './bluez.js';
 import type { Device } from './objects.js';
 import type { Pairing } from './pairing.js';
 
@@ -15,11 +14,8 @@ const ANSWER_WITHIN_MS = 9_000;
 /** Pairing and connection together. */
 const CONNECT_MAX_MS = 25_000;
 
-interface ConnectingParts {
-  readonly bluez: Bluez;
+interface ConnectingParts extends BluezParts {
   readonly pairing: Pairing;
-  readonly clock: Clock;
-  readonly publish: Pick<Publisher, 'log'>;
   /** A connection has ended after its client was answered. */
   readonly ended: () => void;
 }

@@ -1,7 +1,6 @@
 // Decides who may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at BlueZ, and trusts or forgets devices that
 // have paired. It sets no timer.
 
-import type { Clock } from '../../clock.js';
 import {
   AGENT_CALLS,
   AGENT_CAPABILITY,
@@ -15,23 +14,16 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { CallVerdict } from '../bus/bus.js';
 import type { Outcome } from '../bus/fault.js';
-import type { Publisher } from '../runtime.js';
 import { inTurn } from '../turns.js';
-import { type Bluez, isError, setAdapter } from './bluez.js';
+import { type BluezParts, isError, setAdapter } from './bluez.js';
 import type { Adapter, Device } from './objects.js';
 
 const AGENT_PATH = '/tonearm/agent';
 const ADMITTED_MAX = 16;
 const DONE: Outcome<undefined> = { ok: true, value: undefined };
 
-interface PairingParts {
-  readonly bluez: Bluez;
-  readonly clock: Clock;
-  readonly publish: Pick<Publisher, 'log'>;
-}
-
 export class Pairing {
-  readonly #parts: PairingParts;
+  readonly #parts: BluezParts;
   /** Registrations of the agent and their ends. */
   readonly #inTurn = inTurn();
   #holders = 0;
@@ -40,7 +32,7 @@ export class Pairing {
   /** Devices that were accepted, by path, until it is decided whether they are trusted; true once they have paired. */
   readonly #admitted = new Map<string, boolean>();
 
-  constructor(parts: PairingParts) {
+  constructor(parts: BluezParts) {
     this.#parts = parts;
   }
 

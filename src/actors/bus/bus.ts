@@ -61,6 +61,9 @@ export interface CallOptions {
   readonly deadlineMs?: number;
 }
 
+/** A bus for those who only call. */
+export type Caller<E extends Effect> = Pick<Bus<E>, 'call'>;
+
 export class Bus<E extends Effect> {
   readonly #effect: E;
   readonly #paths: () => BusPaths;

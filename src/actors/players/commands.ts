@@ -6,7 +6,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
-import type { Bus } from '../bus/bus.js';
+import type { Caller } from '../bus/bus.js';
 import { faultOf, isAbsence, type Outcome } from '../bus/fault.js';
 import { capabilitiesOf, type PlayerFacts } from './facts.js';
 import type { Player } from './player.js';
@@ -35,7 +35,7 @@ export function isTrackCommand(command: PlayersCommand): command is TrackCommand
 
 /** Sends the command; resolves when the player has accepted it. */
 export async function carryOut(
-  bus: Pick<Bus<'players'>, 'call'>,
+  bus: Caller<'players'>,
   player: Player,
   command: PlayerCommand,
 ): Promise<Answer> {
@@ -57,7 +57,7 @@ export async function carryOut(
 }
 
 async function call(
-  bus: Pick<Bus<'players'>, 'call'>,
+  bus: Caller<'players'>,
   methods: ReturnType<typeof playerMethods>,
   { metadata }: PlayerFacts,
   command: PlainCommand,
@@ -84,7 +84,7 @@ async function call(
 
 /** The outcome of the call, or why there is none. */
 async function callTracklist(
-  bus: Pick<Bus<'players'>, 'call'>,
+  bus: Caller<'players'>,
   { tracklist, busName, owner, facts }: Player,
   command: TrackCommand,
 ): Promise<Outcome<undefined> | Refusal> {

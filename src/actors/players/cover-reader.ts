@@ -5,7 +5,7 @@ import { type Clock, within } from '../../clock.js';
 import type { Answer, CoverAnswer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
-import type { Bus } from '../bus/bus.js';
+import type { Caller } from '../bus/bus.js';
 import { inTurn } from '../turns.js';
 import { coverOf, type ImageAnswer } from './cover.js';
 import type { Player } from './player.js';
@@ -40,11 +40,7 @@ interface KnownCover {
 type AnswerCover = (player: CoverPlayer, held: string | undefined) => Promise<Answer>;
 
 /** Without `fetch`, clients are sent to covers on the web. */
-export function coverReader(
-  bus: Pick<Bus<'players'>, 'call'>,
-  clock: Clock,
-  fetch?: FetchCover,
-): AnswerCover {
+export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchCover): AnswerCover {
   const readNext = inTurn();
   let waiting = 0;
   const named: AnswerCover = async (player, held) => {
@@ -96,10 +92,7 @@ function webCovers(clock: Clock, fetch: FetchCover) {
 }
 
 /** The URL with an embedded image, read from the player each time: it is not kept, so that many of them need no memory. */
-async function longUrl(
-  bus: Pick<Bus<'players'>, 'call'>,
-  { owner }: CoverPlayer,
-): Promise<string | undefined> {
+async function longUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const outcome = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);
   const metadata: unknown = outcome.ok ? outcome.value['Metadata'] : undefined;

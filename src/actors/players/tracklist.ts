@@ -11,7 +11,7 @@ import {
   TRACKLIST_INTERFACE,
   TRACKLIST_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
-import type { Bus } from '../bus/bus.js';
+import type { Caller } from '../bus/bus.js';
 import { type BusError, isAbsence } from '../bus/fault.js';
 import { isTrack, metadataOf } from './metadata.js';
 import { RepeatedReading } from './repeated-reading.js';
@@ -38,7 +38,7 @@ interface TracklistReading {
 }
 
 export class Tracklist {
-  readonly #bus: Pick<Bus<'players'>, 'call'>;
+  readonly #bus: Caller<'players'>;
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #changed: () => void;
   readonly #repeated: RepeatedReading;
@@ -47,7 +47,7 @@ export class Tracklist {
   /** Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track begins (seen). */
   readonly #added = new Set<string>();
 
-  constructor(owner: string, bus: Pick<Bus<'players'>, 'call'>, clock: Clock, changed: () => void) {
+  constructor(owner: string, bus: Caller<'players'>, clock: Clock, changed: () => void) {
     this.#bus = bus;
     this.#methods = playerMethods(owner);
     this.#changed = changed;
