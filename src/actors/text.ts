@@ -17,6 +17,15 @@ export function percentDecoded(text: string): Buffer {
   return Buffer.from(text.replace(/%([0-9a-f]{2})/gi, byte), 'latin1');
 }
 
+/** The text with %XX decoded; undefined if these are no valid UTF-8, or broken. */
+export function percentText(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The members of a JSON object; undefined for a text that is none. */
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {

@@ -2,7 +2,7 @@
 // Reference: D-Bus Specification, "Server Addresses".
 
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
-import { percentDecoded } from '../text.js';
+import { percentText } from '../text.js';
 
 export type BusPaths =
   | { readonly ok: true; readonly paths: readonly string[] }
@@ -24,7 +24,7 @@ function pathOf(address: string, runtime: string): { path: string } | { why: str
   if (pairs.has('abstract')) return { why: `${address}: abstract sockets are not supported` };
   const raw = pairs.get('runtime') === 'yes' ? `${runtime}/bus` : pairs.get('path');
   if (raw === undefined || raw === '') return { why: `${address}: it has no path` };
-  const path = /%(?![0-9A-Fa-f]{2})/.test(raw) ? undefined : percentDecoded(raw).toString('utf8');
+  const path = percentText(raw);
   if (path === undefined) return { why: `${address}: a percent escape is broken` };
   if (UNUSABLE_IN_PATH.test(path)) return { why: `${address}: a path with , : ; or = is not supported` };
   return { path };

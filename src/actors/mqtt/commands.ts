@@ -10,7 +10,8 @@ import {
   type OperationName,
 } from '../../protocol/actor/operations.js';
 import { parametersOf } from '../../protocol/actor/parameters.js';
-import { boundedJson, decodeLevel } from './topics.js';
+import { percentText } from '../text.js';
+import { boundedJson } from './topics.js';
 
 export interface QueuedRequest {
   readonly request: BridgeRequest;
@@ -77,7 +78,7 @@ function matchTopic(topic: string): MatchedTopic | undefined {
   for (const { pattern, words, members } of COMMAND_TOPICS) {
     const found = pattern.exec(topic);
     if (found === null) continue;
-    const names = Object.entries(found.groups ?? {}).map(([name, level]) => [name, decodeLevel(level)]);
+    const names = Object.entries(found.groups ?? {}).map(([name, level]) => [name, percentText(level)]);
     return { topic, words, members, params: Object.fromEntries(names) };
   }
   return undefined;

@@ -31,15 +31,6 @@ export function topicLevel(name: string): string {
     .replace(UNFIT, (char) => Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'));
 }
 
-/** The name in a level from any source; undefined if its escapes are not valid UTF-8. */
-export function decodeLevel(level: string): string | undefined {
-  try {
-    return decodeURIComponent(level);
-  } catch {
-    return undefined;
-  }
-}
-
 export function isTooLong(topic: string): boolean {
   return Buffer.byteLength(topic) > TOPIC_BYTES_MAX;
 }
