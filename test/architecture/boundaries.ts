@@ -184,6 +184,5 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/audio/wake.ts': 'bounds the wait for an output',
   'src/actors/audio/profile-switch.ts': 'bounds the wait for a profile',
   'src/actors/audio/no-card.ts': 'waits until it has lasted',
-  'src/actors/audio/meters.ts': 'tells at most so often, and tries again',
   'src/actors/audio/server-files.ts': 'waits for a socket or a delay, and bounds the wait for a file',
 };
