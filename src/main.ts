@@ -14,11 +14,12 @@ import { whyRefused } from './gateway/listening.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
 import { logWarnings } from './node-warnings.js';
+import type { Log } from './protocol/actor/messages.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { readyWith } from './readiness.js';
-import { FIRST_CHILD } from './supervisor/children.js';
 import { type LoadResult, loadSettings } from './supervisor/config/load.js';
-import { createLogger, type Logger } from './supervisor/log.js';
+import { createLogger } from './supervisor/log.js';
+import { FIRST_CHILD } from './supervisor/policy.js';
 import { Supervisor } from './supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { homeDirectory } from './user-directories.js';
@@ -57,7 +58,7 @@ type Exit = (typeof EXIT)[keyof typeof EXIT];
 
 /** For the whole shutdown, whatever hangs (docs/configuration.md, "Command line": 5 s). */
 const SHUTDOWN_DEADLINE_MS = 4800;
-/** The gateway's part of it; the children's deadlines are in supervisor/children.ts. */
+/** The gateway's part of it; the children's deadlines are in supervisor/policy.ts. */
 const GATEWAY_CLOSE_MS = 1800;
 
 /** Undefined if the service runs; then a signal ends it. */
@@ -110,11 +111,10 @@ async function bench(args: readonly string[]): Promise<Exit> {
   const threads = firstThread();
   // Printed before anything is created.
   writeOut(process.stderr, request.notice, EXIT.cannotWrite);
-  const logger: Logger = { log: () => undefined };
   const report = await runBench(request, {
     settings: loaded.settings,
     root: ROOT,
-    assemble: (settings) => assemble(settings, threads, logger),
+    assemble: (settings) => assemble(settings, threads, () => undefined),
   });
   await threads.endAll();
   return printOut(report);
@@ -167,10 +167,10 @@ async function start(configPath: string | undefined): Promise<Exit | undefined> 
 async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | undefined> {
   if (!loaded.ok) return fail(EXIT.badConfig, [...loaded.warnings, ...loaded.problems]);
   const { settings } = loaded;
-  const logger = createLogger(settings.logLevel);
-  logWarnings(logger.log);
-  for (const warning of loaded.warnings) logger.log('warn', warning);
-  const { supervisor, gateway } = assemble(settings, threads, logger);
+  const log = createLogger(settings.logLevel);
+  logWarnings(log);
+  for (const warning of loaded.warnings) log('warn', warning);
+  const { supervisor, gateway } = assemble(settings, threads, log);
   // Before the actors start: if an address is in use, the program must end without side effects.
   const problem = await listen(gateway, settings);
   if (problem !== undefined) {
@@ -182,19 +182,19 @@ async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | u
     pid: process.pid,
     upgrades: settings.upgrade.enabled,
     clock: systemClock,
-    failed: (reason) => logger.log('warn', 'cannot report that the start is done', { reason }),
+    failed: (reason) => log('warn', 'cannot report that the start is done', { reason }),
   });
   supervisor.start(listener);
-  endOnSignal(gateway, supervisor, threads, logger);
+  endOnSignal(gateway, supervisor, threads, log);
   return undefined;
 }
 
 function assemble(
   settings: Settings,
   threads: Threads,
-  logger: Logger,
+  log: Log,
 ): { readonly supervisor: Supervisor; readonly gateway: Gateway } {
-  const supervisor = new Supervisor({ settings, root: ROOT, logger, threads });
+  const supervisor = new Supervisor({ settings, root: ROOT, log, threads });
   const gateway = createGateway({
     settings,
     node: readNodeInfo(),
@@ -203,7 +203,7 @@ function assemble(
     interfaces: networkInterfaces,
     version: VERSION,
     page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(PAGE)) : new Map(),
-    log: (level, message, fields) => logger.log(level, message, fields),
+    log,
     clock: systemClock,
   });
   return { supervisor, gateway };
@@ -221,7 +221,7 @@ async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string
   return undefined;
 }
 
-function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, logger: Logger): void {
+function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): void {
   // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals meanwhile.
   const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let ending = false;
@@ -232,13 +232,13 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
       return;
     }
     ending = true;
-    logger.log('info', 'shutting down', { signal });
+    log('info', 'shutting down', { signal });
     setTimeout(leave, SHUTDOWN_DEADLINE_MS).unref();
     // The gateway closes first, because pending answers still need the actors.
     gateway
       .close(GATEWAY_CLOSE_MS)
       .then(() => supervisor.stop())
-      .catch((error: unknown) => logger.log('error', 'the shutdown failed', { reason: String(error) }))
+      .catch((error: unknown) => log('error', 'the shutdown failed', { reason: String(error) }))
       .then(leave);
   };
   for (const signal of SIGNALS) process.on(signal, end);

@@ -13,27 +13,26 @@ import type {
   ChangeBatch,
   ChildListener,
   FromActor,
+  Log,
   LogFields,
 } from '../protocol/actor/messages.js';
 import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
-import type { ChildSpec } from './children.js';
 import { Incarnation } from './incarnation.js';
-import type { Logger } from './log.js';
-import { afterDeath, type RestartPolicy } from './restarts.js';
+import { afterDeath, type ChildSpec, type RestartPolicy } from './policy.js';
 import { type Death, RETURNED, type Threads } from './threads.js';
 
 export interface ChildContext {
   readonly root: URL;
   readonly threads: Threads;
   readonly clock: Clock;
-  readonly logger: Logger;
+  readonly log: Log;
   readonly listener: ChildListener;
   readonly restarts: RestartPolicy;
   readonly askWithinMs: number;
   /** True while a client watches the meters. */
   readonly areLevelsWatched: () => boolean;
-  /** Called when the child has sent its first message or a pong, or has ended. */
-  readonly onSign: () => void;
+  /** Called when a pong has come, or never will. */
+  readonly onPong: () => void;
 }
 
 /** Commands of one child that wait for its answers. */
@@ -65,18 +64,19 @@ export class Child {
   #lastAsk = 0;
   /** The last report; undefined until the child is started. */
   #health: BackendHealth | undefined;
-  /** Set while the child is being stopped, and afterwards. */
+  /** Set when there will be no further thread, and when the last one has ended. */
   #end: 'stopping' | 'stopped' | undefined;
   /** Times of recent deaths, oldest first. */
   #deaths: readonly number[] = [];
   /** The present thread; undefined while the child waits for its next start, and when it has stopped. */
   #incarnation: Incarnation | undefined;
   #cancelTimer: () => void = () => undefined;
-  #late = false;
-  /** True after the first message. */
-  #hasSpoken = false;
-  #staysDown = false;
-  #onStopped: (() => void) | undefined;
+  #onStopped: () => void = () => undefined;
+  #onSign: () => void = () => undefined;
+  /** Resolves when the child has sent its first message, or has ended. */
+  readonly firstSign = new Promise<void>((resolve) => {
+    this.#onSign = resolve;
+  });
 
   constructor(spec: ChildSpec, settings: ChildSettings[ChildName], context: ChildContext) {
     this.name = spec.name;
@@ -102,31 +102,31 @@ export class Child {
     this.#report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
   };
 
+  /** Call it before `stop`. A child without a thread has stopped then; one with a thread runs until `stop`, or until that ends. */
+  stayDown(): void {
+    this.#end = 'stopping';
+    if (this.#incarnation === undefined) this.#halt();
+  }
+
   /** Resolves when the child has stopped: true if it stopped by itself, false if it had to be killed. Call it once. */
   stop(): Promise<boolean> {
     return new Promise((resolve) => {
-      this.#onStopped = () => resolve(!this.#late);
+      let isLate = false;
+      this.#onStopped = () => resolve(!isLate);
       if (this.#incarnation === undefined) return this.#halt();
-      this.#end = 'stopping';
       this.#incarnation.send({ kind: 'stop' });
       const { stopWithinMs } = this.#spec;
       this.#after(stopWithinMs, () => {
-        this.#late = true;
+        isLate = true;
         this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`);
       });
     });
   }
 
-  /** Prevents restarts: a child without a thread stays stopped, one with a thread runs until that ends. */
-  stayDown(): void {
-    this.#staysDown = true;
-    if (this.#incarnation === undefined) this.#halt();
-  }
-
   #halt(): void {
     this.#cancelTimer();
     this.#end = 'stopped';
-    this.#onStopped?.();
+    this.#onStopped();
   }
 
   /** Replaces the action that waits for its time. */
@@ -187,8 +187,8 @@ export class Child {
     // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
     const fault = this.#absent();
     for (const settle of this.#asks.values()) settle(fault);
-    this.#context.onSign();
-    if (this.#staysDown) this.#halt();
+    this.#onSign();
+    this.#context.onPong();
   }
 
   #died({ reason, stack }: Death): void {
@@ -222,8 +222,7 @@ export class Child {
       }
     }
     if (changes.length > 0) listener.changes(changes);
-    if (!this.#hasSpoken) this.#context.onSign();
-    this.#hasSpoken = true;
+    this.#onSign();
   };
 
   #take<K extends OtherItem['kind']>(
@@ -242,7 +241,7 @@ export class Child {
     log: ({ level, message, fields }) => this.#log(level, message, fields),
     pong: ({ id }) => {
       this.#incarnation?.pong(id);
-      this.#context.onSign();
+      this.#context.onPong();
     },
     pull: ({ isFirst }) => this.#context.listener.pulled(this.name, isFirst),
     ask: (asked) => this.#askFor(asked),
@@ -273,6 +272,6 @@ export class Child {
   }
 
   #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    this.#context.logger.log(level, message, { backend: this.name, ...fields });
+    this.#context.log(level, message, { backend: this.name, ...fields });
   }
 }

@@ -7,7 +7,7 @@ import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
-import type { LogFields } from '../protocol/actor/messages.js';
+import type { Log } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
 import { onOneLine } from './config/findings.js';
 
@@ -28,11 +28,6 @@ const LEVEL_COLUMNS = 5;
 const BACKEND_COLUMNS = 7;
 const CLOCK_COLUMNS = 12;
 
-/** The log as the rest of the program sees it. Fields are flat, so that no object can bring in a secret by accident. */
-export interface Logger {
-  log(level: LogLevel, message: string, fields?: LogFields): void;
-}
-
 /** docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this guards against a mistake. */
 const REDACTED = ['cookie'];
 
@@ -41,8 +36,8 @@ export interface LogSink {
   write(line: string): void;
 }
 
-/** Drops lines below `level`. Writing is synchronous, because the line before a crash is the one that is needed; lines are few. */
-export function createLogger(level: LogLevel, sink: LogSink = processOutput()): Logger {
+/** Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is synchronous, because the line before a crash is the one that is needed; lines are few. */
+export function createLogger(level: LogLevel, sink: LogSink = processOutput()): Log {
   const options = {
     level,
     // journald adds the process and the host.
@@ -52,9 +47,7 @@ export function createLogger(level: LogLevel, sink: LogSink = processOutput()): 
     redact: REDACTED,
   };
   const log = pino(options, sink);
-  return {
-    log: (lineLevel, message, fields = {}) => log[lineLevel](fields, message),
-  };
+  return (lineLevel, message, fields = {}) => log[lineLevel](fields, message);
 }
 
 function processOutput(): LogOutput {

@@ -1,19 +1,17 @@
 // The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse order.
 // Each child handles its own events (child.ts). It does not know what a backend does.
 
-import { type Clock, systemClock, Timers } from '../clock.js';
+import { type Clock, systemClock, Timers, within } from '../clock.js';
 import { IdleHeap } from '../idle-heap.js';
 import type { Backend, ChildName, Subscriber } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import type { Backends, Bridges, ChangeBatch, ChildListener } from '../protocol/actor/messages.js';
+import type { Backends, Bridges, ChangeBatch, ChildListener, Log } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { Child } from './child.js';
-import { CHILDREN, type ChildSpec } from './children.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
-import type { Logger } from './log.js';
-import { RESTARTS, type RestartPolicy } from './restarts.js';
+import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy } from './policy.js';
 import type { Threads } from './threads.js';
 
 /**
@@ -29,7 +27,7 @@ export interface SupervisorOptions {
   readonly settings: Settings;
   /** The directory, with a trailing slash, that the children's entries are relative to. */
   readonly root: URL;
-  readonly logger: Logger;
+  readonly log: Log;
   readonly children?: readonly ChildSpec[];
   readonly restarts?: RestartPolicy;
   readonly heartbeat?: HeartbeatPolicy;
@@ -48,13 +46,11 @@ export class Supervisor implements Backends, Bridges {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
   readonly #heap = new IdleHeap();
-  readonly #timers: Timers<'next' | 'beat' | 'pongs'>;
+  readonly #timers: Timers<'beat' | 'pongs'>;
   readonly #heartbeat: HeartbeatPolicy;
   /** In start order. */
   readonly #children = new Map<ChildName, Child>();
   #areLevelsWatched = false;
-  #unstarted: Child[] = [];
-  #starting: Child | undefined;
   #stopped: Promise<StopReport> | undefined;
 
   constructor(options: SupervisorOptions) {
@@ -66,18 +62,17 @@ export class Supervisor implements Backends, Bridges {
 
   /** Starts the enabled children in order and reports to `listener`. Call it once. */
   start(listener: ChildListener): void {
-    const { settings, root, threads, logger, restarts = RESTARTS } = this.#options;
+    const { settings, root, threads, log, restarts = RESTARTS } = this.#options;
     const { children = CHILDREN, askWithinMs = COMMAND_DEADLINE_MS } = this.#options;
     for (const spec of children.filter(({ enabled }) => enabled(settings))) {
       const child = new Child(spec, settings[spec.name], {
-        ...{ root, threads, clock: this.#clock, logger, listener, restarts, askWithinMs },
+        ...{ root, threads, clock: this.#clock, log, listener, restarts, askWithinMs },
         areLevelsWatched: () => this.#areLevelsWatched,
-        onSign: () => this.#onSign(child),
+        onPong: () => this.#disarmPongDue(),
       });
       this.#children.set(spec.name, child);
     }
-    this.#unstarted = [...this.#children.values()];
-    this.#startNext();
+    void this.#startAll();
     if (this.#children.size > 0) this.#armBeat();
     // The first child has taken the preloaded thread, or nobody will.
     void threads.endPreloaded();
@@ -108,7 +103,6 @@ export class Supervisor implements Backends, Bridges {
   }
 
   async #stopAll(): Promise<StopReport> {
-    this.#unstarted = [];
     this.#timers.cancelAll();
     const late: ChildName[] = [];
     const children = [...this.#children.values()].reverse();
@@ -121,18 +115,12 @@ export class Supervisor implements Backends, Bridges {
     return { late };
   }
 
-  #startNext(): void {
-    this.#timers.cancel('next');
-    this.#starting = this.#unstarted.shift();
-    if (this.#starting === undefined) return;
-    if (this.#unstarted.length > 0) {
-      this.#timers.set('next', START_SPACING_MS_MAX, () => this.#startNext());
+  async #startAll(): Promise<void> {
+    for (const child of this.#children.values()) {
+      if (this.#stopped !== undefined) return;
+      child.start();
+      await within(this.#clock, START_SPACING_MS_MAX, child.firstSign);
     }
-    this.#starting.start();
-  }
-  #onSign(child: Child): void {
-    this.#disarmPongDue();
-    if (this.#starting === child) this.#startNext();
   }
 
   #armBeat(): void {

@@ -61,7 +61,8 @@ class Pool {
   /** A thread that dies before it takes its task does not settle the task (measured). */
   readonly #diedEarly: Promise<Death>;
 
-  constructor(limits: HeapLimits) {
+  /** The thread boots at once, and calls the `warmUp` of the file `warmFor`, if that is given. */
+  constructor(limits: HeapLimits, warmFor?: string) {
     this.#pool = new Piscina({
       minThreads: 0,
       maxThreads: 1,
@@ -74,6 +75,11 @@ class Pool {
     });
     this.#diedEarly = new Promise((resolve) => {
       this.#pool.on('error', (error: unknown) => resolve(deathOf(error)));
+      if (warmFor === undefined) return;
+      // piscina reports the end of a thread to the task that runs, not to tasks that wait for it (measured).
+      this.#settled(warmFor, 'warmUp').then((death) => {
+        if (death !== RETURNED) resolve(death);
+      });
     });
   }
 
@@ -82,16 +88,16 @@ class Pool {
     return this.#pool.threads[0];
   }
 
-  /** Runs a function that the file `entry` exports. Never rejects: a thread that cannot be created counts as a death too. */
-  run(entry: string, name: string, task?: ActorTask<unknown>, signal?: AbortSignal): Promise<Death> {
-    return Promise.race([this.#diedEarly, this.#settled(entry, name, task, signal)]);
+  /** Runs the default export of the file `entry`. Never rejects: a thread that cannot be created counts as a death too. */
+  run(entry: string, task: ActorTask<unknown>, signal: AbortSignal): Promise<Death> {
+    return Promise.race([this.#diedEarly, this.#settled(entry, 'default', task, signal)]);
   }
 
   async #settled(
     entry: string,
     name: string,
-    task: ActorTask<unknown> | undefined,
-    signal: AbortSignal | undefined,
+    task?: ActorTask<unknown>,
+    signal?: AbortSignal,
   ): Promise<Death> {
     try {
       // The file name is given to run(): if the pool has it, run() never settles when the module throws while it loads.
@@ -108,11 +114,10 @@ class Pool {
   }
 }
 
-/** A thread that boots for `entry` before its task is known. `failed` resolves only if it dies before that. */
+/** A thread that boots for `entry` before its task is known. */
 interface Preloaded {
   readonly entry: string;
   readonly pool: Pool;
-  readonly failed: Promise<Death>;
 }
 
 export class Threads {
@@ -120,10 +125,8 @@ export class Threads {
   readonly #clock: Clock;
   /** Threads that run a task or were asked to end, with the entries that they run. */
   readonly #living = new Map<Worker, string>();
-  /** By entry: the number of its threads that are still there long after they were asked to end. */
-  readonly #lingering = new Map<string, number>();
-  /** Their ends, which may never happen. */
-  readonly #late = new Set<Promise<void>>();
+  /** The ends, which may never happen, of threads that are still there long after they were asked to end; with their entries. */
+  readonly #late = new Map<Promise<unknown>, string>();
   #preloaded: Preloaded | undefined;
 
   constructor(limits: HeapLimits, clock: Clock) {
@@ -133,12 +136,12 @@ export class Threads {
 
   /** True if a thread that was asked to end is still there. Node cannot end the process then: it waits for the thread (measured). */
   get stuck(): boolean {
-    return this.#lingering.size > 0;
+    return this.#late.size > 0;
   }
 
   /** Resolves when no thread is stuck: on a busy processor a thread may only be late. */
   async unstuck(): Promise<void> {
-    await Promise.all(this.#late);
+    await Promise.all(this.#late.keys());
   }
 
   /**
@@ -146,31 +149,22 @@ export class Threads {
    * configuration takes as long (16 ms of 87 until the first answer, measured).
    */
   preload(entry: string): void {
-    const pool = new Pool(this.#limits);
-    const warm = pool.run(entry, 'warmUp');
-    // piscina reports the end of a thread to the task that runs, not to tasks that wait for it (measured).
-    const failed = new Promise<Death>((resolve) => {
-      warm.then((death) => {
-        if (death !== RETURNED) resolve(death);
-      });
-    });
-    this.#preloaded = { entry, pool, failed };
+    this.#preloaded = { entry, pool: new Pool(this.#limits, entry) };
   }
 
   /** Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never throws. */
   run(entry: string, task: ActorTask<unknown>): Thread {
-    const lingering = this.#lingering.get(entry) ?? 0;
-    if (lingering >= STUCK_MAX_THREADS) return noThread(`${lingering} earlier threads are still stuck`);
-    const preloaded = this.#takePreloaded(entry);
-    const pool = preloaded?.pool ?? new Pool(this.#limits);
+    const stuck = [...this.#late.values()].filter((of) => of === entry).length;
+    if (stuck >= STUCK_MAX_THREADS) return noThread(`${stuck} earlier threads are still stuck`);
+    const pool = this.#takePreloaded(entry) ?? new Pool(this.#limits);
     const killer = new AbortController();
-    const ran = pool.run(entry, 'default', task, killer.signal);
+    const ran = pool.run(entry, task, killer.signal);
     const { worker } = pool;
     if (worker !== undefined) this.#living.set(worker, entry);
     let reason: string | undefined;
     let mark: Utilization | undefined;
     return {
-      ended: (preloaded === undefined ? ran : Promise.race([preloaded.failed, ran])).then(async (natural) => {
+      ended: ran.then(async (natural) => {
         await this.#gone(entry, worker);
         return reason === undefined ? natural : { reason };
       }),
@@ -199,14 +193,14 @@ export class Threads {
   }
 
   /** A thread that was preloaded for another entry is ended, because its module may have had effects. */
-  #takePreloaded(entry: string): Preloaded | undefined {
+  #takePreloaded(entry: string): Pool | undefined {
     const preloaded = this.#preloaded;
     if (preloaded?.entry !== entry) {
       void this.endPreloaded();
       return undefined;
     }
     this.#preloaded = undefined;
-    return preloaded;
+    return preloaded.pool;
   }
 
   /** The end of a task does not end its thread: if a module throws while it loads, or `start` throws, the thread stays alive. */
@@ -214,20 +208,11 @@ export class Threads {
     if (worker === undefined) return;
     const gone = worker.terminate().then(() => this.#living.delete(worker));
     if ((await within(this.#clock, GONE_WITHIN_MS, gone)) !== undefined) return;
-    this.#count(entry, 1);
-    const late = gone.then(() => {
-      this.#count(entry, -1);
-      this.#late.delete(late);
-    });
-    this.#late.add(late);
-  }
-
-  #count(entry: string, change: number): void {
-    const lingering = (this.#lingering.get(entry) ?? 0) + change;
-    if (lingering > 0) this.#lingering.set(entry, lingering);
-    else this.#lingering.delete(entry);
+    this.#late.set(gone, entry);
+    void gone.then(() => this.#late.delete(gone));
   }
 }
+
 function noThread(reason: string): Thread {
   const nothing = () => undefined;
   return { ended: Promise.resolve({ reason }), kill: nothing, measure: nothing, utilization: nothing };

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { RESTARTS } from '../../src/supervisor/policy.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { QUICK_PULSE, type Stage, type StageOptions, stage, stageUp, THREW_AT_LOAD } from './harness.js';

@@ -5,10 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.js';
 import type { Backend, BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
-import type { Change, ChildListener, LogFields } from '../../src/protocol/actor/messages.js';
+import type { Change, ChildListener, Log, LogFields } from '../../src/protocol/actor/messages.js';
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
-import type { ChildSpec } from '../../src/supervisor/children.js';
-import type { Logger } from '../../src/supervisor/log.js';
+import type { ChildSpec } from '../../src/supervisor/policy.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
 import { HEAP_LIMITS, type HeapLimits, Threads } from '../../src/supervisor/threads.js';
 import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
@@ -50,7 +49,7 @@ export interface Line {
 }
 
 /** Records everything that a supervisor reports, and wakes those who wait for more. */
-export class Witness implements ChildListener, Logger {
+export class Witness implements ChildListener {
   readonly healths: [ChildName, BackendHealth][] = [];
   /** Changes and states in the order in which they came, as short words. */
   readonly story: string[] = [];
@@ -84,10 +83,10 @@ export class Witness implements ChildListener, Logger {
     body: `${operation} ${JSON.stringify(body)}`,
   });
 
-  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+  readonly log: Log = (level, message, fields = {}) => {
     this.lines.push({ level, message, fields });
     this.#look();
-  }
+  };
 
   now(backend: ChildName): BackendHealth | undefined {
     return this.healths.findLast(([of]) => of === backend)?.[1];
@@ -154,7 +153,7 @@ export function prepare(
   const supervisor = new Supervisor({
     settings: DEFAULT_SETTINGS,
     root: ROOT,
-    logger: witness,
+    log: witness.log,
     children: specsOf(cast, stopWithinMs),
     restarts: TIRELESS,
     threads,

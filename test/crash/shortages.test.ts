@@ -6,7 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { RESTARTS } from '../../src/supervisor/policy.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';

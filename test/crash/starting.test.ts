@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RESTARTS } from '../../src/supervisor/restarts.js';
+import { RESTARTS } from '../../src/supervisor/policy.js';
 import { ManualClock } from '../manual-clock.js';
 import { stage, stageUp, THREW_AT_LOAD } from './harness.js';
 

@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CHILDREN } from '../../src/supervisor/children.js';
-import { afterDeath, RESTARTS } from '../../src/supervisor/restarts.js';
+import { afterDeath, CHILDREN, RESTARTS } from '../../src/supervisor/policy.js';
 
 /** Times of all deaths, the last one being this death; what is done, and after which wait. */
 const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: string, waitMs: number])[] = [
