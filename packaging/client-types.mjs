@@ -18,8 +18,8 @@ export async function writeDeclarations(root, outdir) {
     cpSync(join(temporary, 'client'), outdir, { recursive: true });
     const words = await daemonsWords(root, temporary);
     const names = recordNames(root);
-    writeFileSync(join(outdir, 'records.d.ts'), recordTypes(names, words));
-    writeFileSync(join(outdir, 'operations.d.ts'), functionTypes(names, words));
+    const types = [recordTypes(names, words), eventTypes(names, words), functionTypes(names, words)];
+    writeFileSync(join(outdir, 'records.d.ts'), types.join('\n'));
   } finally {
     rmSync(temporary, { recursive: true, force: true });
   }
@@ -75,10 +75,19 @@ function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FA
     );
     return `export interface Bodies ${bodies}\n\nexport type BodyOf<K extends keyof Bodies> = Bodies[K];\n`;
   };
-  return `// Made from the schemas of the daemon by packaging/client-types.mjs.\n\n${names.map(declare).join('\n')}`;
+  return `// Made from the schemas and tables of the daemon by packaging/client-types.mjs.\n\n${names.map(declare).join('\n')}`;
 }
 
-/** The function types that src/client/operations.ts derives, written out. */
+/** The data of the events. */
+function eventTypes(names, { schemas, EVENTS }) {
+  const known = namedSchemas(names, schemas);
+  const fields = Object.entries(EVENTS).map(
+    ([type, name]) => `  readonly '${type}': ${typeOf(schemas.COMPONENTS[name], known, '  ')};\n`,
+  );
+  return `export interface Events {\n${fields.join('')}}\n`;
+}
+
+/** The function types that src/client/records.ts derives, written out. */
 function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues, PARAMETERS }) {
   const known = namedSchemas(names, schemas);
   const argument = (name) => {
@@ -94,10 +103,7 @@ function functionTypes(names, { schemas, OPERATIONS, parametersOf, allowedValues
     return `  /** ${summary}. */\n  readonly ${name}: (${args}) => Promise<${answer}>;\n`;
   };
   const functions = Object.entries(OPERATIONS).map(declare).join('');
-  const used = ['BodyOf', ...known.values()].filter((name) => new RegExp(`\\b${name}\\b`).test(functions));
   return [
-    '// Made from the table of operations of the daemon by packaging/client-types.mjs.\n',
-    `import type { ${used.join(', ')} } from './records.js';\n`,
     '/** Each rejects with a `ProblemError`. Those that change something resolve when the change is accepted. Names are encoded for you. */',
     `export interface Routes {\n${functions}}\n`,
     'export type RouteName = keyof Routes;\n',
@@ -110,6 +116,7 @@ async function daemonsWords(root, temporary) {
   const contents = [
     `export * as schemas from ${from('schemas.ts')};`,
     `export * from ${from('backends.ts')};`,
+    `export * from ${from('collections.ts')};`,
     `export * from ${from('faults.ts')};`,
     `export * from ${from('operations.ts')};`,
     `export * from ${from('parameters.ts')};`,

@@ -2,7 +2,6 @@
 
 export { type ConnectOptions, connect, type Live } from './connect.js';
 export type { EventData, EventName, NodeEvent, UpgradeCheck, UpgradeProgress } from './events.js';
-export type { RouteName, Routes } from './operations.js';
 export { type OwnCode, type ProblemCode, ProblemError, type Transport } from './problem.js';
 export type * from './records.js';
 export { type ClientOptions, type Tonearm, tonearm } from './routes.js';

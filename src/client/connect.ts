@@ -5,7 +5,7 @@ import type { EventName, NodeEvent } from './events.js';
 import { ownProblem, type ProblemError } from './problem.js';
 import type { Backend, UpgradeRecord } from './records.js';
 import type { Tonearm } from './routes.js';
-import { KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
+import { isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
 /** An event that arrives later than this, on a connection that has caught up, means that one of the two clocks was set. */
@@ -55,7 +55,7 @@ class LiveNode implements Live {
   readonly #stream: ReconnectingStream;
   /** The state that listeners have seen last. */
   #shown: NodeState;
-  /** False while the store holds only part of a snapshot. */
+  /** False while the store holds only part of a snapshot: from its first mark to its last event, the only one with an id. */
   #isWhole = true;
   #levels: boolean;
   #hadBye = false;
@@ -73,11 +73,9 @@ class LiveNode implements Live {
       fetch: node.transport.fetch,
       url: `${node.transport.base}/events`,
       query: () => this.#query(),
-      onEvent: (event) => this.#take({ type: event.type, data: JSON.parse(event.data) } as NodeEvent),
-      onRead: (whole) => {
-        this.#isWhole = whole;
-        this.#notify();
-      },
+      onEvent: ({ type, data }, hasNewId) =>
+        this.#take({ type, data: JSON.parse(data) } as NodeEvent, hasNewId),
+      onRead: () => this.#notify(),
       onLost: (problem) => this.#lost(problem),
     });
   }
@@ -127,14 +125,14 @@ class LiveNode implements Live {
     return query;
   }
 
-  #take(event: NodeEvent): void {
+  #take(event: NodeEvent, hasNewId: boolean): void {
     this.#store.apply(event);
+    this.#isWhole = hasNewId || (this.#isWhole && !isMark(event));
     if (event.type === 'server.info') this.#greeted(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#noteTime(event.data.emitted_at);
     // A snapshot's events have just been made, so an older estimate is not needed, even if a clock was set since.
-    if (event.type === 'backend.updated' && event.data.detail === 'snapshot')
-      this.#aheadMs = Number.POSITIVE_INFINITY;
+    if (isMark(event)) this.#aheadMs = Number.POSITIVE_INFINITY;
     safely(() => this.#options.onEvent?.(event));
   }
 
@@ -148,6 +146,7 @@ class LiveNode implements Live {
     this.#hadBye = word === 'bye';
     this.#hasCaughtUp = word === 'love';
     if (word !== 'connected') return;
+    this.#forgetPart();
     this.#connection('live');
     void this.#fetchSlice('server', () => this.node.server());
   }

@@ -1,8 +1,8 @@
 // One HTTP function per operation of a node. It sends requests only when a function is called, and keeps no state.
 
-import type { Routes } from './operations.js';
 import { BLOBS, PATHS } from './paths.js';
 import { contentOf, jsonOf, send, type Transport } from './problem.js';
+import type { Routes } from './records.js';
 
 export interface ClientOptions {
   /** Used in place of the platform's `fetch`. */

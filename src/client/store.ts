@@ -100,6 +100,11 @@ function emptySlices(): RecordSlices {
 /** The `detail` of the event that begins a backend's part of a snapshot. */
 const MARK = 'snapshot';
 
+/** True for the event that begins a backend's part of a snapshot. */
+export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly type: 'backend.updated' }> {
+  return event.type === 'backend.updated' && event.data.detail === MARK;
+}
+
 /** The slices that a backend's mark forgets: their records may have ended unseen. The other slices are replaced as a whole. */
 const FORGOTTEN: Readonly<Partial<Record<ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'cards', 'clients'],
@@ -189,14 +194,15 @@ export class Store {
   }
 
   /** Ignores event types that this version does not know. */
-  apply({ type, data }: NodeEvent): void {
+  apply(event: NodeEvent): void {
+    const { type, data } = event;
     if (type === 'server.info') {
       if (data === 'connected') this.#begins = true;
       return;
     }
-    if (type === 'backend.updated' && data.detail === MARK) {
+    if (isMark(event)) {
       const empty = emptySlices();
-      const forgotten = (FORGOTTEN[data.backend] ?? []).map((slice) => [slice, empty[slice]]);
+      const forgotten = (FORGOTTEN[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
       // At a stream's beginning backends that are no longer enabled are forgotten, too. A stream that was too slow gets a snapshot in its midst.
       this.set(this.#begins ? empty : Object.fromEntries(forgotten));
       this.#begins = false;

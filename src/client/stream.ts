@@ -1,5 +1,4 @@
-// Keeps an event stream open: reads it, detects its loss, and reconnects with the last id.
-// It does not interpret events, except for the start of a snapshot.
+// Keeps an event stream open: reads it, detects its loss, and reconnects with the last id. It does not interpret events.
 
 import { EventParser, type ParsedEvent } from './parser.js';
 import { asProblem, ownProblem, type ProblemError, problemOf } from './problem.js';
@@ -21,17 +20,13 @@ export interface EventStreamOptions {
   readonly url: string;
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
-  /** May throw if it does not understand the event; the stream is then opened again without an id. */
-  readonly onEvent: (event: ParsedEvent) => void;
-  /** Called after each chunk, when its events were passed on. `whole` is false in the middle of a snapshot. */
-  readonly onRead: (whole: boolean) => void;
+  /** `hasNewId`: it has another id than the events before. May throw if it does not understand the event; the stream is then opened
+   * again without an id. */
+  readonly onEvent: (event: ParsedEvent, hasNewId: boolean) => void;
+  /** Called after each chunk, when its events were passed on. */
+  readonly onRead: () => void;
   /** Called at each loss, and at each failed attempt. */
   readonly onLost: (problem: ProblemError) => void;
-}
-
-/** The mark that begins each backend's part of a snapshot. */
-function isSnapshotMark({ type, data }: ParsedEvent): boolean {
-  return type === 'backend.updated' && /"detail":\s*"snapshot"/.test(data);
 }
 
 /** Events that browsers have and Node does not. */
@@ -61,8 +56,6 @@ export class ReconnectingStream {
   #attempt = new AbortController();
   /** Ends the wait for the next attempt. */
   #hurry: () => void = () => undefined;
-  /** True after a snapshot's first mark, until its last event: the only one with an id. */
-  #isPartOfSnapshot = false;
   /** The current attempt was aborted in order to connect with another query. */
   #renewing = false;
   /** The current attempt has received data. */
@@ -144,7 +137,6 @@ export class ReconnectingStream {
     if (response.body === null || !type.startsWith('text/event-stream'))
       throw ownProblem('not-the-service', type);
     const parser = new EventParser(id);
-    this.#isPartOfSnapshot = false;
     const decoder = new TextDecoder();
     const reader = response.body.getReader();
     for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
@@ -153,16 +145,14 @@ export class ReconnectingStream {
       this.#failures = 0;
       this.#take(parser, decoder.decode(piece.value, { stream: true }));
       this.#retryMs = Math.max(RETRY_MS_MIN, parser.retryMs ?? this.#retryMs);
-      onRead(!this.#isPartOfSnapshot);
+      onRead();
     }
   }
 
   #take(parser: EventParser, text: string): void {
     try {
       for (const event of parser.feed(text)) {
-        this.#options.onEvent(event);
-        if (parser.lastEventId !== this.#lastEventId) this.#isPartOfSnapshot = false;
-        else if (isSnapshotMark(event)) this.#isPartOfSnapshot = true;
+        this.#options.onEvent(event, parser.lastEventId !== this.#lastEventId);
         this.#lastEventId = parser.lastEventId;
       }
       this.#lastEventId = parser.lastEventId;

@@ -436,6 +436,18 @@ describe('levels', () => {
     assert.equal(scripted.live.state.connection.status, 'live');
   });
 
+  test('that are switched in the middle of a snapshot show no part of it', async (t) => {
+    const scripted = await live(t);
+    await scripted.event('b-1', 'audio.output.updated', [record(1), record(2)]);
+    await scripted.event('', 'backend.updated', mark('audio'));
+    await scripted.event('', 'audio.output.updated', [record(1)]);
+    scripted.live.setLevels(true);
+    await settled();
+    await hello(scripted.stream());
+    await scripted.event('b-2', 'audio.updated', [record(3)]);
+    assert.deepEqual(ids(scripted), [1, 2]);
+  });
+
   test('are empty once the connection is lost', async (t) => {
     const scripted = await live(t, { levels: true });
     await scripted.event('b-1', 'audio.level', { outputs: [{ id: 1, peak: [0.5] }] });

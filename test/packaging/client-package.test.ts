@@ -180,7 +180,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
       `import type * as Daemon from '${ROOT}src/protocol/actor/schemas.js';`,
       "import type * as Client from 'tonearm-client';",
       'type Same<A, B> = [A, B] extends [B, A] ? true : never;',
-      `export const functions: Same<Client.Routes, import('${ROOT}src/client/operations.js').Routes> = true;`,
+      `export const functions: Same<Client.Routes, import('${ROOT}src/client/records.js').Routes> = true;`,
       'type Names = keyof Client.Bodies | Daemon.BodyName;',
       'export const bodies: { [K in Names]: Same<Client.BodyOf<K>, Daemon.BodyOf<K>> } = {} as { [K in Names]: true };',
       ...same,
