@@ -6,7 +6,6 @@ import { existsSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type CommandLine, HELP, parseArguments } from './cli/arguments.js';
-import { lines, writeOut } from './cli/write-out.js';
 import { systemClock } from './clock.js';
 import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
@@ -27,12 +26,6 @@ import { VERSION } from './version.js';
 
 /** From sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses"). */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
-
-const TRACE_EXITS = {
-  done: 0,
-  'cannot-listen': EXIT.cannotListen,
-  'cannot-write': EXIT.cannotWrite,
-} as const;
 
 /** SIGHUP means that the terminal is closed; it ends the daemon like the others, and does not reload the configuration. */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -130,10 +123,10 @@ async function trace(args: readonly string[]): Promise<Exit> {
   const onSignal = (callback: (signal: NodeJS.Signals) => void): void => {
     for (const signal of SIGNALS) process.on(signal, callback);
   };
-  const ended = await runTrace(request, onSignal, printError);
-  if ('message' in ended) printError(`tonearm: trace: ${ended.message}\n`);
+  const { end, message } = await runTrace(request, onSignal, printError);
+  if (message !== undefined) printError(`tonearm: trace: ${message}\n`);
   // Unread output would keep the process alive.
-  return process.exit('status' in ended ? ended.status : TRACE_EXITS[ended.end]);
+  return process.exit(typeof end === 'number' ? end : EXIT[end]);
 }
 
 function load(configPath: string | undefined): Promise<LoadResult> {
@@ -252,6 +245,22 @@ function printOut(text: string): Exit {
 function fail(status: Exit, messages: readonly string[]): Exit {
   writeOut(process.stderr, lines(messages), status);
   return status;
+}
+
+/** Sets the exit status `whenLost` if the text cannot be written, such as to a full disk. A closed pipe is no error. */
+function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: number): void {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    process.exitCode = whenLost;
+    const why = error.code === 'ENOSPC' ? 'the disk is full' : error.message;
+    // If stderr goes to the same disk, this is lost too.
+    if (stream === process.stdout) writeOut(process.stderr, `tonearm: cannot write: ${why}\n`, whenLost);
+  });
+  stream.write(text);
+}
+
+function lines(messages: readonly string[]): string {
+  return messages.map((message) => `${message}\n`).join('');
 }
 
 // Node would start its inspector on 127.0.0.1:9229, which lets any local user run code as this user.

@@ -79,10 +79,11 @@ export function parseTrace(args: readonly string[]): TraceRequest {
   );
 }
 
-export type TraceEnd =
-  | { readonly end: 'done' }
-  | { readonly end: 'command'; readonly status: number; readonly message?: string }
-  | { readonly end: 'cannot-listen' | 'cannot-write'; readonly message: string };
+/** An exit status by its name in main.ts, or that of the command; `message` is for people. */
+export interface TraceEnd {
+  readonly end: 'ok' | 'cannotListen' | 'cannotWrite' | number;
+  readonly message?: string;
+}
 
 /** Calls back for each signal that should end the program. */
 type OnSignal = (callback: (signal: NodeJS.Signals) => void) => void;
@@ -99,11 +100,11 @@ export async function runTrace(
   const elsewhere = otherServer(env, machineId);
   if (elsewhere !== undefined) {
     const message = `PULSE_SERVER is ${elsewhere}: only a socket of this machine, given as an absolute path, can be traced`;
-    return { end: 'cannot-listen', message };
+    return { end: 'cannotListen', message };
   }
   const output = outputTo(stdout);
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
-  if (output.failure !== undefined) return { end: 'cannot-write', message: output.failure };
+  if (output.failure !== undefined) return { end: 'cannotWrite', message: output.failure };
   const proxy = new TraceProxy({
     servers: () => candidatePaths(env, uid, machineId),
     writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
@@ -116,30 +117,30 @@ export async function runTrace(
   if (!existsSync(directory)) {
     const who = 'run this in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
     return {
-      end: 'cannot-listen',
+      end: 'cannotListen',
       message: `the folder ${directory}, for the socket of the trace, does not exist: ${who}`,
     };
   }
   try {
     await proxy.listen(path);
   } catch (error) {
-    return { end: 'cannot-listen', message: `cannot listen there: ${errorMessage(error)}` };
+    return { end: 'cannotListen', message: `cannot listen there: ${errorMessage(error)}` };
   }
   const address = `unix:${path}`;
   const end = await (task.command.length > 0
     ? runCommand(task.command, address, onSignal, output.over)
     : signalled());
   // Some of the command's last messages may still be on their way.
-  if (end.end === 'command') await within(systemClock, LAST_WORDS_MS, proxy.idle());
+  if (task.command.length > 0) await within(systemClock, LAST_WORDS_MS, proxy.idle());
   proxy.end();
   await within(systemClock, LAST_WORDS_MS, proxy.idle());
   output.attempt(() => capture?.end());
   await within(systemClock, LAST_WORDS_MS, output.written());
-  return output.failure === undefined ? end : { end: 'cannot-write', message: output.failure };
+  return output.failure === undefined ? end : { end: 'cannotWrite', message: output.failure };
 
   function signalled(): Promise<TraceEnd> {
     return new Promise((resolve) => {
-      const done = (): void => resolve({ end: 'done' });
+      const done = (): void => resolve({ end: 'ok' });
       onSignal(done);
       output.over.addEventListener('abort', done);
       printError(`PULSE_SERVER=${address}\n`);
@@ -172,12 +173,12 @@ function runCommand(
     stop.addEventListener('abort', () => pass('SIGTERM'));
     child.once('error', (error: NodeJS.ErrnoException) => {
       const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
-      resolve({ end: 'command', status, message: `cannot run ${program}: ${error.message}` });
+      resolve({ end: status, message: `cannot run ${program}: ${error.message}` });
     });
     child.once('exit', (code, signal) => {
       cancel();
       const status = signal === null ? code : SIGNAL_STATUS + constants.signals[signal];
-      resolve({ end: 'command', status: status ?? NOT_RUNNABLE });
+      resolve({ end: status ?? NOT_RUNNABLE });
     });
   });
 }
