@@ -87,8 +87,8 @@ function dropIns(folder: string): readonly FileRead[] {
     // A file may have been deleted since it was listed.
     return names.sort().map((name) => readConfig(join(folder, name)) ?? missing(join(folder, name)));
   } catch (error) {
-    const code = systemCodeOf(error);
-    if (code !== 'ENOENT') return [{ problem: problemAt(folder, failureText(code)) }];
+    const { code, text } = systemFault(error);
+    if (code !== 'ENOENT') return [{ problem: problemAt(folder, text) }];
     return isDanglingLink(folder) ? [{ problem: problemAt(folder, NOWHERE) }] : [];
   }
 }
@@ -106,9 +106,9 @@ function readConfig(path: string): FileRead | undefined {
     const before = text.slice(0, text.indexOf(REPLACEMENT_CHARACTER));
     return isUtf8(bytes) ? { path, text } : unreadable('syntax: is not UTF-8', before.split('\n').length);
   } catch (error) {
-    const code = systemCodeOf(error);
+    const { code, text } = systemFault(error);
     if (code === 'ENOENT' && isDanglingLink(path)) return unreadable(NOWHERE);
-    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : unreadable(failureText(code));
+    return code === 'ENOENT' || code === 'ENOTDIR' ? undefined : unreadable(text);
   }
 }
 
@@ -147,7 +147,7 @@ function secretFault(path: string): string | undefined {
     accessSync(path, constants.R_OK);
     return (stats.mode & READ_BY_OTHERS) === 0 ? undefined : 'others can read this file: run chmod 600 on it';
   } catch (error) {
-    return failureText(systemCodeOf(error));
+    return systemFault(error).text;
   }
 }
 
@@ -156,25 +156,10 @@ function kindOfFile(stats: Stats): string {
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }
 
-/** Messages for the errors that a path can cause; any other error is shown by its code. */
-const FAILURES: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EAGAIN: 'it has no data yet',
-  ELOOP: 'too many symbolic links',
-  ENAMETOOLONG: 'the name is too long',
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'it is not a directory',
-  ENXIO: 'it is a socket or a device without driver',
-};
-
 const NOWHERE = 'cannot be read: it is, or is behind, a broken link';
 
-function failureText(code: string): string {
-  return `cannot be read: ${FAILURES[code] ?? code}`;
-}
-
 function missing(path: string): FileRead {
-  return { problem: problemAt(path, failureText('ENOENT')) };
+  return { problem: problemAt(path, 'cannot be read: no such file or directory') };
 }
 
 function problemAt(path: string, text: string, line?: number): string {
@@ -182,8 +167,10 @@ function problemAt(path: string, text: string, line?: number): string {
   return `${onOneLine(place)}: ${text}`;
 }
 
-/** The code of a system error; anything else is a bug and is thrown again. */
-function systemCodeOf(error: unknown): string {
-  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return error.code;
-  throw error;
+/** The code of a system error, and the system's own words for it; anything else is a bug and is thrown again. */
+function systemFault(error: unknown): { readonly code: string; readonly text: string } {
+  if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) throw error;
+  // `CODE: words, CALL 'PATH'`
+  const words = /^\w+: (.*?), /.exec(error.message)?.[1] ?? error.code;
+  return { code: error.code, text: `cannot be read: ${words}` };
 }

@@ -100,7 +100,7 @@ inFolder(
 
 inFolder('a named file that is missing is a problem, not a miss', EVERYWHERE, async ({ problems }) => {
   for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml']) {
-    assert.deepEqual(await problems(config), [`${config}: cannot be read: there is no such file`]);
+    assert.deepEqual(await problems(config), [`${config}: cannot be read: no such file or directory`]);
   }
 });
 
@@ -152,7 +152,7 @@ inFolder(
   async ({ root, problems }) => {
     const folder = join(root, 'c/conf.d');
     writeFileSync(folder, '');
-    assert.deepEqual(await problems('c/own.yaml'), ['c/conf.d: cannot be read: it is not a directory']);
+    assert.deepEqual(await problems('c/own.yaml'), ['c/conf.d: cannot be read: not a directory']);
     rmSync(folder);
     mkdirSync(join(folder, 'folder.yaml'), { recursive: true });
     symlinkSync('nowhere', join(folder, 'link.yml'));
@@ -255,6 +255,6 @@ inFolder(
       assert.deepEqual(await problems('c.yaml'), found);
     }
     rmSync(join(root, 'home/secret'));
-    assert.deepEqual(await problems('c.yaml'), [`${place}: cannot be read: there is no such file`]);
+    assert.deepEqual(await problems('c.yaml'), [`${place}: cannot be read: no such file or directory`]);
   },
 );
