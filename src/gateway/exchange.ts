@@ -44,7 +44,6 @@ export class Exchange {
   readonly path: string;
   readonly #response: HttpResponse;
   readonly #clock: Clock;
-  readonly #onSettled: () => void;
   #request: HttpRequest | undefined;
   #state: ExchangeState = 'open';
   #headers: readonly HeaderPair[] = [];
@@ -52,15 +51,10 @@ export class Exchange {
   #isPaused = false;
   #onGone: (() => void) | undefined;
 
-  /**
-   * `onSettled` is called once when the exchange ends (answered, cut, or the peer disconnected) after its handler has returned. For one
-   * that ends within its handler it is never called.
-   */
-  constructor(response: HttpResponse, request: HttpRequest, clock: Clock, onSettled: () => void) {
+  constructor(response: HttpResponse, request: HttpRequest, clock: Clock) {
     this.#response = response;
     this.#clock = clock;
     this.#request = request;
-    this.#onSettled = onSettled;
     this.method = request.getCaseSensitiveMethod();
     this.path = request.getUrl();
   }
@@ -96,16 +90,15 @@ export class Exchange {
     this.#headers = headers;
   }
 
-  /** Called by the server when the handler has returned. True if the answer comes later. */
-  handlerReturned(): boolean {
+  /** Called by the server when the handler has returned. */
+  handlerReturned(): void {
     this.#request = undefined;
-    if (this.#isOver()) return false;
+    if (this.#isOver()) return;
     // Also called when the connection is cut from here; it is over then.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#leave();
     });
     if (!this.#isCollecting) this.#pause();
-    return true;
   }
 
   /** Collects the body. Call at most once, in the handler's synchronous part. Always settles. */
@@ -154,7 +147,6 @@ export class Exchange {
       this.#abandon();
       throw error;
     }
-    this.#settle();
   }
 
   /** Prepares an event stream as the answer. Call it in the handler's synchronous part. */
@@ -184,7 +176,6 @@ export class Exchange {
         if (this.#state !== 'streaming') return;
         this.#state = 'answered';
         response.cork(() => response.end());
-        this.#settle();
       },
       cut: () => this.cut(),
     };
@@ -265,10 +256,5 @@ export class Exchange {
   #leave(): void {
     this.#state = 'gone';
     this.#onGone?.();
-    this.#settle();
-  }
-
-  #settle(): void {
-    if (this.#request === undefined) this.#onSettled();
   }
 }

@@ -104,7 +104,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const handler = new RequestHandler({
     router: new Router(ROUTES, settings),
-    ...{ identity, replies, hub, log },
+    ...{ identity, replies, hub, clock, log },
     placeFor: (client) => sockets?.placeFor(client) ?? 'localhost',
     page: new Page(options.page, cors.origins, boot),
   });
@@ -119,7 +119,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       level: intake.level,
       health: intake.health,
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
-      asked: (_child, request) => carryOut(request),
+      asked: (_child, request) => handler.awaited(carryOut(request)),
     },
     listen: (bind, port) => {
       sockets = new ListeningSockets({
@@ -131,7 +131,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     },
     close: (withinMs) => {
       sockets?.stop();
-      end ??= shutDown({ handler, replies, streams: hub, server, clock }, withinMs).then(() => feeds.end());
+      end ??= shutDown({ handler, streams: hub, server, clock }, withinMs).then(() => feeds.end());
       return end;
     },
   };
@@ -188,26 +188,25 @@ function backendChange(backend: ChildName, health: BackendHealth): Change {
 
 export interface ShutdownParts {
   /** From then on new requests are refused. */
-  readonly handler: { shutDown(): void };
-  /** All three resolve when nothing is pending, at the latest after the given time; the last two cut what is left. */
-  readonly replies: { settled(withinMs: number): Promise<void> };
+  readonly handler: { shutDown(withinMs: number): Promise<void> };
+  /** Cuts what is left after the given time. */
   readonly streams: { bye(withinMs: number): Promise<void> };
-  readonly server: { close(withinMs: number): Promise<void> };
+  readonly server: { close(): void };
   readonly clock: Clock;
 }
 
 /**
  * Resolves within `withinMs`, even if backends do not answer or clients do not read. Answers come first, because the SIGTERM
- * of a reboot may overtake logind's answer: `power.action` must precede `bye`. Streams are pending answers of the server too,
- * so streams and server share the remaining time.
+ * of a reboot may overtake logind's answer: `power.action` must precede `bye`.
  */
-export async function shutDown(parts: ShutdownParts, withinMs: number): Promise<void> {
-  const { handler, replies, streams, server, clock } = parts;
+export async function shutDown(
+  { handler, streams, server, clock }: ShutdownParts,
+  withinMs: number,
+): Promise<void> {
   const deadline = clock.monotonic() + withinMs;
-  handler.shutDown();
-  await replies.settled(withinMs * ANSWERS_SHARE);
-  const leftMs = Math.max(0, deadline - clock.monotonic());
-  await Promise.all([streams.bye(leftMs), server.close(leftMs)]);
+  await handler.shutDown(withinMs * ANSWERS_SHARE);
+  await streams.bye(Math.max(0, deadline - clock.monotonic()));
+  server.close();
 }
 
 async function openapiText({ settings, version }: GatewayOptions): Promise<string> {

@@ -1,6 +1,7 @@
 // Serves one request: checks trust, then route, then method, then runs the route. Every request is answered here.
 // It reads headers before its first await, and nothing has an effect before trust was checked.
 
+import { type Clock, within } from '../clock.js';
 import type { Log } from '../protocol/actor/messages.js';
 import type { Params } from '../protocol/actor/parameters.js';
 import { BODY_TOO_LARGE, parseBody } from './body.js';
@@ -31,6 +32,7 @@ export interface HandlerParts {
   readonly placeFor: (client: string) => string;
   readonly identity: HostIdentity;
   readonly page: Page;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -54,6 +56,8 @@ const TOO_MANY_STREAMS = problem(
 
 export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
+  /** Requests without an answer yet. Streams are none of them. */
+  readonly #underWay = new Set<Promise<unknown>>();
   #isShutDown = false;
 
   constructor(parts: HandlerParts) {
@@ -64,12 +68,26 @@ export class RequestHandler implements ExchangeHandler {
     return this.#isShutDown;
   }
 
-  /** From now on every request is answered 503. */
-  shutDown(): void {
+  /** From now on every request is answered 503. Resolves when those before are answered, at the latest after `withinMs`. */
+  async shutDown(withinMs: number): Promise<void> {
     this.#isShutDown = true;
+    await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
   }
 
   serve(exchange: Exchange): Handled {
+    const handled = this.#serve(exchange);
+    return handled && this.awaited(handled);
+  }
+
+  /** Has `shutDown` wait for an answer. */
+  awaited<T>(answer: Promise<T>): Promise<T> {
+    this.#underWay.add(answer);
+    const isOver = (): boolean => this.#underWay.delete(answer);
+    answer.then(isOver, isOver);
+    return answer;
+  }
+
+  #serve(exchange: Exchange): Handled {
     const { identity, router, placeFor } = this.#parts;
     const { rules } = identity;
     const [host, origin] = [exchange.header('host'), exchange.header('origin')];

@@ -1,7 +1,7 @@
 // Carries out operations for HTTP requests and for bridges, and makes the replies. It knows no connections and no trust: the caller
 // has checked trust and parsed the body.
 
-import { type Clock, within } from '../clock.js';
+import type { Clock } from '../clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
 import type { Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
@@ -55,8 +55,6 @@ export class OperationReplies {
   readonly #startedAt: number;
   /** The newest answer to each question to a backend: an equal text is the same response, with its tag and time. */
   readonly #known = new Map<string, CachedResponse>();
-  /** The commands without a reply yet. */
-  readonly #underWay = new Set<Promise<HttpReply>>();
   #server: CachedResponse;
   #openapi: CachedResponse | undefined;
 
@@ -80,11 +78,8 @@ export class OperationReplies {
     const { params, held = '', query = '' } = given;
     const { documents, covers, clock, responses, serverRecord } = this.#parts;
     switch (operation.kind) {
-      case 'command': {
-        const reply = this.#change(operation, given);
-        this.#underWay.add(reply);
-        return reply.finally(() => this.#underWay.delete(reply));
-      }
+      case 'command':
+        return this.#change(operation, given);
       case 'document':
         return documentReply(documents.read(operation.resource), held);
       case 'tracklist':
@@ -118,11 +113,6 @@ export class OperationReplies {
     const command = operation.command(params, body.json);
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer);
-  }
-
-  /** Resolves when all commands have their replies, at the latest after `withinMs`. */
-  async settled(withinMs: number): Promise<void> {
-    await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
   }
 
   async #ask(backend: Backend, command: Command, held: string): Promise<HttpReply> {

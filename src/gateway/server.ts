@@ -10,7 +10,7 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from 'uWebSockets.js';
-import { type Clock, within } from '../clock.js';
+import type { Clock } from '../clock.js';
 import { addressKey, type ConnectionLimits, Connections } from './connection-limits.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
@@ -31,8 +31,8 @@ interface ExclusiveListener {
 export interface HttpServer {
   /** Port 0 means any free port. Undefined if the address cannot be listened on. */
   open(address: string, port: number): ListeningSocket | undefined;
-  /** Waits at most `withinMs` for pending answers, then cuts every connection. Never rejects. */
-  close(withinMs: number): Promise<void>;
+  /** Cuts every connection. */
+  close(): void;
 }
 
 /**
@@ -58,24 +58,18 @@ export function createServer(
   onFull: (address: string) => void,
 ): HttpServer {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
-  let pending = 0;
-  let onNone: (() => void) | undefined;
   boundConnections(app, limits, onFull, clock);
 
-  const onSettled = (): void => {
-    pending -= 1;
-    if (pending === 0) onNone?.();
-  };
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
   app.any('/*', (response, request) => {
-    const exchange = new Exchange(response, request, clock, onSettled);
+    const exchange = new Exchange(response, request, clock);
     try {
       const later = handler.serve(exchange);
       later?.catch((error: unknown) => handler.onFault(exchange, error));
     } catch (error) {
       handler.onFault(exchange, error);
     }
-    if (exchange.handlerReturned()) pending += 1;
+    exchange.handlerReturned();
   });
 
   return {
@@ -88,11 +82,7 @@ export function createServer(
       });
       return socket;
     },
-    close: async (withinMs) => {
-      const none = new Promise<void>((resolve) => {
-        onNone = resolve;
-      });
-      if (pending > 0) await within(clock, withinMs, none);
+    close: () => {
       app.close();
     },
   };
