@@ -15,7 +15,7 @@ import { readPageFiles } from './gateway/page.js';
 import { logWarnings } from './node-warnings.js';
 import type { Log } from './protocol/actor/messages.js';
 import type { Settings } from './protocol/actor/settings.js';
-import { readyWith } from './readiness.js';
+import { reportReady } from './readiness.js';
 import { type LoadResult, loadSettings } from './supervisor/config/load.js';
 import { createLogger } from './supervisor/log.js';
 import { FIRST_CHILD } from './supervisor/policy.js';
@@ -170,14 +170,10 @@ async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | u
     await gateway.close(0);
     return fail(EXIT.cannotListen, [`tonearm: ${problem}`]);
   }
-  const listener = readyWith(gateway.listener, {
-    directory: process.env['RUNTIME_DIRECTORY'],
-    pid: process.pid,
-    upgrades: settings.upgrade.enabled,
-    clock: systemClock,
-    failed: (reason) => log('warn', 'cannot report that the start is done', { reason }),
-  });
-  supervisor.start(listener);
+  supervisor.start(gateway.listener);
+  void reportReady(gateway, process.env['RUNTIME_DIRECTORY'], process.pid, (reason) =>
+    log('warn', 'cannot report that the start is done', { reason }),
+  );
   endOnSignal(gateway, supervisor, threads, log);
   return undefined;
 }

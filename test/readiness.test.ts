@@ -7,66 +7,43 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import type { BackendHealth } from '../src/protocol/actor/backends.js';
-import type { ChildListener } from '../src/protocol/actor/messages.js';
-import { readyWith } from '../src/readiness.js';
-import { ManualClock } from './manual-clock.js';
+import { reportReady } from '../src/readiness.js';
 import { temporaryFolder } from './temporary-folder.js';
 import { textOf } from './tools/spawned.js';
 
 const WAIT_LISTENING = fileURLToPath(new URL('../../packaging/deb/wait-listening', import.meta.url));
 const PID = 7;
-const CONNECTING: BackendHealth = { state: 'connecting', since: 0, restarts: 0 };
 
-function begin(t: TestContext, upgrades: boolean) {
+/** `failures`: what is said of a report that fails. */
+function begin(t: TestContext) {
   const directory = temporaryFolder(t);
-  const heard: string[] = [];
   const failures: string[] = [];
-  const clock = new ManualClock();
-  const behind: ChildListener = {
-    changes: () => undefined,
-    level: () => undefined,
-    health: (backend, { state }) => heard.push(`${backend} ${state}`),
-    pulled: () => undefined,
-    asked: async () => ({ status: 204, body: '' }),
+  const asked: unknown[] = [];
+  let speak = (): void => undefined;
+  const verdict = (...question: unknown[]) => {
+    asked.push(question);
+    return new Promise<void>((resolve) => {
+      speak = resolve;
+    });
   };
-  const failed = (reason: string) => failures.push(reason);
-  const listener = readyWith(behind, { directory, pid: PID, upgrades, clock, failed });
+  const reported = reportReady({ verdict }, directory, PID, (reason) => failures.push(reason));
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
-  return { directory, heard, failures, listener, isReady, clock };
+  return { directory, failures, asked, isReady, reported, speak: () => speak() };
 }
 
-test('without upgrades the start is reported to systemd at once', (t) => {
-  assert.ok(begin(t, false).isReady());
-});
-
-for (const word of [
-  { ...CONNECTING, state: 'up' },
-  { ...CONNECTING, detail: 'no bus' },
-  { ...CONNECTING, state: 'failed' },
-] satisfies readonly BackendHealth[]) {
-  test(`the start is reported with the upgrade backend's first state: ${word.state}`, (t) => {
-    const { listener, isReady, heard, clock } = begin(t, true);
-    listener.health('upgrade', CONNECTING);
-    listener.health('audio', { ...CONNECTING, state: 'up' });
-    assert.ok(!isReady());
-    listener.health('upgrade', word);
-    assert.ok(isReady());
-    assert.equal(clock.timers, 0);
-    assert.deepEqual(heard, ['upgrade connecting', 'audio up', `upgrade ${word.state}`]);
-  });
-}
-
-test('the start is reported in the end also if the upgrade backend has no state', (t) => {
-  const { isReady, clock } = begin(t, true);
-  clock.advance(20_000);
+test('the start is reported to systemd with the first word of the upgrade backend, or after 20 s', async (t) => {
+  const { asked, isReady, reported, speak } = begin(t);
+  assert.deepEqual([asked, isReady()], [[['upgrade', 20_000]], false]);
+  speak();
+  await reported;
   assert.ok(isReady());
 });
 
-test('a report that fails is logged', (t) => {
-  const { directory, listener, failures } = begin(t, true);
+test('a report that fails is logged', async (t) => {
+  const { directory, failures, reported, speak } = begin(t);
   rmSync(directory, { recursive: true });
-  listener.health('upgrade', { ...CONNECTING, state: 'up' });
+  speak();
+  await reported;
   assert.match(failures.join(), /^Error: ENOENT/);
 });
 

@@ -57,8 +57,8 @@ export class Documents {
     return this.#health;
   }
 
-  /** Undefined if there is nothing to wait for. Never rejects; resolves at the latest after `FIRST_VERDICT_MS`. */
-  firstVerdict(child: ChildName): Promise<void> | undefined {
+  /** Undefined if there is nothing to wait for. Never rejects; resolves at the latest after `withinMs`. */
+  firstVerdict(child: ChildName, withinMs = FIRST_VERDICT_MS): Promise<void> | undefined {
     const waiting = this.#waiting.get(child);
     if (waiting === undefined) return undefined;
     return new Promise((resolve) => {
@@ -67,7 +67,7 @@ export class Documents {
         waiting.delete(settle);
         resolve();
       };
-      const cancel = this.#clock.after(FIRST_VERDICT_MS, settle);
+      const cancel = this.#clock.after(withinMs, settle);
       waiting.add(settle);
     });
   }

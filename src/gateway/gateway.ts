@@ -55,6 +55,8 @@ export interface ListenResult {
 
 export interface Gateway {
   readonly listener: ChildListener;
+  /** Resolves when an enabled child has reported that it is up, or why not; at the latest after `withinMs`. */
+  verdict(child: ChildName, withinMs: number): Promise<void>;
   /**
    * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means any free port, the same for
    * all. Does not throw: an address that cannot be listened on is in `refused`, and is tried again.
@@ -121,6 +123,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
       asked: (_child, request) => handler.awaited(carryOut(request)),
     },
+    verdict: async (child, withinMs) => documents.firstVerdict(child, withinMs),
     listen: (bind, port) => {
       sockets = new ListeningSockets({
         ...{ bind, port, interfaces, open: server.open, clock, log },

@@ -82,7 +82,8 @@ export async function runBench(
   try {
     const { port, refused } = gateway.listen(['127.0.0.1'], 0);
     if (refused.length > 0) throw new Error('cannot listen on 127.0.0.1');
-    await untilAudioSettles(supervisor, gateway);
+    supervisor.start(gateway.listener);
+    await gateway.verdict('audio', UP_WITHIN_MS);
     const rest = await measureAtRest(seconds * REST_MS_PER_SECOND);
     const measured = await runProbe(parts.root, { port, seconds, listeners: MORE_LISTENERS });
     const report = makeReport({ ...measured, figures: { ...rest, ...measured.figures } }, seconds);
@@ -91,20 +92,6 @@ export async function runBench(
     await gateway.close(CLOSE_MS);
     await supervisor.stop();
   }
-}
-
-/** Starts the service, and waits until audio is up or has reported why not. */
-async function untilAudioSettles(supervisor: Supervisor, { listener }: Gateway): Promise<void> {
-  const settled = new Promise<true>((resolve) => {
-    supervisor.start({
-      ...listener,
-      health: (child, health) => {
-        listener.health(child, health);
-        if (health.state === 'up' || health.detail !== undefined) resolve(true);
-      },
-    });
-  });
-  await within(systemClock, UP_WITHIN_MS, settled);
 }
 
 /** With audio alone enabled, and nobody who listens. */
