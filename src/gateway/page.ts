@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Exchange } from './exchange.js';
 import { problem, problemReply } from './problem.js';
-import { type HeaderPair, type HttpReply, isMatch, REVALIDATE } from './reply.js';
+import { type HeaderPair, type HttpReply, isMatch, REVALIDATE, weightsIn } from './reply.js';
 import { foreignOrigin, originStanding, type TrustRules } from './trust.js';
 
 /** One file in each encoding that exists; `identity` always does. */
@@ -135,16 +135,12 @@ function contentHeaders(name: string, coding: string): readonly HeaderPair[] {
   return coding === 'identity' ? [type] : [type, ['Content-Encoding', coding]];
 }
 
-/** The best encoding that the client accepts; `q=0` means not accepted. */
+/** The best encoding that the client accepts. */
 function encodingOf(file: PageFile, acceptEncoding: string): readonly [coding: string, body: Buffer] {
-  const taken = acceptEncoding
-    .toLowerCase()
-    .split(',')
-    .filter((each) => !/;\s*q=0(?:\.0*)?\s*$/.test(each))
-    .map((each) => (each.split(';')[0] ?? '').trim());
+  const weights = weightsIn(acceptEncoding);
   for (const [coding] of ENCODINGS) {
     const body = file[coding];
-    if (body !== undefined && taken.includes(coding)) return [coding, body];
+    if (body !== undefined && (weights.get(coding) ?? 0) > 0) return [coding, body];
   }
   return ['identity', file.identity];
 }

@@ -3,7 +3,7 @@
 
 import type { Exchange } from './exchange.js';
 import { PROBLEMS, type Problem, problemReply } from './problem.js';
-import type { HttpReply } from './reply.js';
+import { type HttpReply, weightsIn } from './reply.js';
 import { parseHost } from './trust.js';
 
 const HTML = 'text/html';
@@ -47,17 +47,11 @@ export function refusedNameReply(
 
 /** True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1). */
 export function prefersHtml(accept: string): boolean {
-  const weights = new Map(accept.toLowerCase().split(',').map(weightOf));
+  const weights = weightsIn(accept);
   const [html, ...others] = [HTML, ...JSON_TYPES].map(
     (type) => weights.get(type) ?? weights.get(type.replace(/\/.*/, '/*')) ?? weights.get('*/*') ?? 0,
   );
   return others.every((other) => (html ?? 0) > other);
-}
-
-function weightOf(range: string): readonly [type: string, weight: number] {
-  const [type = '', ...parameters] = range.split(';').map((part) => part.trim());
-  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-  return [type, weight === undefined ? 1 : Number(weight)];
 }
 
 function escapeHtml(text: string): string {

@@ -104,6 +104,18 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
+/** What an `Accept` or `Accept-Encoding` names, in lower case, with its weights (RFC 9110, section 12.4.2): 0 means not accepted. */
+export function weightsIn(accept: string): ReadonlyMap<string, number> {
+  const ranges = accept.toLowerCase().split(',');
+  return new Map(
+    ranges.map((range) => {
+      const [name = '', ...parameters] = range.split(';').map((part) => part.trim());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
+      return [name, weight === undefined ? 1 : Number(weight)];
+    }),
+  );
+}
+
 /** uWebSockets.js does not check header values (measured): a line break would start another header. */
 export function oneLine(value: string): string {
   return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
