@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.js';
 import { type Problem, problem } from './problem.js';
 import type { HeaderPair, HttpReply } from './reply.js';
 
+/** As the configuration's readers leave them: in lower case, without trailing dots and slashes, an origin as browsers send it. */
 export interface TrustSettings {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
@@ -56,9 +57,9 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
   const label = hostname.split('.')[0] ?? hostname;
   const own = label === '' ? [] : [hostname, label, ...HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`)];
   return {
-    names: new Set(['localhost', ...own, ...settings.hosts.map(plainName)]),
+    names: new Set(['localhost', ...own, ...settings.hosts]),
     anyOrigin: settings.origins.includes('*'),
-    origins: new Set(settings.origins.map((origin) => normalOrigin(origin.replace(/\/+$/, '')) ?? origin)),
+    origins: new Set(settings.origins),
   };
 }
 
@@ -83,10 +84,8 @@ export function isTrustedHost(header: string, rules: TrustRules): boolean {
 export function originStanding(origin: string, host: string, rules: TrustRules): OriginStanding {
   if (origin === '') return 'none';
   if (isSameOrigin(origin, host)) return 'same';
-  if (rules.anyOrigin) return 'listed';
-  // Every sandboxed page sends `null`, so it identifies nobody and only `*` can allow it.
-  const normal = normalOrigin(origin);
-  return normal !== undefined && rules.origins.has(normal) ? 'listed' : 'foreign';
+  // Every sandboxed page sends `null`, so it identifies nobody: the configuration takes no such origin, and only `*` can allow it.
+  return rules.anyOrigin || rules.origins.has(origin) ? 'listed' : 'foreign';
 }
 
 /**
@@ -218,15 +217,6 @@ function isSameOrigin(origin: string, host: string): boolean {
   const usualPort = scheme.toLowerCase() === 'https' ? HTTPS_PORT : HTTP_PORT;
   const [theirs, ours] = [parseHost(authority, usualPort), parseHost(host, usualPort)];
   return theirs !== undefined && theirs.host === ours?.host && theirs.port === ours.port;
-}
-
-/** The origin as browsers write it: lower case, without the default port. Undefined if it is not an origin. */
-function normalOrigin(origin: string): string | undefined {
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\\s]+$/i.test(origin)) return undefined;
-  if (!URL.canParse(origin)) return undefined;
-  const known = new URL(origin).origin;
-  // URL returns `null` for schemes that it does not know, such as those of wrapped web apps (`capacitor://localhost`).
-  return known === 'null' ? origin.toLowerCase() : known;
 }
 
 function plainName(name: string): string {

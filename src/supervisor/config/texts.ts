@@ -62,8 +62,7 @@ export function corsOrigin(text: string): CheckResult {
   if (host.startsWith('[') && isIP(host.slice(1, -1)) !== 6)
     return { wrong: 'it holds no valid IPv6 address' };
   // The URL standard normalizes the host, and knows a default port, only for http and https.
-  if (!/^https?$/i.test(scheme))
-    return { value: `${scheme.toLowerCase()}://${text.slice(scheme.length + 3)}` };
+  if (!/^https?$/i.test(scheme)) return { value: text.toLowerCase() };
   return URL.canParse(text) ? { value: new URL(text).origin } : { wrong: 'its host is not a valid address' };
 }
 

@@ -158,7 +158,7 @@ for (const [origin, means] of [
   ['http://A.b:8080', 'http://a.b:8080'],
   ['http://a:80', 'http://a'],
   ['"http://[2001:DB8::1]:81"', 'http://[2001:db8::1]:81'],
-  ['Capacitor://localhost', 'capacitor://localhost'],
+  ['Capacitor://Localhost', 'capacitor://localhost'],
 ] as const) {
   accepted('api.cors.origins[0]', origin, [means]);
 }
