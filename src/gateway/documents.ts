@@ -2,7 +2,7 @@
 // It parses no text, and waits for a thread only for a backend's first verdict while the service starts.
 
 import type { Clock } from '../clock.js';
-import { type BackendHealth, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
+import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';
 import type { Changed, Journal, JournalEntry } from './journal.js';
@@ -30,14 +30,14 @@ export class Documents {
   /** Requests that wait for a child's first verdict; the child is removed then. */
   readonly #waiting: Map<ChildName, Set<() => void>>;
 
+  /** `enabled` in start order. */
   constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {
     this.#journal = journal;
     this.#maker = maker;
     this.#clock = clock;
-    const children = CHILD_NAMES.filter((child) => enabled.includes(child));
-    this.#waiting = new Map(children.map((child) => [child, new Set()]));
+    this.#waiting = new Map(enabled.map((child) => [child, new Set()]));
     this.#health = new Map(
-      children.map((child) => [child, { state: 'connecting', since: clock.date(), restarts: 0 }]),
+      enabled.map((child) => [child, { state: 'connecting', since: clock.date(), restarts: 0 }]),
     );
   }
 

@@ -20,6 +20,7 @@ import {
   ambiguityProblem,
   corsHeaders,
   type HostIdentity,
+  type OriginStanding,
   optionsReply,
   originProblem,
   originStanding,
@@ -99,7 +100,7 @@ export class RequestHandler implements ExchangeHandler {
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
     const distrust = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
     if (distrust !== undefined) return refuse(exchange, distrust);
-    if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange);
+    if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange, standing);
     const match = router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
     const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
@@ -107,12 +108,12 @@ export class RequestHandler implements ExchangeHandler {
     return exchange.answer(optionsReply({ origin, standing, privateNetwork }, methodsOf(match.route), rules));
   }
 
-  #serveTrusted(exchange: Exchange): Handled {
+  #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
     if (this.#isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
     const match = this.#parts.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
     if (!hasMethod(match.route, exchange.method)) return refuseMethod(exchange, match.route);
-    return this.#serveRoute(exchange, match);
+    return this.#serveRoute(exchange, standing, match);
   }
 
   onFault(exchange: Exchange, error: unknown): void {
@@ -127,11 +128,11 @@ export class RequestHandler implements ExchangeHandler {
     exchange.cut();
   }
 
-  #serveRoute(exchange: Exchange, { route, params }: RouteMatch): Handled {
-    const { page, identity, replies } = this.#parts;
+  #serveRoute(exchange: Exchange, standing: OriginStanding, { route, params }: RouteMatch): Handled {
+    const { page, replies } = this.#parts;
     if (route.kind === 'events') return this.#openStream(exchange);
     if (route.kind === 'page')
-      return exchange.answer(page.reply(exchange, identity.rules, route.part, params['file']));
+      return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
     const held = exchange.header('if-none-match');
     const given = route.kind === 'log' ? { params, held, query: exchange.query() } : { params, held };

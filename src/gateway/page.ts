@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Exchange } from './exchange.js';
 import { problem, problemReply } from './problem.js';
 import { type HeaderPair, type HttpReply, isMatch, REVALIDATE, weightsIn } from './reply.js';
-import { foreignOrigin, originStanding, type TrustRules } from './trust.js';
+import { foreignOrigin, type OriginStanding } from './trust.js';
 
 /** One file in each encoding that exists; `identity` always does. */
 export interface PageFile {
@@ -84,14 +84,12 @@ export class Page {
 
   reply(
     request: Pick<Exchange, 'header' | 'path'>,
-    rules: TrustRules,
+    standing: OriginStanding,
     part: PagePart,
     name = DOCUMENT,
   ): HttpReply {
-    const origin = request.header('origin');
     // Browsers load a page without an Origin header. An origin that may not use the interface does not get the page either.
-    if (originStanding(origin, request.header('host'), rules) === 'foreign')
-      return problemReply(foreignOrigin(origin));
+    if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
     if (part === 'way') return REDIRECT_TO_PAGE;
     if (part === 'document' && request.path.endsWith('/')) return REDIRECT_WITHOUT_SLASH;
     const file = part === 'file' && name === DOCUMENT ? undefined : this.#files.get(name);
