@@ -47,36 +47,14 @@ type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>
 const VALUE = { type: 'string' } as const;
 const FLAG = { type: 'boolean' } as const;
 
-interface ProgressVerb {
-  readonly options: Options;
-  /** Returns the fields of the line, or a text with the fault. */
-  readonly line: (given: ProgressOptions) => object | string;
-}
-
-const VERBS: Readonly<Record<string, ProgressVerb>> = {
-  begin: {
-    options: { total: VALUE },
-    line: (given) => {
-      const total = integerOption(given, 'total');
-      return typeof total === 'string' ? total : { event: 'begin', total };
-    },
-  },
-  step: {
-    options: { percent: VALUE, current: VALUE, step: VALUE },
-    line: (given) => {
-      const [percent, current] = [integerOption(given, 'percent'), integerOption(given, 'current')];
-      if (typeof percent === 'string') return percent;
-      if (typeof current === 'string') return current;
-      const { step } = given;
-      return step === undefined ? '--step is missing' : { event: 'progress', percent, current, step };
-    },
-  },
-  end: {
-    options: { success: FLAG, failure: FLAG },
-    line: ({ success = false, failure = false }) =>
-      success === failure ? 'give either --success or --failure' : { event: 'end', success },
-  },
+/** What each command writes, and the options that give the line its other fields. */
+const VERBS: Readonly<Record<string, { readonly event: string; readonly options: Options }>> = {
+  begin: { event: 'begin', options: { total: VALUE } },
+  step: { event: 'progress', options: { percent: VALUE, current: VALUE, step: VALUE } },
+  end: { event: 'end', options: { success: FLAG, failure: FLAG } },
 };
+/** The only option whose value is a text. */
+const TEXT = 'step';
 
 /** `args` are the arguments after the word `progress`. Pure. */
 export function parseProgress(args: readonly string[], { env, uid }: ProgressDefaults): ProgressRequest {
@@ -88,7 +66,7 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
     return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
   const given = optionsOf(rest, { ...verb.options, socket: VALUE });
   if (typeof given === 'string') return wrong(given);
-  const line = verb.line(given);
+  const line = word === 'end' ? endLine(given) : lineOf(verb, given);
   if (typeof line === 'string') return wrong(line);
   const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = given;
   if (socket === '') return wrong('--socket needs a value');
@@ -108,12 +86,21 @@ function optionsOf(args: string[], options: Options): ProgressOptions | string {
   return values;
 }
 
-function integerOption(given: ProgressOptions, name: string): number | string {
-  const text = given[name];
-  if (text === undefined) return `--${name} is missing`;
-  const value = Number(text);
-  if (!/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(value)) return `--${name} needs an integer`;
-  return value;
+function endLine({ success = false, failure = false }: ProgressOptions): object | string {
+  return success === failure ? 'give either --success or --failure' : { event: 'end', success };
+}
+
+/** The line, or a text with the fault. */
+function lineOf({ event, options }: (typeof VERBS)[string], given: ProgressOptions): object | string {
+  const line: Record<string, unknown> = { event };
+  for (const name of Object.keys(options)) {
+    const text = given[name];
+    if (text === undefined) return `--${name} is missing`;
+    line[name] = name === TEXT ? text : Number(text);
+    const isFaulty = !/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(line[name]);
+    if (name !== TEXT && isFaulty) return `--${name} needs an integer`;
+  }
+  return line;
 }
 
 /**
