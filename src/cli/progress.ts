@@ -47,7 +47,7 @@ type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>
 const VALUE = { type: 'string' } as const;
 const FLAG = { type: 'boolean' } as const;
 
-/** What each command writes, and the options that give the line its other fields. */
+/** The event that each command writes, and the options that give the line its other fields. */
 const VERBS: Readonly<Record<string, { readonly event: string; readonly options: Options }>> = {
   begin: { event: 'begin', options: { total: VALUE } },
   step: { event: 'progress', options: { percent: VALUE, current: VALUE, step: VALUE } },

@@ -104,7 +104,7 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** What an `Accept` or `Accept-Encoding` names, in lower case, with its weights (RFC 9110, section 12.4.2): 0 means not accepted. */
+/** The types or encodings in an Accept header, in lower case, with their weights (RFC 9110, section 12.4.2); 0 means not accepted. */
 export function weightsIn(accept: string): ReadonlyMap<string, number> {
   const ranges = accept.toLowerCase().split(',');
   return new Map(

@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.js';
 import { type Problem, problem } from './problem.js';
 import type { HeaderPair, HttpReply } from './reply.js';
 
-/** As the configuration's readers leave them: in lower case, without trailing dots and slashes, an origin as browsers send it. */
+/** The configuration has normalized both: lower case, no trailing dot or slash, an origin as browsers send it. */
 export interface TrustSettings {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
