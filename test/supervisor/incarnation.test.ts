@@ -3,8 +3,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { MessagePort } from 'node:worker_threads';
+
 import type { FromActor } from '../../src/protocol/actor/messages.js';
 import { HEARTBEAT, Incarnation, isPinged, whyKilled } from '../../src/supervisor/incarnation.js';
+import { ManualClock } from '../manual-clock.js';
+import { until } from '../until.js';
 
 test('a thread is pinged every 30 s, and when it is idle every 5 minutes', () => {
   assert.deepEqual(HEARTBEAT, { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 });
@@ -44,12 +47,10 @@ for (const [utilization, beats, pinged] of PING_ROWS) {
   });
 }
 
-/** A thread that sends the texts of the test, at a time that the test sets. */
+/** A thread that sends the texts of the test, all at one time. */
 function thread(t: TestContext) {
-  const clock = { now: 0, monotonic: () => clock.now };
   const told: string[][] = [];
   let speaker: MessagePort | undefined;
-  let heard = (): void => undefined;
   const incarnation = new Incarnation({
     threads: {
       run: (_entry, task) => {
@@ -58,24 +59,15 @@ function thread(t: TestContext) {
         return { ended: new Promise(nothing), kill: nothing, measure: nothing, utilization: nothing };
       },
     },
-    ...{ entry: '', settings: {}, clock },
-    onBatch: (items) => {
-      told.push(texts(items));
-      heard();
-    },
+    ...{ entry: '', settings: {}, clock: new ManualClock() },
+    onBatch: (items) => told.push(texts(items)),
     onEnded: () => undefined,
   });
   t.after(() => speaker?.close());
-  /** Fulfils when so many texts have been received. */
-  const until = (count: number): Promise<void> =>
-    new Promise((resolve) => {
-      heard = () => told.flat().length >= count && resolve();
-      heard();
-    });
   const say = (...parcels: FromActor[]): void => {
     for (const parcel of parcels) speaker?.postMessage(parcel);
   };
-  return { incarnation, clock, told, until, say };
+  return { incarnation, told, say };
 }
 
 const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
@@ -87,9 +79,9 @@ for (const killed of [false, true]) {
     `a thread that ${killed ? 'is killed' : 'ends'} in a storm has handed on ${killed ? 'nothing more' : 'all of it'}`,
     DEADLINE,
     async (t) => {
-      const { incarnation, told, until, say } = thread(t);
+      const { incarnation, told, say } = thread(t);
       say(record('a'));
-      await until(1);
+      await until('the first text has come', () => told.length > 0);
       say(record('b'), record('c'));
       // The messages are taken in, and the turn in which they are has not ended.
       const last = await new Promise<FromActor[]>((resolve) => {
