@@ -183,15 +183,6 @@ test("many states that a stream's filter excludes do not push out an action for 
   ]);
 });
 
-test("many actions that a stream's filter excludes do not push out a state for it", () => {
-  const node = new NodeUnderTest();
-  node.publish([1, 2].map((v) => node.world.clients({ id: 1, v })));
-  node.progress(3000);
-  assert.deepEqual(node.heard(node.consumer('types=audio.updated', undefined, 'b-1')), [
-    'b-2 audio.updated [{"id":1,"v":2}]',
-  ]);
-});
-
 test('a client whose id is too old gets the kept removals and actions, then the state', () => {
   const node = new NodeUnderTest();
   node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
