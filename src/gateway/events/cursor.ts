@@ -13,10 +13,9 @@ import {
   accepts,
   backendWords,
   eventDataOf,
-  eventsOf,
   type Filter,
-  type FramedEvent,
   filterOf,
+  Joiner,
   kindOf,
   kindOfEntry,
   type StreamItem,
@@ -39,9 +38,10 @@ export class Cursor {
   readonly #filter: Filter;
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #reached: number | undefined;
-  /** Where to read on behind `#events`: the newest sequence number when its snapshot began, or when the last entry was found. */
+  /** Where to read on behind `#items`: the newest sequence number when its snapshot began, or when the last entry was found. */
   #next = 0;
-  #events: Generator<FramedEvent, undefined>;
+  #items: Generator<StreamItem, undefined>;
+  #joiner: Joiner;
 
   /** `known`: the sequence number that the client has read up to, in this run of the daemon; without one it gets a snapshot. */
   constructor(context: CursorContext, filter: Filter, known: number | undefined) {
@@ -49,7 +49,8 @@ export class Cursor {
     this.#filter = filter;
     this.#reached = known;
     const { newest } = context.journal;
-    this.#events = this.#framed(known === undefined ? this.#snapshot(known, newest) : this.#follow(known));
+    this.#items = known === undefined ? this.#snapshot(known, newest) : this.#follow(known);
+    this.#joiner = new Joiner(context.boot, PORTION_BYTES_MAX);
   }
 
   /**
@@ -78,28 +79,26 @@ export class Cursor {
   #portion(): string {
     let text = '';
     while (text.length < PORTION_BYTES_MAX) {
-      const event = this.#events.next().value;
-      if (event === undefined) {
-        this.#reached = this.#next;
-        this.#events = this.#framed(this.#follow(this.#next));
-        break;
-      }
-      text += event.text;
-      this.#reached = event.upTo ?? this.#reached;
+      const item = this.#items.next().value;
+      const event = item === undefined ? this.#joiner.end() : this.#joiner.add(item);
+      text += event?.text ?? '';
+      this.#reached = event?.upTo ?? this.#reached;
+      if (item !== undefined) continue;
+      this.#reached = this.#next;
+      this.#items = this.#follow(this.#next);
+      break;
     }
     return text;
-  }
-
-  #framed(items: Iterable<StreamItem>): Generator<FramedEvent, undefined> {
-    return eventsOf(items, this.#context.boot, PORTION_BYTES_MAX);
   }
 
   /** Starts a snapshot if an entry that was not read yet has been dropped from the journal. */
   #fallBack(): void {
     const reached = this.#reached;
     if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
+    const { journal, boot } = this.#context;
     this.#reached = undefined;
-    this.#events = this.#framed(this.#snapshot(reached, this.#context.journal.newest));
+    this.#items = this.#snapshot(reached, journal.newest);
+    this.#joiner = new Joiner(boot, PORTION_BYTES_MAX);
   }
 
   #wants(collection: Collection): boolean {

@@ -124,31 +124,42 @@ export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
 }
 
 /**
- * The events of the items: neighbours of a listed kind share one, as long as their texts have less than `maxLength` UTF-16 units together;
- * so no event is much larger than this plus one record.
+ * Makes events of items: neighbours of a listed kind share one, as long as their texts have less than `maxLength` UTF-16 units together; so
+ * no event is much larger than this plus one record.
  */
-export function* eventsOf(
-  items: Iterable<StreamItem>,
-  boot: string,
-  maxLength: number,
-): Generator<FramedEvent, undefined> {
-  let last: StreamItem | undefined;
-  let data = '';
-  const event = ({ kind, upTo }: StreamItem): FramedEvent => {
-    const id = upTo === undefined ? undefined : `${boot}-${upTo}`;
-    return { kind, upTo, text: frame(kind.type, kind.listed ? `[${data}]` : data, id) };
-  };
-  for (const item of items) {
-    if (last?.kind.listed && last.kind === item.kind && data.length < maxLength) {
-      data += `,${item.json}`;
-    } else {
-      if (last !== undefined) yield event(last);
-      data = item.json;
-    }
-    last = item;
+export class Joiner {
+  readonly #boot: string;
+  readonly #maxLength: number;
+  #last: StreamItem | undefined;
+  #data = '';
+
+  constructor(boot: string, maxLength: number) {
+    this.#boot = boot;
+    this.#maxLength = maxLength;
   }
-  if (last !== undefined) yield event(last);
-  return undefined;
+
+  /** The event before the item, if the item is not part of it. */
+  add(item: StreamItem): FramedEvent | undefined {
+    const last = this.#last;
+    if (last?.kind.listed && last.kind === item.kind && this.#data.length < this.#maxLength) {
+      this.#last = item;
+      this.#data += `,${item.json}`;
+      return undefined;
+    }
+    const before = this.end();
+    this.#last = item;
+    this.#data = item.json;
+    return before;
+  }
+
+  /** The last event; undefined if there was no item since the one before. */
+  end(): FramedEvent | undefined {
+    if (this.#last === undefined) return undefined;
+    const { kind, upTo } = this.#last;
+    this.#last = undefined;
+    const id = upTo === undefined ? undefined : `${this.#boot}-${upTo}`;
+    return { kind, upTo, text: frame(kind.type, kind.listed ? `[${this.#data}]` : this.#data, id) };
+  }
 }
 
 /** One event as text; an id is the run of the daemon, a hyphen, and a sequence number. `data` is one line of JSON, as actors publish it. */

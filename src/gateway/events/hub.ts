@@ -8,13 +8,13 @@ import { Cursor, type CursorContext } from './cursor.js';
 import {
   accepts,
   eventDataOf,
-  eventsOf,
+  type FramedEvent,
   filterOf,
   frame,
   hello,
+  Joiner,
   kindOfEntry,
   love,
-  type StreamItem,
 } from './frames.js';
 import type { EventQuery } from './query.js';
 import { type ByteSink, EventStream, type OpenStream } from './stream.js';
@@ -54,17 +54,22 @@ export class EventHub {
   /** `date`: the time of the change, in milliseconds since the epoch. */
   publish(entries: readonly JournalEntry[], date: number): void {
     if (this.#streams.size === 0) return;
-    const items: StreamItem[] = [];
+    const joiner = new Joiner(this.#options.boot, LIST_LENGTH_MAX);
     for (const entry of entries) {
       const kind = kindOfEntry(entry, entry.since === entry.sequence);
-      if (kind !== undefined) items.push({ kind, json: eventDataOf(entry, date), upTo: entry.sequence });
+      if (kind === undefined) continue;
+      this.#send(joiner.add({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
     }
+    this.#send(joiner.end());
+  }
+
+  #send(event: FramedEvent | undefined): void {
+    if (event === undefined) return;
+    const { kind, text, upTo } = event;
+    const bytes = Buffer.from(text);
     const now = this.#options.clock.monotonic();
-    for (const { kind, text, upTo } of eventsOf(items, this.#options.boot, LIST_LENGTH_MAX)) {
-      const bytes = Buffer.from(text);
-      for (const stream of this.#streams)
-        if ((stream.filter & kind.bits) !== 0) stream.deliver(bytes, upTo, now);
-    }
+    for (const stream of this.#streams)
+      if (accepts(stream.filter, kind.bits)) stream.deliver(bytes, upTo, now);
   }
 
   /** Sends the newest levels. A stream that misses them does not count as behind. */
