@@ -124,7 +124,7 @@ const mainStartsWithoutSchemas: Check = (files) =>
     .map((path) => `${path}: is loaded when the main thread starts`);
 
 const TIME =
-  /\b(?:Date\.now\b|new Date\(\s*\)|Math\.random\b|performance\.now\b|process\.(?:hrtime|uptime)\b|(?:setTimeout|setInterval)\s*\(|random(?:UUID|Bytes|Int)\b)/;
+  /\b(?:Date\.now\b|new Date\(\s*\)|Math\.random\b|performance\.now\b|(?<!\.)monotonic\(|process\.(?:hrtime|uptime)\b|(?:setTimeout|setInterval)\s*\(|random(?:UUID|Bytes|Int)\b)/;
 
 const timeAtTheEdges: Check = never(
   TIME,
