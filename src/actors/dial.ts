@@ -2,6 +2,7 @@
 // It knows no records and no policy; the caller decides whether and when to dial again.
 
 import { connect, type Socket } from 'node:net';
+import { monotonic } from '../clock.js';
 import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands.js';
 import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
@@ -28,7 +29,8 @@ export class Link {
   readonly #session: Session;
   readonly #events: LinkEvents;
   readonly #requestDeadlineMs: number;
-  #isReading = false;
+  /** The time of the read that is being handled. */
+  #readAt: number | undefined;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
@@ -49,7 +51,7 @@ export class Link {
     this.#timer = setTimeout(() => this.#fail('no connection in time'), options.connectDeadlineMs);
     this.#socket.on('connect', () => {
       clearTimeout(this.#timer);
-      this.#session.open(performance.now());
+      this.#session.open(monotonic());
       this.#flush();
       this.#keepDeadline();
     });
@@ -65,9 +67,9 @@ export class Link {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs = this.#requestDeadlineMs,
   ): void {
-    const now = performance.now();
+    const now = this.#readAt ?? monotonic();
     this.#session.request(command, args, now, settle, deadlineMs);
-    if (!this.#isReading) this.#flush();
+    if (this.#readAt === undefined) this.#flush();
     if (now + deadlineMs < this.#timerAt) this.#keepDeadline();
   }
 
@@ -86,10 +88,11 @@ export class Link {
   }
 
   readonly #read = (length: number, buffer: Uint8Array): boolean => {
-    this.#isReading = true;
-    this.#session.receive(buffer.subarray(0, length), performance.now());
+    const now = monotonic();
+    this.#readAt = now;
+    this.#session.receive(buffer, now, length);
     this.#events.onRead?.();
-    this.#isReading = false;
+    this.#readAt = undefined;
     this.#flush();
     return true;
   };
@@ -117,10 +120,10 @@ export class Link {
     if (at === undefined || this.#timerAt <= at) return;
     clearTimeout(this.#timer);
     this.#timerAt = at;
-    const wait = Math.max(0, Math.ceil(at - performance.now()));
+    const wait = Math.max(0, Math.ceil(at - monotonic()));
     this.#timer = setTimeout(() => {
       this.#timerAt = Number.POSITIVE_INFINITY;
-      this.#session.expire(performance.now());
+      this.#session.expire(monotonic());
       this.#flush();
       this.#keepDeadline();
     }, wait);

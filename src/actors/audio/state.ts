@@ -238,7 +238,14 @@ export class SoundState {
 
   takeChanged(): Changed {
     const taken = this.#changed;
-    this.#changed = noChange();
+    // A volume changes one set: an empty one is used again.
+    const next = (set: Set<number>): Set<number> => (set.size === 0 ? set : new Set());
+    this.#changed = {
+      server: false,
+      sinks: next(taken.sinks),
+      inputs: next(taken.inputs),
+      cards: next(taken.cards),
+    };
     return taken;
   }
 

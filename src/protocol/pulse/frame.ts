@@ -32,13 +32,13 @@ function readU32(bytes: Uint8Array, at: number): number {
   return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
 }
 
-function readHeader(bytes: Uint8Array): FrameHeader {
-  const length = readU32(bytes, 0);
+function readHeader(bytes: Uint8Array, at = 0): FrameHeader {
+  const length = readU32(bytes, at);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
-  const channel = readU32(bytes, 4);
+  const channel = readU32(bytes, at + 4);
   if (channel !== CONTROL_CHANNEL) return { length, channel };
   // Offset and flags belong to audio data and to shared memory, which we did not agree to.
-  if (readU32(bytes, 8) !== 0 || readU32(bytes, 12) !== 0 || readU32(bytes, 16) !== 0) {
+  if (readU32(bytes, at + 8) !== 0 || readU32(bytes, at + 12) !== 0 || readU32(bytes, at + 16) !== 0) {
     throw new WireError('a command frame with an offset or flags');
   }
   return { length, channel };
@@ -51,37 +51,35 @@ export class Framer {
   #header: FrameHeader | undefined;
 
   /**
-   * Takes the next bytes of the stream and delivers the frames that they complete, in order. Throws WireError for a header that no server
-   * may send; the stream is then lost.
+   * Takes the first `length` bytes of a chunk and delivers the frames that they complete, in order. Throws WireError for a header that no
+   * server may send; the stream is then lost.
    */
-  push(chunk: Uint8Array, deliver: Deliver): void {
-    let rest = chunk;
-    while (rest.length > 0) {
+  push(chunk: Uint8Array, deliver: Deliver, length = chunk.length): void {
+    let at = 0;
+    while (at < length) {
       // A frame that lies wholly in the chunk is delivered without a copy.
-      const header = this.#held > 0 || rest.length < HEADER_BYTES ? undefined : readHeader(rest);
-      const end = HEADER_BYTES + (header?.length ?? 0);
-      if (header === undefined || rest.length < end) {
-        rest = this.#stage(rest, deliver);
-        continue;
+      const header = this.#held > 0 || length - at < HEADER_BYTES ? undefined : readHeader(chunk, at);
+      const end = at + HEADER_BYTES + (header?.length ?? 0);
+      if (header === undefined || end > length) {
+        at += this.#stage(chunk.subarray(at, length), deliver);
+      } else {
+        deliver(chunk.subarray(at + HEADER_BYTES, end), header.channel);
+        at = end;
       }
-      deliver(rest.subarray(HEADER_BYTES, end), header.channel);
-      rest = rest.length === end ? NOTHING : rest.subarray(end);
     }
   }
 
-  /** Adds to a frame in pieces, first up to the end of its header, then up to its own. */
-  #stage(chunk: Uint8Array, deliver: Deliver): Uint8Array {
+  /** Adds to a frame in pieces, first up to the end of its header, then up to its own. Returns the number of bytes that it took. */
+  #stage(chunk: Uint8Array, deliver: Deliver): number {
     const target = HEADER_BYTES + (this.#header?.length ?? 0);
-    const isWhole = chunk.length <= target - this.#held;
-    const taken = isWhole ? chunk : chunk.subarray(0, target - this.#held);
-    const rest = isWhole ? NOTHING : chunk.subarray(taken.length);
+    const taken = chunk.subarray(0, target - this.#held);
     this.#reserve(this.#held + taken.length, target);
     this.#staging.set(taken, this.#held);
     this.#held += taken.length;
-    if (this.#held < target) return rest;
+    if (this.#held < target) return taken.length;
     if (this.#header === undefined) {
       this.#header = readHeader(this.#staging);
-      return rest;
+      return taken.length;
     }
     const { channel } = this.#header;
     const payload = this.#staging.subarray(HEADER_BYTES, target);
@@ -90,7 +88,7 @@ export class Framer {
     this.#held = 0;
     this.#header = undefined;
     deliver(payload, channel);
-    return rest;
+    return taken.length;
   }
 
   #reserve(bytes: number, frameBytes: number): void {

@@ -92,11 +92,11 @@ export class Session {
     this.#shake('AUTH', { version: NEWEST_VERSION, cookie }, now, (reply) => this.#accepted(reply.version));
   }
 
-  /** Takes bytes from the socket, in chunks of any size. Bad bytes never throw: they end the session. */
-  receive(chunk: Uint8Array, now: number): void {
+  /** Takes the first `length` bytes of a chunk from the socket. Bad bytes never throw: they end the session. */
+  receive(chunk: Uint8Array, now: number, length = chunk.length): void {
     this.#receivedAt = now;
     try {
-      this.#framer.push(chunk, this.#frame);
+      this.#framer.push(chunk, this.#frame, length);
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       this.close({ kind: 'protocol-violation', detail: error.message });
