@@ -25,7 +25,10 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 /** A larger batch is sent as several messages, so that the main thread never handles a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
-/** The sending side of an actor. Everything published in one turn of its event loop, its promises included, is sent as one batch, in order. */
+/**
+ * The sending side of an actor. All that is published in one go is sent as one batch, in order; while a command runs, with all that the
+ * turn's promises publish, so that the answer comes with the change that it caused.
+ */
 export interface Publisher {
   /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
   status(state: 'connecting' | 'up', detail?: string): void;
@@ -64,6 +67,8 @@ export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<Bridge
 class BatchPublisher implements Publisher, OwnerLink {
   readonly #port: Port<FromActor, unknown>;
   #items: PostedItem[] = [];
+  /** Commands without an answer. */
+  running = 0;
   /** A bridge's requests that have no reply yet. The gateway bounds their number by refusing more. */
   readonly #asked = new Map<number, (reply: BridgeReply) => void>();
   #lastId = 0;
@@ -107,9 +112,14 @@ class BatchPublisher implements Publisher, OwnerLink {
   add(item: PostedItem): void {
     this.#items.push(item);
     if (this.#items.length >= BATCH_ITEMS_MAX) this.flush();
-    // Ticks come after the promises that this turn settles, such as the answer to a command, and before the loop goes on.
-    else if (this.#items.length === 1) Promise.resolve().then(() => process.nextTick(this.flush));
+    else if (this.#items.length === 1) Promise.resolve().then(this.#endTurn);
   }
+
+  /** A tick comes after the promises that this turn settles, but costs a call more: a volume that others change has no answer. */
+  readonly #endTurn = (): void => {
+    if (this.running > 0) process.nextTick(this.flush);
+    else this.flush();
+  };
 
   /** Sends the collected items. After the port is closed they are lost, which is right for a timer of a stopped actor. */
   readonly flush = (): void => {
@@ -168,13 +178,18 @@ async function run<S, C>(
 
 /** The supervisor bounds the number of running commands. */
 function answer(publisher: BatchPublisher, id: number, handled?: Promise<Answer>): void {
+  if (handled === undefined) return;
+  publisher.running += 1;
   handled
-    ?.catch((error: unknown): Answer => {
+    .catch((error: unknown): Answer => {
       const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
       publisher.log('error', 'a command ended in an unexpected error', { stack });
       return failure('internal', 'The command ended in an unexpected error');
     })
-    .then((given) => publisher.add({ kind: 'answer', id, answer: given }));
+    .then((given) => {
+      publisher.running -= 1;
+      publisher.add({ kind: 'answer', id, answer: given });
+    });
 }
 
 export const runActor: <B extends Backend>(

@@ -63,14 +63,13 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   return { port, batches, publish, ended, until };
 }
 
-test('all items of one turn are one batch, in order', DEADLINE, async (t) => {
+test('all that is published in one go is one batch, in order', DEADLINE, async (t) => {
   const { batches, publish, until } = bench(t, {});
   publish.put('audio.outputs', '1', '{}');
   publish.drop('audio.clients', '2');
   publish.level('{"outputs":[]}');
   publish.status('up');
   publish.status('connecting', 'why');
-  await Promise.resolve();
   publish.log('info', 'said', { times: 1 });
   await until('log');
   assert.deepEqual(batches, [
@@ -86,6 +85,25 @@ test('all items of one turn are one batch, in order', DEADLINE, async (t) => {
   publish.status('up');
   await until('status', 3);
   assert.equal(batches.length, 2);
+});
+
+test('an answer is sent together with what its command has published', DEADLINE, async (t) => {
+  const { batches, port, publish, until } = bench(t, {
+    handle: async () => {
+      publish.put('audio.kind', '', '"pulseaudio"');
+      await Promise.resolve();
+      await Promise.resolve();
+      return DONE;
+    },
+  });
+  port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
+  await until('answer');
+  assert.deepEqual(batches, [
+    [
+      [COLLECTION_NAMES.indexOf('audio.kind'), '', '"pulseaudio"', undefined],
+      { kind: 'answer', id: 7, answer: DONE },
+    ],
+  ]);
 });
 
 test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, async (t) => {
