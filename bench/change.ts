@@ -5,7 +5,7 @@
 
 import { startPulseAudio } from '../test/sound/servers.js';
 import { LAUNCHES, type Launch } from './support/launch-flags.js';
-import { listened, startBare, startDaemon } from './support/listened.js';
+import { listened, startBare, startDaemon, warmUp } from './support/listened.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
@@ -22,16 +22,13 @@ const LOADS: readonly Load[] = [
 ];
 const ROUNDS = 7;
 const TURN_MS = 1500;
-/** Until what a change runs is compiled, which takes threads of V8 0.1 to 0.2 s in all: a fifth of each of the first 1500 changes. */
-const WARM_UP_CHANGES = 3000;
-const WARM_UP_EVERY_MS = 2;
 
 async function measure({ what, streams, everyMs }: Load, launch: Launch, context: Context): Promise<Row[]> {
   const daemon = await listened(streams, startPulseAudio, (sound) => startDaemon(sound, launch));
   const bare = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'bytes'));
   const record = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'record'));
   const sides = [daemon, bare, record];
-  for (const side of sides) await side.change(context.ms(WARM_UP_CHANGES), WARM_UP_EVERY_MS);
+  await warmUp(sides, context);
   const taken = { daemon: [] as number[], bare: [] as number[], record: [] as number[] };
   const changes = Math.round(context.ms(TURN_MS) / everyMs);
   for (let round = context.rounds(ROUNDS); round > 0; round -= 1) {

@@ -6,7 +6,7 @@
 import { SOUND_SERVERS } from '../test/sound/servers.js';
 import { quantile } from './support/figures.js';
 import { LAUNCHES } from './support/launch-flags.js';
-import { type Listened, listened, startBare, startDaemon } from './support/listened.js';
+import { type Listened, listened, startBare, startDaemon, warmUp } from './support/listened.js';
 import { type Context, measurement } from './support/measurement.js';
 import type { Row } from './support/rows.js';
 
@@ -17,8 +17,6 @@ const SPACINGS = [
   { everyMs: 51.7, changes: 80 },
 ];
 const ROUNDS = 5;
-const WARM_UP_CHANGES = 500;
-const WARM_UP_EVERY_MS = 2;
 const QUANTILES = [
   { what: 'p50', part: 0.5, goal: 0.22 },
   { what: 'p99', part: 0.99, goal: 1 },
@@ -48,7 +46,7 @@ await measurement(async (context) => {
       await listened(STREAMS, start, (sound) => startBare(sound, launch, 'bytes')),
       await listened(STREAMS, start, (sound) => startBare(sound, launch, 'record')),
     ];
-    for (const side of sides) await side.change(context.ms(WARM_UP_CHANGES), WARM_UP_EVERY_MS);
+    await warmUp(sides, context);
     for (const spacing of SPACINGS) {
       const [ours = [], bare = [], record = []] = await taken(sides, spacing, context);
       for (const { what, part, goal } of QUANTILES) {
