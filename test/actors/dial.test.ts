@@ -10,15 +10,8 @@ import { COMMAND, EVENT, event, ordinary, scriptedServer } from './audio/scripte
 /** A test that never ends must fail. */
 const DEADLINE = { timeout: 60_000 };
 
-interface Dialled {
-  readonly link: Link;
-  readonly ready: Promise<void>;
-  readonly closed: Promise<ClosedReason>;
+function dialled(t: TestContext, path: string) {
   /** The callbacks, in order: `event INDEX`, `read`, `closed`. */
-  readonly told: string[];
-}
-
-function dialled(t: TestContext, path: string): Dialled {
   const told: string[] = [];
   let ready: () => void = () => undefined;
   let closed: (reason: ClosedReason) => void = () => undefined;

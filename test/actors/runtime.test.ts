@@ -9,7 +9,6 @@ import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js'
 import {
   type ActorItem,
   type FromActor,
-  type Port,
   type ToActor,
   typedPort,
 } from '../../src/protocol/actor/messages.js';
@@ -17,16 +16,7 @@ import {
 const DEADLINE = { timeout: 60_000 };
 const DONE: Answer = { ok: true };
 
-interface Bench {
-  readonly port: Port<ToActor, FromActor>;
-  readonly batches: FromActor[];
-  readonly publish: Publisher;
-  readonly ended: Promise<void>;
-  /** Resolves with all items so far as soon as there is one of that kind. */
-  readonly until: (kind: ActorItem['kind'], count?: number) => Promise<ActorItem[]>;
-}
-
-function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
+function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
   const batches: FromActor[] = [];
@@ -49,8 +39,9 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>): Bench {
   t.after(() => port.close());
   const [publish] = publishers;
   assert.ok(publish);
-  const until: Bench['until'] = (kind, count = 1) =>
-    new Promise((resolve) => {
+  /** Resolves with all items so far as soon as there is one of that kind. */
+  const until = (kind: ActorItem['kind'], count = 1) =>
+    new Promise<ActorItem[]>((resolve) => {
       const look = (): void => {
         const items = batches.flat().filter((item) => 'kind' in item);
         if (items.filter((item) => item.kind === kind).length < count) return;

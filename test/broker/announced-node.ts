@@ -5,6 +5,7 @@ import { Branch } from '../../src/actors/mqtt/branch.js';
 import type { InterfaceAddresses } from '../../src/actors/mqtt/home-assistant.js';
 import { RetainedTopics } from '../../src/actors/mqtt/retained-topics.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
+import type { MqttSettings } from '../../src/protocol/actor/settings.js';
 import { SERVER, WHOLE_NODE } from './simulated-node.js';
 
 export type Message = {
@@ -12,18 +13,12 @@ export type Message = {
   components: Record<string, Record<string, unknown>>;
 };
 
-interface Settings {
-  readonly control?: boolean;
-  readonly homeAssistant?: boolean;
-  readonly topic?: string;
-}
-
 export class AnnouncedNode {
   readonly branch = new Branch();
   readonly topics: RetainedTopics;
 
   constructor(
-    { control = true, homeAssistant = true, topic = 'tonearm/living' }: Settings = {},
+    { control = true, homeAssistant = true, topic = 'tonearm/living' }: Partial<MqttSettings> = {},
     told = WHOLE_NODE,
     interfaces: InterfaceAddresses = {},
   ) {

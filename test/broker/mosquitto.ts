@@ -17,21 +17,7 @@ export interface BrokerOptions {
   readonly anonymous?: boolean;
 }
 
-export interface Broker {
-  readonly port: number;
-  readonly url: string;
-  readonly directory: string;
-  readonly pid: number;
-  /** Its log so far. */
-  log(): string;
-  freeze(): void;
-  thaw(): void;
-  /** Ends it; what it retained is lost with SIGKILL, and kept with SIGTERM. */
-  end(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on the same port; `forget`: without what it has kept. */
-  start(how?: { readonly forget?: boolean }): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Broker = Awaited<ReturnType<typeof startBroker>>;
 
 function answers(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -44,7 +30,7 @@ function answers(port: number): Promise<boolean> {
 }
 
 /** Needs the program `mosquitto`. */
-export async function startBroker(options: BrokerOptions = {}): Promise<Broker> {
+export async function startBroker(options: BrokerOptions = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-broker-'));
   const port = await freePort();
   const database = join(directory, 'mosquitto.db');
@@ -66,17 +52,21 @@ export async function startBroker(options: BrokerOptions = {}): Promise<Broker> 
   writeFileSync(join(directory, 'mosquitto.conf'), `${config.join('\n')}\n`);
   const logFile = join(directory, 'log');
   let program: Program | undefined;
-  const broker: Broker = {
+  /** Its log so far. */
+  const log = (): string => readFileSync(logFile, 'utf8');
+  const broker = {
     port,
     url: `mqtt://127.0.0.1:${port}`,
     directory,
-    get pid() {
+    get pid(): number {
       return program?.pid ?? 0;
     },
-    log: () => readFileSync(logFile, 'utf8'),
+    log,
     freeze: () => program?.signal('SIGSTOP'),
     thaw: () => program?.signal('SIGCONT'),
-    end: async (signal = 'SIGTERM') => program?.end(signal),
+    /** Ends it; what it retained is lost with SIGKILL, and kept with SIGTERM. */
+    end: async (signal: NodeJS.Signals = 'SIGTERM') => program?.end(signal),
+    /** Starts it again on the same port; `forget`: without what it has kept. */
     start: async ({ forget = false } = {}) => {
       if (forget) rmSync(database, { force: true });
       const started = startProgram('mosquitto', ['-c', join(directory, 'mosquitto.conf')], {
@@ -85,7 +75,7 @@ export async function startBroker(options: BrokerOptions = {}): Promise<Broker> 
       });
       program = started;
       await until('the broker answers', async () => {
-        if (!started.alive()) throw new Error(`mosquitto has ended:\n${broker.log()}`);
+        if (!started.alive()) throw new Error(`mosquitto has ended:\n${log()}`);
         return await answers(port);
       });
     },

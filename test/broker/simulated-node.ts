@@ -43,18 +43,8 @@ export const ACCEPTED: BridgeReply = { status: 202, body: '' };
 
 export function output(id: number, name: string, more: Partial<OutputRecord> = {}): OutputRecord {
   return {
-    ...{
-      id,
-      name,
-      description: name,
-      muted: false,
-      volume: 0.42,
-      state: 'idle',
-      default: id === 1,
-      props: {},
-      balance: 0,
-    },
-    ...more,
+    ...{ id, name, description: name, default: id === 1, state: 'idle', props: {} },
+    ...{ muted: false, volume: 0.42, balance: 0, ...more },
   };
 }
 

@@ -6,15 +6,6 @@ import type { SeededRandom } from '../seeded-random.js';
 /** A chunk that is damaged, of all that come while it lies. */
 const DAMAGED = 0.5;
 
-export interface DamagingProxy {
-  /** Chunks that were damaged so far. */
-  readonly damaged: () => number;
-  lie(): void;
-  /** Ends all connections, and passes on everything from now on. */
-  becomeHonest(): void;
-  close(): Promise<void>;
-}
-
 /** Bytes that are changed, lost, doubled or foreign. */
 export function damage(chunk: Buffer, random: SeededRandom): Buffer {
   const wrong = Buffer.from(chunk);
@@ -33,11 +24,7 @@ export function damage(chunk: Buffer, random: SeededRandom): Buffer {
 }
 
 /** Listens at `at`, a path or a port, and leads to `target`, which is another. */
-export async function damagingProxy(
-  random: SeededRandom,
-  at: number | string,
-  target: number | string,
-): Promise<DamagingProxy> {
+export async function damagingProxy(random: SeededRandom, at: number | string, target: number | string) {
   let isLying = false;
   let damaged = 0;
   const proxy = await startProxy(target, at, (chunk) => {
@@ -46,10 +33,12 @@ export async function damagingProxy(
     return damage(chunk, random);
   });
   return {
+    /** Chunks that were damaged so far. */
     damaged: () => damaged,
     lie: () => {
       isLying = true;
     },
+    /** Ends all connections, and passes on everything from now on. */
     becomeHonest: () => {
       isLying = false;
       proxy.sever();

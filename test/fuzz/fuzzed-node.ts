@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { startBroker } from '../broker/mosquitto.js';
 import { Spy } from '../broker/spy.js';
 import { SeededRandom } from '../seeded-random.js';
-import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { freePort } from '../tools/free-port.js';
-import { type DamagingProxy, damagingProxy } from './damaging-proxy.js';
+import { damagingProxy } from './damaging-proxy.js';
 import { honestBus } from './honest-bus.js';
 import { Survivor } from './survivor.js';
 
@@ -20,25 +19,16 @@ export const TOPIC = 'house/living';
 const ORDER = /\0(?:Reboot|PowerOff)\0/;
 const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'mqtt'];
 
-export interface FuzzedNode {
-  readonly directory: string;
-  readonly survivor: Survivor;
-  readonly sound: SoundServer;
-  readonly spy: Spy;
-  /** The proxies between the daemon and each of the two. */
-  readonly liars: { readonly sound: DamagingProxy; readonly broker: DamagingProxy };
-  /** The orders to end the machine that logind has received. */
-  orders(): readonly string[];
-  stop(): Promise<void>;
-}
+export type FuzzedNode = Awaited<ReturnType<typeof startFuzzedNode>>;
 
-export async function startFuzzedNode(seed: number): Promise<FuzzedNode> {
+export async function startFuzzedNode(seed: number) {
   const directory = mkdtempSync(join(tmpdir(), 'tonearm-fuzzed-'));
   const random = new SeededRandom(seed);
   const [sound, broker] = await Promise.all([startPulseAudio(), startBroker()]);
   const buses = [await honestBus(), await honestBus()];
   const [user = '', system = ''] = buses.map(({ path }) => `unix:path=${path}`);
   const port = await freePort();
+  /** The proxies between the daemon and each of the two. */
   const liars = {
     sound: await damagingProxy(random, join(directory, 'sound'), sound.socketPath),
     broker: await damagingProxy(random, port, broker.port),
@@ -64,6 +54,7 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${dire
     sound,
     spy,
     liars,
+    /** The orders to end the machine that logind has received. */
     orders: () =>
       buses.flatMap(({ heard }) => heard.map(({ text }) => text)).filter((text) => ORDER.test(text)),
     stop: async () => {

@@ -8,16 +8,7 @@ const TERMINATION_DEADLINE_MS = 5000;
 
 export type Environment = Readonly<Record<string, string>>;
 
-export interface Program {
-  readonly name: string;
-  readonly pid: number;
-  /** False once it has ended. */
-  alive(): boolean;
-  /** Sends a signal. Returns at once. */
-  signal(signal: NodeJS.Signals): void;
-  /** Sends a signal that ends it and waits for the end; a program that ignores it is killed after 5 s. */
-  end(signal?: NodeJS.Signals): Promise<void>;
-}
+export type Program = ReturnType<typeof startProgram>;
 
 export interface ProgramOptions {
   readonly env: Environment;
@@ -47,7 +38,7 @@ async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
 }
 
 /** @throws {Error} when the program cannot be started at all; a program that ends at once is not alive. */
-export function startProgram(command: string, args: readonly string[], options: ProgramOptions): Program {
+export function startProgram(command: string, args: readonly string[], options: ProgramOptions) {
   const output = openSync(options.log, 'a', 0o600);
   const input = options.stdin === undefined ? 'ignore' : openSync(options.stdin, 'r');
   try {
@@ -61,9 +52,11 @@ export function startProgram(command: string, args: readonly string[], options: 
     return {
       name: command,
       pid,
+      /** False once it has ended. */
       alive: () => !ended(child),
-      signal: (signal) => void child.kill(signal),
-      end: (signal = 'SIGTERM') => endOf(child, signal),
+      signal: (signal: NodeJS.Signals) => void child.kill(signal),
+      /** Sends a signal that ends it and waits for the end; a program that ignores it is killed after 5 s. */
+      end: (signal: NodeJS.Signals = 'SIGTERM') => endOf(child, signal),
     };
   } finally {
     closeSync(output);

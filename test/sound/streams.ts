@@ -27,23 +27,8 @@ export interface StreamOptions {
   readonly passthrough?: boolean;
 }
 
-export interface Stream {
-  /** Index of the sink input. */
-  readonly id: number;
-  cork(corked: boolean): Promise<void>;
-  rename(name: string): Promise<void>;
-  remove(): Promise<void>;
-}
-
-export interface StreamClient {
-  /**
-   * Creates the streams, a few at once; they come back in the order in which they were asked for. PipeWire 0.3.65 takes
-   * 128 on one sink and leaves the next one without any answer (measured); PulseAudio 16 takes 256.
-   */
-  open(streams: readonly StreamOptions[]): Promise<readonly Stream[]>;
-  /** Closes the connection: the server removes all its streams. Resolves when the socket is closed. */
-  close(): Promise<void>;
-}
+export type Stream = ReturnType<typeof streamOf>;
+export type StreamClient = Awaited<ReturnType<typeof connectStreams>>;
 
 interface Waiting {
   readonly command: number;
@@ -149,8 +134,8 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
   ];
 }
 
-function streamOf(connection: Connection, reply: Buffer): Stream {
-  // Each number follows its tag byte: channel of the stream, then index of the sink input.
+function streamOf(connection: Connection, reply: Buffer) {
+  // Each number follows its tag byte: channel of the stream, then index of the sink input, which is the `id`.
   const channel = wire.u32(reply.readUInt32BE(1));
   const id = reply.readUInt32BE(6);
   const act = async (command: number, ...fields: wire.Bytes[]): Promise<void> => {
@@ -158,14 +143,14 @@ function streamOf(connection: Connection, reply: Buffer): Stream {
   };
   return {
     id,
-    cork: (corked) => act(COMMAND.corkPlaybackStream, wire.bool(corked)),
-    rename: (name) => act(COMMAND.setPlaybackStreamName, wire.text(name)),
+    cork: (corked: boolean) => act(COMMAND.corkPlaybackStream, wire.bool(corked)),
+    rename: (name: string) => act(COMMAND.setPlaybackStreamName, wire.text(name)),
     remove: () => act(COMMAND.deletePlaybackStream),
   };
 }
 
 /** Connects to the server's socket as an application of the given name. */
-export async function connectStreams(socketPath: string, application: string): Promise<StreamClient> {
+export async function connectStreams(socketPath: string, application: string) {
   const connection = new Connection(socketPath);
   let group = 0;
   const create = async (options: StreamOptions): Promise<Stream> => {
@@ -175,13 +160,18 @@ export async function connectStreams(socketPath: string, application: string): P
   await connection.ask(COMMAND.auth, wire.u32(PROTOCOL_VERSION), wire.blob(Array(COOKIE_BYTES).fill(0)));
   await connection.ask(COMMAND.setClientName, properties({ 'application.name': application }));
   return {
-    open: async (streams) => {
+    /**
+     * Creates the streams, a few at once; they come back in the order in which they were asked for. PipeWire 0.3.65 takes
+     * 128 on one sink and leaves the next one without any answer (measured); PulseAudio 16 takes 256.
+     */
+    open: async (streams: readonly StreamOptions[]): Promise<readonly Stream[]> => {
       const opened: Stream[] = [];
       for (let from = 0; from < streams.length; from += CREATIONS_AT_ONCE) {
         opened.push(...(await Promise.all(streams.slice(from, from + CREATIONS_AT_ONCE).map(create))));
       }
       return opened;
     },
+    /** Closes the connection: the server removes all its streams. Resolves when the socket is closed. */
     close: () => connection.close(),
   };
 }

@@ -11,7 +11,7 @@ import type {
 } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
-import { type Handler, type ScriptedServer, scriptedServer } from './scripted-server.js';
+import { type Handler, scriptedServer } from './scripted-server.js';
 
 /** A test that never ends must fail. */
 export const DEADLINE = { timeout: 60_000 };
@@ -49,18 +49,13 @@ export class AudioRecorder extends Recorder {
   }
 }
 
-export interface Backed {
-  readonly backend: AudioBackend;
-  readonly seen: AudioRecorder;
-}
-
 /** Starts the backend until the test ends; the path is that of the server's socket. */
 export function backed(
   t: TestContext,
   socketPath: string,
   timing: Partial<Timing> = {},
   home = '/nonexistent',
-): Backed {
+) {
   const seen = new AudioRecorder();
   const flush = () => undefined;
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
@@ -70,17 +65,8 @@ export function backed(
   return { backend, seen };
 }
 
-export interface Connected extends Backed {
-  readonly server: ScriptedServer;
-}
-
 /** A backend that is up, on a scripted server. */
-export async function connected(
-  t: TestContext,
-  handler?: Handler,
-  timing?: Partial<Timing>,
-  home?: string,
-): Promise<Connected> {
+export async function connected(t: TestContext, handler?: Handler, timing?: Partial<Timing>, home?: string) {
   const server = await scriptedServer(t, handler);
   const { backend, seen } = backed(t, server.socketPath, timing, home);
   await until('the backend is up', () => seen.up);

@@ -7,7 +7,7 @@ import type { Timing } from '../../../src/actors/audio/backend.js';
 import { u32 } from '../../protocol/pulse/bytes.js';
 import { packet } from '../../sound/packet.js';
 import { until } from '../../until.js';
-import { type Connected, connected } from './backed.js';
+import { connected } from './backed.js';
 import {
   but,
   COMMAND,
@@ -26,15 +26,9 @@ const DEADLINE = { timeout: 120_000 };
 const NONE = 0xffffffff;
 const METERS = 1;
 
-interface Metered extends Connected {
-  /** The last published level. */
-  told(): string | undefined;
-  /** The number of requested meters. */
-  asked(): number;
-}
-
-async function metered(t: TestContext, handler: Handler, timing: Partial<Timing> = {}): Promise<Metered> {
+async function metered(t: TestContext, handler: Handler, timing: Partial<Timing> = {}) {
   const both = await connected(t, handler, timing);
+  /** The number of requested meters; `told`: the last published level. */
   const asked = () => both.server.count(COMMAND.createRecordStream);
   return { ...both, asked, told: () => both.seen.levels.at(-1) };
 }
@@ -47,7 +41,7 @@ const living = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringi
 const UNKNOWN = '{"outputs":[]}';
 
 /** A backend whose levels are watched, and which has published 0.5 and 0.25. */
-async function telling(t: TestContext): Promise<Metered> {
+async function telling(t: TestContext) {
   const one = await metered(t, withCaptures(GIVEN));
   assert.deepEqual([one.server.connections(), one.seen.levels], [1, []]);
   one.backend.watchLevels(true);

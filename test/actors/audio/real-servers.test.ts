@@ -10,7 +10,7 @@ import type { SoundServer } from '../../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../../sound/servers.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { type AudioRecorder, backed, faultOf } from './backed.js';
+import { backed, faultOf } from './backed.js';
 
 const SERVER: AudioTarget = { kind: 'server' };
 const output = (ref: string): AudioTarget => ({ kind: 'output', ref });
@@ -19,29 +19,22 @@ const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 /** WirePlumber 0.4 and 0.5 store the volume in this form: the loudest channel, cubed. */
 const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
-interface Node {
-  readonly server: SoundServer;
-  readonly seen: AudioRecorder;
-  /** Fails unless the command is accepted. */
-  tell(command: AudioCommand): Promise<void>;
-  /** Returns the fault in the answer to the command. */
-  refused(command: AudioCommand): Promise<string>;
-}
-
-function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}): Node {
+function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}) {
   const { backend, seen } = backed(t, server.socketPath, timing, server.directory);
   return {
     server,
     seen,
-    tell: async (command) =>
+    /** Fails unless the command is accepted. */
+    tell: async (command: AudioCommand) =>
       assert.deepEqual(await backend.handle(command), { ok: true }, JSON.stringify(command)),
-    refused: async (command) => faultOf(await backend.handle(command)),
+    /** The fault in the answer to the command. */
+    refused: async (command: AudioCommand) => faultOf(await backend.handle(command)),
   };
 }
 
 for (const { kind, skip, start } of SOUND_SERVERS) {
   describe(`with ${kind}`, { skip, concurrency: 2 }, () => {
-    async function node(t: TestContext, timing?: Partial<Timing>): Promise<Node> {
+    async function node(t: TestContext, timing?: Partial<Timing>) {
       const server = await start({
         sinks: [{ name: 'living', description: 'Living room' }, { name: 'kitchen' }],
       });

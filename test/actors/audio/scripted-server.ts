@@ -147,24 +147,10 @@ export const but = (answers: Readonly<Partial<Record<number, Handler>>>): Handle
 export const event = (word: number, index: number): Buffer =>
   packet(COMMAND.event, NONE, wire.u32(word), wire.u32(index));
 
-export interface ScriptedServer {
-  readonly directory: string;
-  readonly socketPath: string;
-  /** The received commands, in order, over all connections. */
-  readonly heard: number[];
-  /** The number of times that this command has arrived. */
-  count(command: number): number;
-  /** Connections so far. */
-  connections(): number;
-  /** Connections that have not ended. */
-  open(): number;
-  /** Answers all commands from now on. */
-  handler: Handler;
-  readonly say: Say;
-}
+export type ScriptedServer = Awaited<ReturnType<typeof scriptedServer>>;
 
 /** Listens until the test ends. */
-export async function scriptedServer(t: TestContext, handler: Handler = ordinary): Promise<ScriptedServer> {
+export async function scriptedServer(t: TestContext, handler: Handler = ordinary) {
   const directory = temporaryFolder(t);
   const socketPath = join(directory, 'native');
   /** In the order of their arrival; a socket that has ended leaves an empty place. */
@@ -176,15 +162,18 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
     pause: () => void sockets.at(-1)?.pause(),
     hangUp: (client = -1) => void sockets.at(client)?.end(),
   };
-  const server: ScriptedServer = {
-    directory,
-    socketPath,
-    heard: [],
-    count: (command) => server.heard.filter((each) => each === command).length,
+  /** The received commands, in order, over all connections. */
+  const heard: number[] = [];
+  const server = {
+    ...{ directory, socketPath, heard, say },
+    /** The number of times that this command has arrived. */
+    count: (command: number) => heard.filter((each) => each === command).length,
+    /** Connections so far. */
     connections: () => sockets.length,
+    /** Connections that have not ended. */
     open: () => sockets.filter((socket) => socket?.destroyed === false).length,
+    /** Answers all commands from now on. */
     handler,
-    say,
   };
   const listener = createServer((socket) => {
     const number = sockets.push(socket) - 1;
@@ -202,7 +191,7 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
           tag: payload.readUInt32BE(6),
           fields: payload.subarray(10),
         };
-        server.heard.push(request.command);
+        heard.push(request.command);
         const answer = server.handler(request, say);
         if (answer !== undefined) socket.write(answer);
       }

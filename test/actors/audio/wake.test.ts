@@ -9,7 +9,7 @@ import { keepsBack } from '../../../src/actors/audio/wake.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { until } from '../../until.js';
-import { type Connected, connected, DEADLINE, faultOf } from './backed.js';
+import { connected, DEADLINE, faultOf } from './backed.js';
 import {
   but,
   COMMAND,
@@ -78,14 +78,10 @@ describe('a volume waits for its output to wake', () => {
   }
 });
 
-interface Sleeping extends Connected {
-  captures(): number;
-}
-
 /**
  * A backend whose outputs accept everything, and sleep except for the `kitchen`; `captured` answers the capture of a monitor.
  */
-async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}): Promise<Sleeping> {
+async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}) {
   const sinks = [
     sinkFields(0, 'living', { state: SUSPENDED }),
     sinkFields(1, 'kitchen', { state: RUNNING }),

@@ -42,13 +42,7 @@ class BluetoothRecorder extends Recorder {
   }
 }
 
-export interface Followed {
-  readonly bluez: ScriptedBluez;
-  readonly recorder: BluetoothRecorder;
-  readonly backend: BluetoothBackend;
-  readonly clock: ManualClock;
-  readonly address: string;
-}
+export type Followed = Awaited<ReturnType<typeof followed>>;
 
 /** `before`: prepares BlueZ, and starts it unless it returns false. */
 export async function followed(
@@ -56,7 +50,7 @@ export async function followed(
   settings: Partial<BluetoothSettings> = {},
   before: (bluez: ScriptedBluez) => void = () => undefined,
   { isThere = true, callDeadlineMs = 8_000 } = {},
-): Promise<Followed> {
+) {
   const bus = await privateBus(t);
   const bluez = new ScriptedBluez(bus.address);
   before(bluez);

@@ -5,16 +5,10 @@ import { once } from 'node:events';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-export interface PrivateBus {
-  readonly path: string;
-  readonly address: string;
-  start(): Promise<void>;
-  kill(signal: NodeJS.Signals): Promise<void>;
-  signal(signal: NodeJS.Signals): void;
-}
+export type PrivateBus = Awaited<ReturnType<typeof privateBus>>;
 
 /** A dbus-daemon in its own folder; it ends with the test. `data`: its XDG_DATA_HOME, with the services that it may start. */
-export async function privateBus(t: Pick<TestContext, 'after'>, data?: string): Promise<PrivateBus> {
+export async function privateBus(t: Pick<TestContext, 'after'>, data?: string) {
   const dir = temporaryFolder(t);
   const path = `${dir}/bus`;
   const address = `unix:path=${path}`;
@@ -35,5 +29,5 @@ export async function privateBus(t: Pick<TestContext, 'after'>, data?: string): 
   };
   t.after(() => kill('SIGKILL'));
   await start();
-  return { path, address, start, kill, signal: (signal) => child?.kill(signal) };
+  return { path, address, start, kill, signal: (signal: NodeJS.Signals) => child?.kill(signal) };
 }

@@ -82,20 +82,14 @@ export interface Script {
   readonly call?: (socket: Socket, heard: Heard) => void;
 }
 
-export interface ScriptedBus {
-  readonly path: string;
-  /** Connections so far. */
-  readonly connections: () => number;
-  /** The received messages, without Hello. */
-  readonly heard: readonly Heard[];
-  close(): Promise<void>;
-}
+export type ScriptedBus = Awaited<ReturnType<typeof scriptedBus>>;
 
 /** Listens in its own folder. The script may differ from connection to connection. */
-export async function scriptedBus(scriptOf: (connection: number) => Script): Promise<ScriptedBus> {
+export async function scriptedBus(scriptOf: (connection: number) => Script) {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-bus-'));
   const path = join(dir, 'bus');
   const sockets = new Set<Socket>();
+  /** The received messages, without Hello. */
   const heard: Heard[] = [];
   let connections = 0;
   const server: Server = createServer((socket) => {

@@ -9,16 +9,8 @@ const DEADLINE_MS = 1000;
 const HEADER_BYTES = 16;
 const REST_BYTES = 24;
 
-interface Reading {
-  /** This number of bytes arrives, and everything that is complete is read. */
-  readonly come: (bytes: number) => void;
-  readonly wait: (ms: number) => void;
-  readonly late: () => number;
-  readonly stream: Socket;
-}
-
 /** Messages of 16 and 24 bytes. */
-function reading(t: TestContext): Reading {
+function reading(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const stream = new Socket();
   t.after(() => stream.destroy());
@@ -27,11 +19,12 @@ function reading(t: TestContext): Reading {
     late += 1;
   });
   let wanted = HEADER_BYTES;
+  /** This number of bytes arrives, and everything that is complete is read. */
   const come = (bytes: number): void => {
     stream.push(Buffer.alloc(bytes));
     while (stream.read(wanted) !== null) wanted = wanted === HEADER_BYTES ? REST_BYTES : HEADER_BYTES;
   };
-  return { come, wait: (ms) => t.mock.timers.tick(ms), late: () => late, stream };
+  return { come, wait: (ms: number) => t.mock.timers.tick(ms), late: () => late, stream };
 }
 
 const WHOLE = HEADER_BYTES + REST_BYTES;

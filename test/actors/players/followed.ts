@@ -43,14 +43,6 @@ export class PlayersRecorder extends Recorder {
   }
 }
 
-export interface Followed {
-  readonly bus: PrivateBus;
-  readonly recorder: PlayersRecorder;
-  readonly backend: PlayersBackend;
-  /** A player that is published; without a name of its own it is `scripted`. */
-  start(name?: string, properties?: Properties): Promise<ScriptedPlayer>;
-}
-
 /** `before`: starts players before the backend. */
 export async function followed(
   t: TestContext,
@@ -67,7 +59,7 @@ export async function followed(
     callDeadlineMs?: number;
     isUp?: (recorder: PlayersRecorder) => Promise<unknown>;
   } = {},
-): Promise<Followed> {
+) {
   const bus = await privateBus(t, data);
   await before(bus);
   const recorder = new PlayersRecorder();
@@ -75,7 +67,8 @@ export async function followed(
   const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs });
   t.after(() => backend.stop());
   await isUp(recorder);
-  const start: Followed['start'] = async (name = 'scripted', properties) => {
+  /** A player that is published; without a name of its own it is `scripted`. */
+  const start = async (name = 'scripted', properties?: Properties) => {
     const player = await ScriptedPlayer.start(t, bus, name, properties);
     await until(`${name} is published`, () => recorder.record(name) !== undefined);
     return player;

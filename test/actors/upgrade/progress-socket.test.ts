@@ -23,25 +23,13 @@ import { until } from '../../until.js';
 
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
-interface Heard {
-  readonly path: string;
-  readonly socket: ProgressSocket;
-  readonly lines: string[];
-  connections: number;
-  problem: string | undefined;
-}
 
 async function listen(
   t: TestContext,
   path = join(temporaryFolder(t), 'tonearm', 'upgrade.sock'),
   clock: Clock = systemClock,
-): Promise<Heard> {
-  const heard: Omit<Heard, 'socket'> = {
-    path,
-    lines: [],
-    connections: 0,
-    problem: undefined,
-  };
+) {
+  const heard = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
   const socket = new ProgressSocket(
     path,
     {

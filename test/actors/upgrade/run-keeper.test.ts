@@ -19,15 +19,9 @@ const AT_WORK: RunFacts = { ...NOTHING_RAN, activeState: 'activating', subState:
 const AT_REST: RunFacts = { ...NOTHING_RAN, invocation: A };
 const BROKEN: RunFacts = { ...AT_REST, activeState: 'failed', subState: 'failed', result: 'exit-code' };
 
-interface Stage {
-  readonly keeper: RunKeeper;
-  readonly saved: SavedRun[];
-  readonly clock: ManualClock;
-  /** Answers the oldest open question to systemd with these facts. */
-  answer(facts: RunFacts | undefined): Promise<void>;
-}
+type Stage = ReturnType<typeof stage>;
 
-function stage(t: TestContext, saved?: SavedRun): Stage {
+function stage(t: TestContext, saved?: SavedRun) {
   const waiting: ((facts: RunFacts | undefined) => void)[] = [];
   const all: SavedRun[] = [];
   const clock = new ManualClock();
@@ -39,6 +33,7 @@ function stage(t: TestContext, saved?: SavedRun): Stage {
   const keeper = new RunKeeper(HERE, owner, clock);
   keeper.recall(saved);
   t.after(() => keeper.stop());
+  /** Answers the oldest open question to systemd with these facts. */
   const answer = async (facts: RunFacts | undefined) => {
     await settle();
     waiting.shift()?.(facts);

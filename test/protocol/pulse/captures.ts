@@ -20,15 +20,10 @@ export interface Capture {
   }[];
 }
 
-export interface Captures {
-  readonly files: readonly Capture[];
-  read(capture: Pick<Capture, 'file'>): Buffer;
-}
-
 /** `list` is the list's own address. */
-export function captures(list: URL): Captures {
-  const { files } = JSON.parse(readFileSync(list, 'utf8')) as { files: Capture[] };
-  return { files, read: ({ file }) => readFileSync(new URL(file, list)) };
+export function captures(list: URL) {
+  const { files } = JSON.parse(readFileSync(list, 'utf8')) as { readonly files: readonly Capture[] };
+  return { files, read: ({ file }: Pick<Capture, 'file'>) => readFileSync(new URL(file, list)) };
 }
 
 /** Those of real servers that the tests begin with. */

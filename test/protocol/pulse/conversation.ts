@@ -13,20 +13,14 @@ export const OPTIONS: SessionOptions = {
   pendingMax: 64,
 };
 
-export interface Conversation {
-  readonly session: Session;
-  readonly versions: number[];
-  readonly events: SubscriptionEvent[];
-  readonly closed: ClosedReason[];
-  /** Events of record streams: the stream's number, and its data or that it has ended. */
-  readonly data: (readonly [stream: number, data: number[] | 'killed'])[];
-}
+export type Conversation = ReturnType<typeof converse>;
 
-export function converse(options: Partial<SessionOptions> = {}): Conversation {
+export function converse(options: Partial<SessionOptions> = {}) {
   const versions: number[] = [];
   const events: SubscriptionEvent[] = [];
   const closed: ClosedReason[] = [];
-  const data: (readonly [number, number[] | 'killed'])[] = [];
+  /** Events of record streams: the stream's number, and its data or that it has ended. */
+  const data: (readonly [stream: number, data: number[] | 'killed'])[] = [];
   const session = new Session(
     { ...OPTIONS, ...options },
     {
