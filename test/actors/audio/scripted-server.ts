@@ -59,14 +59,8 @@ export const serverFields = ({
   defaultSink = 'living',
 }: ServerFields = {}): wire.Bytes =>
   [
-    ...[
-      wire.text(packageName),
-      wire.text('16.1'),
-      wire.text('pi'),
-      wire.text('node'),
-      wire.spec(3, 2, 44_100),
-    ],
-    ...[wire.text(defaultSink), wire.text('mic'), wire.u32(cookie), wire.map(1, 2)],
+    ...[packageName, '16.1', 'pi', 'node'].map(wire.text),
+    ...[wire.spec(3, 2, 44_100), wire.text(defaultSink), wire.text('mic'), wire.u32(cookie), wire.map(1, 2)],
   ].flat();
 
 export interface SinkFields {

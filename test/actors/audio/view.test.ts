@@ -91,7 +91,7 @@ describe('an output', () => {
       volume: 0.5,
       state: 'running',
       default: false,
-      driver: 'module-null-sink.c',
+      driver: 'alsa',
       active_port: 'line',
       is_network: true,
       props: { 'device.class': 'sound', 'node.nick': 'Amp' },

@@ -2,21 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COMMANDS } from '../../../src/protocol/pulse/commands.js';
-import { Reader } from '../../../src/protocol/pulse/reader.js';
 import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
 import { SEED, SeededRandom } from '../../seeded-random.js';
 import * as wire from './bytes.js';
+import { decode } from './decoded.js';
 
-function decode(payload: readonly number[], texts: TextCache): SinkInputInfo[] {
-  const reader = new Reader(Uint8Array.from(payload), 35, texts);
-  return COMMANDS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
-}
+const listed = (payload: readonly number[], texts: TextCache): SinkInputInfo[] =>
+  decode('GET_SINK_INPUT_INFO_LIST', payload, { texts });
 
 function one(texts: TextCache, change: wire.SinkInputBytes): SinkInputInfo {
-  const [info] = decode(wire.sinkInput(change), texts);
+  const [info] = listed(wire.sinkInput(change), texts);
   if (info === undefined) throw new Error('no record');
   return info;
 }
@@ -32,9 +29,9 @@ test('a list that is too long to be kept is read each time', () => {
 test('a known list that the frame cuts short is a violation', () => {
   const texts = new TextCache();
   const whole = wire.sinkInput({ props: song('One') });
-  decode(whole, texts);
+  listed(whole, texts);
   for (let length = 1; length < whole.length; length += 1) {
-    assert.throws(() => decode(whole.slice(0, length), texts), WireError);
+    assert.throws(() => listed(whole.slice(0, length), texts), WireError);
   }
 });
 
@@ -56,7 +53,7 @@ test(`a reader with a cache reads what one without it reads (seed ${SEED})`, () 
     if (random.chance(0.5)) payload[random.below(payload.length)] = random.pick([0, 0x4e, 0x50, 0x74, 255]);
     const outcome = (cache: TextCache): unknown => {
       try {
-        return decode(payload, cache);
+        return listed(payload, cache);
       } catch (error) {
         if (error instanceof WireError) return error.message;
         throw error;

@@ -2,21 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { COMMANDS, type Reply, type RequestName } from '../../../src/protocol/pulse/commands.js';
-import { Reader } from '../../../src/protocol/pulse/reader.js';
+import type { RequestName } from '../../../src/protocol/pulse/commands.js';
 import type { SinkInputInfo } from '../../../src/protocol/pulse/records.js';
-import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
 import * as wire from './bytes.js';
+import { decode } from './decoded.js';
 
 type Bytes = readonly number[];
-
-function decode<C extends RequestName>(command: C, payload: Bytes, version = 35): Reply<C> {
-  const reader = new Reader(Uint8Array.from(payload), version, new TextCache());
-  const value = COMMANDS[command].reply.read(reader);
-  reader.finish();
-  return value;
-}
 
 const server = (defaultSink: string | null, ...positions: readonly number[]): number[] =>
   [
@@ -191,7 +183,7 @@ const PORTS: readonly (readonly [version: number, bytes: Bytes[], ports: object[
 for (const [version, bytes, ports] of PORTS) {
   test(`a sink with ${ports.length} ports, version ${version}`, () => {
     for (const active of ['line-out', null]) {
-      const sink = decode('GET_SINK_INFO', wire.sink({ ports: bytes, activePort: active }), version);
+      const sink = decode('GET_SINK_INFO', wire.sink({ ports: bytes, activePort: active }), { version });
       assert.deepEqual(sink.ports, ports);
       assert.equal(sink.activePort, active ?? undefined);
       assert.equal(sink.volumeSteps, 65537);
@@ -203,7 +195,7 @@ for (const [version, bytes] of [
   [34, OLD_PORT],
 ] as const) {
   test(`a port of another version than ${version} is a violation`, () => {
-    assert.throws(() => decode('GET_SINK_INFO', wire.sink({ ports: [bytes] }), version), WireError);
+    assert.throws(() => decode('GET_SINK_INFO', wire.sink({ ports: [bytes] }), { version }), WireError);
   });
 }
 

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COMMANDS, FROM_SERVER } from '../../../../src/protocol/pulse/commands.js';
-import { Reader } from '../../../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../../../src/protocol/pulse/text-cache.js';
 import { Conversation, type DecodedMessage } from '../../../../src/protocol/pulse/trace/conversation.js';
 import { MESSAGES } from '../../../../src/protocol/pulse/trace/messages.js';
 import { NEWEST_VERSION } from '../../../../src/protocol/pulse/wire.js';
 import * as wire from '../bytes.js';
 import { GOLDEN } from '../captures.js';
+import { decode } from '../decoded.js';
 
 const HEADER = 20;
 const NONE = 0xffffffff;
@@ -88,10 +88,8 @@ test('the values of a record are those that the daemon reads', () => {
   const conversation = speaking(35);
   conversation.read('client', Buffer.from(wire.command(numberOf('GET_SINK_INPUT_INFO_LIST'), 2)));
   const read = conversation.read('server', bytes);
-  const reader = new Reader(bytes.subarray(HEADER), 35, new TextCache());
-  reader.u32();
-  reader.u32();
-  const daemons = COMMANDS.GET_SINK_INPUT_INFO_LIST.reply.read(reader);
+  // Behind command and tag.
+  const daemons = decode('GET_SINK_INPUT_INFO_LIST', bytes.subarray(HEADER + 10));
   const named = daemons.map(({ sampleSpec, format, ...same }) => ({
     ...same,
     sampleSpec: { ...sampleSpec, format: 's16le' },

@@ -1,0 +1,16 @@
+// The fields of a reply as the daemon reads them, without a session.
+
+import { COMMANDS, type Reply, type RequestName } from '../../../src/protocol/pulse/commands.js';
+import { Reader } from '../../../src/protocol/pulse/reader.js';
+import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
+
+export function decode<C extends RequestName>(
+  command: C,
+  fields: readonly number[] | Uint8Array,
+  { version = 35, texts = new TextCache() } = {},
+): Reply<C> {
+  const reader = new Reader(Uint8Array.from(fields), version, texts);
+  const value = COMMANDS[command].reply.read(reader);
+  reader.finish();
+  return value;
+}
