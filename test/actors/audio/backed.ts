@@ -16,7 +16,7 @@ import { type Handler, scriptedServer } from './scripted-server.js';
 /** A test that never ends must fail. */
 export const DEADLINE = { timeout: 60_000 };
 
-export class AudioRecorder extends Recorder {
+class AudioRecorder extends Recorder {
   /** The data of each `audio.level`, in order, and its time in ms. */
   readonly levels: string[] = [];
   readonly levelsAt: number[] = [];

@@ -28,7 +28,7 @@ const METERS = 1;
 
 async function metered(t: TestContext, handler: Handler, timing: Partial<Timing> = {}) {
   const both = await connected(t, handler, timing);
-  /** The number of requested meters; `told`: the last published level. */
+  /** The number of requested meters. */
   const asked = () => both.server.count(COMMAND.createRecordStream);
   return { ...both, asked, told: () => both.seen.levels.at(-1) };
 }
