@@ -34,6 +34,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
      }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
+  ['src/client/store.ts', 'const RULES: Rules = {', "@\n 'bell.updated': () => ({}),"],
   [
     'src/protocol/actor/faults.ts',
     'const ROWS = {',
