@@ -12,10 +12,6 @@ export interface Seen {
   readonly at: number;
 }
 
-export interface PublishOptions {
-  readonly retain?: boolean;
-}
-
 export class Spy {
   readonly seen: Seen[] = [];
   readonly #client: MqttClient;
@@ -37,11 +33,7 @@ export class Spy {
     return spy;
   }
 
-  async publish(
-    topic: string,
-    payload: string | object,
-    { retain = false }: PublishOptions = {},
-  ): Promise<void> {
+  async publish(topic: string, payload: string | object, { retain = false } = {}): Promise<void> {
     const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
     await this.#client.publishAsync(topic, text, { qos: 1, retain });
   }

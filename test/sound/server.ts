@@ -30,13 +30,7 @@ export interface PlayOptions {
   readonly samples?: string;
 }
 
-export interface Playing {
-  /** Index of the sink input. */
-  readonly id: number;
-  readonly pid: number;
-  /** Ends the player and waits until the stream is gone. */
-  stop(): Promise<void>;
-}
+export type Playing = Awaited<ReturnType<SoundServer['play']>>;
 
 /** How one kind of server is brought up. */
 export interface Recipe {
@@ -131,7 +125,7 @@ export class SoundServer {
   }
 
   /** A stream played by pacat, silent unless `samples` is given, which is running when the promise resolves. */
-  async play({ samples = '/dev/zero', ...options }: PlayOptions = {}): Promise<Playing> {
+  async play({ samples = '/dev/zero', ...options }: PlayOptions = {}) {
     const flags = [
       ...['--playback', '--raw', '--format=s16le', '--rate=8000', '--channels=2'],
       ...(options.app === undefined ? [] : [`--client-name=${options.app}`]),
@@ -143,16 +137,17 @@ export class SoundServer {
     this.#players.add(player);
     const own = async (): Promise<Listed | undefined> =>
       (await this.sinkInputs()).find((each) => each.properties['application.process.id'] === `${player.pid}`);
-    const { index } = await until('the stream of pacat is listed', async () => {
+    const { index: id } = await until('the stream of pacat is listed', async () => {
       if (!player.alive()) throw new Error(`pacat has ended\n${this.#logTail()}`);
       return own();
     });
+    /** Ends the player and waits until the stream is gone. */
     const stop = async (): Promise<void> => {
       await player.end();
       this.#players.delete(player);
       await until('the stream of pacat is gone', async () => (await own()) === undefined);
     };
-    return { id: index, pid: player.pid, stop };
+    return { id, pid: player.pid, stop };
   }
 
   /**

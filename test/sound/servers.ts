@@ -6,13 +6,10 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Kind, type Recipe, type SinkSpec, type SoundServer, startServer } from './server.js';
 
-export interface ServerOptions {
+interface ServerOptions {
   /** The first one becomes the default. Unless given: `living` and `kitchen`. */
   readonly sinks?: readonly SinkSpec[];
-}
-
-export interface PulseAudioOptions extends ServerOptions {
-  /** A null sink steps in while there is no other (module-always-sink). True unless given. */
+  /** On PulseAudio a null sink steps in while there is no other (module-always-sink). True unless given. */
   readonly alwaysSink?: boolean;
 }
 
@@ -71,13 +68,8 @@ const pipeWire: Recipe = {
   },
 };
 
-export function startPulseAudio(options: PulseAudioOptions = {}): Promise<SoundServer> {
-  return startServer(pulseAudio(options.alwaysSink ?? true), options.sinks ?? SINKS);
-}
-
-function startPipeWire(options: ServerOptions = {}): Promise<SoundServer> {
-  return startServer(pipeWire, options.sinks ?? SINKS);
-}
+export const startPulseAudio = ({ sinks = SINKS, alwaysSink = true }: ServerOptions = {}) =>
+  startServer(pulseAudio(alwaysSink), sinks);
 
 /** Both kinds, for tests that hold for either; `skip` is the reason why that kind is missing here. */
 export const SOUND_SERVERS: readonly {
@@ -86,5 +78,8 @@ export const SOUND_SERVERS: readonly {
   start(options?: ServerOptions): Promise<SoundServer>;
 }[] = [
   { kind: 'pulseaudio', skip: lacks({ programs: ['pulseaudio', ...CLIENTS] }), start: startPulseAudio },
-  { kind: 'pipewire', skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }), start: startPipeWire },
+  {
+    ...{ kind: 'pipewire', skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }) },
+    start: ({ sinks = SINKS } = {}) => startServer(pipeWire, sinks),
+  },
 ];

@@ -62,14 +62,8 @@ describe('the sound server', () => {
 
 describe('an output', () => {
   test('is shown with all its fields', () => {
-    const port = {
-      name: 'line',
-      description: 'Line out',
-      priority: 1,
-      available: 2,
-      availabilityGroup: undefined,
-      type: 1,
-    };
+    const line = { name: 'line', description: 'Line out', available: 2 };
+    const port = { ...line, priority: 1, availabilityGroup: undefined, type: 1 };
     const record = output({
       props: { 'node.nick': 'Amp', 'device.class': 'sound' },
       volume: [0x8000, 0x4000],

@@ -58,13 +58,8 @@ export function signal(
   signature = '',
   ...values: readonly Value[]
 ): Buffer {
-  const fields: Field[] = [
-    [1, 'o', '/some/where'],
-    [2, 's', iface],
-    [3, 's', member],
-    [7, 's', sender],
-  ];
-  return message(SIGNAL, fields, signature, values);
+  const at: Field = [1, 'o', '/some/where'];
+  return message(SIGNAL, [at, [2, 's', iface], [3, 's', member], [7, 's', sender]], signature, values);
 }
 
 /** A call that the bus has received. `text` holds its bytes, so that a script can search for the member's name. */

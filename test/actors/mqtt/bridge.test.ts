@@ -20,16 +20,8 @@ import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const STRANGE = [
-  'set',
-  'a/b',
-  'a+b',
-  'a#b',
-  'a%b',
-  '🎵 café',
-  'tab\there',
-  '\u0085',
-  '\ufdd0',
-  '長'.repeat(4096),
+  ...['set', 'a/b', 'a+b', 'a#b', 'a%b', '🎵 café'],
+  ...['tab\there', '\u0085', '\ufdd0', '長'.repeat(4096)],
 ];
 
 function document(status: number, type: string): string {

@@ -15,12 +15,8 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const clock = new ManualClock();
   const seen = new Recorder();
   const manager = new ScriptedManager();
-  const settings = {
-    enabled: true,
-    system: names.map((name) => ({ name })),
-    user: [],
-    internal: ['secret.service'],
-  };
+  const system = names.map((name) => ({ name }));
+  const settings = { enabled: true, system, user: [], internal: ['secret.service'] };
   // The scripted manager replaces the bus of the system.
   const backend = new SystemdBackend(settings, seen, clock, {
     system: manager.busOf,

@@ -11,14 +11,8 @@ import {
 } from '../../../src/actors/units/facts.js';
 import { unitPath } from '../../../src/protocol/dbus/systemd.js';
 
-const BEFORE = {
-  ...unknownUnit('x.service'),
-  activeState: 'active',
-  subState: 'running',
-  invocation: 'ab',
-  job: '/job/1',
-  result: 'signal',
-};
+const WORKS = { activeState: 'active', subState: 'running', invocation: 'ab', job: '/job/1' };
+const BEFORE = { ...unknownUnit('x.service'), ...WORKS, result: 'signal' };
 
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
   [{}, {}],

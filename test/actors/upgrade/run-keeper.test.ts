@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { setImmediate as turn } from 'node:timers/promises';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
 import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js';
 import type { RunInput } from '../../../src/actors/upgrade/run.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
 import { parseSaved, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
 import { ManualClock } from '../../manual-clock.js';
+import { settle } from '../units/scripted-manager.js';
 
 const A = 'a'.repeat(32);
 const HERE = { boot: 'boot', manager: 'manager', unit: 'up.service' };
@@ -40,11 +40,6 @@ function stage(t: TestContext, saved?: SavedRun) {
     await settle();
   };
   return { keeper, saved: all, clock, answer };
-}
-
-/** Lets promises settle that wait for nothing outside. */
-async function settle(): Promise<void> {
-  for (let each = 0; each < 5; each++) await turn();
 }
 
 const state = ({ keeper: { run } }: Stage) => `${run.state} ${run.origin ?? '-'} ${run.percent ?? '-'}`;

@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { test } from 'node:test';
-import { type LoadRequest, type LoadResult, loadSettings } from '../../../src/supervisor/config/load.js';
+import { type LoadRequest, loadSettings } from '../../../src/supervisor/config/load.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
 interface Choice {
@@ -17,20 +17,34 @@ interface Choice {
   readonly home?: '';
 }
 
-interface Place {
-  readonly root: string;
-  load(choice?: Choice): Promise<LoadResult>;
+/** Loads the configuration below this root. */
+function placeAt(root: string) {
+  const load = ({ xdg = false, config, home }: Choice = {}) =>
+    loadSettings({
+      ...environmentOf(root),
+      ...(config !== undefined && { configPath: resolve(root, config) }),
+      ...(xdg && { env: { XDG_CONFIG_HOME: join(root, 'xdg') } }),
+      ...(home !== undefined && { home }),
+    });
   /** The port that is given, and the file that was loaded, below the root. */
-  port(choice?: Choice): Promise<[number, string | undefined]>;
+  const port = async (choice?: Choice) => {
+    const loaded = await load(choice);
+    assert.ok(loaded.ok, JSON.stringify(loaded));
+    return [loaded.settings.api.port, loaded.source?.replace(`${root}/`, '')];
+  };
   /** Problems of the lookup, or of this file; with paths below the root. */
-  problems(config?: string): Promise<string[]>;
+  const problems = async (config?: string) => {
+    const loaded = await load(config === undefined ? {} : { config });
+    return loaded.ok ? [] : loaded.problems.map((line) => line.replace(`${root}/`, ''));
+  };
+  return { root, load, port, problems };
 }
 
 /** `files`: paths below a fresh root -> contents. `HOME` is ROOT/home, the system's file ROOT/etc/tonearm/config.yaml. */
 function inFolder(
   name: string,
   files: Readonly<Record<string, string | Buffer>>,
-  body: (place: Place) => Promise<void>,
+  body: (place: ReturnType<typeof placeAt>) => Promise<void>,
 ): void {
   test(name, async (t) => {
     const root = temporaryFolder(t);
@@ -38,26 +52,7 @@ function inFolder(
       mkdirSync(dirname(join(root, path)), { recursive: true });
       writeFileSync(join(root, path), contents);
     }
-    const load = ({ xdg = false, config, home }: Choice = {}) =>
-      loadSettings({
-        ...environmentOf(root),
-        ...(config !== undefined && { configPath: resolve(root, config) }),
-        ...(xdg && { env: { XDG_CONFIG_HOME: join(root, 'xdg') } }),
-        ...(home !== undefined && { home }),
-      });
-    await body({
-      root,
-      load,
-      port: async (choice) => {
-        const loaded = await load(choice);
-        assert.ok(loaded.ok, JSON.stringify(loaded));
-        return [loaded.settings.api.port, loaded.source?.replace(`${root}/`, '')];
-      },
-      problems: async (config) => {
-        const loaded = await load(config === undefined ? {} : { config });
-        return loaded.ok ? [] : loaded.problems.map((line) => line.replace(`${root}/`, ''));
-      },
-    });
+    await body(placeAt(root));
   });
 }
 

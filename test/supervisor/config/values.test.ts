@@ -34,11 +34,8 @@ function accepted(key: string, value: string, means: unknown): void {
 /** `lines` are all problems, as `LINE:COL: key: text`. */
 function problems(yaml: string, ...lines: string[]): void {
   test(`refuses ${JSON.stringify(yaml.slice(0, 80))}`, async () => {
-    const found = await inputs.problemsIn(yaml);
-    assert.deepEqual(
-      found,
-      lines.map((line) => `a:${line}`),
-    );
+    const expected = lines.map((line) => `a:${line}`);
+    assert.deepEqual(await inputs.problemsIn(yaml), expected);
   });
 }
 
