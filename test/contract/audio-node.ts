@@ -4,6 +4,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
+import type {
+  AudioRecord as Audio,
+  ClientRecord as Client,
+  OutputRecord as Output,
+} from '../../src/protocol/actor/schemas.js';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { NamesHeld } from '../consumer/names-held.js';
 import type { SoundServer } from '../sound/server.js';
@@ -11,35 +16,9 @@ import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
 import { until } from '../until.js';
 import { Daemon, type DaemonOptions, type Ending } from './daemon.js';
 
+export type { Audio, Client, Output };
+
 export const AUDIO_ONLY = 'systemd: {enabled: false}\n';
-
-export interface Output {
-  readonly id: number;
-  readonly name: string;
-  readonly muted: boolean;
-  readonly volume: number;
-  readonly default: boolean;
-  readonly balance: number;
-  readonly state: string;
-}
-
-export interface Client {
-  readonly id: number;
-  readonly name: string;
-  readonly app: string;
-  readonly muted: boolean;
-  readonly volume?: number;
-  readonly corked: boolean;
-  readonly output?: string;
-  readonly props?: Readonly<Record<string, string>>;
-}
-
-export interface Audio {
-  readonly kind: string;
-  readonly server: { readonly default_sink: string; readonly volume: number; readonly muted: boolean };
-  readonly outputs: readonly Output[];
-  readonly clients: readonly Client[];
-}
 
 export interface AudioOptions extends DaemonOptions {
   /** The sound server: PulseAudio unless given. */
