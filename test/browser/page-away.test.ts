@@ -3,14 +3,13 @@
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { readPageFiles } from '../../src/gateway/page.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { NodeWithPage, ORDINARY, PAGE_FOLDER, upgrade } from './node-with-page.js';
-import { DESK, pageForEach } from './pages.js';
+import { DESK, node, page, pageForEach } from './pages.js';
 import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
@@ -29,12 +28,8 @@ function action(what: string): Change {
 }
 
 describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
   let proxy: SeverableProxy;
-  pageForEach(DESK, (opened) => {
-    ({ node, page } = opened);
-  });
+  pageForEach(DESK);
   beforeEach(async () => {
     node.up();
     proxy = await startProxy(node.port);
@@ -108,12 +103,8 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
 });
 
 describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
-  pageForEach(DESK, (opened) => {
-    ({ node, page } = opened);
-    node.up();
-  });
+  pageForEach(DESK);
+  beforeEach(() => void node.up());
 
   test('sends no requests a minute after the last input, and sends them again after the next', async () => {
     let asked = 0;

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { drop, put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { bluetooth, type NodeWithPage, PAIRED_PHONE, player } from './node-with-page.js';
-import { PHONE, pageForEach } from './pages.js';
+import { bluetooth, PAIRED_PHONE, player } from './node-with-page.js';
+import { asks, node, PHONE, page, pageForEach } from './pages.js';
 
 const VLC = 'org.mpris.MediaPlayer2.vlc';
 const TRACKS = ['One', 'Two'].map((title, at) => ({
@@ -23,19 +23,7 @@ const networked = (name: string, more: object = {}) =>
   });
 
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
-  pageForEach(PHONE, (opened) => {
-    ({ node, page } = opened);
-  });
-
-  const asks = (...wanted: readonly object[]): Promise<unknown> =>
-    until(JSON.stringify(wanted), () => {
-      const asked = node.backends.asked
-        .map(({ command }) => command)
-        .filter(({ do: what }) => what !== 'status');
-      return JSON.stringify(asked) === JSON.stringify(wanted);
-    });
+  pageForEach(PHONE);
 
   test('links to the other nodes of the house, marks this one, and removes one that goes', async () => {
     node.up();

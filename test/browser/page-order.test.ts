@@ -2,29 +2,17 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn } from './finger.js';
-import { type NodeWithPage, output, player } from './node-with-page.js';
-import { PHONE, pageForEach } from './pages.js';
+import { output, player } from './node-with-page.js';
+import { commands, node, openPage, PHONE, page, pageForEach } from './pages.js';
 
 describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
-  pageForEach(PHONE, (opened) => {
-    ({ node, page } = opened);
-  });
+  pageForEach(PHONE);
 
-  const open = async (state: Parameters<NodeWithPage['up']>[0] = {}): Promise<void> => {
-    node.up(state);
-    await page.goto(node.url);
-    await page.locator('#system .button').first().waitFor();
-  };
-  const asked = (): Promise<object> =>
-    until('the node gets the command', () =>
-      node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status'),
-    );
+  const asked = (): Promise<object> => until('the node gets the command', () => commands()[0]);
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
   const tap = async (what: Locator): Promise<void> => {
     const box = await what.boundingBox();
@@ -33,7 +21,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
   };
 
   test('stays in its place when it makes another output the default', async () => {
-    await open();
+    await openPage();
     const names = () => page.locator('.output .strong').allTextContents();
     const before = await names();
     const make = button('Make default: Kitchen');
@@ -52,7 +40,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
 
   test('stays in its place when it pauses a player, and the playing player is marked', async () => {
     const [first, second] = [{ identity: 'First' }, { identity: 'Second', playback_status: 'Paused' }];
-    await open({ players: [player('a', first), player('b', second)] });
+    await openPage({ players: [player('a', first), player('b', second)] });
     const place = await button('Pause: First').boundingBox();
     await tap(button('Pause: First'));
     await asked();
@@ -63,7 +51,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
   });
 
   test('Stop is not beside Pause, but with the rarely used buttons', async () => {
-    await open();
+    await openPage();
     const stop = button('Stop: Music Player Daemon');
     assert.equal(await stop.isVisible(), false);
     await page.getByLabel('More of Music Player Daemon').and(page.locator('#now *')).click();
@@ -73,7 +61,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
 
   test('a player without a track is shown without useless buttons', async () => {
     const none = { metadata: {}, playback_status: 'Stopped', position: undefined };
-    await open({ players: [player('mpv', { ...none, identity: 'mpv' })] });
+    await openPage({ players: [player('mpv', { ...none, identity: 'mpv' })] });
     await page.locator('.player').getByText('Nothing is playing').waitFor();
     for (const name of ['Previous', 'Play', 'Next'])
       assert.equal(await button(name).isDisabled(), true, name);
@@ -86,7 +74,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
       'A title that is far too long for two lines, '.repeat(4),
       'מילה ארוכה '.repeat(20),
     ];
-    await open({
+    await openPage({
       players: [player('mpd', { metadata: { 'xesam:title': long } })],
       audio: [output(0, { description: hebrew })],
     });
@@ -111,7 +99,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
   });
 
   test('a running position is announced to screen readers on focus, not each second', async () => {
-    await open();
+    await openPage();
     const slider = page.getByRole('slider', { name: /^Position in/ });
     const announced = (): Promise<string | null> => slider.getAttribute('aria-valuetext');
     const seen = (): Promise<string | null> => page.locator('.position .slider-text').textContent();

@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
 import { type NodeWithPage, output, player, service, stream } from './node-with-page.js';
-import { PHONE, pageForEach } from './pages.js';
+import { asks, commands, node, PHONE, page, pageForEach } from './pages.js';
 
 /** The player sounds in the kitchen, and another output is the default. */
 const IN_THE_KITCHEN = [
@@ -20,11 +19,7 @@ const units = (count: number) =>
   Array.from({ length: count }, (_, index) => service(`unit-${index}.service`));
 
 describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
-  pageForEach(PHONE, (opened) => {
-    ({ node, page } = opened);
-  });
+  pageForEach(PHONE);
 
   const open = async (more: Parameters<NodeWithPage['up']>[0] = {}, query = ''): Promise<void> => {
     node.up({ audio: IN_THE_KITCHEN, ...more });
@@ -32,10 +27,6 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('main .heard, main .output').first().waitFor();
     node.backends.asked.length = 0;
   };
-  const asked = (): object[] =>
-    node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
-  const asks = (...wanted: readonly object[]): Promise<unknown> =>
-    until(JSON.stringify(wanted), () => JSON.stringify(asked()) === JSON.stringify(wanted));
   const kitchen = { kind: 'output', ref: '1' };
 
   test('a level is shown, and none while it is unknown', async () => {
@@ -61,10 +52,10 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await slider.focus();
     for (let times = 0; times < 9; times += 1) await page.keyboard.press('ArrowRight');
     await until('the node gets the limit', () =>
-      asked().some((each) => 'volume' in each && each.volume === 0.5),
+      commands().some((each) => 'volume' in each && each.volume === 0.5),
     );
     assert.equal(await slider.getAttribute('aria-valuetext'), '50%');
-    assert.ok(asked().every((each) => !('volume' in each) || Number(each.volume) <= 0.5));
+    assert.ok(commands().every((each) => !('volume' in each) || Number(each.volume) <= 0.5));
   });
 
   test("the card of a player sets the volume of the output that it plays to, and the player's own under More", async () => {
@@ -89,7 +80,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const finger = await fingerOn(page);
     const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
     await finger.tap(await spotOn(slider, 0.1));
-    await until('the node gets the command', () => asked().length > 0);
+    await until('the node gets the command', () => commands().length > 0);
     node.backends.asked.length = 0;
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: 'Louder' }).tap();
@@ -146,7 +137,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
       assert.equal(tall, height, 'all of it is on the screen');
     }
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await until('the node gets the command', () => asked().length > 0);
+    await until('the node gets the command', () => commands().length > 0);
     await page.clock.install();
     await page.reload();
     await page.locator('.wall').waitFor();

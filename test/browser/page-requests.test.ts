@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type NodeWithPage, ORDINARY, player, service, stream, upgrade } from './node-with-page.js';
-import { pageForEach } from './pages.js';
+import { ORDINARY, player, service, stream, upgrade } from './node-with-page.js';
+import { commands, node, openPage, page, pageForEach } from './pages.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
@@ -31,23 +31,12 @@ const streams = (from: number, to: number, more: object = {}) =>
   Array.from({ length: to - from + 1 }, (_, index) => stream(from + index, more));
 
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
-  pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } }, (opened) => {
-    ({ node, page } = opened);
-  });
-  beforeEach(async () => {
-    node.up();
-    await page.goto(node.url);
-    await page.locator('#system .button').first().waitFor();
-    node.backends.asked.length = 0;
-  });
+  pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
+  beforeEach(() => openPage());
 
   /** The first command, apart from the request for the power status; the next call waits for the next one. */
   const asked = async (): Promise<object> => {
-    const first = await until('a command has come', () =>
-      node.backends.asked.map(({ command }) => command).find((command) => command.do !== 'status'),
-    );
+    const first = await until('a command has come', () => commands()[0]);
     node.backends.asked.length = 0;
     return first;
   };

@@ -2,28 +2,21 @@
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Finger, fingerOn, type Spot, spotOn } from './finger.js';
-import { type NodeWithPage, ORDINARY, stream } from './node-with-page.js';
-import { PHONE, pageForEach } from './pages.js';
+import { ORDINARY, stream } from './node-with-page.js';
+import { node, openPage, PHONE, page, pageForEach } from './pages.js';
 
 const LONG = Array.from({ length: 6 }, (_, index) => stream(100 + index));
 
 describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
   let finger: Finger;
-  pageForEach(PHONE, (opened) => {
-    ({ node, page } = opened);
-  });
+  pageForEach(PHONE);
   beforeEach(async () => {
-    node.up({ audio: [...(ORDINARY['audio'] ?? []), ...LONG] });
     finger = await fingerOn(page);
-    await page.goto(node.url);
-    await page.locator('#system .button').first().waitFor();
-    node.backends.asked.length = 0;
+    await openPage({ audio: [...(ORDINARY['audio'] ?? []), ...LONG] });
   });
 
   const slider = (name: string | RegExp): Locator => page.getByRole('slider', { name });

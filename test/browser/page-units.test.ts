@@ -2,22 +2,18 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator } from 'playwright-core';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
-import { type NodeWithPage, service } from './node-with-page.js';
-import { PHONE, pageForEach } from './pages.js';
+import { service } from './node-with-page.js';
+import { commands, node, PHONE, page, pageForEach } from './pages.js';
 
 const MPD = { description: 'MPD' };
 const DEAD = { ...MPD, active_state: 'inactive', sub_state: 'dead', running: false };
 
 describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
-  let node: NodeWithPage;
-  let page: Page;
-  pageForEach(PHONE, (opened) => {
-    ({ node, page } = opened);
-  });
+  pageForEach(PHONE);
 
   const open = async (more: object): Promise<void> => {
     node.up({ systemd: [service('mpd.service', more)] });
@@ -29,20 +25,24 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
   const button = (name: string): Locator => page.getByRole('button', { name: `${name} MPD`, exact: true });
   const says = (text: string): Promise<void> =>
     page.locator('.service .state').getByText(text, { exact: true }).waitFor();
-  const commands = (): string[] =>
-    node.backends.asked.map(({ command }) => command.do).filter((each) => each !== 'status');
-  const asks = (...wanted: string[]): Promise<unknown> =>
-    until(wanted.join(), () => commands().join() === wanted.join());
+  const asksTo = (...wanted: string[]): Promise<unknown> =>
+    until(
+      wanted.join(),
+      () =>
+        commands()
+          .map((command) => command.do)
+          .join() === wanted.join(),
+    );
 
   test('that hangs as it starts can be stopped at once, and its start is then no failure', async () => {
     await open(DEAD);
     const start = node.backends.hold();
     await button('Start').click();
     await says('Starting');
-    await asks('start');
+    await asksTo('start');
     node.backends.answer = { ok: true };
     await button('Stop').click();
-    await asks('start', 'stop');
+    await asksTo('start', 'stop');
     start({ ok: false, fault: 'refused', detail: 'The job ended canceled' });
     await says('Stopping');
     tell(DEAD);
@@ -67,8 +67,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await details.click();
     await page.getByText(/^Failed since 23 Nov 2026, \d\d:\d\d: exit-code$/).waitFor();
     await page.getByText('<b>no</b> such card').waitFor();
-    const told = node.backends.asked.map(({ command }) => command);
-    assert.deepEqual(told, [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }]);
+    assert.deepEqual(commands(), [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }]);
     // It fails anew while one looks.
     node.backends.answer = log('second time');
     tell({ ...MPD, active_state: 'activating', running: false });
@@ -98,7 +97,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     assert.equal(await button('Restart').isDisabled(), true);
     tell(MPD);
     await button('Restart').click();
-    await asks('restart');
+    await asksTo('restart');
     await says('Restarted');
     await says('Running');
   });

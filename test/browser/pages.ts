@@ -2,31 +2,47 @@
 
 import { after, afterEach, before, beforeEach } from 'node:test';
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { Asked } from '../gateway/scripted-backends.js';
+import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
 
 export const PHONE = { locale: 'en-GB', viewport: { width: 360, height: 740 }, hasTouch: true } as const;
 export const DESK = { locale: 'en-GB', viewport: { width: 1280, height: 900 } } as const;
 
-interface OpenPage {
-  readonly node: NodeWithPage;
-  readonly page: Page;
-}
+/** The node and the page of the test that runs, once `pageForEach` has been called. */
+export let node: NodeWithPage;
+export let page: Page;
 
-/** Call this at the beginning of the suite; `use` receives the page and the node before each test. */
-export function pageForEach(options: BrowserContextOptions, use: (opened: OpenPage) => void): void {
+/** Call this at the beginning of the suite. */
+export function pageForEach(options: BrowserContextOptions): void {
   let browser: OpenBrowser;
-  let opened: OpenPage | undefined;
   before(async () => {
     browser = await openChromium(options);
   });
   beforeEach(async () => {
-    opened = { node: new NodeWithPage(), page: await browser.context.newPage() };
-    use(opened);
+    node = new NodeWithPage();
+    page = await browser.context.newPage();
   });
   afterEach(async () => {
-    await opened?.page.close();
-    await opened?.node.close();
+    await page.close();
+    await node.close();
   });
   after(() => browser.close());
 }
+
+/** Opens the page of a node whose backends are up, and forgets what it has requested so far. */
+export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): Promise<void> {
+  node.up(state);
+  await page.goto(node.url);
+  await page.locator('#system .button').first().waitFor();
+  node.backends.asked.length = 0;
+}
+
+/** What the page has requested, apart from the status of the power. */
+export const commands = (): readonly Asked['command'][] =>
+  node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
+
+/** Resolves when the page has requested this and nothing else. */
+export const asks = (...wanted: readonly object[]): Promise<unknown> =>
+  until(JSON.stringify(wanted), () => JSON.stringify(commands()) === JSON.stringify(wanted));
