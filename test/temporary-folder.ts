@@ -13,10 +13,10 @@ process.on('exit', () => {
   for (const folder of made) remove(folder);
 });
 
-/** `t`: a test, or `node:test` itself for a folder of all tests of a file. */
-export function temporaryFolder(t: { after(act: () => void): void }): string {
+/** `t`: a test, or `node:test` itself for a folder of all tests of a file. Without one the folder goes with the process. */
+export function temporaryFolder(t?: { after(act: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-test-'));
   made.add(folder);
-  t.after(() => remove(folder));
+  t?.after(() => remove(folder));
   return folder;
 }

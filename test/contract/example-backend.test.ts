@@ -3,12 +3,12 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../temporary-folder.js';
 import { textOf } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
@@ -66,17 +66,13 @@ for (const [what, edits, worker] of [
 }
 
 test('an example backend answers its route, sends its event and obeys its command, also from an example bridge', async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-example-'));
-  let daemon: Daemon | undefined;
-  t.after(async () => {
-    await daemon?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const folder = temporaryFolder(t);
   addExample(folder);
   node(folder, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', '.');
   node(folder, 'packaging/build.mjs', '--dist-only');
   const config = `bell: {enabled: true}\n${NO_BACKENDS}`;
-  daemon = await Daemon.start({ config, entry: join(folder, 'dist/main.js') });
+  const entry = join(folder, 'dist/main.js');
+  const daemon = await Daemon.start({ config, entry }, t);
   await daemon.backend('bell', 'up');
   assert.deepEqual(await daemon.read('/bell'), { rings: 0 });
   const { paths } = await daemon.read<{ paths: Record<string, object> }>('/openapi.json');
@@ -89,13 +85,7 @@ test('an example backend answers its route, sends its event and obeys its comman
     /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(stream.text()),
   );
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
-  stream.close();
-  await daemon.stop();
-  daemon = await Daemon.start({
-    config: `clapper: {enabled: true}\n${config}`,
-    entry: join(folder, 'dist/main.js'),
-  });
-  const rung = daemon;
+  const rung = await Daemon.start({ config: `clapper: {enabled: true}\n${config}`, entry }, t);
   await until(
     'the bridge has got the event',
     async () => (await rung.health()).backends['clapper']?.detail === '{"rings":1}',

@@ -2,11 +2,11 @@
 // sites may frame it. Refusals: test/contract/access.test.ts.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { readPageFiles } from '../../src/gateway/page.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 
 const policyOf = async (under: GatewayUnderTest): Promise<string> =>
@@ -93,19 +93,15 @@ describe('the sites that may frame the page', () => {
   }
 });
 
-test("the page's files are read with the encodings that lie beside them", () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tonearm-page-'));
-  try {
-    for (const name of ['a.js', 'a.js.gz', 'a.js.br', 'b.png']) writeFileSync(join(folder, name), name);
-    const texts = [...readPageFiles(folder)].map(([name, file]) => [
-      name,
-      ...Object.entries(file).map(([coding, bytes]) => `${coding} ${bytes}`),
-    ]);
-    assert.deepEqual(texts, [
-      ['a.js', 'identity a.js', 'br a.js.br', 'gzip a.js.gz'],
-      ['b.png', 'identity b.png'],
-    ]);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+test("the page's files are read with the encodings that lie beside them", (t) => {
+  const folder = temporaryFolder(t);
+  for (const name of ['a.js', 'a.js.gz', 'a.js.br', 'b.png']) writeFileSync(join(folder, name), name);
+  const texts = [...readPageFiles(folder)].map(([name, file]) => [
+    name,
+    ...Object.entries(file).map(([coding, bytes]) => `${coding} ${bytes}`),
+  ]);
+  assert.deepEqual(texts, [
+    ['a.js', 'identity a.js', 'br a.js.br', 'gzip a.js.gz'],
+    ['b.png', 'identity b.png'],
+  ]);
 });

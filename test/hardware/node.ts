@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs';
 import { EventConsumer } from '../consumer/consumer.js';
 import { type Audio, type Client, hasValues, type Output } from '../contract/audio-node.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
-import { buildPackage, packageIn, tempFolder } from '../packaging/built-package.js';
+import { buildPackage, packageIn } from '../packaging/built-package.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { type HttpAnswer, send } from '../tools/http.js';
 import { until } from '../until.js';
 import { bootMachine, type Machine } from './machine.js';
@@ -141,14 +142,10 @@ export class EmulatedNode {
 /** A machine whose Debian has no Node for tonearm gets the package that brings its own. */
 async function packageFor(machine: Machine): Promise<Buffer> {
   const hasNode = (await machine.root('command -v node || true')) !== '';
-  const folder = tempFolder();
-  try {
-    const form = hasNode ? ['--compress', 'gzip'] : ['--compress', 'none', '--with-node'];
-    await buildPackage(...form, '--out', folder.path);
-    return readFileSync(packageIn(folder.path, hasNode ? 'tonearm' : 'tonearm-with-node', 'amd64'));
-  } finally {
-    folder.remove();
-  }
+  const folder = temporaryFolder();
+  const form = hasNode ? ['--compress', 'gzip'] : ['--compress', 'none', '--with-node'];
+  await buildPackage(...form, '--out', folder);
+  return readFileSync(packageIn(folder, hasNode ? 'tonearm' : 'tonearm-with-node', 'amd64'));
 }
 
 async function setUpOn(

@@ -1,7 +1,8 @@
 // A node for one file of tests: booted before them, where they want it with packages, and removed after them.
 
 import assert from 'node:assert/strict';
-import { buildPackage, buildStandIn, type Folder, tempFolder } from '../packaging/built-package.js';
+import { buildPackage, buildStandIn } from '../packaging/built-package.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { bootNode, type Node, type NodeOptions } from './node.js';
 
 /** Where the packages lie on the node. */
@@ -10,7 +11,6 @@ const PACKAGES = '/opt/packages';
 export class BootedNode {
   readonly #options: NodeOptions;
   #booted: Node | undefined;
-  #folder: Folder | undefined;
 
   constructor(options: NodeOptions = {}) {
     this.#options = options;
@@ -23,19 +23,19 @@ export class BootedNode {
     const booting = bootNode(this.#options).then((node) => {
       this.#booted = node;
     });
-    await Promise.all([booting, this.#build(packages)]);
-    if (this.#folder !== undefined) await this.node().install(this.#folder.path, PACKAGES);
-  }
-
-  async #build(packages: readonly (readonly string[])[]): Promise<void> {
-    if (packages.length === 0) return;
-    this.#folder = tempFolder();
-    for (const args of packages) await buildPackage('--out', this.#folder.path, ...args);
-    await buildStandIn(this.#folder.path);
+    const [folder] = await Promise.all([packages.length > 0 && built(packages), booting]);
+    if (folder !== false) await this.node().install(folder, PACKAGES);
   }
 
   async close(): Promise<void> {
     await this.#booted?.close();
-    this.#folder?.remove();
   }
+}
+
+/** The folder of these packages and the stand-in. */
+async function built(packages: readonly (readonly string[])[]): Promise<string> {
+  const folder = temporaryFolder();
+  for (const args of packages) await buildPackage('--out', folder, ...args);
+  await buildStandIn(folder);
+  return folder;
 }

@@ -4,13 +4,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Daemon, type Health } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { buildPackage, extracted, type Folder, output, packageIn, run, tempFolder } from './built-package.js';
+import { buildPackage, extracted, output, packageIn, run } from './built-package.js';
 
 // build/test/packaging/arm.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/arm.mjs', import.meta.url));
@@ -33,7 +34,6 @@ function flagsOf(tree: string): readonly string[] {
 describe('the packages for ARM', { skip }, () => {
   let machines = '';
   let trouble = '';
-  let folder: Folder | undefined;
   before(async () => {
     try {
       machines = (await output(process.execPath, MAKER)).trim();
@@ -42,14 +42,13 @@ describe('the packages for ARM', { skip }, () => {
       trouble = `cannot be emulated here: ${String(error).split('\n').slice(0, 3).join(' ')}`;
     }
   });
-  after(() => folder?.remove());
 
   for (const { architecture, qemu } of ARCHITECTURES) {
     test(`${architecture}: the daemon starts, answers, follows a change, carries out a command, ends`, async (t) => {
       if (trouble !== '') return t.skip(trouble);
-      folder ??= tempFolder();
-      await buildPackage('--arch', architecture, '--compress', 'none', '--out', folder.path);
-      const tree = await extracted(packageIn(folder.path, 'tonearm', architecture), folder.path);
+      const folder = temporaryFolder(t);
+      await buildPackage('--arch', architecture, '--compress', 'none', '--out', folder);
+      const tree = await extracted(packageIn(folder, 'tonearm', architecture), folder);
       const root = join(machines, architecture);
       const emulated = [join(machines, qemu), '-L', root, join(root, 'usr/bin/node')];
       const { stdout } = await run(emulated[0] ?? '', [...emulated.slice(1), '-p', 'process.arch']);

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { temporaryFolder } from '../temporary-folder.js';
 
 export const run = promisify(execFile);
 
@@ -19,16 +19,6 @@ export const VERSION = (JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf
 
 /** Fixed, so that a difference between two builds is one of the builder. */
 const BUILD_TIME_S = 1_790_000_000;
-
-export interface Folder {
-  readonly path: string;
-  remove(): void;
-}
-
-export function tempFolder(): Folder {
-  const path = mkdtempSync(join(tmpdir(), 'tonearm-packaging-'));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
 
 /** Copies the checkout into a folder, but for what these patterns of tar name. */
 export async function copyCheckout(to: string, ...unwanted: readonly string[]): Promise<void> {
@@ -115,16 +105,7 @@ export async function extracted(file: string, folder: string): Promise<string> {
 /** lintian's findings about a package, which is not compressed. */
 export function lintian(file: string): Promise<string> {
   // It leaves files in TMPDIR behind.
-  const own = tempFolder();
   const tarballs = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`);
-  const options = [
-    '--allow-root',
-    '--profile',
-    'debian',
-    '--fail-on',
-    'none',
-    '--suppress-tags',
-    tarballs.join(),
-  ];
-  return output('env', `TMPDIR=${own.path}`, 'lintian', ...options, file).finally(() => own.remove());
+  const options = ['--allow-root', '--profile=debian', '--fail-on=none', '--suppress-tags', tarballs.join()];
+  return output('env', `TMPDIR=${temporaryFolder()}`, 'lintian', ...options, file);
 }

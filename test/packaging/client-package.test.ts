@@ -7,8 +7,9 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { startAudio } from '../contract/audio-node.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
-import { type Folder, output, run, tempFolder } from './built-package.js';
+import { output, run } from './built-package.js';
 
 // build/test/packaging/client-package.test.js -> the project's root
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -90,30 +91,28 @@ const live = connect(tonearm(process.argv[2]), {
 `;
 
 describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
-  let folder: Folder;
-  const packed = (...path: readonly string[]) => join(folder.path, 'node_modules/tonearm-client', ...path);
-  const linked = () => join(folder.path, 'node_modules/.bin/tonearm');
+  const folder = temporaryFolder({ after });
+  const packed = (...path: readonly string[]) => join(folder, 'node_modules/tonearm-client', ...path);
+  const linked = () => join(folder, 'node_modules/.bin/tonearm');
   let said = '';
-  const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
+  const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
 
   before(async () => {
-    folder = tempFolder();
     // Built already, and rebuilding it would pull it away from under the other tests.
-    const pack = ['pack', '--ignore-scripts', '--pack-destination', folder.path, '.', './dist-client'];
+    const pack = ['pack', '--ignore-scripts', '--pack-destination', folder, '.', './dist-client'];
     await run('npm', pack, { cwd: ROOT });
-    const archives = readdirSync(folder.path).map((name) => `./${name}`);
+    const archives = readdirSync(folder).map((name) => `./${name}`);
     write('package.json', '{"type": "module"}');
     const install = ['install', '--offline', '--no-audit', '--no-fund', ...archives];
-    const { stdout, stderr } = await run('npm', install, { cwd: folder.path });
+    const { stdout, stderr } = await run('npm', install, { cwd: folder });
     said = `${stdout}${stderr}`;
   });
-  after(() => folder.remove());
 
   async function compiles(kind: keyof typeof PROJECTS, files: readonly string[]): Promise<void> {
     const compilerOptions = { ...OPTIONS, ...PROJECTS[kind] };
     write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    await run(process.execPath, [tsc, '-p', folder.path]).catch((error: { stdout: string }) =>
+    await run(process.execPath, [tsc, '-p', folder]).catch((error: { stdout: string }) =>
       assert.fail(error.stdout),
     );
   }
@@ -121,24 +120,21 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   test('and the daemon are installed alone: neither has dependencies, and npm warns of nothing', () => {
     assert.match(said, /^added 2 packages/m);
     assert.doesNotMatch(said, /EBADENGINE|deprecated|vulnerab/);
-    const installed = readdirSync(join(folder.path, 'node_modules')).filter((name) => !name.startsWith('.'));
+    const installed = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
     assert.deepEqual(installed, ['tonearm', 'tonearm-client']);
     assert.ok(existsSync(packed('LICENSE')));
   });
 
   test('comes with the daemon as npm links it, with the rights of its sources', async () => {
     assert.match(await output(linked(), '--check-config'), /^bind:/);
-    const rights = readFileSync(
-      join(folder.path, 'node_modules/tonearm/dist/third-party-notices.txt'),
-      'utf8',
-    );
+    const rights = readFileSync(join(folder, 'node_modules/tonearm/dist/third-party-notices.txt'), 'utf8');
     for (const name of ['uws-pack', 'piscina', 'mqtt', 'dbus-next', 'pino', 'typebox', 'yaml', 'preact'])
       assert.match(rights, new RegExp(`^=+\n${name} [\\d.]+\n=+\n\n.{40}`, 'ms'), name);
   });
 
   test("is also what the daemon's package has as tonearm/client", async () => {
     write('same.js', "import { connect } from 'tonearm/client'; console.log(typeof connect);");
-    assert.equal(await output(process.execPath, join(folder.path, 'same.js')), 'function\n');
+    assert.equal(await output(process.execPath, join(folder, 'same.js')), 'function\n');
   });
 
   const declarations = () => readdirSync(packed()).filter((name) => name.endsWith('.d.ts'));
@@ -191,7 +187,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
 
   test('does not come with a daemon for other systems: that program names Linux', async () => {
     write('mac.cjs', "Object.defineProperty(process, 'platform', { value: 'darwin' })");
-    const program = ['--require', join(folder.path, 'mac.cjs'), linked(), '--version'];
+    const program = ['--require', join(folder, 'mac.cjs'), linked(), '--version'];
     await assert.rejects(run(process.execPath, program), /tonearm needs Linux .* on darwin /);
   });
 
@@ -199,7 +195,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     const { daemon } = await startAudio(t);
     write('program.js', PROGRAM);
     const url = `http://127.0.0.1:${daemon.port}`;
-    const said = await output(process.execPath, join(folder.path, 'program.js'), url);
+    const said = await output(process.execPath, join(folder, 'program.js'), url);
     assert.equal(said, 'live living,kitchen\n');
   });
 });

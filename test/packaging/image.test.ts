@@ -10,9 +10,10 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Daemon, type Health } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { buildPackage, type Folder, packageIn, run, tempFolder } from './built-package.js';
+import { buildPackage, packageIn, run } from './built-package.js';
 
 // build/test/packaging/image.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/image.mjs', import.meta.url));
@@ -31,8 +32,8 @@ const ENTER =
   'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';
 
 describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () => {
-  let folder: Folder | undefined;
-  const path = (...parts: readonly string[]): string => join(folder?.path ?? '', ...parts);
+  const folder = temporaryFolder({ after });
+  const path = (...parts: readonly string[]): string => join(folder, ...parts);
   const blob = ({ digest }: Descriptor): string => path('layout/blobs', digest.replace(':', '/'));
   const json = <T>(file: string): T => JSON.parse(readFileSync(file, 'utf8')) as T;
   const manifest = () => {
@@ -41,17 +42,15 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
   };
 
   before(async () => {
-    folder = tempFolder();
     const architecture = ARCHITECTURES[process.arch] ?? assert.fail(process.arch);
-    await buildPackage('--with-node', '--compress', 'none', '--out', folder.path);
-    const deb = packageIn(folder.path, 'tonearm-with-node', architecture);
+    await buildPackage('--with-node', '--compress', 'none', '--out', folder);
+    const deb = packageIn(folder, 'tonearm-with-node', architecture);
     await run(process.execPath, [MAKER, '--deb', deb, '--out', path('image.oci.tar')]);
     mkdirSync(path('layout'));
     await run('tar', ['-C', path('layout'), '-xf', path('image.oci.tar')]);
     mkdirSync(path('root'));
     await run('tar', ['-C', path('root'), '-xzf', blob(manifest().layers[0])]);
   });
-  after(() => folder?.remove());
 
   test('each blob has the digest that it is named by', () => {
     const names = readdirSync(path('layout/blobs/sha256'));

@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { BootedNode } from '../node/booted-node.js';
 import { NODE_ROOT, whyNoNode } from '../node/node.js';
 import { aptScenarios } from '../node/scenarios/apt-repository.js';
-import { buildPackage, buildStandIn, type Folder, output, run, tempFolder } from './built-package.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { buildPackage, buildStandIn, output, run } from './built-package.js';
 
 // build/test/packaging/installed-repository.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', import.meta.url));
@@ -27,29 +28,25 @@ async function makeKey(folder: string): Promise<string> {
 
 describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl') }, () => {
   const booted = new BootedNode();
-  let folder: Folder;
+  const folder = temporaryFolder({ after });
   let key = '';
   const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(
     readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'),
   );
 
   before(async () => {
-    folder = tempFolder();
-    key = await makeKey(folder.path);
+    key = await makeKey(folder);
     await booted.boot();
     if (!isBookworm && (await booted.node().root('dpkg-query', '--show', 'nodejs')).status !== 0) {
-      await buildStandIn(folder.path);
-      await booted.node().install(folder.path, '/opt/stand-in');
+      await buildStandIn(folder);
+      await booted.node().install(folder, '/opt/stand-in');
       await booted.node().root('sh', '-c', 'dpkg --install /opt/stand-in/nodejs_*.deb');
     }
   });
-  after(async () => {
-    await booted.close();
-    folder.remove();
-  });
+  after(() => booted.close());
 
   aptScenarios(booted.node, async (version, to) => {
-    const [packages, tree] = [join(folder.path, version), join(folder.path, 'tree')];
+    const [packages, tree] = [join(folder, version), join(folder, 'tree')];
     const form = isBookworm ? ['--with-node'] : [];
     await buildPackage('--version', version, '--compress', 'none', '--out', packages, ...form);
     await run(process.execPath, [MAKER, '--packages', packages, '--key', key, '--out', tree]);

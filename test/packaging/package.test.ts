@@ -6,19 +6,18 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import {
   buildPackage,
   buildRelease,
   extracted,
-  type Folder,
   filesOf,
   lintian,
   output,
   packageIn,
   refusedRelease,
   run,
-  tempFolder,
   VERSION,
 } from './built-package.js';
 
@@ -75,25 +74,23 @@ const WITH_NODE = 'tonearm-with-node';
 const digest = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
 
 describe('the packages', { skip }, () => {
-  let folder: Folder | undefined;
+  const folder = temporaryFolder({ after });
+  const path = join(folder, 'release');
   let said = '';
-  const path = (): string => join(folder?.path ?? assert.fail('nothing was built'), 'release');
-  const packageOf = (architecture: string, form = 'tonearm'): string => packageIn(path(), form, architecture);
+  const packageOf = (architecture: string, form = 'tonearm'): string => packageIn(path, form, architecture);
   const trees = new Map<string, Promise<string>>();
   /** Its files, unpacked once for all tests, which change none of them. */
   const treeOf = (architecture: string, form = 'tonearm'): Promise<string> => {
     const file = packageOf(architecture, form);
-    const tree = trees.get(file) ?? extracted(file, folder?.path ?? path());
+    const tree = trees.get(file) ?? extracted(file, folder);
     trees.set(file, tree);
     return tree;
   };
 
   before(async () => {
-    folder = tempFolder();
     // Compressing two Nodes takes minutes.
-    said = await buildRelease(path(), '--compress', 'none');
+    said = await buildRelease(path, '--compress', 'none');
   });
-  after(() => folder?.remove());
 
   test('a release holds every form for every architecture, each with its checksum', async () => {
     const packages = [
@@ -101,20 +98,20 @@ describe('the packages', { skip }, () => {
       ...['amd64', 'arm64'].map((architecture) => `${WITH_NODE}_${VERSION}-1_${architecture}.deb`),
       ...['tonearm', 'tonearm-client'].map((name) => `${name}-${VERSION}.tgz`),
     ];
-    assert.deepEqual(readdirSync(path()).sort(), ['SHA256SUMS', ...packages].sort());
-    const sums = readFileSync(join(path(), 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
-    const wanted = packages.map((name) => `${digest(join(path(), name))}  ${name}`);
+    assert.deepEqual(readdirSync(path).sort(), ['SHA256SUMS', ...packages].sort());
+    const sums = readFileSync(join(path, 'SHA256SUMS'), 'utf8').trimEnd().split('\n');
+    const wanted = packages.map((name) => `${digest(join(path, name))}  ${name}`);
     assert.deepEqual(sums.sort(), wanted.sort());
-    await assert.rejects(buildRelease(path()), /file already exists/);
+    await assert.rejects(buildRelease(path), /file already exists/);
   });
 
   test('a version that package.json does not have is not released', async () => {
-    await assert.rejects(refusedRelease(folder?.path ?? '', '9.9.9'), /package\.json has version/);
-    await assert.rejects(refusedRelease(folder?.path ?? '', 'next'), /VERSION must be three numbers/);
+    await assert.rejects(refusedRelease(folder, '9.9.9'), /package\.json has version/);
+    await assert.rejects(refusedRelease(folder, 'next'), /VERSION must be three numbers/);
   });
 
   test('the npm package of a release runs on every architecture, and has the documents', async () => {
-    const list = (await output('tar', '-tzf', join(path(), `tonearm-${VERSION}.tgz`))).split('\n');
+    const list = (await output('tar', '-tzf', join(path, `tonearm-${VERSION}.tgz`))).split('\n');
     for (const [, node] of ARCHITECTURES) {
       for (const abi of [115, 127]) assert.ok(list.includes(`package/dist/uws_linux_${node}_${abi}.node`));
     }
@@ -260,14 +257,10 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(missing, []);
   });
 
-  test('the same sources and time give the same bytes', async () => {
-    const again = tempFolder();
-    try {
-      await buildPackage('--arch', 'armhf', '--compress', 'none', '--out', again.path);
-      assert.equal(digest(packageIn(again.path, 'tonearm', 'armhf')), digest(packageOf('armhf')));
-    } finally {
-      again.remove();
-    }
+  test('the same sources and time give the same bytes', async (t) => {
+    const again = temporaryFolder(t);
+    await buildPackage('--arch', 'armhf', '--compress', 'none', '--out', again);
+    assert.equal(digest(packageIn(again, 'tonearm', 'armhf')), digest(packageOf('armhf')));
   });
 
   test('lintian finds no error', { skip: lacks({ programs: ['lintian'] }) }, async () => {

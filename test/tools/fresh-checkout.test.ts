@@ -2,11 +2,11 @@
 // in which nothing is installed.
 
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { copyCheckout, run } from '../packaging/built-package.js';
+import { temporaryFolder } from '../temporary-folder.js';
 
 /** Paths that a clone does not have. */
 const MADE = ['./.git', './node_modules', './build*', './dist*', './*.deb'];
@@ -21,7 +21,7 @@ const skip =
     : 'fetches 300 MB, so only where nothing may be left out (TONEARM_REQUIRE_ALL=1)';
 
 describe('a fresh checkout', { skip }, () => {
-  let home = '';
+  const home = temporaryFolder({ after });
   const copy = (): string => join(home, 'checkout');
 
   /** Runs npm 9.2 on that Node, as if both were the only ones; resolves with all output. */
@@ -38,7 +38,6 @@ describe('a fresh checkout', { skip }, () => {
   };
 
   before(async () => {
-    home = mkdtempSync(join(tmpdir(), 'tonearm-fresh-'));
     mkdirSync(copy());
     await copyCheckout(copy(), ...MADE);
     for (const major of NODES) {
@@ -56,7 +55,6 @@ describe('a fresh checkout', { skip }, () => {
       chmodSync(join(programs, 'npm'), 0o755);
     }
   });
-  after(() => rmSync(home, { recursive: true, force: true }));
 
   test('npm run package works as the first command, with npm 9.2 on Node 18', async () => {
     assert.match(await npm('18', '--version'), /^9\.2\.0$/m);

@@ -1,10 +1,9 @@
 // A socket with no room left, as journald's is when it stands still, and the way to give it to a program as standard output.
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { temporaryFolder } from '../temporary-folder.js';
 
 /** More than a socket's buffers hold: the rest waits in this process for ever. */
 const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
@@ -19,8 +18,7 @@ export const BLOCKING: readonly string[] = [
 
 /** Its other end never reads. `close` when the program has ended. */
 export async function fullSocket(): Promise<{ readonly socket: Socket; close(): void }> {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-full-'));
-  const path = join(directory, 'socket');
+  const path = join(temporaryFolder(), 'socket');
   const server = createServer({ pauseOnConnect: true }).listen(path);
   await once(server, 'listening');
   const socket = connect({ path });
@@ -32,7 +30,6 @@ export async function fullSocket(): Promise<{ readonly socket: Socket; close(): 
       socket.destroy();
       (peer as Socket).destroy();
       server.close();
-      rmSync(directory, { recursive: true });
     },
   };
 }

@@ -6,9 +6,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { type OpenBrowser, openChromium } from '../../browser/chromium.js';
-import { tempFolder } from '../../packaging/built-package.js';
 import { COVER, writeTone } from '../../players/tones.js';
 import { remark } from '../../remark.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
 
@@ -101,17 +101,13 @@ export class PageOnNode {
   }
 
   async #bringMusic(): Promise<void> {
-    const folder = tempFolder();
-    try {
-      for (const title of TITLES) {
-        const tags = { title, artist: 'Sinus', album: 'Tones', seconds: TRACK_SECONDS };
-        writeTone(join(folder.path, `${title}.wav`), tags);
-      }
-      writeFileSync(join(folder.path, 'cover.png'), COVER);
-      await this.node.install(folder.path, MUSIC);
-    } finally {
-      folder.remove();
+    const folder = temporaryFolder();
+    for (const title of TITLES) {
+      const tags = { title, artist: 'Sinus', album: 'Tones', seconds: TRACK_SECONDS };
+      writeTone(join(folder, `${title}.wav`), tags);
     }
+    writeFileSync(join(folder, 'cover.png'), COVER);
+    await this.node.install(folder, MUSIC);
   }
 
   async open(): Promise<void> {

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { copyCheckout, tempFolder } from '../../packaging/built-package.js';
+import { copyCheckout } from '../../packaging/built-package.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { CONFIG, type Node } from '../node.js';
 
 /** The checkout as the node has it: it need not see the folder of the project, for its /tmp is its own. */
@@ -139,13 +140,9 @@ export function removeScenarios(node: () => Node): void {
 }
 
 async function installCheckout(node: Node): Promise<void> {
-  const folder = tempFolder();
-  try {
-    await copyCheckout(folder.path, ...UNREAD);
-    await node.install(folder.path, '/opt/checkout');
-    // The checkout belongs to the user who cloned it: the build does not run as root.
-    await node.shell('chown -R pi: /opt/checkout');
-  } finally {
-    folder.remove();
-  }
+  const folder = temporaryFolder();
+  await copyCheckout(folder, ...UNREAD);
+  await node.install(folder, '/opt/checkout');
+  // The checkout belongs to the user who cloned it: the build does not run as root.
+  await node.shell('chown -R pi: /opt/checkout');
 }

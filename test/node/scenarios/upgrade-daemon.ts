@@ -1,7 +1,7 @@
 // The daemon on the node with an upgrade configuration: set-up, requests, events, kills. For the upgrade scenarios.
 
 import assert from 'node:assert/strict';
-import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
+import type { LogEntryRecord, UpgradeRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM } from '../node.js';
 import { type Heard, HeldDaemon } from './held-daemon.js';
@@ -13,22 +13,6 @@ export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
 const UNIT_ENDS_WITHIN_MS = 60_000;
 /** Where a unit's script waits for `openGate`. */
 export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
-
-export interface Upgrade {
-  readonly current: string;
-  readonly latest: string;
-  readonly upgrade_available: boolean;
-  readonly extra?: Readonly<Record<string, unknown>>;
-  readonly run: {
-    readonly state: string;
-    readonly origin?: string;
-    readonly percent?: number;
-    readonly step?: string;
-    readonly started_at?: string;
-    readonly finished_at?: string;
-  };
-  readonly check?: { readonly state: string; readonly finished_at?: string; readonly detail?: string };
-}
 
 /** With the line by which systemd remembers the upgrade unit while the daemon's is loaded: running, or failed. */
 const SERVICE = `[Unit]
@@ -81,7 +65,7 @@ export class UpgradeDaemon extends HeldDaemon {
     await this.answers();
   }
 
-  answers(): Promise<Upgrade> {
+  answers(): Promise<UpgradeRecord> {
     return this.sees('GET /upgrade', () => true);
   }
 
@@ -140,9 +124,9 @@ export class UpgradeDaemon extends HeldDaemon {
   }
 
   /** Waits until the answer of `GET /upgrade` satisfies `like`. */
-  async sees(what: string, like: (upgrade: Upgrade) => boolean): Promise<Upgrade> {
+  async sees(what: string, like: (upgrade: UpgradeRecord) => boolean): Promise<UpgradeRecord> {
     return until(what, async () => {
-      const upgrade = await this.node.read<Upgrade>('/upgrade');
+      const upgrade = await this.node.read<UpgradeRecord>('/upgrade');
       assert.ok(like(upgrade), JSON.stringify(upgrade));
       return upgrade;
     });
@@ -157,7 +141,7 @@ export class UpgradeDaemon extends HeldDaemon {
     });
   }
 
-  runs(state: string, origin: string): Promise<Upgrade> {
+  runs(state: string, origin: string): Promise<UpgradeRecord> {
     return this.sees(
       `the run ${state}, ${origin}`,
       ({ run }) => run.state === state && run.origin === origin,
