@@ -25,28 +25,23 @@ async function neighbour({ say, witness }: Stage): Promise<string> {
   return textOf(await say('power', 'who'));
 }
 
-interface DeathRow {
-  readonly detail: RegExp;
-  readonly options?: StageOptions;
-}
+/** What it is told, or the fixture that it is; the reason of its death. */
+type DeathRow = readonly [what: string, detail: RegExp, options?: StageOptions];
 
-const DEATHS_ON_COMMAND: Readonly<Record<string, DeathRow>> = {
-  'throw later': { detail: /^thread ended: thrown later$/ },
-  throw: { detail: /^thread ended: thrown in a command$/ },
-  'reject later': { detail: /^thread ended: rejected later$/ },
-  exit: { detail: /^thread ended: exit code 7$/ },
-  exhaust: {
-    detail: /^thread ended: out of memory$/,
-    options: { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } },
-  },
-  hang: {
-    detail: /^thread ended: hung: busy and no answer to a ping for \d+ s$/,
-    options: { heartbeat: QUICK_PULSE },
-  },
-  flood: { detail: /^thread ended: flooded the main thread with messages$/ },
-};
+const HUNG: StageOptions = { heartbeat: QUICK_PULSE };
+const SMALL: StageOptions = { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } };
 
-for (const [word, { detail, options }] of Object.entries(DEATHS_ON_COMMAND)) {
+const DEATHS_ON_COMMAND: readonly DeathRow[] = [
+  ['throw later', /^thread ended: thrown later$/],
+  ['throw', /^thread ended: thrown in a command$/],
+  ['reject later', /^thread ended: rejected later$/],
+  ['exit', /^thread ended: exit code 7$/],
+  ['exhaust', /^thread ended: out of memory$/, SMALL],
+  ['hang', /^thread ended: hung: busy and no answer to a ping for \d+ s$/, HUNG],
+  ['flood', /^thread ended: flooded the main thread with messages$/],
+];
+
+for (const [word, detail, options] of DEATHS_ON_COMMAND) {
   test(`an actor that gets ${word} is replaced, and its neighbour continues`, async (t) => {
     const scene = await stageUp(t, { audio: 'obedient', power: 'obedient' }, options);
     const { say, witness } = scene;
@@ -67,23 +62,16 @@ for (const [word, { detail, options }] of Object.entries(DEATHS_ON_COMMAND)) {
   });
 }
 
-const DEATHS_AT_BIRTH: readonly (DeathRow & { readonly fixture: string })[] = [
-  { fixture: 'throws-at-load', detail: THREW_AT_LOAD },
-  { fixture: 'throws-at-start', detail: /^thread ended: cannot start$/ },
-  {
-    fixture: 'not-a-function',
-    detail: /^thread ended: No handler function exported from .*not-a-function\.js$/,
-  },
-  { fixture: 'missing-entry', detail: /^thread ended: Cannot find module .*missing-entry\.js/ },
-  { fixture: 'returns-early', detail: /^thread ended: returned without being asked to$/ },
-  {
-    fixture: 'hangs-at-load',
-    detail: /^thread ended: hung: /,
-    options: { heartbeat: QUICK_PULSE },
-  },
+const DEATHS_AT_BIRTH: readonly DeathRow[] = [
+  ['throws-at-load', THREW_AT_LOAD],
+  ['throws-at-start', /^thread ended: cannot start$/],
+  ['not-a-function', /^thread ended: No handler function exported from .*not-a-function\.js$/],
+  ['missing-entry', /^thread ended: Cannot find module .*missing-entry\.js/],
+  ['returns-early', /^thread ended: returned without being asked to$/],
+  ['hangs-at-load', /^thread ended: hung: /, HUNG],
 ];
 
-for (const { fixture, detail, options } of DEATHS_AT_BIRTH) {
+for (const [fixture, detail, options] of DEATHS_AT_BIRTH) {
   test(`an actor that is ${fixture} dies with a reason, and its neighbour continues`, async (t) => {
     const restarts = { waitsMs: [0], windowMs: 60_000, restMs: 60_000 };
     const scene = stage(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
