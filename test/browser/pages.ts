@@ -39,7 +39,7 @@ export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): P
   node.backends.asked.length = 0;
 }
 
-/** What the page has requested, apart from the status of the power. */
+/** The commands that the page has requested, apart from the status of the power. */
 export const commands = (): readonly Asked['command'][] =>
   node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
 

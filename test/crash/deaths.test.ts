@@ -25,7 +25,7 @@ async function neighbour({ say, witness }: Stage): Promise<string> {
   return textOf(await say('power', 'who'));
 }
 
-/** What it is told, or the fixture that it is; the reason of its death. */
+/** The word that it gets, or the name of its fixture; and the reason of its death. */
 type DeathRow = readonly [what: string, detail: RegExp, options?: StageOptions];
 
 const HUNG: StageOptions = { heartbeat: QUICK_PULSE };
