@@ -112,7 +112,9 @@ async function measure(
     await pause(EVERY_MS);
   }
   const isTrue = (): boolean =>
-    [...stream.model.clients.values()].every((seen) => seen['corked'] === corked.get(Number(seen['id'])));
+    [...stream.model.held.clients.values()].every(
+      (seen) => seen['corked'] === corked.get(Number(seen['id'])),
+    );
   await stream.until(isTrue, 'the last state', CAUGHT_UP_MS);
   const { rss } = memoryMb(daemon.pid);
   const told = stream.dataOf('audio.updated').length;

@@ -88,7 +88,9 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
     const muted = toggle % 2 === 0;
     await sound.pactl('set-sink-input-mute', `${id}`, muted ? '1' : '0');
     const from = performance.now();
-    await stream.until(({ model }) => [...model.levels.values()].some(([peak = 0]) => peak > 0) === !muted);
+    await stream.until(
+      ({ model }) => [...model.held.levels.values()].some(([peak = 0]) => peak > 0) === !muted,
+    );
     taken.push(performance.now() - from);
     await pause(BETWEEN_TOGGLES_MS);
   }
@@ -120,7 +122,7 @@ function heardByParec(sound: SoundServer): Promise<number> {
 }
 
 const isHeard = ({ model }: EventConsumer): boolean =>
-  [...model.levels.values()].some(([peak = 0]) => peak > 0);
+  [...model.held.levels.values()].some(([peak = 0]) => peak > 0);
 const isSilent = (consumer: EventConsumer): boolean => !isHeard(consumer);
 
 /** From the last sound that a recorder is given to the level of silence, in ms. */

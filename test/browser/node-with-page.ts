@@ -15,6 +15,7 @@ import {
 import type { Change } from '../../src/protocol/actor/messages.js';
 import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
+import * as scripted from '../gateway/scripted-backends.js';
 import { put, ScriptedBackends } from '../gateway/scripted-backends.js';
 
 /** The folder to which the build writes the page's files. */
@@ -25,30 +26,18 @@ const CLOSE_MS = 500;
 
 export function output(id: number, more: object = {}): Change {
   return put('audio.outputs', String(id), {
-    id,
-    name: `output-${id}`,
+    ...scripted.sink(id, `output-${id}`),
     description: id === 0 ? 'Living room' : `Room ${id}`,
-    muted: false,
     volume: 0.4,
-    state: 'idle',
-    default: id === 0,
     driver: 'module-alsa-card.c',
-    props: {},
-    balance: 0,
     ...more,
   });
 }
 
 export function stream(id: number, more: object = {}): Change {
   return put('audio.clients', String(id), {
-    id,
-    name: `Stream ${id}`,
-    app: 'Music Player Daemon',
-    muted: false,
-    volume: 0.8,
-    corked: false,
-    backend: 'pulseaudio',
-    output: 'output-0',
+    ...scripted.stream(id, `Stream ${id}`),
+    ...{ app: 'Music Player Daemon', volume: 0.8, output: 'output-0' },
     ...more,
   });
 }
@@ -70,15 +59,11 @@ export function upgrade(status: object, run: object = { state: 'idle' }, step: o
 export function player(name: string, more: object = {}): Change {
   const busName = `org.mpris.MediaPlayer2.${name}`;
   return put('players', busName, {
-    bus_name: busName,
-    identity: 'Music Player Daemon',
-    playback_status: 'Playing',
-    loop_status: 'None',
-    shuffle: false,
-    volume: 0.9,
+    ...scripted.PLAYER,
+    ...{ bus_name: busName, identity: 'Music Player Daemon', pid: 4711 },
+    ...{ loop_status: 'None', shuffle: false, volume: 0.9, rate: 1 },
     position: 83_000_000,
     position_updated_at: new Date().toISOString(),
-    rate: 1,
     metadata: {
       'mpris:trackid': '/track/1',
       'mpris:length': '263000000',
@@ -86,16 +71,7 @@ export function player(name: string, more: object = {}): Change {
       'xesam:artist': 'Frédéric Chopin, Maria João Pires',
       'xesam:album': 'The Nocturnes',
     },
-    capabilities: {
-      can_play: true,
-      can_pause: true,
-      can_go_next: true,
-      can_go_previous: false,
-      can_seek: true,
-      can_control: true,
-    },
-    tracklist_supported: false,
-    pid: 4711,
+    capabilities: { ...scripted.PLAYER.capabilities, can_go_next: true },
     ...more,
   });
 }
@@ -127,8 +103,7 @@ export const PAIRED_PHONE = {
 
 export function bluetooth(more: object = {}): Change {
   return put('bluetooth', '', {
-    ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
-    ...{ known_devices: [PAIRED_PHONE], name: 'living-room', address: '00:AA:01:00:00:00', ...more },
+    ...{ ...scripted.ADAPTER, known_devices: [PAIRED_PHONE], name: 'living-room', ...more },
   });
 }
 
@@ -147,11 +122,8 @@ export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
     service('bluetooth.service', { description: 'Bluetooth service' }, 'system'),
     service('mpd.service', { description: 'Music Player Daemon', url: 'http://node.local:6680' }),
     service('shairport-sync.service', {
-      description: 'AirPlay receiver',
-      active_state: 'failed',
-      sub_state: 'failed',
-      running: false,
-      enabled: false,
+      ...{ description: 'AirPlay receiver', active_state: 'failed', sub_state: 'failed' },
+      ...{ running: false, enabled: false },
     }),
   ],
   power: [],

@@ -10,11 +10,6 @@ export interface StreamedEvent {
   readonly data: string;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-/** Records by what identifies them. */
-type Records = ReadonlyMap<unknown, Json>;
-
 const sorted = (records: ReadonlyMap<unknown, unknown>): object =>
   Object.fromEntries([...records].map(([key, record]) => [String(key), record] as const).sort());
 
@@ -27,64 +22,24 @@ export class StateModel {
 
   apply({ type, data }: StreamedEvent): void {
     const event = { type, data: JSON.parse(data) } as NodeEvent;
-    assert.ok(fits(this.#store.state, event), `an event that does not fit: ${type} ${data.slice(0, 200)}`);
+    assert.ok(fits(this.held, event), `an event that does not fit: ${type} ${data.slice(0, 200)}`);
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.snapshots += 1;
     if (event.type === 'power.action' || event.type === 'upgrade.progress') this.actions.push([type, data]);
     // A position is exact to the microsecond in the record, and not in the event.
     else if (event.type !== 'player.position') this.#store.apply(event);
   }
 
+  get held(): NodeState {
+    return this.#store.state;
+  }
+
   /** Plain data in a fixed order, for comparison with the true state. */
   state(): object {
-    const { backends, outputs, cards, clients, services, players } = this;
-    const records = { backends, outputs, cards, clients, services, players };
+    const { backends, outputs, cards, clients, units, players, upgrade } = this.held;
+    const states = new Map([...backends].map(([name, { state }]) => [name, state]));
+    const records = { backends: states, outputs, cards, clients, units, players };
     const plain = Object.entries(records).map(([name, each]) => [name, sorted(each)]);
-    return { ...Object.fromEntries(plain), upgrade: this.#store.state.upgrade };
-  }
-
-  get backends(): ReadonlyMap<string, string> {
-    return new Map([...this.#store.state.backends].map(([name, { state }]) => [name, state]));
-  }
-
-  get outputs(): Records {
-    return this.#records('outputs');
-  }
-
-  get cards(): Records {
-    return this.#records('cards');
-  }
-
-  get clients(): Records {
-    return this.#records('clients');
-  }
-
-  get services(): Records {
-    return this.#records('units');
-  }
-
-  get players(): Records {
-    return this.#records('players');
-  }
-
-  get tracklists(): Records {
-    return this.#records('tracklists');
-  }
-
-  /** The last peaks by output. */
-  get levels(): NodeState['levels'] {
-    return this.#store.state.levels;
-  }
-
-  get bluetooth(): Json | undefined {
-    return this.#store.state.bluetooth as Json | undefined;
-  }
-
-  get upgrade(): NodeState['upgrade'] {
-    return this.#store.state.upgrade;
-  }
-
-  #records(slice: 'outputs' | 'cards' | 'clients' | 'units' | 'players' | 'tracklists'): Records {
-    return this.#store.state[slice] as unknown as Records;
+    return { ...Object.fromEntries(plain), upgrade };
   }
 }
 

@@ -21,7 +21,7 @@ const isNear = (value: number | undefined, wanted: number): boolean =>
 async function shows(stream: EventConsumer, output: number, ...peak: readonly number[]): Promise<void> {
   await stream.until(
     ({ model }) => {
-      const level = model.levels.get(output);
+      const level = model.held.levels.get(output);
       return level?.length === peak.length && peak.every((wanted, channel) => isNear(level[channel], wanted));
     },
     `the level ${peak.join(', ')} of output ${output}`,
@@ -72,7 +72,7 @@ onEachSoundServer('the level of an output', (node) => {
     const stream = await listen(t);
     const playing = await playTone(t, 'living');
     await shows(stream, living.id, 0.5, 0.25);
-    assert.deepEqual(stream.model.levels.get(kitchen.id), [0, 0]);
+    assert.deepEqual(stream.model.held.levels.get(kitchen.id), [0, 0]);
     await captured(node().sound, 1);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '1');
     await shows(stream, living.id, 0, 0);
@@ -86,7 +86,7 @@ onEachSoundServer('the level of an output', (node) => {
     await captured(node().sound, 1);
     const silence = await sound.play({ sink: 'living' });
     await captured(node().sound, 2);
-    assert.deepEqual(stream.model.levels.get(living.id), [0, 0]);
+    assert.deepEqual(stream.model.held.levels.get(living.id), [0, 0]);
     await playing.stop();
     await shows(stream, kitchen.id, 0, 0);
     await captured(node().sound, 1);

@@ -140,8 +140,8 @@ export class AudioNode {
       truth.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
       truth.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
       const { model, names } = this.stream;
-      assert.deepEqual(byId([...model.outputs.values()] as unknown as Identified[]), byId(outputs));
-      assert.deepEqual(byId([...model.clients.values()] as unknown as Identified[]), byId(clients));
+      assert.deepEqual(byId([...model.held.outputs.values()]), byId(outputs));
+      assert.deepEqual(byId([...model.held.clients.values()]), byId(clients));
       assert.deepEqual(names.state(), truth.state());
       return true;
     });

@@ -26,7 +26,7 @@ onEachSoundServer('outages', (node) => {
     await node().sound.kill('SIGKILL');
     await node().daemon.backend('audio', 'connecting');
     await isAway(node().daemon);
-    await node().stream.until(({ model }) => model.outputs.size === 0 && model.clients.size === 0);
+    await node().stream.until(({ model }) => model.held.outputs.size === 0 && model.held.clients.size === 0);
     const removed = seen().map(({ type }) => type);
     assert.equal(removed.filter((type) => type === 'audio.removed').length, 1);
     assert.equal(removed.filter((type) => type === 'audio.output.removed').length, 1);

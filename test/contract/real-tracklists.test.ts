@@ -76,7 +76,7 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
   test('is sent at each change and at no other time', async () => {
     const sent = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
     await until('the stream has sent the list', async () => {
-      assert.deepEqual(node.stream.model.tracklists.get(VLC), await list());
+      assert.deepEqual(node.stream.model.held.tracklists.get(VLC), await list());
       return true;
     });
     const texts = sent().map(({ data }) => data);

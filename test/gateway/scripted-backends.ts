@@ -54,7 +54,7 @@ export function drop(collection: Collection, key: string): Change {
   return { kind: 'drop', collection, key };
 }
 
-function sink(id: number, name = `sink-${id}`) {
+export function sink(id: number, name = `sink-${id}`) {
   const values = { muted: false, volume: 0.5, state: 'idle', props: {}, balance: 0 };
   return { id, name, description: name, default: id === 0, ...values };
 }
@@ -64,7 +64,7 @@ export function stream(id: number, name = `player-${id}`) {
 }
 
 const SERVICE = { name: 'mpd.service', scope: 'user', running: true, enabled: true, exists: true };
-const PLAYER = {
+export const PLAYER = {
   bus_name: 'org.mpris.MediaPlayer2.mpv',
   identity: 'mpv',
   playback_status: 'Playing',
@@ -80,7 +80,7 @@ const PHONE = {
   ...{ address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', paired: true, bonded: true },
   ...{ trusted: true, connected: false, kind: 'phone', battery: 80 },
 };
-const ADAPTER = {
+export const ADAPTER = {
   ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
   ...{ known_devices: [PHONE], name: 'kitchen', address: '00:AA:01:00:00:00' },
 };

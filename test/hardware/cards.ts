@@ -14,8 +14,8 @@ const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
 export function cardScenarios(node: () => EmulatedNode): void {
   const isActive = (profile: string): Promise<void> =>
     node().until(`${profile} of ${CARD}`, () =>
-      [...node().stream.model.cards.values()].some(
-        (card) => card['name'] === CARD && card['active_profile'] === profile,
+      [...node().stream.model.held.cards.values()].some(
+        (card) => card.name === CARD && card.active_profile === profile,
       ),
     );
 
@@ -61,8 +61,8 @@ export function cardScenarios(node: () => EmulatedNode): void {
       // The mixer's steps, and what is rounded.
       const wanted = delta > 0 ? volume + 0.03 : volume;
       await node().until(`a volume near ${wanted}`, () =>
-        [...node().stream.model.outputs.values()].some(
-          (output) => output['name'] === DUMMY && Math.abs(Number(output['volume']) - wanted) <= 0.011,
+        [...node().stream.model.held.outputs.values()].some(
+          (output) => output.name === DUMMY && Math.abs(output.volume - wanted) <= 0.011,
         ),
       );
     }

@@ -132,7 +132,7 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
     const statuses = new Set<number>();
     // Before, while and after it goes.
     for (let isGone = false; !isGone; ) {
-      isGone = ![...node().stream.model.outputs.values()].some(({ name }) => name === LOOPBACK);
+      isGone = ![...node().stream.model.held.outputs.values()].some(({ name }) => name === LOOPBACK);
       for (const output of [gone.id, LOOPBACK]) {
         const { status } = await node().post(`/audio/outputs/${output}/volume`, { volume: 0.77 });
         if (isGone) assert.equal(status, 404, String(output));

@@ -92,25 +92,26 @@ export class EmulatedNode {
 
   /** The output of that name, once the event stream has brought it with these values. */
   async output(name: string, values: Partial<Output> = {}): Promise<Output> {
-    const found = (): object | undefined =>
-      [...this.stream.model.outputs.values()].find((output) => hasValues(output, { name, ...values }));
+    const found = (): Output | undefined =>
+      [...this.stream.model.held.outputs.values()].find((output) => hasValues(output, { name, ...values }));
     const what = `output ${name} with ${JSON.stringify(values)}`;
     await this.until(what, () => found() !== undefined);
-    return found() as Output;
+    return found() ?? assert.fail(what);
   }
 
   outputGoes(name: string): Promise<void> {
     const isGone = (): boolean =>
-      ![...this.stream.model.outputs.values()].some((output) => output['name'] === name);
+      ![...this.stream.model.held.outputs.values()].some((output) => output.name === name);
     return this.until(`the end of output ${name}`, isGone);
   }
 
   /** The stream of that name, once it plays to that output. */
   async client(name: string, output: string): Promise<Client> {
-    const found = (): object | undefined =>
-      [...this.stream.model.clients.values()].find((client) => hasValues(client, { name, output }));
-    await this.until(`${name} on ${output}`, () => found() !== undefined);
-    return found() as Client;
+    const found = (): Client | undefined =>
+      [...this.stream.model.held.clients.values()].find((client) => hasValues(client, { name, output }));
+    const what = `${name} on ${output}`;
+    await this.until(what, () => found() !== undefined);
+    return found() ?? assert.fail(what);
   }
 
   /** Waits until the event stream, the routes and the sound server itself name the same cards, outputs, default and streams. */
@@ -120,9 +121,9 @@ export class EmulatedNode {
       'stream, routes and sound server agree',
       async () => {
         const { server, outputs, clients } = await this.get<Audio>('/audio');
-        assert.deepEqual(byId([...model.cards.values()]), byId(await this.get('/audio/cards')));
-        assert.deepEqual(byId([...model.outputs.values()]), byId(outputs));
-        assert.deepEqual(byId([...model.clients.values()]), byId(clients));
+        assert.deepEqual(byId([...model.held.cards.values()]), byId(await this.get('/audio/cards')));
+        assert.deepEqual(byId([...model.held.outputs.values()]), byId(outputs));
+        assert.deepEqual(byId([...model.held.clients.values()]), byId(clients));
         const said = await this.machine.user(
           'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs',
         );
@@ -162,5 +163,5 @@ async function setUpOn(
   return EmulatedNode.watch(machine);
 }
 
-const byId = (records: readonly object[]): readonly object[] =>
-  (records as readonly { readonly id: number }[]).toSorted((one, other) => one.id - other.id);
+const byId = (records: readonly { readonly id: number }[]): readonly object[] =>
+  records.toSorted((one, other) => one.id - other.id);

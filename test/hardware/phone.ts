@@ -49,7 +49,7 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 
 /** The phone's player; the node's, as the phone has it, is on the same bus, without a title. */
 const playersOf = (node: EmulatedNode): readonly PlayerRecord[] =>
-  ([...node.stream.model.players.values()] as unknown as PlayerRecord[]).filter(
+  [...node.stream.model.held.players.values()].filter(
     ({ metadata }) => metadata?.['xesam:artist'] === ARTIST,
   );
 

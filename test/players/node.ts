@@ -61,7 +61,7 @@ export class PlayersNode {
   async streamTellsTheTruth(): Promise<void> {
     await until('the stream has the state of the players', async () => {
       const players = new Map((await this.players()).map((player) => [player.bus_name, player]));
-      assert.deepEqual(this.stream.model.players, players);
+      assert.deepEqual(this.stream.model.held.players, players);
       return true;
     });
   }

@@ -104,7 +104,7 @@ test('a change of a backend during its snapshot follows the mark', () => {
 test('an addition that waits stays an addition, however it changes meanwhile', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('', 0);
-  const player = (n: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', n })]]);
+  const player = (n: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', rate: n })]]);
   player(1);
   player(2);
   const types = (): readonly string[] => node.heard(consumer).map((line) => line.split(' ')[1] ?? '');
@@ -114,5 +114,5 @@ test('an addition that waits stays an addition, however it changes meanwhile', (
   player(4);
   player(5);
   assert.deepEqual(types().slice(-2), ['player.removed', 'player.added']);
-  assert.equal(consumer.model.players.get('mpv')?.['n'], 5);
+  assert.equal(consumer.model.held.players.get('mpv')?.rate, 5);
 });

@@ -34,16 +34,17 @@ const same = (what: string, told: Iterable<Json>, true_: readonly Json[]): void 
 
 /** The comparison of each part of the state. */
 const PARTS = {
-  outputs: (model: StateModel, { outputs }: Routes) => same('outputs', model.outputs.values(), outputs),
-  clients: (model: StateModel, { clients }: Routes) => same('clients', model.clients.values(), clients),
-  services: (model: StateModel, { services }: Routes) => same('services', model.services.values(), services),
+  outputs: (model: StateModel, { outputs }: Routes) => same('outputs', model.held.outputs.values(), outputs),
+  clients: (model: StateModel, { clients }: Routes) => same('clients', model.held.clients.values(), clients),
+  services: (model: StateModel, { services }: Routes) =>
+    same('services', model.held.units.values(), services),
   players: (model: StateModel, { players }: Routes) =>
-    same('players', still([...model.players.values()]), still(players)),
+    same('players', still([...model.held.players.values()]), still(players)),
   bluetooth: (model: StateModel, { bluetooth }: Routes) =>
-    assert.deepEqual(model.bluetooth, bluetooth, 'Bluetooth'),
+    assert.deepEqual(model.held.bluetooth, bluetooth, 'Bluetooth'),
   upgrade: (model: StateModel, { upgrade }: Routes) => {
     const { can_check, can_upgrade, ...told } = upgrade;
-    assert.deepEqual(model.upgrade, told, 'upgrade');
+    assert.deepEqual(model.held.upgrade, told, 'upgrade');
   },
 } as const;
 
