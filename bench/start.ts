@@ -20,7 +20,7 @@ const ROUNDS = 15;
 const NOTHING = 'const { user, system } = process.cpuUsage(); process.stdout.write(String(user + system))';
 const POLL_MS = 2;
 /** All that runs until the first answer. */
-const KEPT = ['main.code', 'supervisor-config-yaml.code', 'actors-audio-worker.code'];
+const KEPT = ['main.code', 'supervisor-config-yaml.code', 'actors-audio-backend.code'];
 const KEPT_DEADLINE_MS = 60_000;
 
 const sound = await startPulseAudio();
