@@ -80,7 +80,7 @@ export class Cursor {
     let text = '';
     while (text.length < PORTION_BYTES_MAX) {
       const item = this.#items.next().value;
-      const event = item === undefined ? this.#joiner.end() : this.#joiner.add(item);
+      const event = this.#joiner.next(item);
       text += event?.text ?? '';
       this.#reached = event?.upTo ?? this.#reached;
       if (item !== undefined) continue;

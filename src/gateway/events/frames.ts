@@ -138,27 +138,20 @@ export class Joiner {
     this.#maxLength = maxLength;
   }
 
-  /** The event before the item, if the item is not part of it. */
-  add(item: StreamItem): FramedEvent | undefined {
+  /** The event before the item, if the item is no part of it. Without an item it is the last one, if there is one. */
+  next(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#last;
-    if (last?.kind.listed && last.kind === item.kind && this.#data.length < this.#maxLength) {
-      this.#last = item;
+    this.#last = item;
+    if (last?.kind.listed && last.kind === item?.kind && this.#data.length < this.#maxLength) {
       this.#data += `,${item.json}`;
       return undefined;
     }
-    const before = this.end();
-    this.#last = item;
-    this.#data = item.json;
-    return before;
-  }
-
-  /** The last event; undefined if there was no item since the one before. */
-  end(): FramedEvent | undefined {
-    if (this.#last === undefined) return undefined;
-    const { kind, upTo } = this.#last;
-    this.#last = undefined;
+    const data = this.#data;
+    this.#data = item?.json ?? '';
+    if (last === undefined) return undefined;
+    const { kind, upTo } = last;
     const id = upTo === undefined ? undefined : `${this.#boot}-${upTo}`;
-    return { kind, upTo, text: frame(kind.type, kind.listed ? `[${this.#data}]` : this.#data, id) };
+    return { kind, upTo, text: frame(kind.type, kind.listed ? `[${data}]` : data, id) };
   }
 }
 

@@ -39,6 +39,7 @@ export interface HubOptions {
 export class EventHub {
   readonly #options: HubOptions;
   readonly #context: CursorContext;
+  readonly #joiner: Joiner;
   readonly #streams = new Set<EventStream>();
   /** One timer for the keep-alives of all streams, so that an idle node can sleep; none without streams. */
   #armed: { readonly at: number; readonly cancel: () => void } | undefined;
@@ -49,18 +50,18 @@ export class EventHub {
     const { journal, boot, clock } = options;
     this.#options = options;
     this.#context = { journal, boot, date: clock.date };
+    this.#joiner = new Joiner(boot, LIST_LENGTH_MAX);
   }
 
   /** `date`: the time of the change, in milliseconds since the epoch. */
   publish(entries: readonly JournalEntry[], date: number): void {
     if (this.#streams.size === 0) return;
-    const joiner = new Joiner(this.#options.boot, LIST_LENGTH_MAX);
     for (const entry of entries) {
       const kind = kindOfEntry(entry, entry.since === entry.sequence);
       if (kind === undefined) continue;
-      this.#send(joiner.add({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
+      this.#send(this.#joiner.next({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
     }
-    this.#send(joiner.end());
+    this.#send(this.#joiner.next(undefined));
   }
 
   #send(event: FramedEvent | undefined): void {
@@ -69,7 +70,7 @@ export class EventHub {
     const bytes = Buffer.from(text);
     const now = this.#options.clock.monotonic();
     for (const stream of this.#streams)
-      if (accepts(stream.filter, kind.bits)) stream.deliver(bytes, upTo, now);
+      if ((stream.filter & kind.bits) !== 0) stream.deliver(bytes, upTo, now);
   }
 
   /** Sends the newest levels. A stream that misses them does not count as behind. */
