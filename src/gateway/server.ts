@@ -11,7 +11,7 @@ import {
   us_socket_local_port,
 } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
-import { addressKey, type ConnectionLimits, Connections } from './connection-limits.js';
+import type { ConnectionLimits } from './connection-limits.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 
@@ -122,4 +122,66 @@ function boundConnections(
     else if (!isRefusing) connections.left();
   };
   app.filter(changed);
+}
+
+/** All programs on this machine count as one peer. */
+export const LOOPBACK = 'loopback';
+
+const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
+const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
+
+/** `address` has 4 or 16 bytes. An IPv4 address has the same name in its IPv6 form. */
+export function addressKey(address: ArrayBuffer): string {
+  const whole = Buffer.from(address);
+  const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
+  const bytes = isMapped ? whole.subarray(12) : whole;
+  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
+  return bytes.equals(IPV6_LOOPBACK) ? LOOPBACK : bytes.toString('hex');
+}
+
+interface OpenConnection {
+  readonly address: string;
+  /** Costs a system call. */
+  readonly isOpen: () => boolean;
+}
+
+/** The open connections, by the addresses of their other ends. */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  /** Oldest first. */
+  readonly #open: OpenConnection[] = [];
+  readonly #counts = new Map<string, number>();
+
+  constructor(limits: ConnectionLimits) {
+    this.#limits = limits;
+  }
+
+  /** False if there are too many already. Neither loopback nor the others can take the part that is reserved for the other side. */
+  admits(address: string): boolean {
+    const { connections, reserved, perAddress } = this.#limits;
+    const fromLoopback = this.#count(LOOPBACK);
+    const isLocal = address === LOOPBACK;
+    const sameSide = isLocal ? fromLoopback : this.#open.length - fromLoopback;
+    const isBelowBound = isLocal || this.#count(address) < perAddress;
+    return isBelowBound && this.#open.length < connections && sameSide < connections - reserved;
+  }
+
+  arrived(connection: OpenConnection): void {
+    this.#open.push(connection);
+    this.#counts.set(connection.address, this.#count(connection.address) + 1);
+  }
+
+  /** Removes the connection that has closed; usually a recent one. */
+  left(): void {
+    const at = this.#open.findLastIndex(({ isOpen }) => !isOpen());
+    const [gone] = at < 0 ? [] : this.#open.splice(at, 1);
+    if (gone === undefined) return;
+    const rest = this.#count(gone.address) - 1;
+    if (rest > 0) this.#counts.set(gone.address, rest);
+    else this.#counts.delete(gone.address);
+  }
+
+  #count(address: string): number {
+    return this.#counts.get(address) ?? 0;
+  }
 }

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { addressKey, Connections, connectionLimits, LOOPBACK } from '../../src/gateway/connection-limits.js';
+import { connectionLimits } from '../../src/gateway/connection-limits.js';
+import { addressKey, Connections, LOOPBACK } from '../../src/gateway/server.js';
 
 /** build/test/gateway/connection-limits.test.js -> the project's root. */
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
