@@ -83,14 +83,15 @@ for (const killed of [false, true]) {
       say(record('a'));
       await until('the first text has come', () => told.length > 0);
       say(record('b'), record('c'));
-      // The messages are taken in, and the turn in which they are has not ended.
+      // These messages are taken in, and the turn in which they are has not ended; the next one is not taken in.
       const last = await new Promise<FromActor[]>((resolve) => {
         setImmediate(() => {
+          say(record('d'));
           if (killed) incarnation.kill('for a test');
           resolve(incarnation.close());
         });
       });
-      assert.deepEqual(last.flatMap(texts), killed ? [] : ['b', 'c']);
+      assert.deepEqual(last.flatMap(texts), killed ? [] : ['b', 'c', 'd']);
       assert.deepEqual(told, [['a']]);
     },
   );
