@@ -22,8 +22,8 @@ export function shared<T>(work: () => Promise<T>): () => Promise<T> {
     return running;
   };
   return () => {
-    if (running === undefined && next === undefined) return begin();
-    next ??= running?.then(begin) ?? begin();
+    if (running === undefined) return next ?? begin();
+    next ??= running.then(begin);
     return next;
   };
 }
