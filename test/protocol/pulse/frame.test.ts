@@ -10,11 +10,18 @@ const join = (...parts: Uint8Array[]): Uint8Array => Uint8Array.from(parts.flatM
 
 type Delivered = readonly [channel: number, payload: number[]];
 
+/** The rest of a buffer that all reads share has an older read's bytes. */
+const STALE = framed([7, 7]);
+
 function payloads(...chunks: Uint8Array[]): Delivered[] {
   const framer = new Framer();
   const delivered: Delivered[] = [];
   for (const chunk of chunks)
-    framer.push(chunk, (payload, channel) => delivered.push([channel, [...payload]]));
+    framer.push(
+      join(chunk, STALE),
+      (payload, channel) => delivered.push([channel, [...payload]]),
+      chunk.length,
+    );
   return delivered;
 }
 
