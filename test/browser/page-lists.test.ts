@@ -69,7 +69,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await asks(
       { do: 'goto', player: VLC, track: '/list/1' },
       { do: 'remove', player: VLC, track: '/list/0' },
-      { do: 'add', player: VLC, uri: 'http://radio.example/stream', isCurrent: false },
+      { do: 'add', player: VLC, uri: 'http://radio.example/stream' },
     );
     tell(false);
     await until('the list cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);

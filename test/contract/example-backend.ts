@@ -8,7 +8,6 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     'interface Settings {',
     '@\n readonly bell: { readonly enabled: boolean };',
   ],
-  ['src/protocol/actor/commands.ts', 'interface Commands {', "@\n readonly bell: { readonly do: 'ring' };"],
   ['src/protocol/actor/collections.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],
   [
     'src/protocol/actor/collections.ts',
@@ -27,11 +26,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     'const TABLE = {',
     `@
      bell: read('/bell', 'The bell', 'Bell', published('bell')),
-     ringBell: post({
-       ...{ at: '/bell', verb: 'ring', summary: 'Rings the bell', backend: 'bell' },
-       command: () => ({ do: 'ring' }),
-       mqtt: payloadWord('ring'),
-     }),`,
+     ringBell: post('bell', '/bell', 'ring', 'Rings the bell', { mqtt: word('ring') }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],
   ['src/client/store.ts', 'const RULES: Rules = {', "@\n 'bell.updated': () => ({}),"],

@@ -111,7 +111,7 @@ describe('every route with every backend', () => {
     [
       `/players/${MPV}/tracklist/add`,
       '{"uri":"http://a/","after_track":"4","set_as_current":true}',
-      players({ do: 'add', ...player, uri: 'http://a/', after: '4', isCurrent: true }),
+      players({ do: 'add', ...player, uri: 'http://a/', after_track: '4', set_as_current: true }),
     ],
     ...(['power_up', 'power_down', 'pairing_mode', 'pairing_mode/stop', 'scan', 'scan/stop'] as const).map(
       (verb): Mutation => [`/bluetooth/${verb}`, undefined, bluetooth({ do: verb })],

@@ -93,7 +93,7 @@ async function callTracklist(
   if (command.do !== 'goto' && !reading.canEdit)
     return failure('not-able', `${busName} does not allow this: can_edit_tracks is false`);
   const methods = playerMethods(owner);
-  const ref = command.do === 'add' ? command.after : command.track;
+  const ref = command.do === 'add' ? command.after_track : command.track;
   const id = ref === undefined ? reading.lastId : tracklist.idOf(ref);
   if (id === undefined)
     return failure('no-such-track', `The tracklist of ${busName} has no track ${JSON.stringify(ref)}`);
@@ -106,5 +106,5 @@ async function callTracklist(
       'bad-value',
       `uri: ${busName} accepts only ${schemes.join(', ') || 'addresses whose scheme it names, and it names none'}`,
     );
-  return bus.call(methods.addTrack, [command.uri, id, command.isCurrent]);
+  return bus.call(methods.addTrack, [command.uri, id, command.set_as_current ?? false]);
 }

@@ -1,10 +1,9 @@
 // Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and MQTT names. Routes, the OpenAPI
-// document, the client, bridges and the commands in docs/http-api.md are generated from it. It contains only data and functions that
-// build commands. It names schemas but loads none, because their values take megabytes.
+// document, the client, the types of the commands, bridges and the commands in docs/http-api.md follow from it. It contains only data and
+// functions that build commands. It names schemas but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
-import type { AdapterVerb, AudioTarget, Command, DeviceVerb, PlayersCommand, UnitVerb } from './commands.js';
 import type { Params, ParamsOf } from './parameters.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 import type { Settings } from './settings.js';
@@ -34,33 +33,27 @@ interface OperationRow<P extends string> {
   readonly lacks: Lacks;
 }
 
+/** Any command; the table says which there are. */
+interface AnyCommand {
+  readonly do: string;
+}
+
 interface PublishedSource {
   readonly kind: 'document';
   readonly backend: ChildName;
   readonly resource: Resource;
 }
 
-interface CommandSource<K> {
-  readonly kind: K;
-  readonly backend: Backend;
-  readonly command: Command;
-}
-
-/** The log of a unit; it alone has a query (`LOG_LINES`). */
-interface LogSource {
-  readonly kind: 'log';
-  readonly backend: Backend;
-  command(params: Params, lines: number): Command;
-}
-
-/** The source of a JSON document: the gateway itself, records of a backend, or a command to the backend. */
-type Json =
+/** The source of a JSON document: the gateway itself, records of a backend, or a command to it. A log alone has a query (`LOG_LINES`). */
+type Json<C> =
   | { readonly kind: 'server' | 'health' | 'openapi' }
   | { readonly kind: 'tracklist'; readonly backend: Backend }
   | PublishedSource
-  | CommandSource<'text'>
-  | LogSource;
-type Bytes = { readonly kind: 'cover'; readonly backend: Backend } | CommandSource<'cookie'>;
+  | { readonly kind: 'text'; readonly backend: Backend; readonly command: C }
+  | { readonly kind: 'log'; readonly backend: Backend; command(params: Params, lines: number): C };
+type Bytes<C> =
+  | { readonly kind: 'cover'; readonly backend: Backend }
+  | { readonly kind: 'cookie'; readonly backend: Backend; readonly command: C };
 
 /** `schema` is the answer's; undefined for bytes. */
 interface ReadRow<P extends string, S extends ComponentName | undefined> extends OperationRow<P> {
@@ -68,39 +61,24 @@ interface ReadRow<P extends string, S extends ComponentName | undefined> extends
   readonly schema: S;
 }
 
-interface ChangeRow<P extends string, K extends BodyName | undefined> extends OperationRow<P> {
+interface ChangeRow<B extends Backend, P extends string, K extends BodyName | undefined, C>
+  extends OperationRow<P> {
   readonly method: 'POST';
   readonly kind: 'command';
-  readonly backend: Backend;
+  readonly backend: B;
   /** Undefined if the operation takes no body. */
   readonly body: K;
   readonly isRequired: boolean;
   /** Replaces a body that was left out. */
   readonly absent: unknown;
   /** The caller has checked that the parameters are those of the path, and that the body fits its schema. */
-  command(params: Params, body: unknown): Command;
+  command(params: Params, body: unknown): C;
   /** The topic of the commanded thing, below the node's branch. */
   readonly topic: string;
   readonly mqtt: readonly MqttName[];
 }
 
-export type ChangeOperation = ChangeRow<string, BodyName | undefined>;
-
-export type Operation =
-  | (ReadRow<string, ComponentName> & Json)
-  | (ReadRow<string, undefined> & Bytes)
-  | ChangeOperation;
-
-/** The common fields of a row; `at` is the path of the commanded thing. */
-interface Written<A extends string, V extends string, B extends Backend> {
-  readonly at: A;
-  readonly verb: V;
-  readonly summary: string;
-  readonly backend: B;
-  /** Conditions besides the enabled backend. */
-  readonly lacks?: Lacks;
-  readonly mqtt?: readonly MqttName[];
-}
+type ReadWith<C> = (ReadRow<string, ComponentName> & Json<C>) | (ReadRow<string, undefined> & Bytes<C>);
 
 export function unless(isThere: boolean, key: string): string | undefined {
   return isThere ? undefined : key;
@@ -112,13 +90,11 @@ function needing(backend: ChildName, more: Lacks = () => undefined): Lacks {
   return (settings) => unless(settings[backend].enabled, key) ?? more(settings);
 }
 
-function read<P extends string, S extends ComponentName | undefined, F extends Json | Bytes>(
-  path: P,
-  summary: string,
-  schema: S,
-  source: F,
-  more?: Lacks,
-): ReadRow<P, S> & F {
+function read<
+  P extends string,
+  S extends ComponentName | undefined,
+  const F extends Json<AnyCommand> | Bytes<AnyCommand>,
+>(path: P, summary: string, schema: S, source: F, more?: Lacks): ReadRow<P, S> & F {
   const lacks = 'backend' in source ? needing(source.backend, more) : () => undefined;
   return { method: 'GET', path, summary, schema, lacks, ...source };
 }
@@ -127,37 +103,48 @@ function published(resource: Resource): PublishedSource {
   return { kind: 'document', backend: RESOURCES[resource].backend, resource };
 }
 
-type Given<K> = K extends BodyName ? BodyOf<K> : undefined;
+type Given<K> = K extends BodyName ? BodyOf<K> : unknown;
 
-/** An operation with a body. `absent` replaces a missing body; without `absent` a body is required. */
-function postWith<A extends string, V extends string, B extends Backend, K extends BodyName | undefined>({
-  at,
-  verb,
-  lacks,
-  mqtt = [],
-  absent,
-  ...row
-}: Written<A, V, B> & {
-  readonly body: K;
+/** One object of all members. */
+type Flat<T> = { readonly [K in keyof T]: T[K] };
+
+interface ChangeOptions<P, K extends BodyName | undefined, C> {
+  readonly body?: K;
+  /** Replaces a missing body; without it a body is required. */
   readonly absent?: Given<K>;
-  readonly command: (params: ParamsOf<A> & ParamsOf<V>, body: Given<K>) => Command<B>;
-}): ChangeRow<`${A}/${V}`, K> {
+  /** Conditions besides the enabled backend. */
+  readonly lacks?: Lacks;
+  readonly mqtt?: readonly MqttName[];
+  /** By default the command is the verb, with the parameters and the members of the body. */
+  readonly command?: (params: P, body: Given<K>) => C;
+}
+
+/** An operation on the thing at the path `at`. */
+function post<
+  const B extends Backend,
+  A extends string,
+  V extends string,
+  const K extends BodyName | undefined = undefined,
+  const C extends AnyCommand = Flat<{ readonly do: V } & ParamsOf<A> & ParamsOf<V> & Given<K>>,
+>(
+  backend: B,
+  at: A,
+  verb: V,
+  summary: string,
+  { body, absent, lacks, mqtt = [], command }: ChangeOptions<ParamsOf<A> & ParamsOf<V>, K, C> = {},
+): ChangeRow<B, `${A}/${V}`, K, C> {
+  const plain = (params: Params, given: unknown) => ({ ...(given as object), ...params, do: verb });
+  // The caller has checked what it gets, and `C` is what `plain` makes, which the compiler cannot follow.
+  const make = (command ?? plain) as ChangeRow<B, `${A}/${V}`, K, C>['command'];
   return {
-    ...row,
-    ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, topic: at.slice(1) },
-    ...{ isRequired: row.body !== undefined && absent === undefined, absent },
-    ...{ lacks: needing(row.backend, lacks), mqtt },
+    ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend, topic: at.slice(1) },
+    ...{ body: body as K, isRequired: body !== undefined && absent === undefined, absent },
+    command: (params, given) => make(withBusName(params), given),
+    ...{ lacks: needing(backend, lacks), mqtt },
   };
 }
 
-/** An operation without a body. */
-function post<A extends string, V extends string, B extends Backend>(
-  row: Written<A, V, B> & { readonly command: (params: ParamsOf<A> & ParamsOf<V>) => Command<B> },
-): ChangeRow<`${A}/${V}`, undefined> {
-  return postWith({ ...row, body: undefined });
-}
-
-function payloadWord(name: string, sets?: string): readonly MqttName[] {
+function word(name: string, sets?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(sets !== undefined && { sets }) }];
 }
 
@@ -166,24 +153,26 @@ function member(name: string, sets: string | false = name): MqttName {
   return { by: 'member', name, ...(sets !== false && { sets }) };
 }
 
+/** The thing that an audio command changes. `ref` is an id in decimal or an exact name, as the client wrote it. */
+export type AudioTarget =
+  | { readonly kind: 'server' }
+  | { readonly kind: 'output'; readonly ref: string }
+  | { readonly kind: 'client'; readonly ref: string };
+
 function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
-  return postWith({
-    ...{ at, verb: 'mute', summary: `Mutes ${what}; toggles without a body`, backend: 'audio' },
-    ...{ body: 'mute', absent: {} },
+  return post('audio', at, 'mute', `Mutes ${what}; toggles without a body`, {
+    ...{ body: 'mute', absent: {}, mqtt: [member('muted')] },
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
-    mqtt: [member('muted')],
   });
 }
 
 function volume<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
-  return postWith({
-    ...{ at, verb: 'volume', summary: `Sets or shifts the volume of ${what}`, backend: 'audio' },
-    body: 'volume',
+  return post('audio', at, 'volume', `Sets or shifts the volume of ${what}`, {
+    ...{ body: 'volume', mqtt: [member('volume'), member('delta', false)] },
     command: (params, body) =>
       'volume' in body
         ? { do: 'volume', target: target(params), volume: body.volume }
         : { do: 'delta', target: target(params), delta: body.delta },
-    mqtt: [member('volume'), member('delta', false)],
   });
 }
 
@@ -195,70 +184,24 @@ const serverTarget = (): AudioTarget => ({ kind: 'server' });
 const outputTarget = ({ output: ref }: ParamsOf<typeof OUTPUT>): AudioTarget => ({ kind: 'output', ref });
 const clientTarget = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({ kind: 'client', ref });
 
+const BLUETOOTH = '/bluetooth';
+const UNIT = '/services/{scope}/{unit}';
 /** RUN starts or stops something, which a newer command replaces; ENABLED is a unit file's state. */
 const [RUN, ENABLED] = ['run', 'enabled'];
-
-function unit<V extends UnitVerb>(verb: V, summary: string, sets: string) {
-  return post({
-    ...{ at: '/services/{scope}/{unit}', verb, summary, backend: 'systemd' },
-    command: ({ scope, unit: name }) => ({ do: verb, scope, unit: name }),
-    mqtt: payloadWord(verb, sets),
-  });
-}
 
 const PLAYER = '/players/{player}';
 const TRACKLIST = `${PLAYER}/tracklist` as const;
 const PLAYER_NAMES = 'org.mpris.MediaPlayer2.';
+const PLAYBACK = 'playback';
 
 /** The whole bus name; the common prefix of all players may be left out. */
 export function fullBusName(player: string): string {
   return player.startsWith(PLAYER_NAMES) ? player : PLAYER_NAMES + player;
 }
 
-type PlayerVerb = 'play' | 'pause' | 'play_pause' | 'stop' | 'next' | 'previous';
-const PLAYBACK = 'playback';
-
-function playback<V extends PlayerVerb>(verb: V, summary: string, sets?: string) {
-  return post({
-    ...{ at: PLAYER, verb, summary, backend: 'players' },
-    command: ({ player }) => ({ do: verb, player: fullBusName(player) }),
-    mqtt: payloadWord(verb, sets),
-  });
-}
-
-/** The bodies that have the members of the command `V`. */
-type BodyLike<V> = {
-  [K in BodyName]: BodyOf<K> extends Omit<Extract<PlayersCommand, { readonly do: V }>, 'do' | 'player'>
-    ? K
-    : never;
-}[BodyName];
-
-function playerOperation<V extends PlayersCommand['do'], K extends BodyLike<V>>(
-  verb: V,
-  summary: string,
-  body: K,
-  mqtt = member(verb),
-) {
-  return postWith({
-    ...{ at: PLAYER, verb, summary, backend: 'players', body, mqtt: [mqtt] },
-    // `BodyLike` has checked it, which the compiler cannot follow for all verbs at once.
-    command: ({ player }, value) =>
-      ({ do: verb, player: fullBusName(player), ...(value as object) }) as PlayersCommand,
-  });
-}
-
-function adapter<V extends AdapterVerb>(verb: V, summary: string, mqtt: readonly MqttName[] = []) {
-  return post({
-    ...{ at: '/bluetooth', verb, summary, backend: 'bluetooth', mqtt },
-    command: () => ({ do: verb }),
-  });
-}
-
-function device<V extends DeviceVerb>(verb: V, summary: string, mqtt: readonly MqttName[] = []) {
-  return postWith({
-    ...{ at: '/bluetooth', verb, summary, backend: 'bluetooth', body: 'device', mqtt },
-    command: (_params, { address }) => ({ do: verb, address }),
-  });
+function withBusName(params: Params): Params {
+  const { player } = params;
+  return player === undefined ? params : { ...params, player: fullBusName(player) };
 }
 
 /** Keyed by the names of the client's functions. Lists of all operations keep this order. */
@@ -269,20 +212,22 @@ const TABLE = {
   openapi: read('/openapi.json', 'This document', 'OpenApi', { kind: 'openapi' }),
 
   services: read('/services', 'The configured units', 'Services', published('services')),
-  startUnit: unit('start', 'Starts a unit', RUN),
-  stopUnit: unit('stop', 'Stops a unit', RUN),
-  restartUnit: unit('restart', 'Restarts a unit', RUN),
-  enableUnit: unit('enable', 'Enables a unit', ENABLED),
-  disableUnit: unit('disable', 'Disables a unit', ENABLED),
+  startUnit: post('systemd', UNIT, 'start', 'Starts a unit', { mqtt: word('start', RUN) }),
+  stopUnit: post('systemd', UNIT, 'stop', 'Stops a unit', { mqtt: word('stop', RUN) }),
+  restartUnit: post('systemd', UNIT, 'restart', 'Restarts a unit', { mqtt: word('restart', RUN) }),
+  enableUnit: post('systemd', UNIT, 'enable', 'Enables a unit', { mqtt: word('enable', ENABLED) }),
+  disableUnit: post('systemd', UNIT, 'disable', 'Disables a unit', { mqtt: word('disable', ENABLED) }),
 
   unitLog: read(
-    ...(['/services/{scope}/{unit}/log', "The newest lines of a unit's log", 'Log'] as const),
+    `${UNIT}/log`,
+    "The newest lines of a unit's log",
+    'Log',
     {
       ...{ kind: 'log', backend: 'systemd' },
-      command: ({ scope, unit: name }: ParamsOf<'/services/{scope}/{unit}'>, lines: number) => ({
-        do: 'log',
+      command: ({ scope, unit }: ParamsOf<typeof UNIT>, lines) => ({
+        do: 'log' as const,
         scope,
-        unit: name,
+        unit,
         lines,
       }),
     },
@@ -305,38 +250,26 @@ const TABLE = {
   setOutputVolume: volume(OUTPUT, 'an output', outputTarget),
   muteClient: mute(CLIENT, 'a client', clientTarget),
   setClientVolume: volume(CLIENT, 'a client', clientTarget),
-  setDefaultOutput: post({
-    ...{ at: OUTPUT, verb: 'default', summary: 'Makes an output the default', backend: 'audio' },
-    command: ({ output }) => ({ do: 'default', output }),
+  setDefaultOutput: post('audio', OUTPUT, 'default', 'Makes an output the default', {
     mqtt: [member('default'), { by: 'member', name: 'output', topic: 'audio/server', sets: 'default' }],
   }),
-  setOutputPort: postWith({
-    ...{ at: OUTPUT, verb: 'port', summary: 'Switches an output to one of its ports', backend: 'audio' },
-    body: 'port',
-    command: ({ output }, { port }) => ({ do: 'port', output, port }),
-    mqtt: [member('port')],
+  setOutputPort: post('audio', OUTPUT, 'port', 'Switches an output to one of its ports', {
+    ...{ body: 'port', mqtt: [member('port')] },
   }),
-  setOutputBalance: postWith({
-    ...{ at: OUTPUT, verb: 'balance', backend: 'audio' },
-    summary: 'Sets the balance of an output between left and right',
-    body: 'balance',
-    command: ({ output }, { balance }) => ({ do: 'balance', output, balance }),
-    mqtt: [member('balance')],
+  setOutputBalance: post('audio', OUTPUT, 'balance', 'Sets the balance of an output between left and right', {
+    ...{ body: 'balance', mqtt: [member('balance')] },
   }),
-  setCardProfile: postWith({
-    ...{ at: '/audio/cards/{card}', verb: 'profile', backend: 'audio', body: 'profile' },
-    summary: 'Switches a card to one of its profiles',
-    command: ({ card }, { profile }) => ({ do: 'profile', card, profile }),
-    mqtt: [member('profile')],
+  setCardProfile: post('audio', '/audio/cards/{card}', 'profile', 'Switches a card to one of its profiles', {
+    ...{ body: 'profile', mqtt: [member('profile')] },
   }),
-  moveClient: postWith({
-    ...{ at: CLIENT, verb: 'output', summary: 'Moves a client to another output', backend: 'audio' },
-    body: 'move',
+  moveClient: post('audio', CLIENT, 'output', 'Moves a client to another output', {
+    ...{ body: 'move', mqtt: [member('output')] },
     command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
-    mqtt: [member('output')],
   }),
   cookie: read(
-    ...(['/audio/cookie', 'The authentication cookie', undefined] as const),
+    '/audio/cookie',
+    'The authentication cookie',
+    undefined,
     { kind: 'cookie', backend: 'audio', command: { do: 'cookie' } },
     ({ audio }) => unless(audio.serveCookie, 'pulseaudio.serve_cookie'),
   ),
@@ -344,49 +277,46 @@ const TABLE = {
   power: read('/power/', 'The granted power actions', 'Power', {
     ...{ kind: 'text', backend: 'power', command: { do: 'status' } },
   }),
-  powerOff: post({
-    ...{ at: '/power', verb: 'power_off', summary: 'Powers the node off', backend: 'power' },
-    command: () => ({ do: 'poweroff' }),
-    mqtt: payloadWord('poweroff', RUN),
+  powerOff: post('power', '/power', 'power_off', 'Powers the node off', {
+    ...{ mqtt: word('poweroff', RUN), command: () => ({ do: 'poweroff' }) },
   }),
-  reboot: post({
-    ...{ at: '/power', verb: 'reboot', summary: 'Reboots the node', backend: 'power' },
-    command: () => ({ do: 'reboot' }),
-    mqtt: payloadWord('reboot', RUN),
-  }),
+  reboot: post('power', '/power', 'reboot', 'Reboots the node', { mqtt: word('reboot', RUN) }),
 
   players: read('/players', 'The media players', 'Players', published('players')),
-  cover: read('/players/{player}/cover', 'The cover of what a player plays', undefined, {
+  cover: read(`${PLAYER}/cover`, 'The cover of what a player plays', undefined, {
     ...{ kind: 'cover', backend: 'players' },
   }),
-  play: playback('play', 'Plays', PLAYBACK),
-  pause: playback('pause', 'Pauses', PLAYBACK),
-  playPause: playback('play_pause', 'Pauses if it plays, else plays'),
-  stop: playback('stop', 'Stops', PLAYBACK),
-  next: playback('next', 'Goes to the next track'),
-  previous: playback('previous', 'Goes to the previous track'),
-  seek: playerOperation('seek', 'Moves the position by an offset', 'seek', member('offset', false)),
-  setPosition: playerOperation('position', 'Sets the position', 'position'),
-  setPlayerVolume: playerOperation('volume', 'Sets the volume of a player', 'setVolume'),
-  setLoop: playerOperation('loop', 'Sets what is repeated', 'loop'),
-  setShuffle: playerOperation('shuffle', 'Sets whether the order is random', 'shuffle'),
-  tracklist: read('/players/{player}/tracklist', 'The tracklist of a player', 'Tracklist', {
+  play: post('players', PLAYER, 'play', 'Plays', { mqtt: word('play', PLAYBACK) }),
+  pause: post('players', PLAYER, 'pause', 'Pauses', { mqtt: word('pause', PLAYBACK) }),
+  playPause: post('players', PLAYER, 'play_pause', 'Pauses if it plays, else plays', {
+    mqtt: word('play_pause'),
+  }),
+  stop: post('players', PLAYER, 'stop', 'Stops', { mqtt: word('stop', PLAYBACK) }),
+  next: post('players', PLAYER, 'next', 'Goes to the next track', { mqtt: word('next') }),
+  previous: post('players', PLAYER, 'previous', 'Goes to the previous track', { mqtt: word('previous') }),
+  seek: post('players', PLAYER, 'seek', 'Moves the position by an offset', {
+    ...{ body: 'seek', mqtt: [member('offset', false)] },
+  }),
+  setPosition: post('players', PLAYER, 'position', 'Sets the position', {
+    ...{ body: 'position', mqtt: [member('position')] },
+  }),
+  setPlayerVolume: post('players', PLAYER, 'volume', 'Sets the volume of a player', {
+    ...{ body: 'setVolume', mqtt: [member('volume')] },
+  }),
+  setLoop: post('players', PLAYER, 'loop', 'Sets what is repeated', { body: 'loop', mqtt: [member('loop')] }),
+  setShuffle: post('players', PLAYER, 'shuffle', 'Sets whether the order is random', {
+    ...{ body: 'shuffle', mqtt: [member('shuffle')] },
+  }),
+  tracklist: read(TRACKLIST, 'The tracklist of a player', 'Tracklist', {
     ...{ kind: 'tracklist', backend: 'players' },
   }),
-  gotoTrack: post({
-    ...{ at: TRACKLIST, verb: 'goto/{trackid}', summary: 'Goes to a track', backend: 'players' },
-    command: ({ player, trackid: track }) => ({ do: 'goto', player: fullBusName(player), track }),
+  gotoTrack: post('players', TRACKLIST, 'goto/{trackid}', 'Goes to a track', {
+    command: ({ player, trackid: track }) => ({ do: 'goto', player, track }),
   }),
-  removeTrack: post({
-    ...{ at: TRACKLIST, verb: 'remove/{trackid}', summary: 'Removes a track', backend: 'players' },
-    command: ({ player, trackid: track }) => ({ do: 'remove', player: fullBusName(player), track }),
+  removeTrack: post('players', TRACKLIST, 'remove/{trackid}', 'Removes a track', {
+    command: ({ player, trackid: track }) => ({ do: 'remove', player, track }),
   }),
-  addTrack: postWith({
-    ...{ at: TRACKLIST, verb: 'add', summary: 'Adds a track', backend: 'players', body: 'addTrack' },
-    command: ({ player }, { uri, after_track: after, set_as_current: isCurrent = false }) => ({
-      ...{ do: 'add', player: fullBusName(player), uri, isCurrent, ...(after !== undefined && { after }) },
-    }),
-  }),
+  addTrack: post('players', TRACKLIST, 'add', 'Adds a track', { body: 'addTrack' }),
 
   bluetooth: read(
     '/bluetooth',
@@ -400,47 +330,64 @@ const TABLE = {
     'BluetoothDevices',
     published('bluetooth.devices'),
   ),
-  switchBluetoothOn: adapter('power_up', 'Switches the adapter on', payloadWord('power_up', 'power')),
-  switchBluetoothOff: adapter('power_down', 'Switches the adapter off', payloadWord('power_down', 'power')),
-  startPairing: adapter(
-    ...(['pairing_mode', 'Lets a device find the node and pair with it'] as const),
-    payloadWord('pairing_mode', 'pairing'),
-  ),
-  stopPairing: adapter('pairing_mode/stop', 'Ends pairing mode'),
-  startScan: adapter('scan', 'Looks for devices', payloadWord('scan', 'scan')),
-  stopScan: adapter('scan/stop', 'Ends the scan'),
-  connectDevice: device('connect', 'Pairs with a device if needed, and connects it', [
-    { by: 'member', name: 'connect', of: 'address' },
-  ]),
-  disconnectDevice: device('disconnect', 'Disconnects a device', [
-    { by: 'member', name: 'disconnect', of: 'address' },
-  ]),
-  forgetDevice: device('forget', 'Forgets a device, and its keys'),
+  switchBluetoothOn: post('bluetooth', BLUETOOTH, 'power_up', 'Switches the adapter on', {
+    mqtt: word('power_up', 'power'),
+  }),
+  switchBluetoothOff: post('bluetooth', BLUETOOTH, 'power_down', 'Switches the adapter off', {
+    mqtt: word('power_down', 'power'),
+  }),
+  startPairing: post('bluetooth', BLUETOOTH, 'pairing_mode', 'Lets a device find the node and pair with it', {
+    mqtt: word('pairing_mode', 'pairing'),
+  }),
+  stopPairing: post('bluetooth', BLUETOOTH, 'pairing_mode/stop', 'Ends pairing mode'),
+  startScan: post('bluetooth', BLUETOOTH, 'scan', 'Looks for devices', { mqtt: word('scan', 'scan') }),
+  stopScan: post('bluetooth', BLUETOOTH, 'scan/stop', 'Ends the scan'),
+  connectDevice: post('bluetooth', BLUETOOTH, 'connect', 'Pairs with a device if needed, and connects it', {
+    ...{ body: 'device', mqtt: [{ by: 'member', name: 'connect', of: 'address' }] },
+  }),
+  disconnectDevice: post('bluetooth', BLUETOOTH, 'disconnect', 'Disconnects a device', {
+    ...{ body: 'device', mqtt: [{ by: 'member', name: 'disconnect', of: 'address' }] },
+  }),
+  forgetDevice: post('bluetooth', BLUETOOTH, 'forget', 'Forgets a device, and its keys', { body: 'device' }),
 
   upgrade: read('/upgrade', 'The state of upgrades', 'Upgrade', published('upgrade')),
   upgradeLog: read(
-    ...(['/upgrade/log', "The newest lines of the upgrade unit's log", 'Log'] as const),
-    { kind: 'log', backend: 'upgrade', command: (_params, lines) => ({ do: 'log', lines }) },
+    '/upgrade/log',
+    "The newest lines of the upgrade unit's log",
+    'Log',
+    { kind: 'log', backend: 'upgrade', command: (_params, lines) => ({ do: 'log' as const, lines }) },
     ({ api, upgrade }) =>
       unless(api.logs, 'api.logs') ?? unless(upgrade.upgradeUnit !== undefined, 'upgrade.upgradeUnit'),
   ),
-  checkUpgrade: post({
-    ...{ at: '/upgrade', verb: 'check', summary: 'Looks for an upgrade', backend: 'upgrade' },
+  checkUpgrade: post('upgrade', '/upgrade', 'check', 'Looks for an upgrade', {
     lacks: ({ upgrade }) => unless(upgrade.checkUnit !== undefined, 'upgrade.checkUnit'),
-    command: () => ({ do: 'check' }),
-    mqtt: payloadWord('check', 'check'),
+    mqtt: word('check', 'check'),
   }),
-  startUpgrade: post({
-    ...{ at: '/upgrade', verb: 'start', summary: 'Starts the upgrade', backend: 'upgrade' },
+  startUpgrade: post('upgrade', '/upgrade', 'start', 'Starts the upgrade', {
     lacks: ({ upgrade }) => unless(upgrade.upgradeUnit !== undefined, 'upgrade.upgradeUnit'),
-    command: () => ({ do: 'start' }),
-    mqtt: payloadWord('start', 'start'),
+    mqtt: word('start', 'start'),
   }),
-} as const satisfies Record<string, Operation>;
+} as const;
 
 export type OperationTable = typeof TABLE;
 
 export type OperationName = keyof OperationTable;
+
+type CommandIn<R> = R extends { readonly command: infer M }
+  ? M extends (...given: never[]) => infer C
+    ? C
+    : M
+  : never;
+
+/** The commands that the operations of a backend make. */
+export type CommandOf<B extends Backend> = {
+  [N in OperationName]: OperationTable[N] extends { readonly backend: B }
+    ? CommandIn<OperationTable[N]>
+    : never;
+}[OperationName];
+
+export type ChangeOperation = ChangeRow<Backend, string, BodyName | undefined, CommandOf<Backend>>;
+export type Operation = ReadWith<CommandOf<Backend>> | ChangeOperation;
 
 /** The table with its rows widened to all optional fields. */
 export const OPERATIONS: Readonly<Record<OperationName, Operation>> = TABLE;

@@ -1,7 +1,5 @@
 // The parameters in the paths of operations: their names and allowed values. Pure.
 
-import type { UnitScope } from './commands.js';
-
 /** A parameter of a path is an id or a name, a name alone, or one of these words. */
 export const PARAMETERS = {
   output: 'id or name',
@@ -12,6 +10,8 @@ export const PARAMETERS = {
   scope: ['user', 'system'],
   unit: 'name',
 } as const satisfies Record<string, ParameterKind>;
+
+export type UnitScope = (typeof PARAMETERS.scope)[number];
 
 export type ParameterKind = 'id or name' | 'name' | readonly string[];
 

@@ -185,7 +185,7 @@ test('the first 500 tracks of a longer tracklist are known, and a track is added
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/500' })), 'none');
   assert.equal(faultOf(await backend.handle({ do: 'goto', ...on, track: '/t/501' })), 'no-such-track');
   const uri = 'http://radio/';
-  assert.equal(faultOf(await backend.handle({ do: 'add', ...on, uri, isCurrent: false })), 'none');
+  assert.equal(faultOf(await backend.handle({ do: 'add', ...on, uri })), 'none');
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
 });
 
