@@ -17,7 +17,7 @@ const KINDS = {
   seldom: /^browser\/page-(away|seldom-states)/,
   page: /^browser\//,
   load: /^(leaks\/|contract\/(bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow))/,
-  long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|audio-names|example-backend|real-|silent-|trace))/,
+  long: /^(bench\/|tools\/(runner|start)|contract\/(access|addresses|example-backend|real-|silent-|trace))/,
   fuzz: /^fuzz\//,
   daemon: /^(contract|tools|bench|actors\/audio\/real-)/,
   unit: /^/,

@@ -1,0 +1,234 @@
+// Every audio route of docs/http-api.md, "Audio routes", and every audio event of docs/events.md, "Events", on real sound servers: the
+// answer, the effect at the server, the records, and what others do. Names of clients:
+// actors/audio/names.test.ts.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { startPulseAudio } from '../sound/servers.js';
+import { lacks } from '../tools/requirements.js';
+import {
+  AUDIO_ONLY,
+  type Client,
+  hasValues,
+  type Output,
+  onEachSoundServer,
+  startAudio,
+} from './audio-node.js';
+import { Daemon } from './daemon.js';
+
+type Seen = readonly { readonly type: string; readonly data: string }[];
+
+/** Records of one event type, newest last. */
+function records(seen: Seen, type: string): readonly (Client & Output)[] {
+  return seen.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
+}
+
+const raw = (percent: number): number => Math.round(percent * 0x10000);
+
+onEachSoundServer('audio', (node, kind) => {
+  test('GET /audio has the parts that its routes have', async () => {
+    const { daemon } = node();
+    const whole = await node().audio();
+    assert.equal(whole.kind, kind);
+    assert.deepEqual(await daemon.read('/audio/server'), whole.server);
+    assert.deepEqual(await daemon.read('/audio/outputs/'), whole.outputs);
+    assert.deepEqual(await daemon.read('/audio/clients'), whole.clients);
+    assert.equal(whole.outputs.map(({ name }) => name).join(), 'living,kitchen');
+  });
+
+  for (const [target, sink] of [
+    ['/audio/server', 'living'],
+    ['/audio/outputs/kitchen', 'kitchen'],
+  ] as const) {
+    test(`POST ${target}/volume sets, by value and by delta`, async () => {
+      await node().change(`${target}/volume`, { volume: 0.5 });
+      await node().outputIs(sink, { volume: 0.5 });
+      await node().change(`${target}/volume`, { delta: 0.2 });
+      await node().change(`${target}/volume`, { delta: -0.1 });
+      await node().outputIs(sink, { volume: 0.6 });
+      await node().change(`${target}/volume`, { delta: 1 });
+      await node().outputIs(sink, { volume: 1 });
+    });
+
+    test(`POST ${target}/mute toggles, or sets the given value`, async () => {
+      await node().change(`${target}/mute`);
+      await node().outputIs(sink, { muted: true });
+      await node().change(`${target}/mute`, { muted: true });
+      await node().change(`${target}/mute`);
+      await node().outputIs(sink, { muted: false });
+    });
+  }
+
+  test('an output keeps its balance, also through 0 and back, and shows more than 100 %', async () => {
+    await node().sound.pactl('set-sink-volume', 'kitchen', `${raw(1.2)}`, `${raw(0.6)}`);
+    await node().outputIs('kitchen', { volume: 1.2, balance: -0.5 });
+    await node().change('/audio/outputs/kitchen/volume', { delta: 0.1 });
+    assert.equal((await node().output('kitchen')).volume, 1.2, 'upwards from above 1 changes nothing');
+    for (const volume of [0.5, 0, 0.5]) {
+      await node().change('/audio/outputs/kitchen/volume', { volume });
+      await node().outputIs('kitchen', { volume });
+    }
+    const listed = (await node().sound.sinks()).find(({ name }) => name === 'kitchen');
+    const percent = ({ value }: { value: number }): number => Math.round((value / 0x10000) * 100);
+    assert.deepEqual(Object.values(listed?.volume ?? {}).map(percent), [50, 25]);
+  });
+
+  test('POST /audio/outputs/{output}/balance sets it at the volume that the output has', async () => {
+    await node().change('/audio/outputs/kitchen/volume', { volume: 0.5 });
+    for (const balance of [-0.5, 0]) {
+      await node().change('/audio/outputs/kitchen/balance', { balance });
+      const { volume, balance: told } = await node().output('kitchen');
+      assert.deepEqual([volume, told], [0.5, balance]);
+    }
+    await node().streamTellsTheTruth();
+  });
+
+  test('POST /audio/outputs/{output}/default updates both outputs and the server', async () => {
+    const since = node().mark();
+    await node().change('/audio/outputs/kitchen/default');
+    await node().settles('kitchen is the default', ({ server }) => server.default_sink === 'kitchen');
+    await node().streamTellsTheTruth();
+    const names = since()
+      .filter(({ type }) => type === 'audio.output.updated')
+      .flatMap(({ data }) => (JSON.parse(data) as { name: string }[]).map(({ name }) => name));
+    assert.deepEqual([...new Set(names)].sort(), ['kitchen', 'living']);
+    const { id } = await node().output('living');
+    await node().change(`/audio/outputs/${id}/default`);
+    await node().settles('living is the default', ({ server }) => server.default_sink === 'living');
+  });
+
+  test('the volume, mute and output of a stream are set by id and by name', async () => {
+    const playing = await node().sound.play({ app: 'player', name: 'A song / with ü', sink: 'living' });
+    await node().clientIs(playing.id);
+    const byName = `/audio/clients/${encodeURIComponent('A song / with ü')}`;
+    await node().change(`${byName}/volume`, { volume: 0.3 });
+    await node().clientIs(playing.id, { volume: 0.3 });
+    await node().change(`/audio/clients/${playing.id}/mute/`);
+    await node().clientIs(playing.id, { muted: true });
+    await node().change(`${byName}/mute`, { muted: false });
+    const move = (path: string, output: unknown) => () => node().change(`${path}/output`, { output });
+    await node().moves(playing.id, 'kitchen', move(byName, 'kitchen'));
+    const { id: living } = await node().output('living');
+    await node().moves(playing.id, 'living', move(`/audio/clients/${playing.id}`, living));
+    await node().clientIs(playing.id, { name: 'A song / with ü', app: 'player', corked: false });
+    await playing.stop();
+    await node().settles('the end', ({ clients }) => !clients.some(({ id }) => id === playing.id));
+    assert.equal((await node().daemon.post(`/audio/clients/${playing.id}/mute`)).status, 404);
+  });
+
+  test('what the server does not have is refused', async () => {
+    for (const [path, body, status, detail] of [
+      ['/audio/outputs/99999/mute', undefined, 404, /99999/],
+      ['/audio/clients/nobody/volume', { volume: 0.5 }, 404, /nobody/],
+      ['/audio/outputs/living/port', { port: 'speaker' }, 409, /ports/],
+    ] as const) {
+      const answer = await node().daemon.post(path, body);
+      assert.equal(answer.status, status);
+      assert.equal(answer.headers['content-type'], 'application/problem+json');
+      assert.match((JSON.parse(answer.text) as { detail: string }).detail, detail);
+    }
+  });
+
+  /** Waits for an event of a record with these values. */
+  const sees = (seen: () => Seen, type: string, values: Partial<Client & Output>): Promise<void> =>
+    node().stream.until(() => records(seen(), type).some((each) => hasValues(each, values)), type);
+
+  test('a stream appears, changes, moves, corks and ends', async () => {
+    const seen = node().mark();
+    const client = await node().sound.streams('corker');
+    const props = { 'media.name': 'a song' };
+    const [stream] = await client.open([{ sink: 'living', corked: false, props }]);
+    assert.ok(stream);
+    const { id } = stream;
+    await sees(seen, 'audio.updated', { id, name: 'a song', output: 'living' });
+    await node().sound.pactl('set-sink-input-volume', `${id}`, '40%');
+    await sees(seen, 'audio.updated', { id, volume: 0.4 });
+    await node().sound.pactl('set-sink-input-mute', `${id}`, '1');
+    await sees(seen, 'audio.updated', { id, muted: true });
+    await node().moves(id, 'kitchen', () => node().sound.pactl('move-sink-input', `${id}`, 'kitchen'));
+    await sees(seen, 'audio.updated', { id, output: 'kitchen' });
+    await stream.cork(true);
+    await sees(seen, 'audio.updated', { id, corked: true });
+    await node().streamTellsTheTruth();
+    await stream.remove();
+    await sees(seen, 'audio.removed', { id });
+    const [last, removed] = (['audio.updated', 'audio.removed'] as const).map((type) =>
+      records(seen(), type).findLast((record) => record.id === id),
+    );
+    // PipeWire may cork a stream that ends; that change and the end at the same time are one event, which carries the newest record.
+    const corked = removed?.['corked'] === true || last?.['corked'];
+    assert.deepEqual(removed, { ...last, corked }, 'a removal carries the last record');
+    await client.close();
+    await node().streamTellsTheTruth();
+  });
+
+  test('a sink appears and goes', async () => {
+    const seen = node().mark();
+    await node().sound.addSink('attic', 'Attic');
+    await sees(seen, 'audio.output.updated', { name: 'attic' });
+    await node().sound.removeSink('attic');
+    await sees(seen, 'audio.output.removed', { name: 'attic' });
+    await node().streamTellsTheTruth();
+  });
+
+  test('the default changes from outside', async () => {
+    for (const name of ['kitchen', 'living']) {
+      await node().sound.pactl('set-default-sink', name);
+      await node().settles(name, ({ server }) => server.default_sink === name);
+      await node().streamTellsTheTruth();
+      const { outputs } = await node().audio();
+      const defaults = outputs.filter((output) => output.default);
+      assert.equal(defaults.map((output) => output.name).join(), name);
+    }
+  });
+});
+
+const WISHES = `${AUDIO_ONLY}pulseaudio:
+  volumeLimit: {living: 0.6}
+  outputs: {living: {label: Living room}, kitchen: {hidden: true}}
+`;
+
+/** Steps and balances at the limit: actors/audio/commands.test.ts. */
+test('outputs that the configuration names have their label, are marked, and refuse a volume above their limit', {
+  skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
+}, async (t) => {
+  const { daemon } = await startAudio(t, { config: WISHES });
+  type Told = Output & { readonly nick?: string; readonly hidden?: true; readonly volume_limit?: number };
+  const outputs = await daemon.read<readonly Told[]>('/audio/outputs');
+  assert.deepEqual(
+    outputs.map(({ name, nick, hidden, volume_limit }) => [name, nick, hidden, volume_limit]),
+    [
+      ['living', 'Living room', undefined, 0.6],
+      ['kitchen', undefined, true, undefined],
+    ],
+  );
+  const volume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
+  assert.equal((await volume('outputs/living', { volume: 0.5 })).status, 202);
+  for (const path of ['outputs/living', 'server', `outputs/${outputs[0]?.id}`]) {
+    const { status, text } = await volume(path, { volume: 0.61 });
+    assert.equal(status, 400);
+    assert.match(text, /"Field volume must be at most 0.6, the output's volume_limit"/);
+  }
+  assert.equal((await volume('outputs/living', { delta: 0.3 })).status, 202);
+  assert.equal((await volume('outputs/kitchen', { volume: 1 })).status, 202);
+  const volumes = await daemon.read<readonly Output[]>('/audio/outputs');
+  const levels = volumes.map((output) => output.volume);
+  assert.deepEqual(levels, [0.6, 1]);
+});
+
+const PATHS = ['/audio', '/audio/server', '/audio/outputs', '/audio/clients', '/players'];
+const CONFIG = `${AUDIO_ONLY}players: {enabled: true}\n`;
+
+test('the first answers hold what the backends have, and why one has nothing', {
+  skip: lacks({ programs: ['pulseaudio'] }),
+}, async (t) => {
+  const sound = await startPulseAudio();
+  t.after(() => sound.stop());
+  const daemon = await Daemon.start({ env: sound.env, config: CONFIG }, t);
+  const answers = await Promise.all(PATHS.map((path) => daemon.get(path)));
+  const [audio, , , , players] = answers;
+  const statuses = answers.map(({ status }) => status);
+  assert.deepEqual(statuses, [200, 200, 200, 200, 503]);
+  assert.equal(JSON.parse(audio?.text ?? '').outputs.length > 0, true);
+  assert.match(players?.text ?? '', /Backend players is connecting: /);
+});
