@@ -1,15 +1,58 @@
-// A user without an entry in the user database and without HOME, as in a container: the daemon serves it like any other.
+// The built daemon on a machine that is renamed under it (docs/http-api.md, "Host and Origin"), whose descriptors are few, and whose user
+// database has no entry for its user.
 
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { chownSync, cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { chownSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { RawConnection } from '../gateway/raw-connection.js';
 import { startProgram } from '../sound/program.js';
 import { freePort } from '../tools/free-port.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { ENTRY, type Health } from './daemon.js';
+import { Daemon, ENTRY, type Health, NO_BACKENDS } from './daemon.js';
+
+const run = promisify(execFile);
+const skip = lacks({ programs: ['unshare', 'nsenter', 'hostname'], root: true });
+
+test('a renamed node answers to its new hostname, to no former one, and publishes it', {
+  skip,
+}, async (t) => {
+  const daemon = await Daemon.start({ config: NO_BACKENDS, launcher: ['unshare', '--uts'] }, t);
+  const status = async (host: string): Promise<number> =>
+    (await daemon.get('/health', { Host: host })).status;
+  for (const [before, now] of [
+    ['node-none', 'node-a'],
+    ['node-a', 'node-b'],
+  ] as const) {
+    await run('nsenter', ['--target', String(daemon.pid), '--uts', 'hostname', now]);
+    assert.equal(await status(now), 200);
+    assert.equal(await status(`${now}.local:${daemon.port}`), 200);
+    assert.equal(await status(before), 403);
+    assert.equal((await daemon.read<{ readonly hostname: string }>('/server')).hostname, now);
+  }
+});
+
+const DESCRIPTORS = 100;
+
+test('a daemon with few descriptors refuses further connections, and keeps its streams', {
+  skip: lacks({ programs: ['prlimit'] }),
+}, async (t) => {
+  const launcher = ['prlimit', `--nofile=${DESCRIPTORS}`];
+  const daemon = await Daemon.start({ config: NO_BACKENDS, launcher }, t);
+  const stream = new RawConnection(daemon.port).write('GET /events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  await stream.until((text) => text.includes('connected'));
+  const crowd = Array.from({ length: 2 * DESCRIPTORS }, () => new RawConnection(daemon.port));
+  await Promise.all(crowd.slice(DESCRIPTORS).map((connection) => connection.closed()));
+  assert.ok(readdirSync(`/proc/${daemon.pid}/fd`).length < DESCRIPTORS);
+  for (const connection of crowd) connection.destroy();
+  await daemon.openStreams(1);
+  stream.destroy();
+  await daemon.openStreams(0);
+  assert.equal(daemon.log.split('too many connections').length - 1, 1, daemon.log);
+});
 
 const UID = 54_321;
 /** The usual directory for temporary files, and the checkout, may be closed to other users. */
