@@ -1,5 +1,5 @@
-// The built daemon on a real sound server and a real broker: the sound topics of docs/home-assistant.md, "Topics". Others check the effect
-// of commands; and the daemon ends in every way. All topics and commands, strange names, rates and floods: actors/mqtt.
+// The built daemon on a real sound server and a real broker (docs/home-assistant.md, "Topics"): others check the effect of commands; and the
+// daemon ends in every way. All topics, commands and refusals, strange names, rates and floods: actors/mqtt.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -37,14 +37,6 @@ describe('a daemon on a sound server with a broker', {
     await broker?.stop();
   });
 
-  /** The published refusal of the command. */
-  const refusal = async (below: string, payload: string): Promise<Record<string, unknown>> => {
-    const before = spy.texts(`${T}/error`).length;
-    await spy.publish(`${T}/${below}`, payload);
-    return JSON.parse(
-      await until(`${below} ${payload.slice(0, 40)} is refused`, () => spy.texts(`${T}/error`)[before]),
-    );
-  };
   /** Unique ids by key, of Home Assistant's device, which is valid. */
   const entities = async (fits: (keys: readonly string[]) => boolean): Promise<Record<string, unknown>> => {
     const topic = `homeassistant/device/tonearm_${await spy.holds(`${T}/node`)}/config`;
@@ -54,28 +46,6 @@ describe('a daemon on a sound server with a broker', {
     const { components } = JSON.parse(text) as { components: Record<string, { unique_id: string }> };
     return Object.fromEntries(Object.entries(components).map(([key, { unique_id: id }]) => [key, id]));
   };
-
-  test('publishes the state that its routes answer', async () => {
-    for (const [topic, path] of [
-      ['server', '/server'],
-      ['audio/server', '/audio/server'],
-      ['audio/clients', '/audio/clients'],
-    ]) {
-      await until(`${topic} is what ${path} answers`, async () => {
-        assert.deepEqual(JSON.parse(spy.tree.get(`${T}/${topic}`) ?? 'null'), await daemon.read(path ?? ''));
-        return true;
-      });
-    }
-    await until('the backends are published', async () => {
-      const { backends } = await daemon.health();
-      assert.deepEqual(JSON.parse(spy.tree.get(`${T}/backends`) ?? 'null'), backends);
-      return true;
-    });
-    const server = await daemon.read<{ backends: { mqtt: boolean } }>('/server');
-    assert.equal(server.backends.mqtt, true);
-    assert.match(await spy.holds(`${T}/node`), /^[a-z0-9]+$/);
-    assert.equal(await spy.holds(`${T}/status`), 'online');
-  });
 
   test('carries out commands, and others see it', async () => {
     const sees = (what: string, read: () => Promise<string>, fits: RegExp) =>
@@ -93,23 +63,6 @@ describe('a daemon on a sound server with a broker', {
     await sees('the end of the mute', mute, /no/);
     await spy.publish(`${T}/audio/server/set`, { output: 'kitchen' });
     await sees('the default', () => sound.pactl('get-default-sink'), /kitchen/);
-  });
-
-  test('refuses in the error topic what its route refuses, with the same reason', async () => {
-    for (const [topic, payload, status] of [
-      ['audio/outputs/nosuch/set', '{"volume": 0.5}', 404],
-      ['audio/outputs/living/set', '{"volume": 7}', 400],
-      ['audio/outputs/living/set', '{"port": "x"}', 409],
-      ['audio/outputs/living/set', 'louder', 400],
-      ['audio/server/set', `{"volume": ${' '.repeat(70_000)} 1}`, 413],
-      ['power/set', 'reboot', 404],
-    ] as const) {
-      const problem = await refusal(topic, payload);
-      const told = [problem['status'], problem['topic']];
-      assert.deepEqual(told, [status, `${T}/${topic}`], payload.slice(0, 40));
-      assert.match(String(problem['type']), /^urn:tonearm:problem:/);
-      assert.ok(problem['title'] && problem['detail']);
-    }
   });
 
   test('that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {
