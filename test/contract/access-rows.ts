@@ -35,6 +35,23 @@ const WITHOUT = {
 export type Need = keyof typeof WITHOUT;
 export const CONFIGURATIONS_WITHOUT: Readonly<Record<Need, RouteSettings>> = WITHOUT;
 
+/** The key that a 404 for such a part names. */
+export const KEYS: Readonly<Record<Need, string>> = {
+  page: 'api.ui.enabled',
+  logs: 'api.logs',
+  stream: 'api.sse.enabled',
+  audio: 'pulseaudio.enabled',
+  cookie: 'pulseaudio.serve_cookie',
+  systemd: 'systemd.enabled',
+  power: 'power.enabled',
+  players: 'players.enabled',
+  bluetooth: 'bluetooth.enabled',
+  upgrade: 'upgrade.enabled',
+  discovery: 'discovery.enabled',
+  check: 'upgrade.checkUnit',
+  start: 'upgrade.upgradeUnit',
+};
+
 export interface RouteAccess {
   readonly url: string;
   /** The JSON of the request. */

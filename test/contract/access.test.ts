@@ -18,6 +18,7 @@ import {
   CONFIGURATIONS_WITHOUT,
   EVERYTHING,
   FORM_OF_ANOTHER,
+  KEYS,
   type Need,
   OPEN_BY_BIND,
   OWN_PAGE,
@@ -228,11 +229,15 @@ describe('a part that is not configured does not exist', () => {
   for (const [need, settings] of Object.entries(CONFIGURATIONS_WITHOUT)) {
     test(need, async (context) => {
       const [door, under] = opened(context, '127.0.0.1', settings);
+      const missing = `There is no such path; ${KEYS[need as Need]} in the configuration enables it`;
       const { paths } = (await under.json('/openapi.json')) as OpenApi;
       for (const { name, method, path, access } of rows) {
         if (access === undefined) continue;
         const isGone = access.needs.includes(need as Need);
-        assert.equal((await door.ask(method, access)).status, isGone ? 404 : access.status, name);
+        if (isGone) {
+          const { status, text } = await under.fetch({ method, path: access.url });
+          assert.deepEqual([status, JSON.parse(text).detail], [404, missing], name);
+        } else assert.equal((await door.ask(method, access)).status, access.status, name);
         assert.equal(Object.hasOwn(paths, path), !isGone, `${name} in the document`);
       }
     });
