@@ -9,10 +9,8 @@ import { BootedNode } from './booted-node.js';
 import { NODE_PROGRAM, NODE_ROOT, whyNoNode } from './node.js';
 import { discoveryScenarios } from './scenarios/discovery.js';
 import { systemdScenarios } from './scenarios/systemd.js';
-import { systemdOutageScenarios } from './scenarios/systemd-outages.js';
 import { UpgradeDaemon } from './scenarios/upgrade-daemon.js';
 import { exampleScenarios } from './scenarios/upgrade-examples.js';
-import { restartScenarios } from './scenarios/upgrade-restarts.js';
 import { unitScenarios } from './scenarios/upgrade-units.js';
 
 describe('the real node', { skip: whyNoNode() }, () => {
@@ -29,13 +27,11 @@ describe('the real node', { skip: whyNoNode() }, () => {
   });
 
   describe('service units', () => systemdScenarios(node));
-  describe('service units and what they depend on', () => systemdOutageScenarios(node));
   describe('upgrades', () => {
     const daemon = new UpgradeDaemon(node);
     before(() => daemon.install());
     after(() => daemon.remove());
     describe('the unit', () => unitScenarios(daemon));
-    describe('the daemon ends and returns', () => restartScenarios(daemon));
     describe('the examples', () => exampleScenarios(daemon));
   });
   describe('discovery', () => discoveryScenarios(node));

@@ -72,9 +72,9 @@ export class DiscoveryDaemon extends HeldDaemon {
     return this.launch(`bind: ${bind}\n${discovery}\n${off}\n`);
   }
 
-  /** Waits until discovery's state and its detail are these. */
-  is(state: string, detail: RegExp): Promise<string> {
-    return this.backendIs('discovery', state, detail);
+  /** Waits until discovery is up, with this detail. */
+  is(detail: RegExp): Promise<void> {
+    return this.isUp('discovery', detail);
   }
 
   /** Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes while it is resolved (seen). */

@@ -17,33 +17,30 @@ const ATTIC: NodeRecord = {
 
 export function discoveryScenarios(node: () => Node): void {
   const daemon = new DiscoveryDaemon(node);
+  const version = async (): Promise<string> =>
+    (await node().read<{ readonly version: string }>('/health')).version;
   const ownNode = async (...more: readonly string[]): Promise<NodeRecord> => ({
     ...{ name: 'kitchen', host: 'tonearm-node.local', addresses: ['192.168.77.5', ...more], port: 8018 },
     ...{ path: '/ui', api: 'tonearm', self: true },
-    version: (JSON.parse((await daemon.ask('GET', '/health')).text) as { readonly version: string }).version,
+    version: await version(),
   });
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
   test('a daemon on loopback alone announces nothing', async () => {
     await daemon.begin('lo');
-    await daemon.is('up', /^nothing to announce: the service listens on loopback only$/);
+    await daemon.is(/^nothing to announce: the service listens on loopback only$/);
     await daemon.isFoundAt();
   });
 
   test('the service is found under its name, with port and TXT, where it is served and nowhere else, until its end', async () => {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.isFoundAt('lan0 IPv4');
-    const { version } = JSON.parse((await daemon.ask('GET', '/health')).text);
-    assert.deepEqual(found, {
-      at: 'lan0 IPv4',
-      name: NAME,
-      port: '8018',
-      txt: ['api=tonearm', 'path=/ui', `version=${version}`],
-    });
-    await daemon.is('up', new RegExp(`^announced as ${NAME}$`));
-    const server = JSON.parse((await daemon.ask('GET', '/server')).text);
-    assert.equal(server.backends.zeroconf, true);
+    const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
+    assert.deepEqual(found, { at: 'lan0 IPv4', name: NAME, port: '8018', txt });
+    await daemon.is(new RegExp(`^announced as ${NAME}$`));
+    const { backends } = await node().read<{ backends: { zeroconf: boolean } }>('/server');
+    assert.equal(backends.zeroconf, true);
     await daemon.end('TERM');
     await daemon.isFoundAt();
   });
@@ -77,13 +74,13 @@ export function discoveryScenarios(node: () => Node): void {
     const leave = await daemon.neighbour(NAME);
     await daemon.begin('[lo, lan0]');
     assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${NAME} #2`);
-    await daemon.is('up', new RegExp(`^announced as ${NAME} #2$`));
+    await daemon.is(new RegExp(`^announced as ${NAME} #2$`));
     await leave();
   });
 
   test('the nodes of the network are listed as they come and go, with this one marked; a printer is not', async () => {
     await daemon.begin('all', 'kitchen');
-    await daemon.is('up', /^announced as kitchen$/);
+    await daemon.is(/^announced as kitchen$/);
     await daemon.nodesAre(await ownNode());
     const heard = await daemon.listen('?types=node.updated,node.removed');
     const leave = await daemon.neighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
@@ -110,7 +107,7 @@ export function discoveryScenarios(node: () => Node): void {
 
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
-    await daemon.is('up', /^announced as kitchen$/);
+    await daemon.is(/^announced as kitchen$/);
     const leave = await daemon.neighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
     const heard = await daemon.listen('?types=node.updated,node.removed&snapshot=1');

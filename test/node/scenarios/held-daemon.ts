@@ -37,12 +37,11 @@ export class HeldDaemon {
   }
 
   /** Starts it anew, outside of the user's manager, so that it outlives that. `config` is YAML. */
-  async launch(config: string, environment: readonly string[] = []): Promise<void> {
+  async launch(config: string): Promise<void> {
     await this.end();
     await this.node.writeFile(CONFIG, config);
-    const script = `echo $$ > ${PID}; exec env ${environment.join(' ')} "$@"`;
-    const daemon = [NODE_PROGRAM, `${PROGRAM}/main.js`, '--config', CONFIG];
-    const { stdout, stderr } = this.node.spawnUser('sh', '-c', script, 'tonearm', ...daemon);
+    const script = `echo $$ > ${PID}; exec ${NODE_PROGRAM} ${PROGRAM}/main.js --config ${CONFIG}`;
+    const { stdout, stderr } = this.node.spawnUser('sh', '-c', script);
     this.#said = textOf(stdout, stderr);
   }
 
@@ -54,15 +53,13 @@ export class HeldDaemon {
     );
   }
 
-  /** Waits until the backend's state and detail are these, and gives the detail. */
-  async backendIs(name: string, state: string, detail: RegExp): Promise<string> {
-    const found = await until(`${name} is ${state} ${detail}`, async () => {
-      const { backends } = await this.node.read<Health>('/health');
-      const is = backends[name];
-      assert.ok(is?.state === state && detail.test(is.detail ?? ''), JSON.stringify(is));
-      return is;
+  /** Waits until the backend is up, with this detail. */
+  async isUp(name: string, detail = /(?:)/): Promise<void> {
+    await until(`${name} is up ${detail}`, async () => {
+      const is = (await this.node.read<Health>('/health')).backends[name];
+      assert.ok(is?.state === 'up' && detail.test(is.detail ?? ''), JSON.stringify(is));
+      return true;
     }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#said().slice(-2000)}`));
-    return found.detail ?? '';
   }
 
   /** Runs systemctl for the user's manager. */

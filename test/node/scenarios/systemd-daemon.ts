@@ -7,15 +7,10 @@ import { NODE_USER } from '../node.js';
 import { type Heard, HeldDaemon } from './held-daemon.js';
 
 export class SystemdDaemon extends HeldDaemon {
-  /** Starts the daemon anew and waits for `state` of its systemd backend. `lists` is the section's YAML in flow style. */
-  async begin(lists: string, state = 'up', environment: readonly string[] = []): Promise<void> {
-    await this.launch(`systemd: ${lists}\n`, environment);
-    await this.is(state);
-  }
-
-  /** Waits until the backend's state is the given one, and gives its detail. */
-  is(state: string, detail = /(?:)/): Promise<string> {
-    return this.backendIs('systemd', state, detail);
+  /** Starts the daemon anew and waits for its systemd backend. `lists` is the section's YAML in flow style. */
+  async begin(lists: string): Promise<void> {
+    await this.launch(`systemd: ${lists}\n`);
+    await this.isUp('systemd');
   }
 
   /** Writes a user unit without a reload. */

@@ -1,10 +1,11 @@
-// The upgrade unit and its verdicts, in answers and events.
+// The upgrade unit and its verdicts, in answers and events, also where the daemon is killed meanwhile. A run while the bus, the manager or
+// the node is restarted: faults/table.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Heard } from './held-daemon.js';
-import { FULL, GATE, type UpgradeDaemon } from './upgrade-daemon.js';
+import { FULL, GATE, READ_ONLY, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const states = (heard: Heard): readonly string[] =>
   heard
@@ -139,5 +140,36 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       assert.equal((await daemon.answers()).run.state, 'idle');
       assert.deepEqual(states(quiet), []);
     }
+  });
+
+  for (const [verdict, status, isOver] of [
+    ['idle', 0, false],
+    ['idle', 0, true],
+    ['failed', 1, true],
+  ] as const) {
+    test(`a daemon killed during a run finds that it ${isOver ? 'has ended' : 'goes on, and ends'} ${verdict}`, async () => {
+      await daemon.beginRun(`${GATE}; exit ${status}`);
+      const { run: before } = await daemon.runs('running', 'systemd');
+      await daemon.kill();
+      if (isOver) {
+        await daemon.openGate();
+        await daemon.unitEnds();
+      }
+      await daemon.up();
+      const { run } = await daemon.answers();
+      if (isOver) assert.equal(run.state, verdict);
+      else assert.deepEqual(run, before);
+      await daemon.openGate();
+      const after = await daemon.runs(verdict, 'systemd');
+      assert.equal(after.run.started_at, before.started_at);
+    });
+  }
+
+  test('the progress socket may be in the runtime directory itself, beside which the user can make nothing', async () => {
+    const socket = `/run/user/${daemon.node.uid}/upgrade.sock`;
+    await daemon.begin(READ_ONLY.replace('}', `, progressSocket: ${socket}}`));
+    await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
+    await daemon.runs('running', 'socket');
+    assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /cannot listen/);
   });
 }
