@@ -56,7 +56,7 @@ type ChildHealth = NonNullable<Health['backends'][string]>;
 
 /** Asked on the node: what the load asks of it is judged. */
 export async function healthOf({ on }: Scene, child: Child): Promise<ChildHealth> {
-  const text = await on.asRoot('curl --silent --max-time 5 http://127.0.0.1:8018/health');
+  const text = await on.node.shell('curl --silent --max-time 5 http://127.0.0.1:8018/health');
   return JSON.parse(text).backends[child];
 }
 
@@ -79,12 +79,12 @@ export const inTurn =
 export const sh =
   (script: string): Step =>
   ({ on }) =>
-    on.asRoot(script);
+    on.node.shell(script);
 
 export const systemctl =
   (scope: Scope, ...args: readonly string[]): Step =>
   ({ on }) =>
-    scope === 'user' ? on.systemctl(...args) : on.asRoot(`systemctl ${args.join(' ')}`);
+    scope === 'user' ? on.node.systemctl(...args) : on.node.shell(`systemctl ${args.join(' ')}`);
 
 export const signalled =
   (name: string, scope: Scope, unit: string): Step =>

@@ -108,7 +108,9 @@ export class FaultedNode extends PageOnNode {
     await node.writeFile(`${RUNTIME}/upgrade`, UPGRADE, '755');
     await node.writeFile(`${RUNTIME}/bluez.cjs`, await bluezDouble());
     await node.writeFile('/etc/dbus-1/system.d/bluez-double.conf', BLUEZ_POLICY);
-    await this.asUser("echo 'bluetooth: {enabled: true}' > ~/.config/tonearm/conf.d/60-bluetooth.yaml");
+    await this.node.userShell(
+      "echo 'bluetooth: {enabled: true}' > ~/.config/tonearm/conf.d/60-bluetooth.yaml",
+    );
     await node.writeFile(
       `${RUNTIME}/saboteur.mjs`,
       readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8'),
@@ -120,14 +122,14 @@ export class FaultedNode extends PageOnNode {
     };
     for (const [unit, text] of Object.entries(settings))
       await node.writeFile(`/etc/systemd/user/${unit}.service.d/faults.conf`, `[Service]\n${text}\n`);
-    await this.systemctl('disable', '--now', 'tonearm-detect.timer');
-    await this.systemctl('daemon-reload');
-    await this.systemctl('stop', 'tonearm.service');
+    await this.node.systemctl('disable', '--now', 'tonearm-detect.timer');
+    await this.node.systemctl('daemon-reload');
+    await this.node.systemctl('stop', 'tonearm.service');
     await node.shell(`mkdir -p /var/kept; runuser -u pi -- mkdir -p ${STATE}; cp -a ${STATE}/. /var/kept
 systemctl --quiet enable avahi-daemon.service lamp.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service
 systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`);
-    await this.asUser(`printf %s '${RESULT.trimEnd()}' > ${STATE}/upgrade-result.json`);
-    await this.systemctl('enable', 'radio.service');
+    await this.node.userShell(`printf %s '${RESULT.trimEnd()}' > ${STATE}/upgrade-result.json`);
+    await this.node.systemctl('enable', 'radio.service');
     await node.setUpPi(...['--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`]);
     this.port = await node.door();
   }
@@ -135,17 +137,9 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   /** Restarts the node by a request, as a person does from the page. */
   async restart(): Promise<void> {
     await this.node.reboot(() =>
-      this.asRoot('curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot'),
+      this.node.shell('curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot'),
     );
     await this.node.door();
-  }
-
-  asUser(script: string): Promise<string> {
-    return this.node.userShell(script);
-  }
-
-  asRoot(script: string): Promise<string> {
-    return this.node.shell(script);
   }
 
   /** The main process of a unit; 0 if there is none. */
@@ -158,7 +152,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   /** Signals the main process of a unit; gives its id. */
   async signal(name: string, scope: 'system' | 'user', unit: string): Promise<number> {
     const pid = await until(`${unit} runs`, () => this.pidOf(scope, unit));
-    await this.asRoot(`kill -${name} ${pid}`);
+    await this.node.shell(`kill -${name} ${pid}`);
     return pid;
   }
 
@@ -166,7 +160,7 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
   async watchSound(): Promise<void> {
     if (this.soundUnit !== 'pipewire-pulse.service') return;
     const listen = 'exec stdbuf -oL pw-metadata -m 0 > ~/witnessed';
-    await this.asUser(`systemctl --user stop ${WITNESS} 2> /dev/null || true
+    await this.node.userShell(`systemctl --user stop ${WITNESS} 2> /dev/null || true
 systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p RestartSec=100ms -p StartLimitIntervalSec=0 \\
   --setenv=HOME=$HOME sh -c '${listen}'`);
   }
@@ -185,7 +179,7 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${RUNTIME}/witness-knows`, WITNESS_KNOWS);
-    const said = await this.asUser(`for try in 1 2 3; do
+    const said = await this.node.userShell(`for try in 1 2 3; do
   ! { timeout -s KILL 15 sh -c '${PIPEWIRE_TELLS}' && timeout -s KILL 15 sh ${RUNTIME}/witness-knows; } || exit 0
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
   timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted

@@ -68,12 +68,12 @@ export class PageOnNode {
     await this.#bringMusic();
     await node.writeFile('/etc/pulse/default.pa.d/page.pa', PULSEAUDIO_SINKS);
     await node.writeFile('/etc/pipewire/pipewire-pulse.conf.d/page.conf', PIPEWIRE_SINKS);
-    await this.systemctl('try-restart', 'pipewire-pulse.service', 'pulseaudio.service');
+    await this.node.systemctl('try-restart', 'pipewire-pulse.service', 'pulseaudio.service');
     await node.writeUnit('user', 'player.service', PLAYER);
     await node.writeUnit('user', 'radio.service', sleeper('Radio'));
     await node.writeUnit('system', 'lamp.service', sleeper('Lamp'));
     await node.shell('systemctl start lamp.service');
-    await this.systemctl('enable', '--now', 'player.service');
+    await this.node.systemctl('enable', '--now', 'player.service');
     // apt would install the packages in the same way, but reads all of its lists first.
     const standIn = 'dpkg-query --show nodejs > /dev/null 2>&1 || dpkg --install nodejs_*.deb';
     await node.shell(`cd /opt/packages; ${standIn}; dpkg --install tonearm_*.deb`);
@@ -125,14 +125,5 @@ export class PageOnNode {
 
   async close(): Promise<void> {
     await this.#browser?.close();
-  }
-
-  /** Runs systemctl for the user's manager. Resolves with the output. */
-  systemctl(...args: readonly string[]): Promise<string> {
-    return this.node.systemctl(...args);
-  }
-
-  property(unit: string, name: string): Promise<string> {
-    return this.node.property(name, unit);
   }
 }

@@ -160,7 +160,7 @@ export class Series {
 
   /** Each fault meets an upgrade half-way, which goes on when all is up again. */
   async #beginUpgrade(): Promise<void> {
-    await this.#on.asUser('rm -f ~/verdict ~/upgrade-ended');
+    await this.#on.node.userShell('rm -f ~/verdict ~/upgrade-ended');
     const { end, text } = await this.#requests.ask('POST', '/upgrade/start');
     assert.equal(end, 202, text);
     this.#hasBegun = true;
@@ -171,10 +171,10 @@ export class Series {
   }
 
   async #endUpgrade(): Promise<void> {
-    await this.#on.asUser(`echo ${this.#random.pick(['0', '1'])} > ~/verdict`);
+    await this.#on.node.userShell(`echo ${this.#random.pick(['0', '1'])} > ~/verdict`);
     await until(
       'the upgrade has ended',
-      async () => (await this.#on.property('tonearm-upgrade.service', 'ActiveState')) !== 'activating',
+      async () => (await this.#on.node.property('ActiveState', 'tonearm-upgrade.service')) !== 'activating',
       RUN_WITHIN_MS,
     );
   }
@@ -212,7 +212,7 @@ export class Series {
   async #taken(): Promise<Taken> {
     await this.#on.sabotage('collect');
     const pid = await this.#pid();
-    const said = await this.#on.asRoot(
+    const said = await this.#on.node.shell(
       `awk '/^VmRSS|^Threads/ { print $2 }' /proc/${pid}/status; ls /proc/${pid}/fd | wc -l`,
     );
     const [residentKb = 0, threads = 0, descriptors = 0] = said.trim().split('\n').map(Number);

@@ -2,8 +2,8 @@
 // compared with the routes' answers, as far as its filter permits.
 
 import assert from 'node:assert/strict';
+import type { NodeState } from '../../../src/client/store.js';
 import { EventConsumer } from '../../consumer/consumer.js';
-import type { StateModel } from '../../consumer/state-model.js';
 import { until } from '../../until.js';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -26,31 +26,23 @@ export function still(players: readonly Json[]): readonly Json[] {
   return players.map(({ position, position_updated_at: at, ...rest }) => rest);
 }
 
-const sorted = (records: Iterable<Json>): readonly string[] =>
-  [...records].map((record) => JSON.stringify(Object.entries(record).sort())).sort();
+const keyOf = (record: Json): string => JSON.stringify(Object.entries(record).sort());
+const sorted = (records: readonly object[]): readonly Json[] =>
+  still(records as readonly Json[]).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 
-const same = (what: string, told: Iterable<Json>, true_: readonly Json[]): void =>
-  assert.deepEqual(sorted(told), sorted(true_), what);
+/** Each part of the state as events gave it, in the form of the routes' answers. */
+const TOLD = {
+  outputs: ({ outputs }) => [...outputs.values()],
+  clients: ({ clients }) => [...clients.values()],
+  services: ({ units }) => [...units.values()],
+  players: ({ players }) => [...players.values()],
+  upgrade: ({ upgrade }) => [{ can_check: true, can_upgrade: true, ...upgrade }],
+  bluetooth: ({ bluetooth }) => [{ ...bluetooth }],
+} as const satisfies { readonly [P in keyof Routes]: (held: NodeState) => readonly object[] };
 
-/** The comparison of each part of the state. */
-const PARTS = {
-  outputs: (model: StateModel, { outputs }: Routes) => same('outputs', model.held.outputs.values(), outputs),
-  clients: (model: StateModel, { clients }: Routes) => same('clients', model.held.clients.values(), clients),
-  services: (model: StateModel, { services }: Routes) =>
-    same('services', model.held.units.values(), services),
-  players: (model: StateModel, { players }: Routes) =>
-    same('players', still([...model.held.players.values()]), still(players)),
-  bluetooth: (model: StateModel, { bluetooth }: Routes) =>
-    assert.deepEqual(model.held.bluetooth, bluetooth, 'Bluetooth'),
-  upgrade: (model: StateModel, { upgrade }: Routes) => {
-    const { can_check, can_upgrade, ...told } = upgrade;
-    assert.deepEqual(model.held.upgrade, told, 'upgrade');
-  },
-} as const;
+type Part = keyof typeof TOLD;
 
-type Part = keyof typeof PARTS;
-
-const ALL = Object.keys(PARTS) as Part[];
+const ALL = Object.keys(TOLD) as Part[];
 const FILTERS: readonly (readonly [query: string, parts: readonly Part[]])[] = [
   ['', ALL],
   ['&types=service.updated', ['services']],
@@ -109,9 +101,9 @@ export class KeptStreams {
 
   /** Throws where the state from one of the streams differs from the routes' answers. */
   knowThat(routes: Routes): void {
-    for (const [consumer, parts] of this.#kept) {
-      for (const part of parts) PARTS[part](consumer.model, routes);
-    }
+    for (const [{ model }, parts] of this.#kept)
+      for (const part of parts)
+        assert.deepEqual(sorted(TOLD[part](model.held)), sorted([routes[part]].flat()), part);
   }
 
   close(): void {

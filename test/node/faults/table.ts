@@ -82,7 +82,7 @@ const descriptors =
   (limit: string): Step =>
   async (scene) => {
     const pid = await daemonPid(scene);
-    await scene.on.asUser(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
+    await scene.on.node.userShell(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
   };
 
 const SHORTAGES: readonly Fault[] = [
@@ -91,10 +91,10 @@ const SHORTAGES: readonly Fault[] = [
     part: 'the disk',
     do: async (scene) => {
       await sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`)(scene);
-      await scene.on.asUser('echo 1 > ~/verdict');
+      await scene.on.node.userShell('echo 1 > ~/verdict');
       await until(
         'the run has ended',
-        async () => (await scene.on.property('tonearm-upgrade.service', 'ActiveState')) !== 'activating',
+        async () => (await scene.on.node.property('ActiveState', 'tonearm-upgrade.service')) !== 'activating',
       );
       await rounds(scene);
     },
@@ -107,7 +107,7 @@ const SHORTAGES: readonly Fault[] = [
     part: 'descriptors',
     do: async (scene) => {
       await descriptors('$(ls /proc/PID/fd | wc -l)')(scene);
-      await scene.on.systemctl('restart', 'dbus.service');
+      await scene.on.node.systemctl('restart', 'dbus.service');
       await scene.on.signal('KILL', 'user', scene.on.soundUnit);
     },
     undo: descriptors('16384'),

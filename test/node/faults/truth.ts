@@ -53,7 +53,7 @@ const inNeighbour = (script: string): string => `ip netns exec neighbour ${scrip
 /** Messages that the broker retains below the node's topic. */
 async function retained(on: FaultedNode): Promise<ReadonlyMap<string, string>> {
   const asked = inNeighbour(`mosquitto_sub -h ${BROKER} -v -t '${TOPIC}/#' -W 1 --retained-only || true`);
-  const lines = (await on.asRoot(asked)).split('\n').filter((line) => line.startsWith(TOPIC));
+  const lines = (await on.node.shell(asked)).split('\n').filter((line) => line.startsWith(TOPIC));
   return new Map(
     lines.map((line) => [line.slice(TOPIC.length + 1, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
   );
@@ -87,8 +87,8 @@ function brokerKnows(told: ReadonlyMap<string, string>, routes: Routes & Rest): 
 /** It is announced on the one interface beyond loopback, and what answers there is the daemon. */
 async function networkFinds(on: FaultedNode): Promise<void> {
   const [browsed, answer] = await Promise.all([
-    on.asRoot('timeout 5 avahi-browse -rptk _http._tcp'),
-    on.asRoot(inNeighbour(`curl --silent --max-time 5 http://${LAN_ADDRESS}:8018/server`)),
+    on.node.shell('timeout 5 avahi-browse -rptk _http._tcp'),
+    on.node.shell(inNeighbour(`curl --silent --max-time 5 http://${LAN_ADDRESS}:8018/server`)),
   ]);
   const found = browsed
     .split('\n')

@@ -81,7 +81,7 @@ const keyed = (text: string): Record<string, string> =>
 
 /** `hasBegun`: whether there was a run at all. */
 export async function look(on: FaultedNode, hasBegun: boolean): Promise<World> {
-  const text = await on.asUser(LOOK);
+  const text = await on.node.userShell(LOOK);
   const parts = text.split(/^=== /m).slice(1);
   const said = new Map(
     parts.map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n')).trim()]),
