@@ -1,10 +1,7 @@
 // A real gateway that serves the built page. The test sets the state of its backends: they are scripted, because no real node can be
 // brought into all of these states. page-audio.test.ts uses real ones.
 
-import { networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { systemClock } from '../../src/clock.js';
-import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
 import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';
 import {
   BACKENDS,
@@ -14,9 +11,9 @@ import {
 } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import type { RouteSettings } from '../../src/protocol/actor/operations.js';
-import { SETTINGS } from '../gateway/gateway-under-test.js';
+import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import * as scripted from '../gateway/scripted-backends.js';
-import { put, ScriptedBackends } from '../gateway/scripted-backends.js';
+import { put } from '../gateway/scripted-backends.js';
 
 /** The folder to which the build writes the page's files. */
 export const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.meta.url));
@@ -136,29 +133,13 @@ export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
   }),
 };
 
-export class NodeWithPage {
-  readonly backends = new ScriptedBackends();
-  readonly gateway: Gateway;
-  readonly port: number;
+export class NodeWithPage extends GatewayUnderTest {
+  override hostname = 'living-room';
 
   /** `page` replaces the built page. */
   constructor(api: Partial<RouteSettings['api']> = {}, page: PageFiles = readPageFiles(PAGE_FOLDER)) {
-    const settings: RouteSettings = {
-      ...SETTINGS,
-      api: { ...SETTINGS.api, sse: { enabled: true, maxClients: 64 }, ...api },
-    };
-    this.gateway = createGateway({
-      settings,
-      node: { hostname: 'living-room', platform: 'linux/arm64', osVersion: 'Debian GNU/Linux 13 (trixie)' },
-      backends: this.backends,
-      bridges: { sendChanges: () => undefined },
-      interfaces: networkInterfaces,
-      version: '1.0.0',
-      page,
-      log: () => undefined,
-      clock: systemClock,
-    });
-    this.port = this.gateway.listen(['127.0.0.1'], 0).port;
+    const sse = { enabled: true, maxClients: 64 };
+    super({ settings: { ...SETTINGS, api: { ...SETTINGS.api, sse, ...api } }, page });
     this.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
   }
 
@@ -184,7 +165,7 @@ export class NodeWithPage {
     this.gateway.listener.changes(changes);
   }
 
-  close(): Promise<void> {
+  override close(): Promise<void> {
     return this.gateway.close(CLOSE_MS);
   }
 }

@@ -1,5 +1,5 @@
 // A neighbour opens silent connections again and again: others are served, and the node's memory and descriptors stay within their bounds
-// (docs/http-api.md, "Limits"; real sockets from several addresses, in a network of its own). Other crowds: gateway/connection-limits.test.ts.
+// (docs/http-api.md, "Limits"; real sockets from several addresses, in a network of its own). Other crowds: gateway/server.test.ts.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';

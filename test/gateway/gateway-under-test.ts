@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { type Clock, systemClock } from '../../src/clock.js';
 import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
-import type { NodeInfo } from '../../src/gateway/node-info.js';
 import type { PageFiles } from '../../src/gateway/page.js';
 import { BACKENDS, type Subscriber } from '../../src/protocol/actor/backends.js';
 import type { ChangeBatch } from '../../src/protocol/actor/messages.js';
@@ -45,6 +44,16 @@ const PAGE: PageFiles = new Map([
   ['icon-2.svg', { identity: Buffer.from('<svg/>') }],
 ]);
 
+interface Options {
+  readonly settings?: RouteSettings;
+  /** The assumed limit of open files and sockets. */
+  readonly descriptorsMax?: number;
+  /** The list in the configuration. */
+  readonly bind?: readonly string[] | undefined;
+  readonly clock?: Clock | undefined;
+  readonly page?: PageFiles;
+}
+
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   /** The batches that bridges have received. */
@@ -57,25 +66,27 @@ export class GatewayUnderTest {
   readonly port: number;
   #conformance: Conformance | undefined;
 
-  /** `descriptorsMax`: the assumed limit of open files and sockets. `bind` as in the configuration. */
-  constructor(
-    settings: RouteSettings = SETTINGS,
+  constructor({
+    settings = SETTINGS,
     descriptorsMax = Number.POSITIVE_INFINITY,
-    bind: readonly string[] = ['127.0.0.1'],
-    clock: Clock = systemClock,
-  ) {
+    bind = ['127.0.0.1'],
+    clock = systemClock,
+    page = PAGE,
+  }: Options = {}) {
+    const nameNow = (): string => this.hostname;
+    const node = {
+      get hostname() {
+        return nameNow();
+      },
+      ...{ platform: 'linux/arm64', osVersion: 'Debian', descriptorsMax },
+    };
     this.gateway = createGateway({
-      settings,
-      node: this.#node(descriptorsMax),
+      ...{ settings, node, page, clock, interfaces: networkInterfaces, version: '1.2.3' },
       backends: this.backends,
       bridges: { sendChanges: (bridge, batch) => this.told.push({ bridge, ...batch }) },
-      interfaces: networkInterfaces,
-      version: '1.2.3',
-      page: PAGE,
       log: (level, message) => {
         if (level !== 'info') this.logged.push(`${level} ${message}`);
       },
-      clock,
     });
     const result = this.gateway.listen(bind, 0);
     assert.deepEqual(result.refused, []);
@@ -84,24 +95,12 @@ export class GatewayUnderTest {
 
   /** A gateway with every enabled backend up. */
   static up(settings: RouteSettings = SETTINGS, bind?: readonly string[], clock?: Clock): GatewayUnderTest {
-    const under = new GatewayUnderTest(settings, undefined, bind, clock);
+    const under = new GatewayUnderTest({ settings, bind, clock });
     bringUp(
       under.gateway.listener,
       BACKENDS.filter((backend) => settings[backend].enabled),
     );
     return under;
-  }
-
-  #node(descriptorsMax: number): NodeInfo {
-    const nameNow = (): string => this.hostname;
-    return {
-      get hostname() {
-        return nameNow();
-      },
-      platform: 'linux/arm64',
-      osVersion: 'Debian',
-      descriptorsMax,
-    };
   }
 
   /** Closes the gateway at the end of the test. */
