@@ -129,22 +129,6 @@ describe('the page on a sound server', {
     await captures(0);
   });
 
-  test('two people at one slider end at the value of the sound server', async () => {
-    const second = await open();
-    const pages = [page, second];
-    for (let turn = 0; turn < 10; turn += 1) {
-      await Promise.all(
-        pages.map((each, index) => volumeOf('Kitchen', each).press(index === 0 ? 'PageUp' : 'PageDown')),
-      );
-    }
-    await until('both pages show it', async () => {
-      const truth = String(percents(await sink('kitchen'))[0]);
-      const values = await Promise.all(pages.map((each) => volumeOf('Kitchen', each).inputValue()));
-      return values.every((value) => value === truth);
-    });
-    await second.close();
-  });
-
   test('after restarts of the sound server and the daemon the page comes back by itself', async () => {
     const { sound, daemon } = audible;
     await sound.kill('SIGKILL');

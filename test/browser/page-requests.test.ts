@@ -7,7 +7,7 @@ import type { Locator } from 'playwright-core';
 import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { ORDINARY, player, service, stream, upgrade } from './node-with-page.js';
+import { ORDINARY, service, stream, upgrade } from './node-with-page.js';
 import { commands, node, openPage, page, pageForEach } from './pages.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
@@ -209,13 +209,5 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByText('living-room\u2069 is restarting').waitFor();
     await page.unroute('**/server');
     await page.getByText('Connected', { exact: true }).waitFor();
-  });
-
-  test('moves a position by itself while the player plays', async () => {
-    const slider = page.getByRole('slider', { name: /^Position in Nocturne/ });
-    const before = Number(await slider.inputValue());
-    await until('the position has moved', async () => Number(await slider.inputValue()) > before);
-    node.change('players', player('mpd', { playback_status: 'Paused', position: 5_000_000 }));
-    await until('the position rests', async () => (await slider.inputValue()) === '5');
   });
 });

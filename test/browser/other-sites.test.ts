@@ -1,8 +1,11 @@
-// Tests the built client and a browser's own EventSource in Chromium, in the example page, from another origin, through cuts, a restart
-// and a time without network.
+// Other sites in Chromium: the example page, with the built client and a browser's own EventSource, through cuts, a restart and a time without
+// network; and a dashboard that frames the node's page.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -12,11 +15,30 @@ import { exampleFile, PROJECT } from '../contract/documented.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
+import { NodeWithPage } from './node-with-page.js';
 import { startProxy } from './severable-proxy.js';
-import { type Site, serveSite } from './site.js';
 
 /** The client reconnects within 5 s; on a busy machine it may need a second attempt. */
 const RETURN_MS_MAX = 30_000;
+
+interface Site {
+  readonly origin: string;
+  close(): void;
+}
+
+/** A web site on loopback, another origin than the node's. `answer` returns the content for a path: a script if the path ends with .js, else a document. */
+async function serveSite(answer: (path: string) => string): Promise<Site> {
+  const server = createServer(({ url = '/' }, response) => {
+    response.setHeader('Content-Type', url.endsWith('.js') ? 'text/javascript' : 'text/html');
+    response.end(answer(url));
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = (): void => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+}
 
 /** Serves the page for a node at that port, and the client beside it. */
 const serve = (nodePort: () => number): Promise<Site> =>
@@ -108,4 +130,27 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   await kitchen(70);
   await browser.context.setOffline(false);
   await shows('live', 'Living room 0.4', 'Kitchen 0.7');
+});
+
+test('the page works in a frame of a site of api.cors.origins', {
+  skip: lacks({ programs: ['chromium'] }),
+}, async (t) => {
+  const site = await serveSite((path) => `<!doctype html><iframe src="${path.split('?')[1]}"></iframe>`);
+  const node = new NodeWithPage({ cors: { origins: [site.origin] } }).up();
+  const browser = await openChromium({ locale: 'en-GB' });
+  t.after(async () => {
+    await browser.close();
+    site.close();
+    await node.close();
+  });
+  const page = await browser.context.newPage();
+  await page.goto(`${site.origin}/?${node.url}`);
+  const frame = page.frameLocator('iframe');
+  await frame.getByText('Connected', { exact: true }).waitFor();
+  const isAsked = (): boolean => node.backends.asked.some(({ command }) => command.do === 'mute');
+  await until('the node gets the command', async () => {
+    // Chromium may not deliver the first click to the frame yet (seen on a very busy machine).
+    await frame.getByRole('button', { name: 'Mute Living room' }).click();
+    return until('the click is handled', isAsked, 3000);
+  });
 });
