@@ -1,4 +1,4 @@
-// `tonearm bench`: its command line, and what it makes of its measurements.
+// `tonearm bench`: its command line, what it makes of its measurements, and the list that it times the codec with.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,6 +10,7 @@ import {
   quantile,
   reportTable,
 } from '../../../src/cli/bench/report.js';
+import { sampleWork } from '../../../src/cli/bench/sample-list.js';
 
 function measures(args: readonly string[], seconds: number, json: boolean): void {
   test(`bench ${args.join(' ')} measures`, () => {
@@ -97,4 +98,19 @@ test('a figure that could not be measured is null, a dash, and not in the estima
   assert.match(text, /some figures could not be measured: nobody is there/);
   assert.match(text, /^a request to the sound server, median +-$/m);
   assert.doesNotMatch(text, /null|NaN|half of a core/);
+});
+
+test('the list is decoded whole, and encoded as what clients see', () => {
+  const { streams, decode, encode } = sampleWork();
+  const list = decode();
+  assert.equal(list.length, streams);
+  const last = list.at(-1);
+  assert.equal(last?.name, `Song ${streams - 1}`);
+  assert.equal(last?.sinkLatency, 20_000);
+  assert.equal(last?.props['application.process.binary'], 'mpd');
+  assert.deepEqual([last?.corked, last?.hasVolume, last?.volumeWritable], [false, true, true]);
+  const texts = encode();
+  assert.equal(texts.length, streams);
+  const { id, app, output, volume } = JSON.parse(texts.at(-1) ?? '');
+  assert.deepEqual([id, app, output, volume], [streams - 1, 'Music Player Daemon', 'speakers', 1]);
 });
