@@ -56,78 +56,58 @@ const about = (value: number): number => Math.max(0, Math.floor(Number(value.toP
 
 export type Report = ReturnType<typeof makeReport>;
 
-/** The output of `--json`. null means that it could not be measured; `missing` is the reason. */
+/** NaN means that it could not be measured, which is null in the output of `--json`; `missing` is the reason. */
 export function makeReport({ figures, server, missing }: Measured, seconds: number) {
-  const shown = FIGURE_NAMES.map((name) => {
-    const value = figures[name];
-    return [name, value === undefined ? null : threeDigits(value)] as const;
-  });
+  const shown = FIGURE_NAMES.map((name) => [name, threeDigits(figures[name] ?? Number.NaN)] as const);
   return {
     version: VERSION,
     machine: `${process.arch}, ${availableParallelism()} cores, Node ${process.version}`,
     seconds,
     server: server ?? null,
     missing: missing ?? null,
-    figures: Object.fromEntries(shown) as Record<FigureName, number | null>,
+    figures: Object.fromEntries(shown) as Record<FigureName, number>,
     estimate: estimateOf(figures),
   };
 }
 
 /** Listeners are those at 10 changes a second; streams are read, decoded and encoded within 0.1 s. */
 function estimateOf({
-  cpu_ms_per_change: alone,
-  cpu_ms_per_change_crowded: crowded,
-  decode_us_per_stream: decode,
-  encode_us_per_stream: encode,
+  cpu_ms_per_change: alone = Number.NaN,
+  cpu_ms_per_change_crowded: crowded = Number.NaN,
+  decode_us_per_stream: decode = Number.NaN,
+  encode_us_per_stream: encode = Number.NaN,
 }: Figures) {
+  const leftMs = HALF_CORE_MS / CHANGES_PER_SECOND - alone;
+  const oneMoreMs = Math.max((crowded - alone) / MORE_LISTENERS, LISTENER_LEAST_MS);
   return {
-    changes_per_second: alone === undefined ? null : about(HALF_CORE_MS / alone),
-    listeners:
-      alone === undefined || crowded === undefined
-        ? null
-        : listenersCarried(alone, (crowded - alone) / MORE_LISTENERS),
-    streams: decode === undefined || encode === undefined ? null : about(LIST_WITHIN_US / (decode + encode)),
+    changes_per_second: about(HALF_CORE_MS / alone),
+    listeners: Math.min(LISTENERS_MAX, about(leftMs < 0 ? 0 : 1 + leftMs / oneMoreMs)),
+    streams: about(LIST_WITHIN_US / (decode + encode)),
   };
-}
-
-/** `changeMs`: CPU time of a change with one listener; `oneMoreMs`: the addition for each further one. */
-function listenersCarried(changeMs: number, oneMoreMs: number): number {
-  const left = HALF_CORE_MS / CHANGES_PER_SECOND - changeMs;
-  const carried = left < 0 ? 0 : 1 + left / Math.max(oneMoreMs, LISTENER_LEAST_MS);
-  return Math.min(LISTENERS_MAX, about(carried));
 }
 
 export function reportTable(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
   const rows = FIGURE_NAMES.map((name) => {
     const [[what, unit], value] = [FIGURES[name], figures[name]];
-    return `${what.padEnd(WHAT_COLUMNS)}${String(value ?? '-').padStart(VALUE_COLUMNS)} ${value === null ? '' : unit}`;
+    const [shown, of] = Number.isNaN(value) ? ['-', ''] : [String(value), ` ${unit}`];
+    return `${what.padEnd(WHAT_COLUMNS)}${shown.padStart(VALUE_COLUMNS)}${of}`;
   });
+  const { changes_per_second: changes, listeners, streams } = estimate;
+  const sentences = [
+    [changes, `half of a core carries about ${changes} changes a second with one listener,`],
+    [listeners, `or about ${listeners} listeners at ${CHANGES_PER_SECOND} changes a second;`],
+    [streams, `a list of about ${streams} streams is decoded and encoded within 0.1 s.`],
+  ] as const;
   return [
     `tonearm ${version} on ${machine}`,
     `sound server: ${server ?? 'none'}`,
     ...(missing === null ? [] : [`some figures could not be measured: ${missing}`]),
     '',
-    ...rows.map((row) => row.trimEnd()),
+    ...rows,
     '',
-    ...estimateSentences(estimate),
+    'An estimate from these figures; the measurement itself used part of the CPU:',
+    ...sentences.filter(([figure]) => !Number.isNaN(figure)).map(([, sentence]) => sentence),
     '',
   ].join('\n');
-}
-
-function estimateSentences({
-  changes_per_second,
-  listeners,
-  streams,
-}: Report['estimate']): readonly string[] {
-  return [
-    'An estimate from these figures; the measurement itself used part of the CPU:',
-    ...(changes_per_second === null
-      ? []
-      : [`half of a core carries about ${changes_per_second} changes a second with one listener,`]),
-    ...(listeners === null
-      ? []
-      : [`or about ${listeners} listeners at ${CHANGES_PER_SECOND} changes a second;`]),
-    ...(streams === null ? [] : [`a list of about ${streams} streams is decoded and encoded within 0.1 s.`]),
-  ];
 }
