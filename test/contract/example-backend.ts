@@ -25,7 +25,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     'src/protocol/actor/operations.ts',
     'const TABLE = {',
     `@
-     bell: read('/bell', 'The bell', 'Bell', published('bell')),
+     bell: published('/bell', 'The bell', 'Bell'),
      ringBell: post('bell', '/bell', 'ring', 'Rings the bell', { mqtt: word('ring') }),`,
   ],
   ['src/protocol/actor/schemas.ts', 'const COMPONENTS = {', '@\n Bell: BellRecord,'],

@@ -38,17 +38,11 @@ interface AnyCommand {
   readonly do: string;
 }
 
-interface PublishedSource {
-  readonly kind: 'document';
-  readonly backend: ChildName;
-  readonly resource: Resource;
-}
-
 /** The source of a JSON document: the gateway itself, records of a backend, or a command to it. A log alone has a query (`LOG_LINES`). */
 type Json<C> =
   | { readonly kind: 'server' | 'health' | 'openapi' }
   | { readonly kind: 'tracklist'; readonly backend: Backend }
-  | PublishedSource
+  | { readonly kind: 'document'; readonly backend: ChildName; readonly resource: Resource }
   | { readonly kind: 'text'; readonly backend: Backend; readonly command: C }
   | { readonly kind: 'log'; readonly backend: Backend; command(params: Params, lines: number): C };
 type Bytes<C> =
@@ -99,8 +93,17 @@ function read<
   return { method: 'GET', path, summary, schema, lacks, ...source };
 }
 
-function published(resource: Resource): PublishedSource {
-  return { kind: 'document', backend: RESOURCES[resource].backend, resource };
+type PathOf<R extends string> = R extends `${infer A}.${infer B}` ? `/${A}/${B}` : `/${R}`;
+
+/** The published records of the resource that is called like the path, with a dot between its levels. */
+function published<const P extends PathOf<Resource>, S extends ComponentName>(
+  path: P,
+  summary: string,
+  schema: S,
+) {
+  const resource = path.slice(1).replace('/', '.') as Resource;
+  const { backend } = RESOURCES[resource];
+  return read(path, summary, schema, { kind: 'document', backend, resource });
 }
 
 type Given<K> = K extends BodyName ? BodyOf<K> : unknown;
@@ -207,11 +210,11 @@ function withBusName(params: Params): Params {
 /** Keyed by the names of the client's functions. Lists of all operations keep this order. */
 const TABLE = {
   server: read('/server', 'The node and its software', 'Server', { kind: 'server' }),
-  nodes: read('/nodes', 'The nodes on the network', 'Nodes', published('nodes')),
+  nodes: published('/nodes', 'The nodes on the network', 'Nodes'),
   health: read('/health', 'The state of the backends', 'Health', { kind: 'health' }),
   openapi: read('/openapi.json', 'This document', 'OpenApi', { kind: 'openapi' }),
 
-  services: read('/services', 'The configured units', 'Services', published('services')),
+  services: published('/services', 'The configured units', 'Services'),
   startUnit: post('systemd', UNIT, 'start', 'Starts a unit', { mqtt: word('start', RUN) }),
   stopUnit: post('systemd', UNIT, 'stop', 'Stops a unit', { mqtt: word('stop', RUN) }),
   restartUnit: post('systemd', UNIT, 'restart', 'Restarts a unit', { mqtt: word('restart', RUN) }),
@@ -234,16 +237,11 @@ const TABLE = {
     ({ api }) => unless(api.logs, 'api.logs'),
   ),
 
-  audio: read('/audio', 'The whole state of the sound server', 'Audio', published('audio')),
-  audioServer: read('/audio/server', 'The sound server', 'AudioServer', published('audio.server')),
-  outputs: read('/audio/outputs', 'The outputs', 'Outputs', published('audio.outputs')),
-  cards: read('/audio/cards', 'The sound cards', 'Cards', published('audio.cards')),
-  clients: read(
-    '/audio/clients',
-    'The clients, which are streams of sound',
-    'Clients',
-    published('audio.clients'),
-  ),
+  audio: published('/audio', 'The whole state of the sound server', 'Audio'),
+  audioServer: published('/audio/server', 'The sound server', 'AudioServer'),
+  outputs: published('/audio/outputs', 'The outputs', 'Outputs'),
+  cards: published('/audio/cards', 'The sound cards', 'Cards'),
+  clients: published('/audio/clients', 'The clients, which are streams of sound', 'Clients'),
   muteServer: mute(SERVER, 'the default output', serverTarget),
   setServerVolume: volume(SERVER, 'the default output', serverTarget),
   muteOutput: mute(OUTPUT, 'an output', outputTarget),
@@ -282,7 +280,7 @@ const TABLE = {
   }),
   reboot: post('power', '/power', 'reboot', 'Reboots the node', { mqtt: word('reboot', RUN) }),
 
-  players: read('/players', 'The media players', 'Players', published('players')),
+  players: published('/players', 'The media players', 'Players'),
   cover: read(`${PLAYER}/cover`, 'The cover of what a player plays', undefined, {
     ...{ kind: 'cover', backend: 'players' },
   }),
@@ -318,17 +316,11 @@ const TABLE = {
   }),
   addTrack: post('players', TRACKLIST, 'add', 'Adds a track', { body: 'addTrack' }),
 
-  bluetooth: read(
-    '/bluetooth',
-    'The Bluetooth adapter, and the devices that it knows',
-    'Bluetooth',
-    published('bluetooth'),
-  ),
-  bluetoothDevices: read(
+  bluetooth: published('/bluetooth', 'The Bluetooth adapter, and the devices that it knows', 'Bluetooth'),
+  bluetoothDevices: published(
     '/bluetooth/devices',
     'Known Bluetooth devices, and what a scan has found',
     'BluetoothDevices',
-    published('bluetooth.devices'),
   ),
   switchBluetoothOn: post('bluetooth', BLUETOOTH, 'power_up', 'Switches the adapter on', {
     mqtt: word('power_up', 'power'),
@@ -350,7 +342,7 @@ const TABLE = {
   }),
   forgetDevice: post('bluetooth', BLUETOOTH, 'forget', 'Forgets a device, and its keys', { body: 'device' }),
 
-  upgrade: read('/upgrade', 'The state of upgrades', 'Upgrade', published('upgrade')),
+  upgrade: published('/upgrade', 'The state of upgrades', 'Upgrade'),
   upgradeLog: read(
     '/upgrade/log',
     "The newest lines of the upgrade unit's log",
