@@ -57,8 +57,12 @@ export interface KeyTable {
   readonly [name: string]: KeyRow<unknown> | KeyTable;
 }
 
-function key<T>(byDefault: NoInfer<T>, read: ValueReader<T>): KeyRow<T> {
-  return { byDefault: () => byDefault, read };
+/** The default may depend on the environment. */
+function key<T>(
+  byDefault: NoInfer<T> | ((environment: Environment) => NoInfer<T>),
+  read: ValueReader<T>,
+): KeyRow<T> {
+  return { byDefault: byDefault instanceof Function ? byDefault : () => byDefault, read };
 }
 
 function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
@@ -75,17 +79,13 @@ export const KEYS = {
   logLevel: key('info', oneOfWords(LOG_LEVELS)),
   api: {
     port: key(8018, integer(1, 65535)),
-    cors: {
-      origins: key([], listOf(checkedText('an origin', corsOrigin))),
-    },
+    cors: { origins: key([], listOf(checkedText('an origin', corsOrigin))) },
     hosts: key([], listOf(checkedText('a host name', hostName))),
     sse: {
       enabled: key(true, flag),
       maxClients: key(256, integer(1, 10000)),
     },
-    ui: {
-      enabled: key(true, flag),
-    },
+    ui: { enabled: key(true, flag) },
     logs: key(true, flag),
   },
   systemd: {
@@ -111,15 +111,11 @@ export const KEYS = {
     resultFile: optionalKey(readFile),
     checkUnit: optionalKey(unit),
     upgradeUnit: optionalKey(unit),
-    progressSocket: {
-      byDefault: ({ env, uid }: Environment): string => `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock`,
-      read: checkedText('an absolute path', socketPath),
-    },
-    stateFile: {
-      byDefault: (environment: Environment): string =>
-        `${stateDirectory(environment)}/tonearm/upgrade-run.json`,
-      read: readFile,
-    },
+    progressSocket: key(
+      ({ env, uid }) => `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock`,
+      checkedText('an absolute path', socketPath),
+    ),
+    stateFile: key((environment) => `${stateDirectory(environment)}/tonearm/upgrade-run.json`, readFile),
   },
   players: {
     enabled: key(false, flag),
@@ -135,11 +131,10 @@ export const KEYS = {
   },
   discovery: {
     enabled: key(false, flag),
-    name: {
-      byDefault: ({ hostname }: Environment): string =>
-        cutBytes(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
-      read: checkedText('a name', serviceName),
-    },
+    name: key(
+      ({ hostname }) => cutBytes(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
+      checkedText('a name', serviceName),
+    ),
   },
   mqtt: {
     enabled: key(false, flag),
@@ -147,10 +142,7 @@ export const KEYS = {
     username: optionalKey(checkedText('a user name', userName)),
     passwordFile: optionalKey(checkedText('an absolute path', filePath, 'secret')),
     caFile: optionalKey(readFile),
-    topic: {
-      byDefault: ({ hostname }: Environment): string => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`,
-      read: branch,
-    },
+    topic: key(({ hostname }) => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`, branch),
     control: key(true, flag),
     homeAssistant: key(true, flag),
     homeAssistantPrefix: key('homeassistant', branch),
