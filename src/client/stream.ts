@@ -30,20 +30,8 @@ export interface EventStreamOptions {
 }
 
 /** Events that browsers have and Node does not. */
-interface Surroundings {
-  addEventListener?(
-    type: 'online' | 'offline',
-    listener: () => void,
-    options: { readonly signal: AbortSignal },
-  ): void;
-  readonly document?: {
-    readonly visibilityState: string;
-    addEventListener(
-      type: 'visibilitychange',
-      listener: () => void,
-      options: { readonly signal: AbortSignal },
-    ): void;
-  };
+interface Surroundings extends Partial<EventTarget> {
+  readonly document?: EventTarget & { readonly visibilityState: string };
 }
 
 export class ReconnectingStream {
