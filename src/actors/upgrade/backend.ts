@@ -16,7 +16,7 @@ import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
 import { resultFile } from './result-file.js';
 import { RunKeeper } from './run-keeper.js';
-import { RunStore } from './run-store.js';
+import { runStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
 /** For files and sockets that hang; below the supervisor's deadline for the whole stop. */
@@ -28,7 +28,7 @@ const IN_PROGRESS = failure('run-in-progress', 'An upgrade run is in progress');
 export class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #settings: UpgradeSettings;
   readonly #clock: Clock;
-  readonly #store: RunStore;
+  readonly #store: ReturnType<typeof runStore>;
   readonly #publisher: UpgradePublisher;
   readonly #keeper: RunKeeper;
   readonly #resultFile: ReturnType<typeof resultFile> | undefined;
@@ -46,10 +46,10 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#logs = new UnitLogs(clock);
     const publisher = new UpgradePublisher(settings, publish, clock);
     this.#publisher = publisher;
-    this.#store = new RunStore(stateFile, (problem) => publisher.trouble('state file', problem), clock);
+    this.#store = runStore(stateFile, (problem) => publisher.trouble('state file', problem), clock);
     const runOwner = {
       changed: publisher.run.bind(publisher),
-      save: this.#store.save.bind(this.#store),
+      save: this.#store.save,
       askUnit: () => this.#askUnit(),
     };
     const here = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
-import { type Clock, RateLimit, Timers, within } from '../../clock.js';
+import { type Clock, RateLimit, within } from '../../clock.js';
 import { fileIdentity, watchPath } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
 import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
@@ -37,10 +37,8 @@ export class ProgressSocket {
   readonly #owner: SocketOwner;
   readonly #clock: Clock;
   readonly #rate = new RateLimit(LINES_MAX_PER_SECOND);
-  readonly #timers: Timers<'rest'>;
   readonly #sockets = new Set<Socket>();
   readonly #unwatch: () => void;
-  #resting: Promise<void> | undefined;
   #server: Server | undefined;
   #listening: Promise<void>;
   #stopped = false;
@@ -49,14 +47,12 @@ export class ProgressSocket {
     this.#path = path;
     this.#owner = owner;
     this.#clock = clock;
-    this.#timers = new Timers(clock);
     this.#listening = this.#listen();
     this.#unwatch = watchPath(path, () => this.#look(), SETTLE_MS);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#timers.cancelAll();
     this.#unwatch();
     await this.#listening;
     this.#server?.close();
@@ -117,19 +113,9 @@ export class ProgressSocket {
   async #deliver(bytes: Uint8Array, sinceMs: number): Promise<void> {
     const line = parseLine(bytes);
     if (line === undefined) return;
-    while (!this.#rate.admits(this.#clock.monotonic())) await this.#rest();
+    while (!this.#rate.admits(this.#clock.monotonic()))
+      await new Promise<void>((rested) => this.#clock.after(REST_MS, rested));
     if (!this.#stopped) await this.#owner.line(line, sinceMs);
-  }
-
-  /** All connections rest together. */
-  #rest(): Promise<void> {
-    this.#resting ??= new Promise((resolve) => {
-      this.#timers.set('rest', REST_MS, () => {
-        this.#resting = undefined;
-        resolve();
-      });
-    });
-    return this.#resting;
   }
 }
 
