@@ -109,9 +109,9 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const changed = (units: readonly FollowedUnit[]) => this.#changed(scope, units);
     const up = () => {
       changed(follower.table.units());
-      this.#services.scopeUp(scope);
+      this.#services.scopeIs(scope, undefined);
     };
-    const down = (reason: string) => this.#services.scopeDown(scope, reason);
+    const down = (reason: string) => this.#services.scopeIs(scope, reason);
     const plan = { names, interest, clock: this.#clock };
     const follower: UnitFollower<B> = new UnitFollower(plan, { up, down, changed }, makeBus);
     return follower;

@@ -55,17 +55,13 @@ export function serviceRecord(
   };
 }
 
-interface PublishedService {
-  readonly rank: number;
-  /** Undefined for a unit that is unknown or hidden. */
-  record?: ServiceRecord | undefined;
-}
-
 export class ServicePublisher {
   readonly #publish: Publisher;
   /** By unit key; present while changes are gathered. */
   readonly #windows: Timers<string>;
-  readonly #entries: ReadonlyMap<string, PublishedService>;
+  readonly #watched: readonly WatchedUnit[];
+  /** Undefined for a unit that is unknown or hidden. */
+  readonly #records = new Map<WatchedUnit, ServiceRecord | undefined>();
   /** See `absenceOf`. */
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last line logged for each unit's files, so that it is not repeated. */
@@ -75,7 +71,7 @@ export class ServicePublisher {
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
     this.#publish = publish;
     this.#windows = new Timers(clock);
-    this.#entries = new Map(watched.map(({ key }, rank) => [key, { rank }]));
+    this.#watched = watched;
     this.#absences = new Map(watched.map(({ scope }) => [scope, '']));
     if (watched.length === 0) this.#publishStatus();
   }
@@ -85,29 +81,24 @@ export class ServicePublisher {
     return this.#absences.get(scope);
   }
 
-  /** To be called after `changed` for every unit of the scope. */
-  scopeUp(scope: UnitScope): void {
-    this.#absences.set(scope, undefined);
+  /** `absence` as in `absenceOf`. For one that is there now, to be called after `changed` for every unit of the scope. */
+  scopeIs(scope: UnitScope, absence: string | undefined): void {
+    this.#absences.set(scope, absence);
     this.#publishStatus();
   }
 
-  scopeDown(scope: UnitScope, reason: string): void {
-    this.#absences.set(scope, reason);
-    this.#publishStatus();
+  /** `unit` is one of the watched ones. */
+  changed(unit: WatchedUnit, record: ServiceRecord | undefined): void {
+    this.#records.set(unit, record);
+    if (!this.#windows.has(unit.key)) this.#windows.set(unit.key, GATHER_MS, () => this.publishNow(unit));
   }
 
-  changed({ key }: WatchedUnit, record: ServiceRecord | undefined): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    entry.record = record;
-    if (!this.#windows.has(key)) this.#windows.set(key, GATHER_MS, () => this.#publishEntry(key, entry));
-  }
-
-  /** Publishes what has changed of a unit at once, before an answer that follows. */
-  publishNow({ key }: WatchedUnit): void {
-    const entry = this.#entries.get(key);
-    this.#windows.cancel(key);
-    if (entry !== undefined) this.#publishEntry(key, entry);
+  /** At once, before an answer that follows. An equal text is no change to those who get it. */
+  publishNow(unit: WatchedUnit): void {
+    this.#windows.cancel(unit.key);
+    const record = this.#records.get(unit);
+    if (record === undefined) this.#publish.drop(COLLECTION, unit.key);
+    else this.#publish.put(COLLECTION, unit.key, JSON.stringify(record), this.#watched.indexOf(unit));
   }
 
   /** Logs why the unit's file state is unknown; `trouble` is undefined if it is known. */
@@ -137,14 +128,7 @@ export class ServicePublisher {
       return;
     }
     // The collection is empty while the backend is not up, so everything is published again.
-    this.#windows.cancelAll();
-    for (const [key, entry] of this.#entries) this.#publishEntry(key, entry);
+    for (const unit of this.#watched) this.publishNow(unit);
     this.#publish.status('up');
-  }
-
-  /** An equal text is no change to those who get it. */
-  #publishEntry(key: string, { rank, record }: PublishedService): void {
-    if (record === undefined) this.#publish.drop(COLLECTION, key);
-    else this.#publish.put(COLLECTION, key, JSON.stringify(record), rank);
   }
 }

@@ -54,9 +54,9 @@ function up() {
   const all = setUp();
   all.change(U, 'U1');
   all.change(S, 'S1');
-  all.services.scopeUp('user');
+  all.services.scopeIs('user', undefined);
   assert.deepEqual(all.taken(), []);
-  all.services.scopeUp('system');
+  all.services.scopeIs('system', undefined);
   assert.deepEqual(all.taken(), ['system/s=S1', 'user/u=U1', 'up']);
   assert.equal(all.clock.timers, 0);
   all.encoded.count = 0;
@@ -92,21 +92,21 @@ test('an urgent change is published at once, and once', () => {
 
 test('a scope that is down takes the backend down, with its reason, once', () => {
   const { services, taken } = up();
-  services.scopeDown('user', 'gone');
-  services.scopeDown('user', 'gone');
+  services.scopeIs('user', 'gone');
+  services.scopeIs('user', 'gone');
   assert.deepEqual(taken(), ['connecting: user scope: gone']);
-  services.scopeDown('system', 'gone too');
+  services.scopeIs('system', 'gone too');
   assert.deepEqual(taken(), ['connecting: system scope: gone too; user scope: gone']);
 });
 
 test('the other scope is published meanwhile; the return of a scope publishes all its records again', () => {
   const { services, clock, taken, change } = up();
-  services.scopeDown('system', 'gone');
+  services.scopeIs('system', 'gone');
   taken();
   change(U, 'U2');
   clock.advance(50);
   assert.deepEqual(taken(), ['user/u=U2']);
-  services.scopeUp('system');
+  services.scopeIs('system', undefined);
   assert.deepEqual(taken(), ['system/s=S1', 'user/u=U2', 'up']);
 });
 
