@@ -10,7 +10,15 @@ import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
 import { Jobs, Waits } from './jobs.js';
-import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
+import {
+  type Interest,
+  type ReadingBus,
+  subscribe,
+  type UnitReader,
+  unitReader,
+  unitRules,
+  watchAll,
+} from './unit-reader.js';
 
 /** Quiet time after a storm of reloads, or of changed unit files. */
 const QUIET_MS = 50;
@@ -59,7 +67,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
     // A service's result comes with signals; for a run that was not followed, it must be read.
-    this.#reader = new UnitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
+    this.#reader = unitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
   }
 
   /** Reads units again; resolves to the error if they could not be read. */

@@ -81,68 +81,52 @@ type ReadUnit = () => Promise<BusError | undefined>;
 /** Each reading takes at most two calls. */
 const READINGS_AT_ONCE = 8;
 
-export class UnitReader {
-  readonly #bus: ReadingBus;
-  readonly #table: UnitTable;
-  readonly #iface: string;
-  /** By name. Who asks for a unit, or its file, while it is read shares the next reading. */
-  readonly #units: ReadonlyMap<string, ReadUnit>;
-  readonly #files: ReadonlyMap<string, ReadUnit>;
-  #asked = 0;
-
-  /** `iface` selects the properties; '' means those of the unit and of its type. */
-  constructor(bus: ReadingBus, table: UnitTable, iface: string) {
-    this.#bus = bus;
-    this.#table = table;
-    this.#iface = iface;
-    const { names } = table;
-    this.#units = new Map(names.map((name) => [name, shared(() => this.#readUnit(name))]));
-    this.#files = new Map(names.map((name) => [name, shared(() => this.#readFile(name))]));
-  }
-
+export interface UnitReader {
   /**
    * Resolves when readings that began after this call have been applied, or to the first error that prevents reading: then the others are
    * not tried.
    */
-  units(names: readonly string[]): Promise<BusError | undefined> {
-    return inGroups(names, this.#units);
-  }
-
+  units(names: readonly string[]): Promise<BusError | undefined>;
   /** Reads only the unit files' states: this loads no unit, and is right even where a unit's property is stale until a reload. */
-  files(names: readonly string[]): Promise<BusError | undefined> {
-    return inGroups(names, this.#files);
-  }
+  files(names: readonly string[]): Promise<BusError | undefined>;
+}
 
-  async #readFile(name: string): Promise<BusError | undefined> {
-    const file = await this.#fileState(name);
-    if (!file.ok) return file.error;
-    this.#table.file(name, file.value);
-    return undefined;
-  }
-
-  async #readUnit(name: string): Promise<BusError | undefined> {
-    const mark = this.#table.mark(name);
-    const [all, file] = await Promise.all([
-      this.#bus.call(SYSTEMD_METHODS.getAll, [this.#iface], { path: unitPath(name) }),
-      this.#fileState(name),
-    ]);
-    if (!file.ok) return file.error;
-    if (!all.ok && !aboutThisUnit(all.error)) return all.error;
-    this.#table.read(name, mark, all.ok ? all.value : {}, file.value);
-    return undefined;
-  }
-
-  async #fileState(name: string): Promise<Outcome<FileReading>> {
-    this.#asked += 1;
-    const asked = this.#asked;
-    const answer = await this.#bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
+/** Reads into the table. `iface` selects the properties; '' means those of the unit and of its type. */
+export function unitReader(bus: ReadingBus, table: UnitTable, iface: string): UnitReader {
+  let askedLast = 0;
+  const fileState = async (name: string): Promise<Outcome<FileReading>> => {
+    askedLast += 1;
+    const asked = askedLast;
+    const answer = await bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
     if (answer.ok) return { ok: true, value: { state: answer.value || undefined, asked } };
     const { error } = answer;
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
     // One unit's files may cause any errno: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
     return { ok: true, value: { state: undefined, asked, ...(!isMissing && { trouble: sentence(error) }) } };
-  }
+  };
+  const readFile = async (name: string): Promise<BusError | undefined> => {
+    const file = await fileState(name);
+    if (!file.ok) return file.error;
+    table.file(name, file.value);
+    return undefined;
+  };
+  const readUnit = async (name: string): Promise<BusError | undefined> => {
+    const mark = table.mark(name);
+    const [all, file] = await Promise.all([
+      bus.call(SYSTEMD_METHODS.getAll, [iface], { path: unitPath(name) }),
+      fileState(name),
+    ]);
+    if (!file.ok) return file.error;
+    if (!all.ok && !aboutThisUnit(all.error)) return all.error;
+    table.read(name, mark, all.ok ? all.value : {}, file.value);
+    return undefined;
+  };
+  /** Calls for one unit that come while it is read share the next reading. */
+  const byName = (read: (name: string) => Promise<BusError | undefined>): ReadonlyMap<string, ReadUnit> =>
+    new Map(table.names.map((name) => [name, shared(() => read(name))]));
+  const [unitsByName, filesByName] = [byName(readUnit), byName(readFile)];
+  return { units: (names) => inGroups(names, unitsByName), files: (names) => inGroups(names, filesByName) };
 }
 
 async function inGroups(
