@@ -16,6 +16,7 @@ import { VERSION } from '../../version.js';
 import type { Bus } from '../bus/bus.js';
 import { type BusError, type Outcome, sentence } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
+import { shared } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
 import { type Interfaces, type Place, placesOf } from './places.js';
 
@@ -64,8 +65,14 @@ export class Announcer {
   #isNameTaken = false;
   /** Counted per connection. */
   #namesTaken = 0;
-  #isUnderWay = false;
+  /** A change has come since the last round began. */
   #isDue = false;
+  readonly #rounds = shared(async () => {
+    this.#isDue = false;
+    const failure = await this.#round();
+    // Skipped if something happened meanwhile, which may be the reason.
+    if (failure !== undefined && !this.#isDue) this.#bus.reconnect(`avahi-daemon: ${sentence(failure)}`);
+  });
   #areInterfacesKnown = true;
 
   constructor(
@@ -129,18 +136,7 @@ export class Announcer {
 
   #look(): void {
     this.#isDue = true;
-    if (!this.#isUnderWay) void this.#rounds();
-  }
-
-  async #rounds(): Promise<void> {
-    this.#isUnderWay = true;
-    while (this.#isDue) {
-      this.#isDue = false;
-      const failure = await this.#round();
-      // Skipped if something happened meanwhile, which may be the reason.
-      if (failure !== undefined && !this.#isDue) this.#bus.reconnect(`avahi-daemon: ${sentence(failure)}`);
-    }
-    this.#isUnderWay = false;
+    void this.#rounds();
   }
 
   /** Undefined on success, or if a signal will start the next round. */
@@ -165,7 +161,7 @@ export class Announcer {
     if (failure?.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return failure;
     // The name belongs to a service of this same avahi-daemon.
     this.#isNameTaken = true;
-    this.#isDue = true;
+    this.#look();
     return undefined;
   }
 
