@@ -11,7 +11,6 @@ import type { Exchange } from './exchange.js';
 import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
 import { GATEWAY_FAILED, type Problem, problem, problemReply, SHUTTING_DOWN } from './problem.js';
-import { refusedNameReply } from './refused-name.js';
 import type { HeaderPair } from './reply.js';
 import type { OperationRoute, Route } from './routes.js';
 import { hasMethod, methodsOf, type RouteMatch, type Router } from './routes.js';
@@ -24,6 +23,7 @@ import {
   optionsReply,
   originProblem,
   originStanding,
+  refusedNameReply,
 } from './trust.js';
 
 export interface HandlerParts {

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { readPageFiles } from '../../src/gateway/page.js';
-import { prefersHtml } from '../../src/gateway/refused-name.js';
+import { prefersHtml } from '../../src/gateway/trust.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { send } from '../tools/http.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
