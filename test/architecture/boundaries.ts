@@ -51,12 +51,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/actors/players/web-cover.ts',
     may: ['src/protocol/actor/', 'src/clock.ts', 'src/actors/players/'],
-    builtins: 'http https net',
-  },
-  {
-    of: 'src/actors/players/public-web.ts',
-    may: ['src/clock.ts', 'src/actors/players/'],
-    builtins: 'dns/promises net os',
+    builtins: 'dns/promises http https net os',
   },
   {
     of: 'src/actors/*/',

@@ -203,7 +203,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 export default function work(task: ActorTask<PlayersSettings>): Promise<void> {
   return runActor<'players'>(task, ({ fetchCovers }, publish) => {
     // Loaded when the first is wanted: Node's HTTP takes 2 MB.
-    const fetch = async (url: string) => (await import('./public-web.js')).fetchCover(url, systemClock);
+    const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
     return new PlayersBackend(publish, systemClock, {}, fetchCovers ? fetch : undefined);
   });
 }

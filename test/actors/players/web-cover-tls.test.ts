@@ -27,7 +27,7 @@ import { systemClock } from '${MODULES}clock.js';
 import { webCover } from '${MODULES}actors/players/web-cover.js';
 const web = { isPublic: () => true, isPort: () => true, addressesOf: async () => ['127.0.0.1'] };
 const covers = [];
-for (const url of process.argv.slice(1)) covers.push((await webCover(url, web, systemClock))?.type ?? null);
+for (const url of process.argv.slice(1)) covers.push((await webCover(url, systemClock, web))?.type ?? null);
 process.stdout.write(JSON.stringify(covers));
 `;
 

@@ -7,8 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { coverReader, type FetchCover } from '../../../src/actors/players/cover-reader.js';
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
-import { isPublic } from '../../../src/actors/players/public-web.js';
-import { type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
+import { isPublic, type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
 import type { Clock } from '../../../src/clock.js';
 import type { Answer } from '../../../src/protocol/actor/commands.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -34,7 +33,7 @@ async function web(t: TestContext, answer: RequestListener, more: Partial<WebAcc
   };
   // A clock that stands still: a busy machine may take longer than a cover may.
   const fetch = (path = '/', host = 'covers.example', clock: Clock = new ManualClock()) =>
-    webCover(`http://${host}:${port}${path}`, open, clock);
+    webCover(`http://${host}:${port}${path}`, clock, open);
   return { fetch, port };
 }
 
