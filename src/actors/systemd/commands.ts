@@ -49,7 +49,7 @@ export async function commandUnit(
 ): Promise<Answer> {
   const plan = PLANS[verb];
   const { noun, files, job, aim } = plan;
-  const { bus, jobs, table } = follower;
+  const { bus, waits, table } = follower;
   const deadline = clock.monotonic() + COMMAND_MAX_MS;
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
@@ -67,7 +67,7 @@ export async function commandUnit(
   const asked = lost ?? name;
   const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: leftMs() });
   if (!call.ok) return isGoneAlready(plan, before, call.error) ? OK : refusal(call.error);
-  const end = await jobs.wait(call.value, asked, leftMs());
+  const end = await waits.forJob(call.value, asked, leftMs());
   if (end === undefined) return OK;
   if (end.kind === 'away') return refusal({ kind: 'closed' });
   // Signals caused by a job come before its end. After those of another unit, the unit must be read.

@@ -9,7 +9,6 @@ import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js'
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
-import { Jobs, Waits } from './jobs.js';
 import {
   type Interest,
   type ReadingBus,
@@ -19,6 +18,7 @@ import {
   unitRules,
   watchAll,
 } from './unit-reader.js';
+import { Waits } from './waits.js';
 
 /** Quiet time after a storm of reloads, or of changed unit files. */
 const QUIET_MS = 50;
@@ -44,12 +44,11 @@ export interface FollowerOwner {
 export class UnitFollower<B extends ReadingBus> implements BusOwner {
   readonly bus: B;
   readonly table: UnitTable;
-  readonly jobs: Jobs;
+  readonly waits: Waits;
   readonly #plan: FollowerPlan;
   readonly #owner: FollowerOwner;
   readonly #reader: UnitReader;
   readonly #timers: Timers<'begin' | 'files' | 'reload'>;
-  readonly #waits: Waits;
   /** True between the signals of a reload's beginning and end: removals of units in between are not real. */
   #isReloading = false;
   /** True if the present facts may be an effect of a reload. */
@@ -60,8 +59,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   constructor(plan: FollowerPlan, owner: FollowerOwner, makeBus: (owner: BusOwner) => B) {
     this.#plan = plan;
-    this.#waits = new Waits(plan.clock);
-    this.jobs = new Jobs(this.#waits);
+    this.waits = new Waits(plan.clock);
     this.#owner = owner;
     this.table = new UnitTable(plan.names);
     this.#timers = new Timers(plan.clock);
@@ -77,7 +75,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   /** Resolves once `holds` is true for the unit, or after `ms`. */
   wait(name: string, holds: (unit: FollowedUnit) => boolean, ms: number): Promise<unknown> {
-    return this.#waits.until(ms, () =>
+    return this.waits.until(ms, () =>
       [this.table.unit(name)].find((unit) => unit !== undefined && holds(unit)),
     );
   }
@@ -85,7 +83,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   stop(): void {
     this.#epoch += 1;
     this.#timers.cancelAll();
-    this.jobs.away();
+    this.waits.away();
     this.bus.stop();
   }
 
@@ -98,7 +96,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   down(reason: string): void {
     this.#epoch += 1;
-    this.jobs.away();
+    this.waits.away();
     this.#away(reason);
   }
 
@@ -137,7 +135,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   #jobRemoved(job: string, id: string, result: string): void {
-    this.jobs.removed(job, result);
+    this.waits.removed(job, result);
     this.#owner.jobEnded?.(job, id, result);
   }
 
@@ -185,7 +183,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   #report(units: readonly FollowedUnit[]): void {
-    this.#waits.news();
+    this.waits.news();
     const held = this.#isMuted && this.#plan.interest !== 'verdicts';
     if (!held && units.length > 0) this.#owner.changed(units);
   }
@@ -195,7 +193,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#epoch += 1;
     const epoch = this.#epoch;
     this.#timers.cancel('begin');
-    const awaited = this.jobs.awaited();
+    const awaited = this.waits.awaited();
     const refused = await subscribe(this.bus, this.#plan.interest, this.table.names);
     if (epoch !== this.#epoch) return;
     const failed = refused ?? (await this.#readAll());
@@ -206,9 +204,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     }
     this.#attempt = 0;
     this.#hasRead();
-    this.#waits.news();
+    this.waits.news();
     this.#owner.up();
-    this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
+    this.waits.compare(awaited, (name) => this.table.unit(name)?.facts.job);
   }
 
   #beginAgain(failed: BusError): void {
@@ -233,13 +231,13 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   /** Reads everything again, replacing changes that only seemed to happen during the reload. */
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
-    const awaited = this.jobs.awaited();
+    const awaited = this.waits.awaited();
     const failed = await this.#readAll();
     if (epoch !== this.#epoch) return;
     if (failed !== undefined) this.#beginAgain(failed);
     else if (this.#hasRead()) {
       this.#report(this.table.units());
-      this.jobs.compare(awaited, (name) => this.table.unit(name)?.facts.job);
+      this.waits.compare(awaited, (name) => this.table.unit(name)?.facts.job);
     }
   }
 

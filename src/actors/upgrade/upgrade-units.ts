@@ -104,13 +104,13 @@ export class UpgradeUnits implements FollowerOwner {
     if (!started.ok) return started;
     // "done" is also the result of a job whose condition was not met (measured, systemd 252): only a new invocation is a run.
     const hasRun = ({ invocation }: RunFacts) => !['', before.invocation].includes(invocation);
-    const { jobs } = this.#follower;
+    const { waits } = this.#follower;
     if (!hasRun(this.#facts)) {
       const leftMs = Math.max(endMs - this.#clock.monotonic(), 0);
       const ran = this.#follower.wait(upgrade, ({ facts }) => hasRun(facts), leftMs);
-      await Promise.race([ran, jobs.wait(started.job, upgrade, leftMs)]);
+      await Promise.race([ran, waits.forJob(started.job, upgrade, leftMs)]);
     }
-    const jobResult = jobs.resultOf(started.job);
+    const jobResult = waits.resultOf(started.job);
     if (jobResult === undefined) return started;
     return hasRun(this.#facts) ? { ...started, jobResult } : didNotRun(upgrade, jobResult, this.#facts);
   }

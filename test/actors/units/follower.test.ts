@@ -134,7 +134,7 @@ test('who waits for a state gets it, also while a reload holds it back from the 
 test('a follower that is stopped holds nothing', async (t) => {
   const { follower, manager, clock } = await up(t);
   manager.reloading(true);
-  const end = follower.jobs.wait('/job/1', NAME, 1_000);
+  const end = follower.waits.forJob('/job/1', NAME, 1_000);
   follower.stop();
   assert.deepEqual([await end, clock.timers, manager.stopped], [{ kind: 'away' }, 0, true]);
 });

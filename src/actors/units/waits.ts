@@ -10,10 +10,22 @@ export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { re
 
 const AWAY: JobEnd = { kind: 'away' };
 
+export interface AwaitedJob {
+  readonly job: string;
+  readonly unit: string;
+}
+
 /** The supervisor bounds those who wait, as it bounds running commands. */
 export class Waits {
   readonly #clock: Clock;
   readonly #looks = new Set<() => void>();
+  /**
+   * Ends of recent jobs, by path. A job may end before the reply that names it has been read (4 of 60, measured), so who waits later must
+   * still find its end.
+   */
+  readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
+  readonly #awaited = new Set<AwaitedJob>();
+  #losses = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -37,26 +49,6 @@ export class Waits {
   news(): void {
     for (const look of [...this.#looks]) look();
   }
-}
-
-export interface AwaitedJob {
-  readonly job: string;
-  readonly unit: string;
-}
-
-export class Jobs {
-  readonly #waits: Waits;
-  /**
-   * Ends of recent jobs, by path. A job may end before the reply that names it has been read (4 of 60, measured), so a later `wait` must
-   * still find its end.
-   */
-  readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
-  readonly #awaited = new Set<AwaitedJob>();
-  #losses = 0;
-
-  constructor(waits: Waits) {
-    this.#waits = waits;
-  }
 
   /** Records JobRemoved: `job` is the path. */
   removed(job: string, result: string): void {
@@ -68,10 +60,10 @@ export class Jobs {
   }
 
   /** Resolves to the job's end; to undefined if it has not ended after `ms`. */
-  async wait(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
+  async forJob(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
     const [awaited, losses] = [{ job, unit }, this.#losses];
     this.#awaited.add(awaited);
-    const end = await this.#waits.until(ms, () => (losses === this.#losses ? this.#ends.get(job) : AWAY));
+    const end = await this.until(ms, () => (losses === this.#losses ? this.#ends.get(job) : AWAY));
     this.#awaited.delete(awaited);
     return end;
   }
@@ -96,13 +88,13 @@ export class Jobs {
   away(): void {
     this.#ends.clear();
     this.#losses += 1;
-    this.#waits.news();
+    this.news();
   }
 
   #ended(job: string, end: JobEnd & { readonly kind: 'ended' }): void {
     this.#ends.set(job, end);
     const [oldest] = this.#ends.keys();
     if (this.#ends.size > ENDS_MAX_JOBS && oldest !== undefined) this.#ends.delete(oldest);
-    this.#waits.news();
+    this.news();
   }
 }
