@@ -37,11 +37,6 @@ export interface SupervisorOptions {
   readonly clock?: Clock;
 }
 
-export interface StopReport {
-  /** Children that were killed because they did not stop in time, in the order of stopping. */
-  readonly late: readonly ChildName[];
-}
-
 export class Supervisor implements Backends, Bridges {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
@@ -51,7 +46,7 @@ export class Supervisor implements Backends, Bridges {
   /** In start order. */
   readonly #children = new Map<ChildName, Child>();
   #areLevelsWatched = false;
-  #stopped: Promise<StopReport> | undefined;
+  #stopped: Promise<void> | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -97,22 +92,18 @@ export class Supervisor implements Backends, Bridges {
    * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: late threads have ended too.
    * Never rejects, and does not resolve while a thread is stuck.
    */
-  stop(): Promise<StopReport> {
+  stop(): Promise<void> {
     this.#stopped ??= this.#stopAll();
     return this.#stopped;
   }
 
-  async #stopAll(): Promise<StopReport> {
+  async #stopAll(): Promise<void> {
     this.#timers.cancelAll();
-    const late: ChildName[] = [];
     const children = [...this.#children.values()].reverse();
     // Before the loop, so that no child restarts while another one is stopping.
     for (const child of children) child.stayDown();
-    for (const child of children) {
-      if (!(await child.stop())) late.push(child.name);
-    }
+    for (const child of children) await child.stop();
     await this.#options.threads.unstuck();
-    return { late };
   }
 
   async #startAll(): Promise<void> {
