@@ -150,7 +150,6 @@ export class Connections {
   readonly #limits: ConnectionLimits;
   /** Oldest first. */
   readonly #open: OpenConnection[] = [];
-  readonly #counts = new Map<string, number>();
 
   constructor(limits: ConnectionLimits) {
     this.#limits = limits;
@@ -168,20 +167,15 @@ export class Connections {
 
   arrived(connection: OpenConnection): void {
     this.#open.push(connection);
-    this.#counts.set(connection.address, this.#count(connection.address) + 1);
   }
 
   /** Removes the connection that has closed; usually a recent one. */
   left(): void {
     const at = this.#open.findLastIndex(({ isOpen }) => !isOpen());
-    const [gone] = at < 0 ? [] : this.#open.splice(at, 1);
-    if (gone === undefined) return;
-    const rest = this.#count(gone.address) - 1;
-    if (rest > 0) this.#counts.set(gone.address, rest);
-    else this.#counts.delete(gone.address);
+    if (at >= 0) this.#open.splice(at, 1);
   }
 
   #count(address: string): number {
-    return this.#counts.get(address) ?? 0;
+    return this.#open.reduce((count, each) => count + Number(each.address === address), 0);
   }
 }
