@@ -135,8 +135,7 @@ type In<C> =
   | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
 /**
- * An actor's whole life, to be returned by the default export of its `backend.ts` or `bridge.ts`: until a `stop` message, or until the other end of the
- * port is closed. Resolves when the actor has stopped; rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
+ * An actor's whole life: until a `stop` message, or until the other end of the port is closed. Resolves when the actor has stopped; rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
  */
 async function run<S, C>(
   task: ActorTask<S>,
@@ -192,12 +191,14 @@ function answer(publisher: BatchPublisher, id: number, handled?: Promise<Answer>
     });
 }
 
-export const runActor: <B extends Backend>(
-  task: ActorTask<ChildSettings[B]>,
-  start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>,
-) => Promise<void> = run;
+/** A thread, to be the default export of a backend's `backend.ts`. */
+export const actorThread =
+  <B extends Backend>(start: (settings: ChildSettings[B], publish: Publisher) => Actor<Command<B>>) =>
+  (task: ActorTask<ChildSettings[B]>): Promise<void> =>
+    run(task, start);
 
-export const runBridge: <B extends Bridge>(
-  task: ActorTask<ChildSettings[B]>,
-  start: (settings: ChildSettings[B], node: OwnerLink) => BridgeActor,
-) => Promise<void> = run;
+/** Likewise of a bridge's `bridge.ts`. */
+export const bridgeThread =
+  <B extends Bridge>(start: (settings: ChildSettings[B], node: OwnerLink) => BridgeActor) =>
+  (task: ActorTask<ChildSettings[B]>): Promise<void> =>
+    run(task, start);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
-import { type Actor, type Publisher, runActor } from '../../src/actors/runtime.js';
+import { type Actor, actorThread, type Publisher } from '../../src/actors/runtime.js';
 import { COLLECTION_NAMES } from '../../src/protocol/actor/collections.js';
 import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js';
 import {
@@ -29,13 +29,11 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
     () => undefined,
   );
   const publishers: Publisher[] = [];
-  const ended = runActor<'audio'>(
-    { port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } },
-    (_settings, publish) => {
-      publishers.push(publish);
-      return { handle: async () => DONE, stop: async () => undefined, ...actor };
-    },
-  );
+  const work = actorThread<'audio'>((_settings, publish) => {
+    publishers.push(publish);
+    return { handle: async () => DONE, stop: async () => undefined, ...actor };
+  });
+  const ended = work({ port: port2, settings: { enabled: true, serveCookie: false, outputs: {} } });
   t.after(() => port.close());
   const [publish] = publishers;
   assert.ok(publish);

@@ -56,47 +56,41 @@ export const BRIDGE_EDITS: typeof EDITS = [
 export const BRIDGE_FILE = 'src/actors/clapper/bridge.ts';
 
 export const BRIDGE_WORKER = `
-import type { ActorTask } from '../../protocol/actor/messages.js';
-import { runBridge } from '../runtime.js';
+import { bridgeThread } from '../runtime.js';
 
-export default function work(task: ActorTask<{ readonly enabled: boolean }>): Promise<void> {
-  return runBridge<'clapper'>(task, (_settings, node) => {
-    let seen = '';
-    return {
-      applyChanges: ({ changes }) => {
-        for (const change of changes) {
-          if (change.kind !== 'put' || change.collection !== 'bell') continue;
-          seen = change.json;
-          node.status('up', seen);
-          if (seen === '{"rings":0}') void node.ask({ operation: 'ringBell' });
-        }
-      },
-      stop: async () => undefined,
-    };
-  });
-}
+export default bridgeThread<'clapper'>((_settings, node) => {
+  let seen = '';
+  return {
+    applyChanges: ({ changes }) => {
+      for (const change of changes) {
+        if (change.kind !== 'put' || change.collection !== 'bell') continue;
+        seen = change.json;
+        node.status('up', seen);
+        if (seen === '{"rings":0}') void node.ask({ operation: 'ringBell' });
+      }
+    },
+    stop: async () => undefined,
+  };
+});
 `;
 
 export const BACKEND_FILE = 'src/actors/bell/backend.ts';
 
 export const WORKER = `
-import type { ActorTask } from '../../protocol/actor/messages.js';
-import { runActor } from '../runtime.js';
+import { actorThread } from '../runtime.js';
 
-export default function work(task: ActorTask<{ readonly enabled: boolean }>): Promise<void> {
-  return runActor<'bell'>(task, (_settings, publish) => {
-    let rings = 0;
-    const publishRings = (): void => publish.put('bell', '', JSON.stringify({ rings }));
-    publishRings();
-    publish.status('up');
-    return {
-      handle: async () => {
-        rings += 1;
-        publishRings();
-        return { ok: true };
-      },
-      stop: async () => undefined,
-    };
-  });
-}
+export default actorThread<'bell'>((_settings, publish) => {
+  let rings = 0;
+  const publishRings = (): void => publish.put('bell', '', JSON.stringify({ rings }));
+  publishRings();
+  publish.status('up');
+  return {
+    handle: async () => {
+      rings += 1;
+      publishRings();
+      return { ok: true };
+    },
+    stop: async () => undefined,
+  };
+});
 `;

@@ -5,7 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { test } from 'node:test';
 import vm from 'node:vm';
 import { MessageChannel } from 'node:worker_threads';
-import { runActor } from '../../src/actors/runtime.js';
+import { actorThread } from '../../src/actors/runtime.js';
 import { type FromActor, type ToActor, typedPort } from '../../src/protocol/actor/messages.js';
 import { until } from '../until.js';
 
@@ -37,10 +37,11 @@ test('an actor that is pinged gives back what a storm has left', async (t) => {
   );
   t.after(() => port.close());
   const settings = { enabled: true, serveCookie: false, outputs: {} };
-  void runActor<'audio'>({ port: port2, settings }, () => ({
+  const work = actorThread<'audio'>(() => ({
     handle: async () => ({ ok: true }),
     stop: async () => undefined,
   }));
+  void work({ port: port2, settings });
   const before = process.memoryUsage().heapTotal;
   assert.equal(grow(), RECORDS);
   const most = process.memoryUsage().heapTotal;

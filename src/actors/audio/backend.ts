@@ -4,16 +4,15 @@
 import { backoffMs } from '../../clock.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
-import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
 import { homeDirectory, type Variables } from '../../user-directories.js';
 import { VERSION } from '../../version.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
-import { type Actor, type Publisher, runActor } from '../runtime.js';
+import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
-import { hasNoSoundCard, NoCardWatch } from './no-card.js';
+import { hasNoSoundCard, noCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import {
   type AwaitedSocket,
@@ -171,7 +170,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
-      const noCard = new NoCardWatch(this.#publish, this.#timing.noCardMs);
+      const noCard = noCardWatch(this.#publish, this.#timing.noCardMs);
       // A server that hangs in the handshake must not keep us from the one that has taken its place.
       const watch = new AbortController();
       const place = { path, before: fileIdentity(path) };
@@ -251,15 +250,12 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 }
 
-/** The actor's thread. */
-export default function work(task: ActorTask<AudioSettings>): Promise<void> {
-  return runActor<'audio'>(task, (settings, publish) => {
-    // Not os.userInfo(), which fails for a user who is not in the user database.
-    const uid = process.getuid?.() ?? 0;
-    const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
-    return new AudioBackend(settings, context, publish);
-  });
-}
+export default actorThread<'audio'>((settings, publish) => {
+  // Not os.userInfo(), which fails for a user who is not in the user database.
+  const uid = process.getuid?.() ?? 0;
+  const context = { env: process.env, uid, home: homeDirectory(), machineId: readMachineId() };
+  return new AudioBackend(settings, context, publish);
+});
 
 /** Called before there are settings, so that this module is loaded by then. Nothing else needs preparation. */
 export const warmUp = (): undefined => undefined;

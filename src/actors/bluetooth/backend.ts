@@ -4,13 +4,13 @@
 import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
-import type { ActorTask, ChangeBatch } from '../../protocol/actor/messages.js';
+import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_METHODS, BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bus.js';
 import { isAbsence, sentence } from '../bus/fault.js';
-import { type Actor, type Publisher, runActor } from '../runtime.js';
+import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
 import { CALL_DEADLINE_MS } from './bluez.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
@@ -270,10 +270,6 @@ function blockedIn({ PowerState }: Adapter): string {
   return PowerState === POWER_BLOCKED ? 'The adapter is blocked by rfkill' : '';
 }
 
-/** The actor's thread. */
-export default function work(task: ActorTask<BluetoothSettings>): Promise<void> {
-  return runActor<'bluetooth'>(
-    task,
-    (settings, publish) => new BluetoothBackend(settings, publish, systemClock),
-  );
-}
+export default actorThread<'bluetooth'>(
+  (settings, publish) => new BluetoothBackend(settings, publish, systemClock),
+);

@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../clock.js';
-import type { ActorTask, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
+import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
   AVAHI_BROWSER,
@@ -15,7 +15,7 @@ import {
 } from '../../protocol/dbus/avahi.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOwner } from '../bus/bus.js';
-import { type BridgeActor, type OwnerLink, runBridge } from '../runtime.js';
+import { type BridgeActor, bridgeThread, type OwnerLink } from '../runtime.js';
 import { Announcer, type AnnouncerWorld } from './announcer.js';
 import { Browser } from './browser.js';
 import type { Interface, Interfaces } from './places.js';
@@ -90,11 +90,9 @@ export class Discovery implements BridgeActor, BusOwner {
   }
 }
 
-/** The bridge's thread. */
-export default function work(task: ActorTask<DiscoverySettings>): Promise<void> {
-  const world = { interfaces: externalInterfaces, clock: systemClock };
-  return runBridge<'discovery'>(task, (settings, node) => new Discovery(settings, node, world));
-}
+export default bridgeThread<'discovery'>(
+  (settings, node) => new Discovery(settings, node, { interfaces: externalInterfaces, clock: systemClock }),
+);
 
 /** @throws if the system call fails, as without a free descriptor */
 function externalInterfaces(): Interfaces {

@@ -4,9 +4,9 @@
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
 import { SPECS } from '../../protocol/actor/collections.js';
-import type { ActorTask, ChangeBatch } from '../../protocol/actor/messages.js';
+import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import { type BridgeActor, type NodeLink, runBridge } from '../runtime.js';
+import { type BridgeActor, bridgeThread, type NodeLink } from '../runtime.js';
 import { clipped } from '../text.js';
 import { type AskedTopic, Branch } from './branch.js';
 import {
@@ -201,18 +201,14 @@ export class MqttBridge implements BridgeActor {
   }
 }
 
-/** The bridge's thread. */
-export default function work(task: ActorTask<MqttSettings>): Promise<void> {
-  return runBridge<'mqtt'>(
-    task,
-    (settings, node) =>
-      new MqttBridge({
-        ...{ settings, node, clock: systemClock, dial: dialBroker },
-        interfaces: interfacesNow,
-        identifier: () => readIdentifier(userInfo().uid),
-      }),
-  );
-}
+export default bridgeThread<'mqtt'>(
+  (settings, node) =>
+    new MqttBridge({
+      ...{ settings, node, clock: systemClock, dial: dialBroker },
+      interfaces: interfacesNow,
+      identifier: () => readIdentifier(userInfo().uid),
+    }),
+);
 
 /** Empty if the system call fails, as without a free descriptor; the addresses are read again later. */
 function interfacesNow(): InterfaceAddresses {

@@ -3,13 +3,11 @@
 import { type Clock, systemClock, Timers, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
-import type { ActorTask } from '../../protocol/actor/messages.js';
-import type { PlayersSettings } from '../../protocol/actor/settings.js';
 import { BUS_METHODS, NAME_OWNER_CHANGED } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
-import { type Actor, type Publisher, runActor } from '../runtime.js';
+import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
 import { coverReader, type FetchCover } from './cover-reader.js';
 import { Player } from './player.js';
@@ -199,11 +197,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 }
 
-/** The actor's thread. */
-export default function work(task: ActorTask<PlayersSettings>): Promise<void> {
-  return runActor<'players'>(task, ({ fetchCovers }, publish) => {
-    // Loaded when the first is wanted: Node's HTTP takes 2 MB.
-    const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
-    return new PlayersBackend(publish, systemClock, {}, fetchCovers ? fetch : undefined);
-  });
-}
+export default actorThread<'players'>(({ fetchCovers }, publish) => {
+  // Loaded when the first is wanted: Node's HTTP takes 2 MB.
+  const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
+  return new PlayersBackend(publish, systemClock, {}, fetchCovers ? fetch : undefined);
+});

@@ -3,14 +3,13 @@
 
 import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
-import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { PowerSettings } from '../../protocol/actor/settings.js';
 import { LOGIND_ERRORS, LOGIND_METHODS } from '../../protocol/dbus/logind.js';
 import { type Signal, signalValues, type Values } from '../../protocol/dbus/method.js';
 import { SYSTEMD_NAME, SYSTEMD_PATH, SYSTEMD_SIGNALS } from '../../protocol/dbus/systemd.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type BusError, faultOf } from '../bus/fault.js';
-import { type Actor, type Publisher, runActor } from '../runtime.js';
+import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 
 /** Question and order together stay below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits"). */
@@ -232,7 +231,4 @@ function orderFault({ noun }: ActionRow, error: BusError): Answer {
   return faultOf(error, `The ${noun} was not accepted by logind`, { byName });
 }
 
-/** The actor's thread. */
-export default function work(task: ActorTask<PowerSettings>): Promise<void> {
-  return runActor<'power'>(task, (settings, publish) => new PowerBackend(settings, publish));
-}
+export default actorThread<'power'>((settings, publish) => new PowerBackend(settings, publish));

@@ -4,10 +4,9 @@
 import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
-import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
 import { Bus, type BusOwner } from '../bus/bus.js';
-import { type Actor, type Publisher, runActor } from '../runtime.js';
+import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
 import { UnitFollower } from '../units/follower.js';
 import { UnitLogs } from '../units/unit-logs.js';
@@ -134,7 +133,6 @@ export class SystemdBackend implements Actor<SystemdCommand> {
   }
 }
 
-/** The actor's thread. */
-export default function work(task: ActorTask<SystemdSettings>): Promise<void> {
-  return runActor<'systemd'>(task, (settings, publish) => new SystemdBackend(settings, publish, systemClock));
-}
+export default actorThread<'systemd'>(
+  (settings, publish) => new SystemdBackend(settings, publish, systemClock),
+);

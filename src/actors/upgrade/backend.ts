@@ -5,9 +5,8 @@ import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../clock.js';
 import type { Answer, UpgradeCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
-import type { ActorTask } from '../../protocol/actor/messages.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
-import { type Actor, type Publisher, runActor } from '../runtime.js';
+import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
 import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { UnitLogs } from '../units/unit-logs.js';
@@ -135,8 +134,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
 /** A new id after each boot of the kernel (random(4)). */
 const BOOT_ID = '/proc/sys/kernel/random/boot_id';
 
-/** The actor's thread. */
-export default function work(task: ActorTask<UpgradeSettings>): Promise<void> {
-  const context = () => ({ bus: {}, bootId: readFileSync(BOOT_ID, 'utf8').trim(), clock: systemClock });
-  return runActor<'upgrade'>(task, (settings, publish) => new UpgradeBackend(settings, publish, context()));
-}
+export default actorThread<'upgrade'>((settings, publish) => {
+  const bootId = readFileSync(BOOT_ID, 'utf8').trim();
+  return new UpgradeBackend(settings, publish, { bus: {}, bootId, clock: systemClock });
+});
