@@ -4,7 +4,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Broker, startBroker } from '../test/broker/mosquitto.js';
-import { retained, Spy } from '../test/broker/spy.js';
+import { retained, startSpy } from '../test/broker/spy.js';
 import { until } from '../test/until.js';
 import { cpuMs, memoryMb, quantile } from './support/figures.js';
 import { Forked } from './support/fork.js';
@@ -33,7 +33,7 @@ interface Moved {
 }
 
 async function moving(broker: Broker, forked: Forked, watchedMs: number): Promise<Moved> {
-  const spy = await Spy.on(broker.url, 'tonearm/+/audio/outputs/alsa');
+  const spy = await startSpy(broker.url, 'tonearm/+/audio/outputs/alsa');
   await pause(1000);
   const from = spy.seen.length;
   const [brokerBefore, bridgesBefore] = [cpuMs(broker.pid), await forked.order({ do: 'cpu' })];

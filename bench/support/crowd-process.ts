@@ -2,7 +2,7 @@
 // closed, or of commands sent, since `begin`. Arguments: `silent`, the daemon's address and port, the first client address, how many
 // addresses, how many connections; or `broker` and the branch, where the process first answers with the port that it listens on.
 
-import { commandsOfAllKinds, FloodingBroker } from '../../test/broker/flooding-broker.js';
+import { commandsOfAllKinds, startFloodingBroker } from '../../test/broker/flooding-broker.js';
 import { addresses, SilentCrowd } from '../../test/contract/silent-crowd.js';
 import { obey } from './fork.js';
 
@@ -23,7 +23,7 @@ function silent(): void {
 }
 
 async function broker(): Promise<void> {
-  const flooding = await FloodingBroker.start(commandsOfAllKinds(where));
+  const flooding = await startFloodingBroker(commandsOfAllKinds(where));
   const begin = (): number => {
     flooding.sent = 0;
     flooding.flood();

@@ -3,7 +3,7 @@
 
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
-import { createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 
 /** Each packet by itself is small; so many are written at a time. */
 const GUST_BYTES = 64 * 1024;
@@ -24,95 +24,74 @@ interface Packets {
 }
 const packets = createRequire(createRequire(import.meta.url).resolve('mqtt'))('mqtt-packet') as Packets;
 
-export class FloodingBroker {
-  readonly port: number;
-  /** Messages that were handed to the kernel. */
-  sent = 0;
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
-  readonly #gust: Buffer;
-  readonly #inGust: number;
-  #floods = false;
-
-  private constructor(server: Server, port: number, messages: readonly (readonly [string, string])[]) {
-    this.#server = server;
-    this.port = port;
-    const said = messages.map(([topic, payload]) =>
-      packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
-    );
-    const once = Buffer.concat(said);
-    const times = Math.ceil(GUST_BYTES / once.length);
-    this.#gust = Buffer.concat(Array.from({ length: times }, () => once));
-    this.#inGust = times * said.length;
-    server.on('connection', (socket) => this.#serve(socket));
-  }
-
-  /** `messages` are topics and payloads, sent round and round once `flood` is called. */
-  static async start(
-    messages: readonly (readonly [topic: string, payload: string])[],
-  ): Promise<FloodingBroker> {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const address = server.address();
-    if (address === null || typeof address === 'string') throw new Error('no port');
-    return new FloodingBroker(server, address.port, messages);
-  }
-
-  get url(): string {
-    return `mqtt://127.0.0.1:${this.port}`;
-  }
-
-  flood(): void {
-    this.#floods = true;
-    for (const socket of this.#sockets) this.#pour(socket);
-  }
-
-  calm(): void {
-    this.#floods = false;
-  }
-
-  /** Ends all connections. */
-  hangUp(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
-
-  async stop(): Promise<void> {
-    this.#floods = false;
-    this.hangUp();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  #serve(socket: Socket): void {
-    this.#sockets.add(socket);
-    const parser = packets.parser(MQTT_5);
-    parser.on('packet', (packet: Packet) => this.#answer(socket, packet));
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.#sockets.delete(socket));
-    socket.on('data', (chunk) => parser.parse(chunk));
-  }
-
-  #answer(socket: Socket, { cmd, qos, messageId, subscriptions = [], unsubscriptions = [] }: Packet): void {
-    const answers: Readonly<Record<string, object>> = {
-      connect: { cmd: 'connack', reasonCode: 0, sessionPresent: false },
-      subscribe: { cmd: 'suback', messageId, granted: subscriptions.map(() => 0) },
-      unsubscribe: { cmd: 'unsuback', messageId, granted: unsubscriptions.map(() => 0) },
-      pingreq: { cmd: 'pingresp' },
-      ...(qos > 0 && { publish: { cmd: 'puback', messageId, reasonCode: 0 } }),
-    };
-    const answer = answers[cmd];
-    if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-    // One that has come back, as it does when its own messages are acknowledged too late behind all of these.
-    if (this.#floods && subscriptions.some(({ topic }) => topic.includes('/set'))) this.#pour(socket);
-  }
-
-  #pour(socket: Socket): void {
-    while (this.#floods && !socket.destroyed) {
-      this.sent += this.#inGust;
-      if (socket.write(this.#gust)) continue;
-      socket.once('drain', () => this.#pour(socket));
+/** `messages` are topics and payloads, sent round and round once `flood` is called. */
+export async function startFloodingBroker(messages: readonly (readonly [topic: string, payload: string])[]) {
+  const said = messages.map(([topic, payload]) =>
+    packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
+  );
+  const once = Buffer.concat(said);
+  const times = Math.ceil(GUST_BYTES / once.length);
+  const gust = Buffer.concat(Array.from({ length: times }, () => once));
+  const sockets = new Set<Socket>();
+  let floods = false;
+  const pour = (socket: Socket): void => {
+    while (floods && !socket.destroyed) {
+      broker.sent += times * said.length;
+      if (socket.write(gust)) continue;
+      socket.once('drain', () => pour(socket));
       return;
     }
-  }
+  };
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const parser = packets.parser(MQTT_5);
+    parser.on('packet', (packet: Packet) => {
+      const answer = answerTo(packet);
+      if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
+      // One that has come back, as it does when its own messages are acknowledged too late behind all of these.
+      if (floods && packet.subscriptions?.some(({ topic }) => topic.includes('/set'))) pour(socket);
+    });
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => parser.parse(chunk));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const hangUp = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  const calm = (): void => {
+    floods = false;
+  };
+  const { port } = server.address() as AddressInfo;
+  const broker = {
+    ...{ port, url: `mqtt://127.0.0.1:${port}` },
+    /** Messages that were handed to the kernel. */
+    sent: 0,
+    flood: () => {
+      floods = true;
+      for (const socket of sockets) pour(socket);
+    },
+    calm,
+    /** Ends all connections. */
+    hangUp,
+    stop: async () => {
+      calm();
+      hangUp();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return broker;
+}
+
+function answerTo({ cmd, qos, messageId, subscriptions = [], unsubscriptions = [] }: Packet) {
+  const answers: Readonly<Record<string, object>> = {
+    connect: { cmd: 'connack', reasonCode: 0, sessionPresent: false },
+    subscribe: { cmd: 'suback', messageId, granted: subscriptions.map(() => 0) },
+    unsubscribe: { cmd: 'unsuback', messageId, granted: unsubscriptions.map(() => 0) },
+    pingreq: { cmd: 'pingresp' },
+    ...(qos > 0 && { publish: { cmd: 'puback', messageId, reasonCode: 0 } }),
+  };
+  return answers[cmd];
 }
 
 /** Commands of every kind to more targets than there are, and what is none, at the branch `topic`. */

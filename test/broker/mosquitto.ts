@@ -1,10 +1,11 @@
 // A private MQTT broker for a test: mosquitto as a child, on a port of its own, with its life and its end.
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { type Program, startProgram } from '../sound/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { freePort } from '../tools/free-port.js';
 import { until } from '../until.js';
 
@@ -31,11 +32,9 @@ function answers(port: number): Promise<boolean> {
 
 /** Needs the program `mosquitto`. */
 export async function startBroker(options: BrokerOptions = {}) {
-  const directory = mkdtempSync(join(tmpdir(), 'tonearm-broker-'));
+  const directory = temporaryFolder();
   const port = await freePort();
   const database = join(directory, 'mosquitto.db');
-  const lastResort = (): void => rmSync(directory, { recursive: true, force: true });
-  process.once('exit', lastResort);
   for (const [name, text] of Object.entries(options.files ?? {})) {
     writeFileSync(join(directory, name), text, { mode: 0o600 });
   }
@@ -81,8 +80,7 @@ export async function startBroker(options: BrokerOptions = {}) {
     },
     stop: async () => {
       await program?.end('SIGKILL');
-      process.off('exit', lastResort);
-      lastResort();
+      rmSync(directory, { recursive: true, force: true });
     },
   };
   await broker.start();

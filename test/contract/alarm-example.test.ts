@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { Mpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, PlayersNode } from '../players/node.js';
-import { Session, TONES } from '../players/session.js';
+import { type Mpv, startMpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, type PlayersNode, startPlayersNode } from '../players/node.js';
+import { startSession, TONES } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import type { Output } from './audio-node.js';
 import { PROJECT } from './documented.js';
@@ -35,9 +35,9 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     (await node.daemon.read<readonly Output[]>('/audio/outputs')).find(({ name }) => name === 'living');
 
   before(async () => {
-    node = await PlayersNode.start(await Session.start());
+    node = await startPlayersNode(await startSession());
     url = `http://127.0.0.1:${node.daemon.port}`;
-    mpv = await Mpv.start(
+    mpv = await startMpv(
       node.session,
       TONES.map(({ title }) => node.session.tone(title)),
     );

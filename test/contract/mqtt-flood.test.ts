@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { commandsOfAllKinds, FloodingBroker } from '../broker/flooding-broker.js';
+import { commandsOfAllKinds, startFloodingBroker } from '../broker/flooding-broker.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY, type Output, startAudio } from './audio-node.js';
@@ -19,7 +19,7 @@ const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 test('during a flood from the broker requests and other commands work, streams continue, and memory is bounded', {
   skip,
 }, async (t) => {
-  const broker = await FloodingBroker.start(commandsOfAllKinds(T));
+  const broker = await startFloodingBroker(commandsOfAllKinds(T));
   t.after(() => broker.stop());
   const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
   const { daemon } = await startAudio(t, { config });

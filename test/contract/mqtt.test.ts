@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { faultsOf } from '../broker/home-assistant-rules.js';
 import { type Broker, startBroker } from '../broker/mosquitto.js';
-import { retained, Spy } from '../broker/spy.js';
+import { retained, type Spy, startSpy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
@@ -27,7 +27,7 @@ describe('a daemon on a sound server with a broker', {
     sound = await startPulseAudio();
     const config = `${AUDIO_ONLY}mqtt: {enabled: true, url: "${broker.url}", topic: ${T}}\n`;
     daemon = await Daemon.start({ env: sound.env, config });
-    spy = await Spy.on(broker.url);
+    spy = await startSpy(broker.url);
     await daemon.backend('mqtt', 'up');
   });
   after(async () => {

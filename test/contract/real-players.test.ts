@@ -4,10 +4,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
-import { Cmus } from '../players/cmus.js';
-import { Mpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, PlayersNode, reckoned } from '../players/node.js';
-import { ALBUM, Session, TONES } from '../players/session.js';
+import { type Cmus, startCmus } from '../players/cmus.js';
+import { type Mpv, startMpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, type PlayersNode, reckoned, startPlayersNode } from '../players/node.js';
+import { ALBUM, startSession, TONES } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 
@@ -102,8 +102,8 @@ describe('mpv', { skip }, () => {
   let mpv: Mpv;
 
   before(async () => {
-    node = await PlayersNode.start(await Session.start());
-    mpv = await Mpv.start(
+    node = await startPlayersNode(await startSession());
+    mpv = await startMpv(
       node.session,
       TONES.map(({ title }) => node.session.tone(title)),
     );
@@ -222,13 +222,13 @@ describe('cmus', { skip }, () => {
   let cmus: Cmus;
 
   before(async () => {
-    const session = await Session.start();
+    const session = await startSession();
     // cmus starts before the daemon.
-    cmus = await Cmus.start(
+    cmus = await startCmus(
       session,
       TONES.map(({ title }) => session.tone(title)),
     );
-    node = await PlayersNode.start(session);
+    node = await startPlayersNode(session);
   });
   after(async () => {
     await cmus.end();

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { PlayerRecord, TracklistRecord } from '../../src/protocol/actor/schemas.js';
-import { Mpv } from '../players/mpv.js';
-import { PLAYER_PROGRAMS, PlayersNode } from '../players/node.js';
-import { Session, TONES } from '../players/session.js';
+import { startMpv } from '../players/mpv.js';
+import { PLAYER_PROGRAMS, type PlayersNode, startPlayersNode } from '../players/node.js';
+import { startSession, TONES } from '../players/session.js';
 import { startVlc, trackIds, VLC } from '../players/vlc.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
@@ -16,10 +16,10 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
   let node: PlayersNode;
 
   before(async () => {
-    const session = await Session.start();
+    const session = await startSession();
     await startVlc(session, [session.tone(first), session.tone(second)]);
-    await Mpv.start(session, [session.tone(first)]);
-    node = await PlayersNode.start(session);
+    await startMpv(session, [session.tone(first)]);
+    node = await startPlayersNode(session);
     await node.player(VLC);
     await node.player('org.mpris.MediaPlayer2.mpv');
   });

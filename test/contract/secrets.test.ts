@@ -9,7 +9,7 @@ import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { type Broker, startBroker } from '../broker/mosquitto.js';
-import { Spy } from '../broker/spy.js';
+import { type Spy, startSpy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -59,7 +59,7 @@ describe('no secret is in the output of a daemon when', {
       env: { ...sound.env, PULSE_COOKIE: join(secrets, 'cookie'), DEBUG: '*' },
       config: `${AUDIO_ONLY}logLevel: trace\nmqtt: {${mqtt}}\n`,
     });
-    spy = await Spy.on(broker.url.replace('//', '//spy:spy@'), '#');
+    spy = await startSpy(broker.url.replace('//', '//spy:spy@'), '#');
   });
   after(async () => {
     await spy?.end();

@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startBroker } from '../broker/mosquitto.js';
-import { Spy } from '../broker/spy.js';
+import { startSpy } from '../broker/spy.js';
 import { SeededRandom } from '../seeded-random.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { freePort } from '../tools/free-port.js';
 import { damagingProxy } from './damaging-proxy.js';
 import { honestBus } from './honest-bus.js';
-import { Survivor } from './survivor.js';
+import { startSurvivor } from './survivor.js';
 
 export const PROGRAMS = ['pulseaudio', 'pactl', 'mosquitto'];
 export const TOPIC = 'house/living';
@@ -46,8 +46,8 @@ power: {enabled: true, capabilities: {poweroff: true, reboot: true}}
 mqtt: {enabled: true, url: "mqtt://127.0.0.1:${port}", topic: ${TOPIC}}
 upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${directory}/state.json, progressSocket: ${directory}/progress.sock}
 `;
-  const survivor = await Survivor.start({ env, config }, BACKENDS);
-  const spy = await Spy.on(broker.url);
+  const survivor = await startSurvivor({ env, config }, BACKENDS);
+  const spy = await startSpy(broker.url);
   return {
     directory,
     survivor,

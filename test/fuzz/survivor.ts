@@ -12,54 +12,35 @@ const RECOVERY_MS = 90_000;
 
 const countOf = (pid: number, what: 'fd' | 'task'): number => readdirSync(`/proc/${pid}/${what}`).length;
 
-export class Survivor {
-  readonly daemon: Daemon;
-  readonly #backends: readonly string[];
-  readonly #descriptors: number;
-  readonly #threads: number;
-
-  private constructor(daemon: Daemon, backends: readonly string[]) {
-    this.daemon = daemon;
-    this.#backends = backends;
-    this.#descriptors = countOf(daemon.pid, 'fd');
-    this.#threads = countOf(daemon.pid, 'task');
-  }
-
-  /** Begins when these backends are up. */
-  static async start(options: DaemonOptions, backends: readonly string[]): Promise<Survivor> {
-    const daemon = await Daemon.start(options);
-    for (const name of backends) await daemon.backend(name, 'up');
-    return new Survivor(daemon, backends);
-  }
-
+/** Begins when these backends are up. */
+export async function startSurvivor(options: DaemonOptions, backends: readonly string[]) {
+  const daemon = await Daemon.start(options);
+  for (const name of backends) await daemon.backend(name, 'up');
+  const [descriptors, tasks] = [countOf(daemon.pid, 'fd'), countOf(daemon.pid, 'task')];
   /** Whatever happens to it just now. */
-  async answers(): Promise<Health> {
-    assert.ok(this.daemon.alive(), `the daemon has ended\n${this.daemon.log.slice(-4000)}`);
-    assert.equal((await this.daemon.get('/server')).status, 200);
-    return this.daemon.read<Health>('/health');
-  }
-
+  const answers = async (): Promise<Health> => {
+    assert.ok(daemon.alive(), `the daemon has ended\n${daemon.log.slice(-4000)}`);
+    assert.equal((await daemon.get('/server')).status, 200);
+    return daemon.read<Health>('/health');
+  };
   /** Every backend is up again, nothing has failed inside, and descriptors and threads are as many as at first. */
-  async recovers(): Promise<void> {
+  const recovers = async (): Promise<void> => {
     await until(
       'every backend is up again',
       async () => {
-        const health = await this.answers();
-        const down = this.#backends.filter((name) => health.backends[name]?.state !== 'up');
-        if (down.length > 0) {
-          throw new Error(down.map((name) => `${name}: ${JSON.stringify(health.backends[name])}`).join(', '));
-        }
-        return true;
+        const health = await answers();
+        const down = backends.filter((name) => health.backends[name]?.state !== 'up');
+        if (down.length === 0) return true;
+        throw new Error(down.map((name) => `${name}: ${JSON.stringify(health.backends[name])}`).join(', '));
       },
       RECOVERY_MS,
     );
-    assert.doesNotMatch(this.daemon.log, /a request failed inside the gateway|could not be answered/);
+    assert.doesNotMatch(daemon.log, /a request failed inside the gateway|could not be answered/);
     await until('descriptors and threads are as few as before', () => {
-      const [files, threads] = [countOf(this.daemon.pid, 'fd'), countOf(this.daemon.pid, 'task')];
-      if (files <= this.#descriptors + SLACK && threads <= this.#threads + SLACK) return true;
-      throw new Error(
-        `${files} files, at first ${this.#descriptors}; ${threads} threads, at first ${this.#threads}`,
-      );
+      const [files, threads] = [countOf(daemon.pid, 'fd'), countOf(daemon.pid, 'task')];
+      if (files <= descriptors + SLACK && threads <= tasks + SLACK) return true;
+      throw new Error(`${files} files, at first ${descriptors}; ${threads} threads, at first ${tasks}`);
     });
-  }
+  };
+  return { daemon, answers, recovers };
 }

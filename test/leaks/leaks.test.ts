@@ -13,7 +13,7 @@ import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/followed.js';
 import { PHONE, pathOf, ScriptedBluez } from '../actors/bluetooth/scripted-bluez.js';
 import { privateBus } from '../actors/bus/private-bus.js';
 import { Recorder } from '../actors/recorder.js';
-import { FloodingBroker } from '../broker/flooding-broker.js';
+import { startFloodingBroker } from '../broker/flooding-broker.js';
 import { SimulatedNode, WHOLE_NODE } from '../broker/simulated-node.js';
 import { stage } from '../crash/harness.js';
 import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
@@ -129,7 +129,7 @@ test('a sound server that is lost again and again leaves nothing', async (t) => 
 });
 
 test('a broker that is lost again and again leaves nothing', async (t) => {
-  const broker = await FloodingBroker.start([['x', 'x']]);
+  const broker = await startFloodingBroker([['x', 'x']]);
   // Every connection has been a good one, and what is rate-limited is due.
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 1e6 };
   const node = new SimulatedNode({ url: broker.url, clock });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { remark } from '../remark.js';
-import { type Program, startProgram } from '../sound/program.js';
+import { startProgram } from '../sound/program.js';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
@@ -17,59 +17,40 @@ interface Reply {
   readonly data?: unknown;
 }
 
-export class Mpv {
-  readonly program: Program;
-  readonly #socket: string;
+export type Mpv = ReturnType<typeof launched>;
 
-  private constructor(program: Program, socket: string) {
-    this.program = program;
-    this.#socket = socket;
-  }
-
-  /**
-   * Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. An mpv that
-   * hangs as it begins (one of thirty did) is started again: it answers nothing on its own socket. Everything else is a failure.
-   */
-  static async start(session: Session, files: readonly string[], name = 'mpv'): Promise<Mpv> {
-    for (let starts = 1; ; starts += 1) {
-      const mpv = Mpv.#launch(session, files, name);
-      try {
-        await until(`${name} plays`, async () => Number(await mpv.get('time-pos')) > 0);
-        return mpv;
-      } catch (error) {
-        if (starts === STARTS_MAX || !(await mpv.#hangs())) throw error;
-        remark(`${name} answers nothing on its own socket, and is started anew`);
-        await mpv.program.end('SIGKILL');
-      }
+/**
+ * Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. An mpv that
+ * hangs as it begins (one of thirty did) is started again: it answers nothing on its own socket. Everything else is a failure.
+ */
+export async function startMpv(session: Session, files: readonly string[], name = 'mpv'): Promise<Mpv> {
+  for (let starts = 1; ; starts += 1) {
+    const mpv = launched(session, files, name);
+    try {
+      await until(`${name} plays`, async () => Number(await mpv.get('time-pos')) > 0);
+      return mpv;
+    } catch (error) {
+      const hangs = mpv.program.alive() && (await mpv.get('pid').catch(() => undefined)) === undefined;
+      if (starts === STARTS_MAX || !hangs) throw error;
+      remark(`${name} answers nothing on its own socket, and is started anew`);
+      await mpv.program.end('SIGKILL');
     }
   }
+}
 
-  static #launch(session: Session, files: readonly string[], name: string): Mpv {
-    const socket = session.path(`${name}.socket`);
-    const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
-    const program = startProgram('mpv', [...flags, `--input-ipc-server=${socket}`, ...files], {
-      env: session.env,
-      log: session.path(`${name}.log`),
-    });
-    return new Mpv(program, socket);
-  }
-
-  async #hangs(): Promise<boolean> {
-    const answers = this.get('pid').then(
-      () => true,
-      () => false,
-    );
-    return this.program.alive() && !(await answers);
-  }
-
-  /** A property as mpv's manual names them. */
-  get(property: string): Promise<unknown> {
-    return this.command('get_property', property);
-  }
-
-  command(...command: MpvCommand): Promise<unknown> {
-    return askMpv(this.#socket, ...command);
-  }
+function launched(session: Session, files: readonly string[], name: string) {
+  const socket = session.path(`${name}.socket`);
+  const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
+  const program = startProgram('mpv', [...flags, `--input-ipc-server=${socket}`, ...files], {
+    env: session.env,
+    log: session.path(`${name}.log`),
+  });
+  const command = (...said: MpvCommand): Promise<unknown> => askMpv(socket, ...said);
+  return {
+    ...{ program, command },
+    /** A property as mpv's manual names them. */
+    get: (property: string) => command('get_property', property),
+  };
 }
 
 type MpvCommand = readonly (string | number | boolean)[];

@@ -3,8 +3,7 @@
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Environment, type Program, startProgram } from '../sound/program.js';
-import type { SoundServer } from '../sound/server.js';
+import { startProgram } from '../sound/program.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { until } from '../until.js';
 import { COVER, type Tone, writeTone } from './tones.js';
@@ -16,47 +15,24 @@ export const TONES: readonly Tone[] = [
   { title: 'Two', artist: 'Cosinus', album: ALBUM, seconds: 50 },
 ];
 
-export class Session {
-  readonly sound: SoundServer;
-  readonly env: Environment;
-  readonly #bus: Program;
+export type Session = Awaited<ReturnType<typeof startSession>>;
 
-  private constructor(sound: SoundServer, bus: Program) {
-    this.sound = sound;
-    this.env = sound.env;
-    this.#bus = bus;
-  }
-
-  static async start(): Promise<Session> {
-    const sound = await startPulseAudio();
-    const args = ['--session', '--nofork', '--nopidfile', `--address=unix:path=${sound.directory}/bus`];
-    const log = join(sound.directory, 'bus.log');
-    const session = new Session(sound, startProgram('dbus-daemon', args, { env: sound.env, log }));
-    mkdirSync(session.path('album'));
-    for (const tone of TONES) writeTone(session.tone(tone.title), tone);
-    writeFileSync(session.cover, COVER);
-    await until('the bus listens', () => {
-      const stat = statSync(session.path('bus'), { throwIfNoEntry: false });
-      return stat?.isSocket() === true;
-    });
-    return session;
-  }
-
-  path(...names: readonly string[]): string {
-    return join(this.sound.directory, ...names);
-  }
-
-  tone(title: string): string {
-    return this.path('album', `${title}.wav`);
-  }
-
+export async function startSession() {
+  const sound = await startPulseAudio();
+  const { env, directory } = sound;
+  const path = (...names: readonly string[]): string => join(directory, ...names);
+  const tone = (title: string): string => path('album', `${title}.wav`);
   /** The picture beside the tones. */
-  get cover(): string {
-    return this.path('album', 'cover.png');
-  }
-
-  async stop(): Promise<void> {
-    await this.#bus.end();
-    await this.sound.stop();
-  }
+  const cover = path('album', 'cover.png');
+  const args = ['--session', '--nofork', '--nopidfile', `--address=unix:path=${directory}/bus`];
+  const bus = startProgram('dbus-daemon', args, { env, log: path('bus.log') });
+  mkdirSync(path('album'));
+  for (const each of TONES) writeTone(tone(each.title), each);
+  writeFileSync(cover, COVER);
+  await until('the bus listens', () => statSync(path('bus'), { throwIfNoEntry: false })?.isSocket() === true);
+  const stop = async (): Promise<void> => {
+    await bus.end();
+    await sound.stop();
+  };
+  return { sound, env, path, tone, cover, stop };
 }

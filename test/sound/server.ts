@@ -1,9 +1,9 @@
 // A private sound server as tests hold it, whichever kind it is: its clients, its sinks, its life and its end. How each
 // kind is started is described in servers.ts.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { type Listed, list, pactl } from './pactl.js';
 import { type Environment, type Program, startProgram } from './program.js';
@@ -68,31 +68,22 @@ function environment(directory: string, socketPath: string): Environment {
 export class SoundServer {
   readonly kind: Kind;
   /** Mode 0700; the runtime and home directory of the server and its clients. */
-  readonly directory: string;
-  readonly socketPath: string;
+  readonly directory = temporaryFolder();
+  readonly socketPath = join(this.directory, 'pulse/native');
   /** Environment for programs that shall talk to this server. */
-  readonly env: Environment;
+  readonly env = environment(this.directory, this.socketPath);
   readonly #recipe: Recipe;
   readonly #sinks: Map<string, SinkSpec>;
-  readonly #log: string;
+  readonly #log = join(this.directory, 'log');
   /** In the order in which they were started. */
   #programs: Program[] = [];
   readonly #players = new Set<Program>();
   readonly #clients = new Set<StreamClient>();
-  readonly #lastResort = (): void => {
-    for (const program of [...this.#players, ...this.#programs]) program.signal('SIGKILL');
-    rmSync(this.directory, { recursive: true, force: true });
-  };
 
-  constructor(recipe: Recipe, directory: string, sinks: readonly SinkSpec[]) {
+  constructor(recipe: Recipe, sinks: readonly SinkSpec[]) {
     this.kind = recipe.kind;
-    this.directory = directory;
-    this.socketPath = join(directory, 'pulse/native');
-    this.env = environment(directory, this.socketPath);
     this.#recipe = recipe;
     this.#sinks = new Map(sinks.map((sink) => [sink.name, sink]));
-    this.#log = join(directory, 'log');
-    process.on('exit', this.#lastResort);
   }
 
   /** Runs pactl on this server and gives what it prints. Rejects when pactl fails. */
@@ -188,7 +179,6 @@ export class SoundServer {
   /** Ends everything and removes the directory. */
   async stop(): Promise<void> {
     await this.#end();
-    process.off('exit', this.#lastResort);
     rmSync(this.directory, { recursive: true, force: true });
   }
 
@@ -251,8 +241,7 @@ export class SoundServer {
 
 /** Brings a private server up in a directory of its own. */
 export async function startServer(recipe: Recipe, sinks: readonly SinkSpec[]): Promise<SoundServer> {
-  const directory = mkdtempSync(join(tmpdir(), `tonearm-${recipe.kind}-`));
-  const server = new SoundServer(recipe, directory, sinks);
+  const server = new SoundServer(recipe, sinks);
   await server.start();
   return server;
 }

@@ -15,7 +15,7 @@ import {
   put,
   SimulatedNode,
 } from '../../broker/simulated-node.js';
-import { retained, Spy } from '../../broker/spy.js';
+import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
@@ -45,7 +45,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const topic = `house/${last}`;
     const identifier = `node${last}`;
     const settings = { topic, homeAssistantPrefix: `ha${last}`, ...options.settings };
-    const spy = await Spy.on(broker.url, `house/${last}/#`);
+    const spy = await startSpy(broker.url, `house/${last}/#`);
     t.after(() => spy.end());
     const node = SimulatedNode.on(t, { url: broker.url, identifier, ...options, settings });
     await node.up();
@@ -81,9 +81,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const outputs = `${node.topic}/audio/outputs/`;
     await until(
       'all outputs are published',
-      () => [...spy.tree.keys()].filter((each) => each.startsWith(outputs)).length === STRANGE.length + 2,
+      () => [...spy.tree().keys()].filter((each) => each.startsWith(outputs)).length === STRANGE.length + 2,
     );
-    const states = [...spy.tree].filter(([topic]) => topic.startsWith(outputs));
+    const states = [...spy.tree()].filter(([topic]) => topic.startsWith(outputs));
     for (const [topic, text] of states) {
       await spy.publish(`${topic}/set`, { muted: JSON.parse(text).muted !== true });
     }
@@ -149,7 +149,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   test('does not carry out a retained command, and names it', async (t) => {
-    const spy = await Spy.on(broker.url, 'house/retained/#');
+    const spy = await startSpy(broker.url, 'house/retained/#');
     t.after(() => spy.end());
     const topic = 'house/retained/audio/server/set';
     await spy.publish(topic, { volume: 0.1 }, { retain: true });

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import { hurrying, type NodeOptions, SimulatedNode } from '../../broker/simulated-node.js';
-import { retained, Spy } from '../../broker/spy.js';
+import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
@@ -26,7 +26,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   }
 
   async function spyOn(t: TestContext, topic: string, url = broker.url): Promise<Spy> {
-    const spy = await Spy.on(url, `${topic}/#`);
+    const spy = await startSpy(url, `${topic}/#`);
     t.after(() => spy.end());
     return spy;
   }

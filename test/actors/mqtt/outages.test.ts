@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { describe, type TestContext, test } from 'node:test';
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/mosquitto.js';
 import { drop, output, put, SimulatedNode } from '../../broker/simulated-node.js';
-import { retained, Spy } from '../../broker/spy.js';
+import { retained, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
@@ -109,7 +109,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
       return tree.has(large) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
     });
     await until('the topic is no longer named', () => node.reason.endsWith(`left out: ${device}`));
-    const spy = await Spy.on(there.url, 'tonearm/living/error');
+    const spy = await startSpy(there.url, 'tonearm/living/error');
     t.after(() => spy.end());
     await spy.publish(`tonearm/living/audio/outputs/${'x'.repeat(2900)}/set`, '{}', { retain: true });
     await spy.publish('tonearm/living/audio/outputs/x/set', '{}', { retain: true });
