@@ -4,36 +4,9 @@
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
-import {
-  byName,
-  checkedText,
-  duration,
-  flag,
-  fraction,
-  integer,
-  listOf,
-  oneOfWords,
-  oneOrByName,
-  oneOrMore,
-  orZero,
-  outputChoice,
-  unit,
-  units,
-  type ValueReader,
-} from './readers.js';
-import {
-  adapterName,
-  bindTarget,
-  brokerUrl,
-  corsOrigin,
-  filePath,
-  hostName,
-  mqttTopic,
-  SERVICE_NAME_BYTES_MAX,
-  serviceName,
-  socketPath,
-  userName,
-} from './texts.js';
+import type { ValueReader } from './readers.js';
+import * as read from './readers.js';
+import * as text from './texts.js';
 
 /** The inputs for defaults, paths and the place of the configuration. */
 export interface Environment {
@@ -71,80 +44,83 @@ function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
-const readFile = checkedText('an absolute path', filePath);
-const branch = checkedText('a topic', mqttTopic);
+const readFile = read.checkedText('an absolute path', text.filePath);
+const branch = read.checkedText('a topic', text.mqttTopic);
 
 export const KEYS = {
-  bind: key(['lo'], oneOrMore(checkedText('an interface name, an IP address or "all"', bindTarget))),
-  logLevel: key('info', oneOfWords(LOG_LEVELS)),
+  bind: key(
+    ['lo'],
+    read.oneOrMore(read.checkedText('an interface name, an IP address or "all"', text.bindTarget)),
+  ),
+  logLevel: key('info', read.oneOfWords(LOG_LEVELS)),
   api: {
-    port: key(8018, integer(1, 65535)),
-    cors: { origins: key([], listOf(checkedText('an origin', corsOrigin))) },
-    hosts: key([], listOf(checkedText('a host name', hostName))),
+    port: key(8018, read.integer(1, 65535)),
+    cors: { origins: key([], read.listOf(read.checkedText('an origin', text.corsOrigin))) },
+    hosts: key([], read.listOf(read.checkedText('a host name', text.hostName))),
     sse: {
-      enabled: key(true, flag),
-      maxClients: key(256, integer(1, 10000)),
+      enabled: key(true, read.flag),
+      maxClients: key(256, read.integer(1, 10000)),
     },
-    ui: { enabled: key(true, flag) },
-    logs: key(true, flag),
+    ui: { enabled: key(true, read.flag) },
+    logs: key(true, read.flag),
   },
   systemd: {
-    enabled: key(true, flag),
-    system: key([], units),
-    user: key([], units),
+    enabled: key(true, read.flag),
+    system: key([], read.units),
+    user: key([], read.units),
   },
   pulseaudio: {
-    enabled: key(true, flag),
-    serve_cookie: key(false, flag),
-    volumeLimit: optionalKey(oneOrByName(fraction)),
-    outputs: key({}, byName(outputChoice)),
+    enabled: key(true, read.flag),
+    serve_cookie: key(false, read.flag),
+    volumeLimit: optionalKey(read.oneOrByName(read.fraction)),
+    outputs: key({}, read.byName(read.outputChoice)),
   },
   power: {
-    enabled: key(false, flag),
+    enabled: key(false, read.flag),
     capabilities: {
-      poweroff: key(false, flag),
-      reboot: key(false, flag),
+      poweroff: key(false, read.flag),
+      reboot: key(false, read.flag),
     },
   },
   upgrade: {
-    enabled: key(false, flag),
+    enabled: key(false, read.flag),
     resultFile: optionalKey(readFile),
-    checkUnit: optionalKey(unit),
-    upgradeUnit: optionalKey(unit),
+    checkUnit: optionalKey(read.unit),
+    upgradeUnit: optionalKey(read.unit),
     progressSocket: key(
       ({ env, uid }) => `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock`,
-      checkedText('an absolute path', socketPath),
+      read.checkedText('an absolute path', text.socketPath),
     ),
     stateFile: key((environment) => `${stateDirectory(environment)}/tonearm/upgrade-run.json`, readFile),
   },
   players: {
-    enabled: key(false, flag),
-    fetchCovers: key(false, flag),
+    enabled: key(false, read.flag),
+    fetchCovers: key(false, read.flag),
   },
   bluetooth: {
-    enabled: key(false, flag),
-    adapter: optionalKey(checkedText('the name of an adapter', adapterName)),
-    powerOnStart: key(false, flag),
-    pairingTimeout: key(60, duration('10s', '10m')),
-    scanTimeout: key(60, duration('10s', '10m')),
-    idleTimeout: key(0, orZero(duration('1m', '24h'))),
+    enabled: key(false, read.flag),
+    adapter: optionalKey(read.checkedText('the name of an adapter', text.adapterName)),
+    powerOnStart: key(false, read.flag),
+    pairingTimeout: key(60, read.duration('10s', '10m')),
+    scanTimeout: key(60, read.duration('10s', '10m')),
+    idleTimeout: key(0, read.orZero(read.duration('1m', '24h'))),
   },
   discovery: {
-    enabled: key(false, flag),
+    enabled: key(false, read.flag),
     name: key(
-      ({ hostname }) => cutBytes(`tonearm on ${hostname}`, SERVICE_NAME_BYTES_MAX),
-      checkedText('a name', serviceName),
+      ({ hostname }) => cutBytes(`tonearm on ${hostname}`, text.SERVICE_NAME_BYTES_MAX),
+      read.checkedText('a name', text.serviceName),
     ),
   },
   mqtt: {
-    enabled: key(false, flag),
-    url: optionalKey(checkedText('the address of a broker', brokerUrl)),
-    username: optionalKey(checkedText('a user name', userName)),
-    passwordFile: optionalKey(checkedText('an absolute path', filePath, 'secret')),
+    enabled: key(false, read.flag),
+    url: optionalKey(read.checkedText('the address of a broker', text.brokerUrl)),
+    username: optionalKey(read.checkedText('a user name', text.userName)),
+    passwordFile: optionalKey(read.checkedText('an absolute path', text.filePath, 'secret')),
     caFile: optionalKey(readFile),
     topic: key(({ hostname }) => `tonearm/${hostname.replace(/[^\w.-]/g, '_')}`, branch),
-    control: key(true, flag),
-    homeAssistant: key(true, flag),
+    control: key(true, read.flag),
+    homeAssistant: key(true, read.flag),
     homeAssistantPrefix: key('homeassistant', branch),
   },
 };
