@@ -71,7 +71,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (losses !== this.#losses) return;
     this.#changedNames = undefined;
     this.#settle();
-    const readings = [...this.#players.values()].map(({ firstReading }) => firstReading);
+    const readings = [...this.#players.values()].map(({ readings }) => readings.first);
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(readings));
     if (losses !== this.#losses) return;
     for (const player of this.#players.values()) player.publishNow();
@@ -114,8 +114,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const answer = await carryOut(this.#bus, player, command);
     player.commandsUnderWay -= 1;
     // Not every player sends signals for its changes.
-    if (answer.ok) player.readAgain();
-    if (answer.ok && isTrackCommand(command)) player.tracklist.readAgain();
+    if (answer.ok) player.readings.again();
+    if (answer.ok && isTrackCommand(command)) player.tracklist.readings.again();
     return answer;
   }
 

@@ -73,8 +73,9 @@ export class Player {
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #timers: Timers<'look' | 'rest' | 'gather' | 'clock'>;
   readonly #limit = new RateLimit(SIGNALS_MAX);
-  readonly #reading: RepeatedReading;
-  #facts: PlayerFacts = NOTHING_KNOWN;
+  /** Reads the properties, which is to be done again where the facts may be outdated. */
+  readonly readings: RepeatedReading;
+  facts: PlayerFacts = NOTHING_KNOWN;
   #anchor: Anchor;
   /** Counts jumps: changes of the position that clients cannot extrapolate. */
   #jumps = 0;
@@ -104,20 +105,11 @@ export class Player {
     // Subscribed first, read then: a signal in between causes another reading.
     void bus.watch(playerSignals(owner));
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#changed());
-    this.#reading = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
-  }
-
-  get facts(): PlayerFacts {
-    return this.#facts;
-  }
-
-  /** Resolves when the first reading has ended. */
-  get firstReading(): Promise<void> {
-    return this.#reading.first;
+    this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
   get plays(): boolean {
-    return playbackStatus(this.#facts) === 'Playing';
+    return playbackStatus(this.facts) === 'Playing';
   }
 
   /** Publishes what differs from before. */
@@ -157,15 +149,15 @@ export class Player {
 
   #record(): PlayerRecord {
     const now = this.#now();
-    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.#facts), now);
+    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.facts), now);
     const hasTracklist = this.tracklist.reading !== undefined;
-    return playerRecord(this.busName, this.#facts, this.#anchor, { pid: this.#pid, hasTracklist });
+    return playerRecord(this.busName, this.facts, this.#anchor, { pid: this.#pid, hasTracklist });
   }
 
   /** The present position; undefined if the player gives none. */
   #position(): PlayerPosition | undefined {
     const now = this.#now();
-    const position = reckoned(this.#anchor, motionOf(this.#facts), now);
+    const position = reckoned(this.#anchor, motionOf(this.facts), now);
     if (position === undefined) return undefined;
     return { bus_name: this.busName, position, emitted_at: Math.round(now.date) };
   }
@@ -181,22 +173,17 @@ export class Player {
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;
-    if (this.#reading.isUnderWay) this.#reading.again();
+    if (this.readings.isUnderWay) this.readings.again();
     if (seeked !== undefined) this.#jumpTo(positionIn({ Position: seeked[0] }));
     if (changed !== undefined) this.#propertiesChanged(...changed);
     this.#changed();
   }
 
-  /** Has the player read again, because the facts may be outdated. */
-  readAgain(): void {
-    this.#reading.again();
-  }
-
   /** The name has another owner, or none. */
   stop(): void {
     this.#timers.cancelAll();
-    this.tracklist.stop();
-    this.#reading.stop();
+    this.tracklist.readings.stop();
+    this.readings.stop();
     void this.#bus.unwatch(playerSignals(this.owner));
   }
 
@@ -205,28 +192,28 @@ export class Player {
     void this.#bus.unwatch(playerSignals(this.owner));
     this.#timers.set('rest', REST_MS, () => {
       void this.#bus.watch(playerSignals(this.owner));
-      this.readAgain();
-      this.tracklist.readAgain();
+      this.readings.again();
+      this.tracklist.readings.again();
     });
   }
 
   #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
-    if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
-    else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.#facts, changed));
+    if (iface === ROOT_INTERFACE) this.facts = withRootProperties(this.facts, changed);
+    else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.facts, changed));
     else return;
-    if (invalidated.length > 0 || this.#isAstray) this.readAgain();
+    if (invalidated.length > 0 || this.#isAstray) this.readings.again();
   }
 
   /** Applies new facts; the position is extrapolated by them until the next reading. */
   #become(facts: PlayerFacts): void {
-    const before = this.#facts;
+    const before = this.facts;
     const [was, is] = [motionOf(before), motionOf(facts)];
-    this.#facts = facts;
+    this.facts = facts;
     if (was.rate !== is.rate) this.#anchor = anchorAt(this.#anchor, was, this.#now());
     if (playbackStatus(before) !== playbackStatus(facts) || was.rate !== is.rate) this.#isAstray = true;
     // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no signal of the list for that.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
-    if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readAgain();
+    if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.again();
     if (!isSameTrack(before.metadata, facts.metadata)) {
       this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
       this.#isAstray = true;
@@ -245,14 +232,14 @@ export class Player {
       this.#bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
       this.#bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
     ]);
-    if (this.#reading.isStopped || !player.ok) return false;
+    if (this.readings.isStopped || !player.ok) return false;
     // Properties that are missing now no longer exist.
-    if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
-    this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
+    if (root.ok) this.facts = withRootProperties({ ...this.facts, root: {} }, root.value);
+    this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.facts.root }, player.value));
     this.#found(positionIn(player.value));
     // Only now, because a change that came during the wait would be lost to the older reading.
-    if (!this.isKnown) await within(this.#clock, TRACKLIST_WAIT_MS, this.tracklist.first);
-    if (this.#reading.isStopped) return false;
+    if (!this.isKnown) await within(this.#clock, TRACKLIST_WAIT_MS, this.tracklist.readings.first);
+    if (this.readings.isStopped) return false;
     this.isKnown = true;
     this.#changed();
     return true;
@@ -261,8 +248,8 @@ export class Player {
   /** Applies a read position. If it matches the extrapolated one, clients need no event. */
   #found(positionUs: number | undefined): void {
     const now = this.#now();
-    if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.#facts), positionUs, now)) return;
-    if (this.#isAstray && this.plays) this.#timers.set('look', LOOK_AGAIN_MS, () => this.readAgain());
+    if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.facts), positionUs, now)) return;
+    if (this.#isAstray && this.plays) this.#timers.set('look', LOOK_AGAIN_MS, () => this.readings.again());
     this.#isAstray = false;
     this.#jumpTo(positionUs);
   }

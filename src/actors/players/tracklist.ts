@@ -41,9 +41,9 @@ export class Tracklist {
   readonly #bus: Caller<'players'>;
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #changed: () => void;
-  readonly #repeated: RepeatedReading;
+  readonly readings: RepeatedReading;
   /** Undefined if the player has none, or has not answered yet. */
-  #reading: TracklistReading | undefined;
+  reading: TracklistReading | undefined;
   /** Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track begins (seen). */
   readonly #added = new Set<string>();
 
@@ -51,22 +51,12 @@ export class Tracklist {
     this.#bus = bus;
     this.#methods = playerMethods(owner);
     this.#changed = changed;
-    this.#repeated = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
-  }
-
-  /** Resolves when the first attempt to read it has ended. */
-  get first(): Promise<void> {
-    return this.#repeated.first;
-  }
-
-  /** Undefined if the player has none. */
-  get reading(): TracklistReading | undefined {
-    return this.#reading;
+    this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
   /** The id of a listed track; `ref` is the id or its last segment. */
   idOf(ref: string): string | undefined {
-    const ids = this.#reading?.tracks.map(({ track_id }) => track_id) ?? [];
+    const ids = this.reading?.tracks.map(({ track_id }) => track_id) ?? [];
     return ids.find((id) => id === ref) ?? ids.find((id) => id.slice(id.lastIndexOf('/') + 1) === ref);
   }
 
@@ -74,15 +64,7 @@ export class Tracklist {
     const [iface] = signalValues(PROPERTIES_CHANGED, signal) ?? [];
     if (signal.interface.endsWith(INTERFACE_END)) this.#follow(signal);
     else if (iface !== TRACKLIST_INTERFACE) return;
-    this.readAgain();
-  }
-
-  readAgain(): void {
-    this.#repeated.again();
-  }
-
-  stop(): void {
-    this.#repeated.stop();
+    this.readings.again();
   }
 
   #follow({ member, values: [value] }: Signal): void {
@@ -98,8 +80,8 @@ export class Tracklist {
   async #read(): Promise<boolean> {
     const read = await this.#readOnce();
     if (read === 'no answer') return false;
-    if (this.#repeated.isStopped || read?.json === this.#reading?.json) return true;
-    this.#reading = read;
+    if (this.readings.isStopped || read?.json === this.reading?.json) return true;
+    this.reading = read;
     this.#changed();
     return true;
   }
