@@ -25,18 +25,14 @@ export class UpgradePublisher {
   #status = NO_STATUS;
   #run = initialRun();
   #check: LastCheck | undefined;
-  #isUp = false;
+  /** True if everything is published, and commands can be run. */
+  isUp = false;
 
   constructor(settings: UpgradeSettings, publish: Publisher, clock: Clock) {
     this.#settings = settings;
     this.#publish = publish;
     this.#clock = clock;
     this.#timers = new Timers(clock);
-  }
-
-  /** True if everything is published, and commands can be run. */
-  get isUp(): boolean {
-    return this.#isUp;
   }
 
   stop(): void {
@@ -76,7 +72,7 @@ export class UpgradePublisher {
   /** systemd is reachable and the units are read, or none is needed. */
   up(run: Run): void {
     if (this.isUp) return;
-    this.#isUp = true;
+    this.isUp = true;
     this.#run = run;
     // While it was not up, nothing was shown.
     this.#published.clear();
@@ -85,7 +81,7 @@ export class UpgradePublisher {
   }
 
   down(reason: string): void {
-    this.#isUp = false;
+    this.isUp = false;
     this.#timers.cancelAll();
     this.#publish.status('connecting', reason);
   }

@@ -125,8 +125,10 @@ function afterSignal(run: Run, facts: RunFacts, nowMs: number): Run {
   const next: Run = { ...run, facts };
   if (isRunning(run, 'systemd')) return whileRunning(next, nowMs);
   // A unit that stops or reloads begins no new run, and neither does an invocation that has its verdict.
-  const fresh = isUnderWay(facts) && facts.invocation !== '' && facts.invocation !== run.invocation;
-  return fresh ? begunByUnit(next, nowMs) : next;
+  const { activeState, invocation } = facts;
+  const isUnderWay = activeState === 'activating' || (activeState === 'active' && !isExited(facts));
+  const isFresh = isUnderWay && invocation !== '' && invocation !== run.invocation;
+  return isFresh ? begunByUnit(next, nowMs) : next;
 }
 
 /** Begins a run of a working unit; its start is the earlier of now and systemd's time. */
@@ -176,8 +178,8 @@ function afterConfirmation(run: Run, facts: RunFacts, nowMs: number): Run {
 
 function succeeded({ badJob, invocation, facts }: Run): boolean {
   // No invocation: after a long time in the queue something prevented the unit from running.
-  if (badJob !== undefined || invocation === undefined) return false;
-  return facts.invocation === invocation && hasEndedWell(facts);
+  if (badJob !== undefined || invocation === undefined || facts.invocation !== invocation) return false;
+  return facts.result === 'success' && facts.activeState !== 'failed' && !facts.reset;
 }
 
 function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
@@ -192,36 +194,22 @@ function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, now
   const now: Run = { ...run, facts, job: facts.job, doubtful: false };
   const mayTakeInvocation = sameManager && (run.invocation === undefined || facts.restarts > 0);
   const next = mayTakeInvocation ? whileRunning(now, nowMs) : now;
-  if (isAtWork(facts)) return atWorkAgain(next, sameManager, nowMs);
+  // While the unit works, its run goes on with its old start time, if that may still be the run's invocation.
+  const isSame = sameManager && (next.invocation === undefined || next.invocation === facts.invocation);
+  if (isAtWork(facts)) return isSame ? next : begunByUnit(next, nowMs);
   if (facts.job !== '' && sameManager) return next;
   // A run is failed unless its success is known, also if systemd has unloaded its unit.
   return finishedRun(next, sameManager && succeeded(next), nowMs);
-}
-
-/** The unit works. If it may still be the run's invocation, the run goes on with its old start time. */
-function atWorkAgain(run: Run, sameManager: boolean, nowMs: number): Run {
-  const { facts, invocation } = run;
-  const same = sameManager && (invocation === undefined || invocation === facts.invocation);
-  return same ? run : begunByUnit(run, nowMs);
 }
 
 function afterLine(run: Run, content: ProgressEvent, leftover: boolean, nowMs: number): Run {
   const adopts = beginsSocketRun(run, content, leftover) && !isAtWork(run.facts);
   const now = adopts ? startedRun(run, 'socket', nowMs) : run;
   if (now.state !== 'running') return now;
+  // The percentage in the range of a progress bar; the line itself is relayed unchanged.
   if (content.event === 'progress')
-    return { ...now, percent: clampPercent(content.percent), step: content.step };
+    return { ...now, percent: Math.min(Math.max(content.percent, 0), 100), step: content.step };
   return content.event === 'end' && now.origin === 'socket' ? finishedRun(now, content.success, nowMs) : now;
-}
-
-/** The percentage in the range of a progress bar; the line itself is relayed unchanged. */
-function clampPercent(percent: number): number {
-  return Math.min(Math.max(percent, 0), 100);
-}
-
-/** For a unit at rest: true if its last invocation has ended well. */
-function hasEndedWell({ activeState, result, reset }: RunFacts): boolean {
-  return result === 'success' && activeState !== 'failed' && !reset;
 }
 
 type UnitState = Pick<RunFacts, 'activeState' | 'subState'>;
@@ -229,11 +217,6 @@ type UnitState = Pick<RunFacts, 'activeState' | 'subState'>;
 /** True if the unit is at work: starting, running, stopping, or waiting to be restarted by systemd. */
 export function isAtWork(state: UnitState): boolean {
   return !isAtRest(state) && !isExited(state);
-}
-
-/** True if the unit does its main work, not a stop or a reload. */
-function isUnderWay(state: UnitState): boolean {
-  return state.activeState === 'activating' || (state.activeState === 'active' && !isExited(state));
 }
 
 /** RemainAfterExit: the work is done and remembered. A oneshot unit can be active only in this way. */
