@@ -136,7 +136,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (asked.value !== 'yes') return notGrantedFault(row, asked.value);
     this.#begun = undefined;
     const ordered = await this.#logind.call(row.order, [false]);
-    if (!ordered.ok && !this.#isAccepted(row, ordered.error)) return orderFault(row, ordered.error);
+    if (!ordered.ok && !this.#isAccepted(row, ordered.error))
+      return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_ERRORS });
     this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
     return { ok: true };
@@ -148,7 +149,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
    * before logind can reply. A stop by SIGTERM waits for this (gateway/gateway.ts).
    */
   #isAccepted(row: ActionRow, error: BusError): boolean {
-    return isOutcomeUnknown(error) && this.#begun === row.target;
+    const isSilent = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
+    return isSilent && this.#begun === row.target;
   }
 }
 
@@ -196,13 +198,6 @@ function notGrantedFault({ noun, permissions }: ActionRow, verdict: string): Ans
   return failure('not-granted', detail);
 }
 
-const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
-  [LOGIND_ERRORS.accessDenied]: 'not-granted',
-  // The permission was withdrawn between question and order.
-  [LOGIND_ERRORS.interactiveAuthorizationRequired]: 'not-granted',
-  [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
-};
-
 const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.operationInProgress]: 'in-progress',
   'org.freedesktop.systemd1.ShuttingDown': 'in-progress',
@@ -212,6 +207,14 @@ const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
   'org.freedesktop.systemd1.LoadFailed': 'unavailable',
 };
 
+const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
+  ...COMMON_ERRORS,
+  [LOGIND_ERRORS.accessDenied]: 'not-granted',
+  // The permission was withdrawn between question and order.
+  [LOGIND_ERRORS.interactiveAuthorizationRequired]: 'not-granted',
+  [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
+};
+
 /**
  * The fault if it is unknown whether the action is allowed. Any error counts: without polkit logind denies even the question, and a logind
  * that does not start has as many errors as systemd has reasons.
@@ -219,16 +222,6 @@ const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
 function questionFault(error: BusError): Answer {
   const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);
-}
-
-/** True if logind itself has neither accepted nor refused the order. */
-function isOutcomeUnknown(error: BusError): boolean {
-  return error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
-}
-
-function orderFault({ noun }: ActionRow, error: BusError): Answer {
-  const byName = { ...COMMON_ERRORS, ...ORDER_ERRORS };
-  return faultOf(error, `The ${noun} was not accepted by logind`, { byName });
 }
 
 export default actorThread<'power'>((settings, publish) => new PowerBackend(settings, publish));
