@@ -75,15 +75,15 @@ export class BridgeFeeds {
 
   #send(subscriber: Subscriber, feed: Feed, isWhole: boolean, entries: readonly JournalEntry[]): void {
     feed.reached = this.#journal.newest;
-    const changes = entries.filter(({ collection }) => !UNWANTED[subscriber](collection)).map(changeOf);
+    const wanted = entries.filter(({ collection }) => !UNWANTED[subscriber](collection));
+    const changes = wanted.map(
+      ({ kind, collection, key, json }): Change =>
+        kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json },
+    );
     if (changes.length === 0 && !isWhole) return;
     feed.isReady = false;
     this.#bridges.sendChanges(subscriber, { isWhole, changes });
   }
-}
-
-function changeOf({ kind, collection, key, json }: JournalEntry): Change {
-  return kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json };
 }
 
 interface Parts {

@@ -2,7 +2,7 @@
 
 import type { TestContext } from 'node:test';
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
-import { type BrokerConnection, type BrokerOptions, dialBroker } from '../../src/actors/mqtt/broker.js';
+import { type BrokerConnection, type BrokerOptions, MqttConnection } from '../../src/actors/mqtt/broker.js';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -86,7 +86,7 @@ export class SimulatedNode {
     settings = {},
     clock = systemClock,
     answer = ordinary,
-    dial = dialBroker,
+    dial = (options: BrokerOptions): BrokerConnection => new MqttConnection(options),
   }: NodeOptions) {
     const all: MqttSettings = {
       ...{ enabled: true, url, topic: 'tonearm/living', control: true },

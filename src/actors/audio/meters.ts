@@ -111,7 +111,9 @@ export class Meters {
 
   #fit(link: Link, wanted: readonly SinkInfo[]): void {
     for (const meter of this.#meters.values()) {
-      if (wanted.some((sink) => isMeterOf(meter, sink))) continue;
+      const { sink, source, channels } = meter;
+      const found = wanted.find(({ index }) => index === sink);
+      if (found?.monitorSource === source && found.channelMap.length === channels) continue;
       this.#meters.delete(meter.sink);
       this.#end(link, meter);
     }
@@ -256,11 +258,4 @@ export class Meters {
       this.#send();
     });
   }
-}
-
-function isMeterOf(
-  { sink, source, channels }: Meter,
-  { index, monitorSource, channelMap }: SinkInfo,
-): boolean {
-  return sink === index && source === monitorSource && channels === channelMap.length;
 }

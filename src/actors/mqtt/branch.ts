@@ -70,18 +70,14 @@ export class Branch {
   readonly #rows = new Map<Collection, Map<string, Row>>();
   readonly #asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
-  #served: ServedRecord | undefined;
-
   /** The addresses on which HTTP is served. */
-  get served(): ServedRecord | undefined {
-    return this.#served;
-  }
+  served: ServedRecord | undefined;
 
   /** Differs when entities may have come, gone or changed their names, as opposed to their state. */
   get look(): string {
     const looks = [...this.#rows.values()].flatMap((rows) => [...rows.values()].map(({ look }) => look));
     const states = [...this.#health.values()].map(({ state }) => state);
-    return JSON.stringify([this.#served, ...this.#asked.values(), ...states, ...looks]);
+    return JSON.stringify([this.served, ...this.#asked.values(), ...states, ...looks]);
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
@@ -159,7 +155,7 @@ export class Branch {
     else if (change.collection === 'backends') {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
       this.#health.set(backend, health);
-    } else if (change.collection === 'served') this.#served = JSON.parse(change.json) as ServedRecord;
+    } else if (change.collection === 'served') this.served = JSON.parse(change.json) as ServedRecord;
     else if (SPECS[change.collection].keeps === undefined)
       this.#put(change.collection, change.key, change.json);
   }

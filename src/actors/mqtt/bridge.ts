@@ -15,7 +15,7 @@ import {
   type BrokerMessage,
   type BrokerOptions,
   brokerAddress,
-  dialBroker,
+  MqttConnection,
 } from './broker.js';
 import type { InterfaceAddresses } from './home-assistant.js';
 import { look } from './look.js';
@@ -204,7 +204,7 @@ export class MqttBridge implements BridgeActor {
 export default bridgeThread<'mqtt'>(
   (settings, node) =>
     new MqttBridge({
-      ...{ settings, node, clock: systemClock, dial: dialBroker },
+      ...{ settings, node, clock: systemClock, dial: (options) => new MqttConnection(options) },
       interfaces: interfacesNow,
       identifier: () => readIdentifier(userInfo().uid),
     }),

@@ -96,14 +96,10 @@ export interface Subscription {
 /** The public side of a connection, so that a test can stand in for it. */
 export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
-export function dialBroker(options: BrokerOptions): BrokerConnection {
-  return new MqttConnection(options);
-}
-
 type Done = (error?: Error | null) => void;
 
 /** Unless noted, every failure ends the connection; `ended` gives the reason. */
-class MqttConnection {
+export class MqttConnection {
   /** False if the connection was never established. */
   readonly ready: Promise<boolean>;
   readonly ended: Promise<string>;

@@ -172,7 +172,7 @@ export class RetainedTopics {
   /** A topic is emptied, and a new default named, only after the message that announces it; else Home Assistant would log an error. */
   #waits(topic: string, text: string): boolean {
     const { entities } = this.#told;
-    if (text === '') return isRead(topic, entities);
+    if (text === '') return [...entities.values()].some((each) => each['state_topic'] === topic);
     return topic === this.full('audio/server') && isNotOffered(this.#branch, entities);
   }
 
@@ -195,8 +195,4 @@ export class RetainedTopics {
     }
     return this.#made.text;
   }
-}
-
-function isRead(topic: string, entities: Entities): boolean {
-  return [...entities.values()].some((component) => component['state_topic'] === topic);
 }

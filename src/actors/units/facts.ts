@@ -66,7 +66,7 @@ export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFa
     activeState,
     subState: SubState ?? facts.subState,
     invocation: InvocationID === undefined ? facts.invocation : Buffer.from(InvocationID).toString('hex'),
-    job: Job === undefined ? facts.job : jobPath(Job),
+    ...(Job !== undefined && { job: Job[0] === 0 ? '' : Job[1] }),
     result: Result ?? facts.result,
     conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
     // The step from `failed` to `inactive` changes the state's time, but not that of the work's end (measured, systemd 252).
@@ -78,10 +78,6 @@ export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFa
     description: unit.Description ?? facts.description,
     loadState: unit.LoadState ?? facts.loadState,
   };
-}
-
-function jobPath([id, path]: readonly [number, string]): string {
-  return id === 0 ? '' : path;
 }
 
 const AT_REST: readonly string[] = ['inactive', 'failed', 'maintenance'];
