@@ -73,9 +73,12 @@ export class Child {
   #cancelTimer: () => void = () => undefined;
   #onStopped: () => void = () => undefined;
   #onSign: () => void = () => undefined;
-  /** Resolves when the child has sent its first message, or has ended. */
+  /** Resolves when the child has sent its first message, or has ended. Node reports each further call of `resolve` to a handler. */
   readonly firstSign = new Promise<void>((resolve) => {
-    this.#onSign = resolve;
+    this.#onSign = () => {
+      this.#onSign = () => undefined;
+      resolve();
+    };
   });
 
   constructor(spec: ChildSpec, settings: ChildSettings[ChildName], context: ChildContext) {
