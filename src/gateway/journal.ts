@@ -70,8 +70,8 @@ class BoundedEntries {
 }
 
 export class Journal {
-  /** By sequence number. */
-  readonly #entries = new Set<JournalEntry>();
+  /** All entries by sequence number, in its order. */
+  readonly #entries = new Map<number, JournalEntry>();
   readonly #shelves: Readonly<Record<Collection, Shelf>>;
   readonly #kept = { removal: new BoundedEntries(), action: new BoundedEntries() };
   /** The highest sequence number that was dropped, by collection. */
@@ -109,7 +109,7 @@ export class Journal {
     }
     if (entries.length <= 1) return entries;
     // An action counts even if it was dropped at once.
-    return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry));
+    return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry.sequence));
   }
 
   /** Changes that remove a backend's records when it goes away, except in collections whose records are never removed. */
@@ -142,7 +142,7 @@ export class Journal {
   /** The entries after a sequence number. Entries that are added during the iteration are included. */
   *after(sequence: number): Iterable<JournalEntry> {
     if (sequence === this.#newest) return;
-    for (const entry of this.#entries) if (entry.sequence > sequence) yield entry;
+    for (const entry of this.#entries.values()) if (entry.sequence > sequence) yield entry;
   }
 
   /** True if nothing after a sequence number was dropped from the wanted collections. */
@@ -162,7 +162,7 @@ export class Journal {
     if (keeps === 'each') return this.#keep('action', { collection, key, json, at });
     const before = shelf.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
-    if (before !== undefined) this.#entries.delete(before);
+    if (before !== undefined) this.#entries.delete(before.sequence);
     else this.#comesBack(collection, key, json);
     this.#newest += 1;
     const entry: JournalEntry = {
@@ -176,7 +176,7 @@ export class Journal {
       at,
     };
     shelf.records.set(key, entry);
-    this.#entries.add(entry);
+    this.#entries.set(entry.sequence, entry);
     this.#order += 1;
     shelf.order = this.#order;
     shelf.at = at;
@@ -191,7 +191,7 @@ export class Journal {
     const before = shelf.records.get(key);
     if (before === undefined) return undefined;
     shelf.records.delete(key);
-    this.#entries.delete(before);
+    this.#entries.delete(before.sequence);
     this.#order += 1;
     shelf.order = this.#order;
     shelf.at = at;
@@ -208,10 +208,10 @@ export class Journal {
     const kept = this.#kept[kind];
     if (kind === 'removal') this.#forgetRemoval(what);
     kept.add(entry);
-    this.#entries.add(entry);
+    this.#entries.set(entry.sequence, entry);
     for (let oldest = kept.excess; oldest !== undefined; oldest = kept.excess) {
       kept.delete(oldest);
-      this.#entries.delete(oldest);
+      this.#entries.delete(oldest.sequence);
       this.#forgotten.set(oldest.collection, oldest.sequence);
     }
     return entry;
@@ -232,7 +232,7 @@ export class Journal {
       if (entry.key !== key || entry.collection !== collection) continue;
       if (!isPlayer && entry.json !== json) continue;
       this.#kept.removal.delete(entry);
-      this.#entries.delete(entry);
+      this.#entries.delete(entry.sequence);
       return;
     }
   }
