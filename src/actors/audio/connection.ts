@@ -258,6 +258,6 @@ export class SoundConnection implements Performer {
     this.#switch = undefined;
     const changed = this.#context.publisher.update(this.state);
     if (this.meters.isWatched) this.meters.onRead();
-    if (changed?.server === true || changed?.cards.size !== 0) this.#context.onPublished();
+    if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
   }
 }

@@ -55,12 +55,12 @@ export class SoundPublisher {
    * Publishes the state's changes, and returns them. Removals go first, so that a name is free before it is given again; what has another
    * name under the same id is first removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
    */
-  update(state: SoundState): Changed | undefined {
+  update(state: SoundState): Readonly<Changed> | undefined {
     const { server } = state;
     if (server === undefined) return undefined;
     const changed = state.takeChanged();
     for (const id of changed.inputs) this.#dropUnlessCalled('audio.clients', id, state.inputs.get(id)?.name);
-    if (changed.server || changed.cards.size > 0) this.#updateAround(state, server, changed);
+    if (changed.server || changed.cards.length > 0) this.#updateAround(state, server, changed);
     const kind = state.kind;
     for (const id of changed.inputs) {
       const held = state.inputs.get(id);
@@ -74,7 +74,7 @@ export class SoundPublisher {
   }
 
   /** The server, cards and outputs, which seldom change, and change each other. */
-  #updateAround(state: SoundState, server: ServerInfo, changed: Changed): void {
+  #updateAround(state: SoundState, server: ServerInfo, changed: Readonly<Changed>): void {
     for (const id of changed.sinks)
       this.#dropUnlessCalled('audio.outputs', id, state.sinks.get(id)?.info.name);
     for (const id of changed.cards) this.#dropUnlessCalled('audio.cards', id, state.nameOfCard(id));

@@ -74,8 +74,9 @@ const NONE: readonly ReadRequest[] = [];
  */
 export class Refetch {
   readonly #of: ReadKind;
-  readonly #dirty = new Set<number>();
-  readonly #underWay = new Set<number>();
+  // At most BURST_MAX_RECORDS together. A set of one or two would take a new table with each addition and each deletion.
+  #dirty: number[] = [];
+  #underWay: number[] = [];
   /** Removed since the running reads began; their replies about these records are outdated. */
   readonly #removed = new Set<number>();
   #list: 'unwanted' | 'wanted' | 'under way' = 'unwanted';
@@ -90,11 +91,11 @@ export class Refetch {
   markAll(): void {
     if (this.#list === 'under way') this.#listAgain = true;
     else this.#list = 'wanted';
-    this.#dirty.clear();
+    this.#dirty = [];
   }
 
   changed(index: number): void {
-    const isBeingRead = this.#underWay.has(index) && !this.#removed.has(index);
+    const isBeingRead = this.#underWay.includes(index) && !this.#removed.has(index);
     if (!isBeingRead) this.mark(index);
   }
 
@@ -106,38 +107,42 @@ export class Refetch {
   /** Has the record read by a request that begins after this call. */
   mark(index: number): void {
     if (this.#list === 'wanted' || this.#listAgain) return;
-    this.#dirty.add(index);
-    if (this.#dirty.size + this.#underWay.size > BURST_MAX_RECORDS) this.markAll();
+    if (!this.#dirty.includes(index)) this.#dirty.push(index);
+    if (this.#dirty.length + this.#underWay.length > BURST_MAX_RECORDS) this.markAll();
   }
 
   markRemoved(index: number): void {
-    this.#dirty.delete(index);
-    if (this.#list !== 'under way' && !this.#underWay.has(index)) return;
+    this.#dirty = this.#dirty.filter((dirty) => dirty !== index);
+    if (this.#list !== 'under way' && !this.#underWay.includes(index)) return;
     if (this.#removed.size < REMOVALS_MAX_RECORDS) this.#removed.add(index);
     else this.markAll();
   }
 
   /** Returns the reads to request now. Each of them must be settled, however it ends. */
   take(): readonly ReadRequest[] {
-    if (this.#list === 'under way' || (this.#list === 'unwanted' && this.#dirty.size === 0)) return NONE;
+    if (this.#list === 'under way' || (this.#list === 'unwanted' && this.#dirty.length === 0)) return NONE;
     if (this.#list === 'wanted') {
-      if (this.#underWay.size > 0) return NONE;
+      if (this.#underWay.length > 0) return NONE;
       this.#list = 'under way';
       return [{ of: this.#of }];
     }
     const reads: ReadRequest[] = [];
+    const later: number[] = [];
     for (const index of this.#dirty) {
-      if (this.#underWay.has(index) || index === this.#held) continue;
-      this.#dirty.delete(index);
-      this.#underWay.add(index);
+      if (this.#underWay.includes(index) || index === this.#held) {
+        later.push(index);
+        continue;
+      }
+      this.#underWay.push(index);
       reads.push({ of: this.#of, index });
     }
+    this.#dirty = later;
     return reads;
   }
 
   /** True when the reply is valid; false when the record was removed meanwhile. */
   settleOne(index: number): boolean {
-    this.#underWay.delete(index);
+    this.#underWay = this.#underWay.filter((other) => other !== index);
     return !this.#removed.delete(index);
   }
 

@@ -28,20 +28,16 @@ export interface HeldInput extends HeldRecord<SinkInputInfo> {
   readonly name: string;
 }
 
-export interface Changed {
-  readonly server: boolean;
-  readonly sinks: ReadonlySet<number>;
-  readonly inputs: ReadonlySet<number>;
-  readonly cards: ReadonlySet<number>;
+/** The indices of records that have changed, each once. Mostly there is one, for which an array takes less than a set. */
+export class Changed {
+  server = false;
+  readonly sinks: number[] = [];
+  readonly inputs: number[] = [];
+  readonly cards: number[] = [];
 }
 
-function noChange() {
-  return {
-    server: false,
-    sinks: new Set<number>(),
-    inputs: new Set<number>(),
-    cards: new Set<number>(),
-  };
+function add(indices: number[], index: number): void {
+  if (!indices.includes(index)) indices.push(index);
 }
 
 /** The raw volume that a command set, and what the server reported then. */
@@ -74,7 +70,7 @@ export class SoundState {
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
-  #changed = noChange();
+  #changed = new Changed();
 
   /** The kind of the sound server; the first one before its info is there. */
   kind: SoundServerKind = 'pulseaudio';
@@ -115,7 +111,7 @@ export class SoundState {
     this.kind = kindOfServer(info);
     this.#changed.server = true;
     // The default may have moved, which changes both the old and the new one. Sinks are few, so all are marked.
-    for (const index of this.#sinks.keys()) this.#changed.sinks.add(index);
+    for (const index of this.#sinks.keys()) add(this.#changed.sinks, index);
   }
 
   putSink(info: SinkInfo): void {
@@ -126,7 +122,7 @@ export class SoundState {
     const balance = rememberBalance(this.#sinks.get(info.index)?.balance, info.volume);
     this.#sinks.set(info.index, { info, balance });
     if (AWAKE.includes(info.state)) this.#awake.add(info.index);
-    this.#changed.sinks.add(info.index);
+    add(this.#changed.sinks, info.index);
     this.#changed.server = true;
     if (known?.info.name !== info.name) this.#inputsChangeOf(info.index);
   }
@@ -138,7 +134,7 @@ export class SoundState {
     const isNamedSo = before?.info.name === info.name && before?.info.props === info.props;
     const name = isNamedSo ? before.name : this.#names.assign(info.index, wantedName(info.name, info.props));
     this.#inputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
-    this.#changed.inputs.add(info.index);
+    add(this.#changed.inputs, info.index);
   }
 
   /** Stores a sink's balance as it was set, because silent channels do not show it. */
@@ -150,13 +146,13 @@ export class SoundState {
   remove(of: RecordKind, index: number): void {
     if (of === 'input') {
       this.#names.release(index);
-      if (this.#inputs.delete(index)) this.#changed.inputs.add(index);
+      if (this.#inputs.delete(index)) add(this.#changed.inputs, index);
     } else if (of === 'card') {
       if (this.#cards.delete(index)) this.#cardChanged(index);
     } else if (this.#sinks.delete(index)) {
       this.#awake.delete(index);
       this.#requested.delete(index);
-      this.#changed.sinks.add(index);
+      add(this.#changed.sinks, index);
       this.#changed.server = true;
       this.#inputsChangeOf(index);
     }
@@ -236,16 +232,9 @@ export class SoundState {
     if (this.#sinks.has(index)) this.#awake.add(index);
   }
 
-  takeChanged(): Changed {
+  takeChanged(): Readonly<Changed> {
     const taken = this.#changed;
-    // A volume changes one set: an empty one is used again.
-    const next = (set: Set<number>): Set<number> => (set.size === 0 ? set : new Set());
-    this.#changed = {
-      server: false,
-      sinks: next(taken.sinks),
-      inputs: next(taken.inputs),
-      cards: next(taken.cards),
-    };
+    this.#changed = new Changed();
     return taken;
   }
 
@@ -255,13 +244,13 @@ export class SoundState {
   }
 
   #cardChanged(card: number): void {
-    this.#changed.cards.add(card);
-    for (const { info } of this.#sinks.values()) if (info.card === card) this.#changed.sinks.add(info.index);
+    add(this.#changed.cards, card);
+    for (const { info } of this.#sinks.values()) if (info.card === card) add(this.#changed.sinks, info.index);
   }
 
   #inputsChangeOf(sink: number): void {
     for (const { info } of this.#inputs.values())
-      if (info.sink === sink) this.#changed.inputs.add(info.index);
+      if (info.sink === sink) add(this.#changed.inputs, info.index);
   }
 
   /** Removes what is known and not in the list; returns the list without the records in `past`. */
