@@ -6,10 +6,18 @@ import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { clientRecord, ShownProps } from '../../src/actors/audio/view.js';
 import { frame } from '../../src/gateway/events/frames.js';
-import { COMMANDS, commandFrame, FROM_SERVER } from '../../src/protocol/pulse/commands.js';
+import {
+  COMMANDS,
+  type CommandName,
+  FROM_SERVER,
+  type RequestArgs,
+  writeCommand,
+} from '../../src/protocol/pulse/commands.js';
+import { Chunk } from '../../src/protocol/pulse/frame.js';
 import { Reader } from '../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { OLDEST_VERSION } from '../../src/protocol/pulse/wire.js';
+import { Writer } from '../../src/protocol/pulse/writer.js';
 import { obey } from './fork.js';
 
 const POSTED_BYTES = 600;
@@ -28,14 +36,14 @@ const COOKIE_BYTES = 256;
 type Telling = 'bytes' | 'record';
 
 /** Makes the text that is posted for a reply: the end of the packet, or its record as JSON. */
-function wordsOf(telling: Telling): (packet: Buffer) => string {
+function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
   if (telling === 'bytes')
-    return (packet) => packet.toString('latin1', Math.max(0, packet.length - POSTED_BYTES));
+    return ({ bytes }, end) => bytes.toString('latin1', Math.max(0, end - POSTED_BYTES), end);
   const texts = new TextCache();
   const shown = new ShownProps();
   const around = { kind: 'pulseaudio', output: 'living' } as const;
-  return (packet) => {
-    const reader = new Reader(packet.subarray(HEADER_BYTES), OLDEST_VERSION, texts);
+  return (received, end) => {
+    const reader = new Reader(received, OLDEST_VERSION, texts, HEADER_BYTES, end);
     // A refusal means that the stream no longer exists.
     if (reader.u32() !== FROM_SERVER.REPLY) return '';
     // The tag; without more it is the answer to the subscription.
@@ -56,9 +64,16 @@ function bytesOf(telling: Telling): (words: string) => string | Uint8Array {
   };
 }
 
+function commandFrame<C extends CommandName>(command: C, tag: number, args: RequestArgs<C>): Uint8Array {
+  const writer = new Writer();
+  writeCommand(writer, command, tag, args);
+  return writer.take();
+}
+
 function listenAndPost(path: string, telling: Telling): void {
   const words = wordsOf(telling);
   const received = Buffer.alloc(2 * READ_BYTES);
+  const chunk = new Chunk(received);
   let held = 0;
   const question = Buffer.from(commandFrame('GET_SINK_INPUT_INFO', 0, { index: 0 }));
   const handshake = [
@@ -74,7 +89,7 @@ function listenAndPost(path: string, telling: Telling): void {
       question.writeUInt32BE(received.readUInt32BE(AT.index), AT.index - 5);
       socket.write(question);
     } else {
-      parentPort?.postMessage(words(received.subarray(0, end)));
+      parentPort?.postMessage(words(chunk, end));
     }
   };
   const callback = (length: number, buffer: Uint8Array): boolean => {

@@ -3,11 +3,12 @@
 
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';
-import { COMMANDS, commandFrame } from '../../src/protocol/pulse/commands.js';
+import { COMMANDS, type RequestArgs, writeCommand } from '../../src/protocol/pulse/commands.js';
 import { Framer, HEADER_BYTES } from '../../src/protocol/pulse/frame.js';
 import { Reader } from '../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { NEWEST_VERSION } from '../../src/protocol/pulse/wire.js';
+import { Writer } from '../../src/protocol/pulse/writer.js';
 
 /** Commands to encode: the volume of one stream, and the name of a client with its properties. */
 export type Encoded = 'volume' | 'name';
@@ -35,17 +36,26 @@ const TAG = 7;
 class Ours implements Codec {
   readonly name = 'tonearm';
   readonly #framer = new Framer();
+  readonly #writer = new Writer();
   readonly #texts = new TextCache();
   readonly encode = {
-    volume: () => [commandFrame('SET_SINK_INPUT_VOLUME', TAG, { index: INDEX, volume: VOLUMES })],
-    name: () => [commandFrame('SET_CLIENT_NAME', TAG, { props: PROPS })],
+    volume: () => this.#written('SET_SINK_INPUT_VOLUME', { index: INDEX, volume: VOLUMES }),
+    name: () => this.#written('SET_CLIENT_NAME', { props: PROPS }),
   };
+
+  #written<C extends 'SET_SINK_INPUT_VOLUME' | 'SET_CLIENT_NAME'>(
+    command: C,
+    args: RequestArgs<C>,
+  ): Uint8Array[] {
+    writeCommand(this.#writer, command, TAG, args);
+    return [this.#writer.take()];
+  }
 
   decode(chunks: readonly Buffer[]): readonly object[] {
     let list: readonly object[] = [];
     for (const chunk of chunks) {
-      this.#framer.push(chunk, (payload) => {
-        const reader = new Reader(payload, NEWEST_VERSION, this.#texts);
+      this.#framer.push(chunk, (framed, start, end) => {
+        const reader = new Reader(framed, NEWEST_VERSION, this.#texts, start, end);
         // The command and its tag.
         reader.u32();
         reader.u32();

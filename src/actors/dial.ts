@@ -103,10 +103,8 @@ export class Link {
 
   #flush(): void {
     const output = this.#session.takeOutput();
-    const [first] = output;
-    if (first === undefined || this.#socket.destroyed) return;
-    // One write costs a third of a corked one.
-    this.#socket.write(output.length === 1 ? first : Buffer.concat(output));
+    if (output.length === 0 || this.#socket.destroyed) return;
+    this.#socket.write(output);
     if (this.#socket.writableLength > UNSENT_MAX_BYTES)
       this.#fail('the sound server does not read what it is sent');
   }

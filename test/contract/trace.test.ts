@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { Framer, frameOf } from '../../src/protocol/pulse/frame.js';
+import { Framer, HEADER_BYTES } from '../../src/protocol/pulse/frame.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { Conversation, type Side } from '../../src/protocol/pulse/trace/conversation.js';
 import { captures } from '../protocol/pulse/captures.js';
@@ -174,9 +174,12 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
       assert.equal(bytes.length, entry.bytes);
       const decoded: unknown[] = [];
       let data = 0;
-      new Framer().push(bytes, (payload, channel) => {
+      new Framer().push(bytes, (chunk, start, end, channel) => {
         if (channel === 0xffffffff) {
-          const { declined: _, ...read } = conversation.read(from, frameOf(payload));
+          const { declined: _, ...read } = conversation.read(
+            from,
+            chunk.bytes.subarray(start - HEADER_BYTES, end),
+          );
           decoded.push({ from, ...read });
         } else data += 1;
       });

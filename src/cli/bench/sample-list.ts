@@ -33,7 +33,8 @@ type SinkInputList = Reply<'GET_SINK_INPUT_INFO_LIST'>;
 
 /** The whole frame, at the newest protocol version. */
 function streamList(): Uint8Array {
-  const writer = new Writer(FROM_SERVER.REPLY, 0);
+  const writer = new Writer();
+  writer.begin(FROM_SERVER.REPLY, 0);
   for (let index = 0; index < STREAMS; index += 1) {
     writer.u32(index);
     writer.optionalText(`Song ${index}`);
@@ -48,7 +49,8 @@ function streamList(): Uint8Array {
     for (const flag of [false, true, true]) writer.bool(flag);
     writer.format({ encoding: PCM, props: { 'format.rate': '44100' } });
   }
-  return writer.frame();
+  writer.end();
+  return writer.take();
 }
 
 /** `decode`: bytes to records; `encode`: records to the JSON for clients. Each call handles `streams` streams. */
@@ -60,8 +62,8 @@ export function sampleWork(): {
   const [bytes, framer, texts] = [streamList(), new Framer(), new TextCache()];
   const decode = (): SinkInputList => {
     let list: SinkInputList = [];
-    framer.push(bytes, (payload) => {
-      const reader = new Reader(payload, NEWEST_VERSION, texts);
+    framer.push(bytes, (chunk, start, end) => {
+      const reader = new Reader(chunk, NEWEST_VERSION, texts, start, end);
       // Command and tag.
       reader.u32();
       reader.u32();

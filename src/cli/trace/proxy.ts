@@ -4,7 +4,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../clock.js';
-import { CONTROL_CHANNEL, Framer, frameOf } from '../../protocol/pulse/frame.js';
+import { CONTROL_CHANNEL, Framer, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { blockOf, Conversation } from '../../protocol/pulse/trace/conversation.js';
 import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
@@ -148,8 +148,8 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, ch
   for await (const chunk of chunks) {
     const frames: Buffer[] = [];
     try {
-      framer.push(chunk, (payload, channel) => {
-        const frame = frameOf(payload);
+      framer.push(chunk, ({ bytes }, start, end, channel) => {
+        const frame = bytes.subarray(start - HEADER_BYTES, end);
         read(frame, channel);
         frames.push(frame);
       });

@@ -21,7 +21,7 @@ import {
 } from './fields.js';
 import { cardInfo, playbackStream, recordStream, serverInfo, sinkInfo, sinkInputInfo } from './records.js';
 import { NONE, WireError } from './wire.js';
-import { Writer } from './writer.js';
+import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
 type Arguments = Readonly<Record<string, Writable<never>>>;
@@ -208,16 +208,18 @@ type CommandTable = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], Re
 /** Ties arguments and reply of every row to one name, so that a mismatched pair does not compile. */
 export const COMMANDS: CommandTable = { ...HANDSHAKE, ...REQUESTS };
 
-/** The bytes of a command. Throws WireError if an argument does not fit the wire. */
-export function commandFrame<C extends CommandName>(
+/** Adds a command's frame, and returns how its reply is read. Throws WireError if an argument does not fit the wire; nothing is added then. */
+export function writeCommand<C extends CommandName>(
+  writer: Writer,
   command: C,
   tag: number,
   args: RequestArgs<C>,
-): Uint8Array {
-  const { code, write } = COMMANDS[command];
-  const writer = new Writer(code, tag);
+): Readable<Reply<C>> {
+  const { code, write, reply } = COMMANDS[command];
+  writer.begin(code, tag);
   write(writer, args);
-  return writer.frame();
+  writer.end();
+  return reply;
 }
 
 /** By the event's low four bits; a facility's mask bit is 1 << its index here. */

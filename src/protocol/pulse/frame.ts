@@ -11,6 +11,17 @@ export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
 /** The first buffer for a frame in pieces; it then doubles, so that a claimed length alone allocates nothing. */
 const STAGING_MIN_BYTES = 4096;
 
+/** Received bytes with both views of them. All reads share one buffer, so that its views are made once: they cost as much as a frame. */
+export class Chunk {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+
+  constructor({ buffer, byteOffset, byteLength }: Uint8Array) {
+    this.bytes = Buffer.from(buffer, byteOffset, byteLength);
+    this.view = new DataView(buffer, byteOffset, byteLength);
+  }
+}
+
 const NOTHING = new Uint8Array(0);
 
 interface FrameHeader {
@@ -18,27 +29,16 @@ interface FrameHeader {
   readonly channel: number;
 }
 
-/** Takes a frame's payload and channel. The payload is valid during the call only, and its header stands before it. */
-type Deliver = (payload: Uint8Array, channel: number) => void;
+/** Takes a frame's payload: [start, end) of the chunk, valid during the call only. Its header stands before it. */
+type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
-/** A delivered payload with its header. */
-export function frameOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset - HEADER_BYTES, HEADER_BYTES + byteLength);
-}
-
-/** Byte by byte: a view of the header would take as long as everything else here. */
-function readU32(bytes: Uint8Array, at: number): number {
-  const [a = 0, b = 0, c = 0, d = 0] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
-  return ((a << 24) | (b << 16) | (c << 8) | d) >>> 0;
-}
-
-function readHeader(bytes: Uint8Array, at = 0): FrameHeader {
-  const length = readU32(bytes, at);
+function readHeader(view: DataView, at: number): FrameHeader {
+  const length = view.getUint32(at);
   if (length === 0 || length > PAYLOAD_MAX_BYTES) throw new WireError(`a frame of ${length} bytes`);
-  const channel = readU32(bytes, at + 4);
+  const channel = view.getUint32(at + 4);
   if (channel !== CONTROL_CHANNEL) return { length, channel };
   // Offset and flags belong to audio data and to shared memory, which we did not agree to.
-  if (readU32(bytes, at + 8) !== 0 || readU32(bytes, at + 12) !== 0 || readU32(bytes, at + 16) !== 0) {
+  if (view.getUint32(at + 8) !== 0 || view.getUint32(at + 12) !== 0 || view.getUint32(at + 16) !== 0) {
     throw new WireError('a command frame with an offset or flags');
   }
   return { length, channel };
@@ -49,45 +49,50 @@ export class Framer {
   #staging: Uint8Array = NOTHING;
   #held = 0;
   #header: FrameHeader | undefined;
+  #source: Uint8Array = NOTHING;
+  #chunk = new Chunk(NOTHING);
 
   /**
-   * Takes the first `length` bytes of a chunk and delivers the frames that they complete, in order. Throws WireError for a header that no
+   * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError for a header that no
    * server may send; the stream is then lost.
    */
-  push(chunk: Uint8Array, deliver: Deliver, length = chunk.length): void {
+  push(received: Uint8Array, deliver: Deliver, length = received.length): void {
+    if (received !== this.#source) this.#chunk = new Chunk(received);
+    this.#source = received;
+    const chunk = this.#chunk;
     let at = 0;
     while (at < length) {
       // A frame that lies wholly in the chunk is delivered without a copy.
-      const header = this.#held > 0 || length - at < HEADER_BYTES ? undefined : readHeader(chunk, at);
+      const header = this.#held > 0 || length - at < HEADER_BYTES ? undefined : readHeader(chunk.view, at);
       const end = at + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
-        at += this.#stage(chunk.subarray(at, length), deliver);
+        at += this.#stage(received.subarray(at, length), deliver);
       } else {
-        deliver(chunk.subarray(at + HEADER_BYTES, end), header.channel);
+        deliver(chunk, at + HEADER_BYTES, end, header.channel);
         at = end;
       }
     }
   }
 
   /** Adds to a frame in pieces, first up to the end of its header, then up to its own. Returns the number of bytes that it took. */
-  #stage(chunk: Uint8Array, deliver: Deliver): number {
+  #stage(received: Uint8Array, deliver: Deliver): number {
     const target = HEADER_BYTES + (this.#header?.length ?? 0);
-    const taken = chunk.subarray(0, target - this.#held);
+    const taken = received.subarray(0, target - this.#held);
     this.#reserve(this.#held + taken.length, target);
     this.#staging.set(taken, this.#held);
     this.#held += taken.length;
     if (this.#held < target) return taken.length;
     if (this.#header === undefined) {
-      this.#header = readHeader(this.#staging);
+      this.#header = readHeader(new Chunk(this.#staging).view, 0);
       return taken.length;
     }
     const { channel } = this.#header;
-    const payload = this.#staging.subarray(HEADER_BYTES, target);
+    const staged = new Chunk(this.#staging);
     // Forgotten before it is delivered, so that the next frame never writes into what a receiver may still read.
     this.#staging = NOTHING;
     this.#held = 0;
     this.#header = undefined;
-    deliver(payload, channel);
+    deliver(staged, HEADER_BYTES, target, channel);
     return taken.length;
   }
 

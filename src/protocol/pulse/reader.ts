@@ -1,6 +1,7 @@
 // Reads the typed values of one frame's payload, strictly: each read names the expected tag, and nothing is read beyond the frame. The
 // wire's "none" values become undefined here.
 
+import type { Chunk } from './frame.js';
 import { PropertyBudget } from './property-budget.js';
 import { LISTS_PER_OBJECT, type Properties, TEXT_MAX_BYTES, type TextCache } from './text-cache.js';
 import { describeTag, NONE, TAG, WireError } from './wire.js';
@@ -67,28 +68,31 @@ export class Reader {
   readonly #bytes: Buffer;
   readonly #view: DataView;
   readonly #texts: TextCache;
+  readonly #start: number;
+  readonly #end: number;
   #offset: number;
   /** The index of the object whose record is being read. */
   #object: number;
 
-  constructor(payload: Uint8Array, version: number, texts: TextCache) {
-    const { buffer, byteOffset, byteLength } = payload;
-    // A socket's data is a Buffer already, and a view costs a tenth of a small record's time.
-    this.#bytes = Buffer.isBuffer(payload) ? payload : Buffer.from(buffer, byteOffset, byteLength);
-    this.#view = new DataView(buffer, byteOffset, byteLength);
+  /** Reads the payload in [start, end) of a chunk. */
+  constructor({ bytes, view }: Chunk, version: number, texts: TextCache, start = 0, end = bytes.length) {
+    this.#bytes = bytes;
+    this.#view = view;
     this.version = version;
     this.#texts = texts;
-    this.#offset = 0;
+    this.#start = start;
+    this.#end = end;
+    this.#offset = start;
     this.#object = 0;
   }
 
   get atEnd(): boolean {
-    return this.#offset === this.#bytes.length;
+    return this.#offset === this.#end;
   }
 
   /** The unread bytes, as a view of the payload. */
   rest(): Buffer {
-    return this.#bytes.subarray(this.#offset);
+    return this.#bytes.subarray(this.#offset, this.#end);
   }
 
   /** The bytes of a value without a kind here: `size` bytes after `tag`, as a view of the payload. */
@@ -99,8 +103,7 @@ export class Reader {
 
   /** A frame must be consumed exactly: bytes left over mean that it was read wrongly, or that the server erred. */
   finish(): void {
-    if (this.#offset !== this.#bytes.length)
-      throw this.#error(`${this.#bytes.length - this.#offset} bytes left over`);
+    if (this.#offset !== this.#end) throw this.#error(`${this.#end - this.#offset} bytes left over`);
   }
 
   u32(): number {
@@ -125,7 +128,7 @@ export class Reader {
       case 'bool': {
         const tag = this.#bytes[this.#offset];
         if (tag !== TAG.yes && tag !== TAG.no) throw this.#unexpected(TAG.yes);
-        this.#offset += 1;
+        this.#advance(1);
         return tag === TAG.yes;
       }
       case 'volume':
@@ -181,17 +184,15 @@ export class Reader {
     const bytes = this.#bytes;
     const tag = bytes[this.#offset];
     if (tag === TAG.noText) {
-      this.#offset += 1;
+      this.#advance(1);
       return undefined;
     }
     if (tag !== TAG.text) throw this.#unexpected(TAG.text);
     const start = this.#offset + 1;
     let end = start;
     // Texts are short: a loop finds the end sooner than a call of indexOf.
-    for (let byte = bytes[end]; byte !== 0; byte = bytes[end]) {
-      if (byte === undefined) throw this.#error('a text without its end');
-      end += 1;
-    }
+    while (end < this.#end && bytes[end] !== 0) end += 1;
+    if (end >= this.#end) throw this.#error('a text without its end');
     this.#offset = end + 1;
     return this.#texts.text(bytes, this.#view, start, end);
   }
@@ -202,7 +203,7 @@ export class Reader {
     const lists = this.#texts.lists;
     const known = lists.find(place, this.#bytes, start);
     if (known !== undefined) {
-      this.#offset = start + known.length;
+      this.#advance(known.length);
       return known.props;
     }
     const props = this.#decodeList(new PropertyBudget(maxBytes));
@@ -255,16 +256,17 @@ export class Reader {
 
   #advance(size: number): number {
     const start = this.#offset;
-    if (start + size > this.#bytes.length) throw this.#error(`the frame ends within ${size} bytes`);
+    if (start + size > this.#end) throw this.#error(`the frame ends within ${size} bytes`);
     this.#offset = start + size;
     return start;
   }
 
   #unexpected(expected: number): WireError {
-    return this.#error(`expected ${describeTag(expected)}, got ${describeTag(this.#bytes[this.#offset])}`);
+    const got = this.#offset < this.#end ? this.#bytes[this.#offset] : undefined;
+    return this.#error(`expected ${describeTag(expected)}, got ${describeTag(got)}`);
   }
 
   #error(what: string): WireError {
-    return new WireError(`at byte ${this.#offset} of the payload: ${what}`);
+    return new WireError(`at byte ${this.#offset - this.#start} of the payload: ${what}`);
   }
 }

@@ -2,9 +2,7 @@
 // out. It holds no socket and no timer and reads no clock; the dialler owns those.
 
 import {
-  COMMANDS,
   type CommandName,
-  commandFrame,
   decodeEvent,
   FROM_SERVER,
   type HandshakeName,
@@ -13,13 +11,15 @@ import {
   type RequestArgs,
   type RequestName,
   type SubscriptionEvent,
+  writeCommand,
 } from './commands.js';
 import type { Readable } from './fields.js';
-import { CONTROL_CHANNEL, Framer } from './frame.js';
+import { type Chunk, CONTROL_CHANNEL, Framer } from './frame.js';
 import { type ClosedReason, type Result, serverFault } from './outcome.js';
 import { Reader } from './reader.js';
 import { TextCache } from './text-cache.js';
 import { NEWEST_VERSION, NONE, negotiate, WireError } from './wire.js';
+import { Writer } from './writer.js';
 
 /** Both servers read exactly this many bytes; another length is refused, the content often ignored. */
 const COOKIE_BYTES = 256;
@@ -57,25 +57,25 @@ type SessionState =
   | { readonly kind: 'closed'; readonly reason: ClosedReason };
 
 interface PendingRequest {
+  readonly tag: number;
   readonly deadline: number;
   readonly reply: Readable<unknown>;
   settle(result: Result<unknown>): void;
 }
-
-/** Marks the tag of a request that timed out: the server may still answer, so the tag is not used again before its late reply. */
-const LATE = 'late';
 
 export class Session {
   readonly #options: SessionOptions;
   readonly #events: SessionEvents;
   readonly #framer = new Framer();
   readonly #texts = new TextCache();
-  /** The requests without a reply, by tag. */
-  readonly #pending = new Map<number, PendingRequest | typeof LATE>();
+  /** The requests without a reply, oldest first: both servers answer most of them in this order. */
+  #pending: PendingRequest[] = [];
+  /** Tags of requests that timed out: the server may still answer, so a tag is not used again before its late reply. */
+  readonly #late = new Set<number>();
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
-  #output: Uint8Array[] = [];
+  readonly #writer = new Writer();
   /** The time passed to `receive`, for requests that a reply triggers. */
   #receivedAt = 0;
 
@@ -114,26 +114,22 @@ export class Session {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs: number = this.#options.requestDeadlineMs,
   ): void {
-    if (this.#state.kind === 'ready' && this.#pending.size < this.#options.pendingMax)
+    if (this.#state.kind === 'ready' && this.#pending.length + this.#late.size < this.#options.pendingMax)
       this.#send(command, args, now + deadlineMs, settle);
     else if (this.#state.kind === 'closed')
       settle({ ok: false, error: { kind: 'closed', reason: this.#state.reason } });
     else settle({ ok: false, error: { kind: this.#state.kind === 'ready' ? 'overflow' : 'not-ready' } });
   }
 
-  /** The bytes to write, in order. To be called after every other call. */
-  takeOutput(): Uint8Array[] {
-    const output = this.#output;
-    if (output.length > 0) this.#output = [];
-    return output;
+  /** The bytes to write, perhaps none. To be called after every other call. */
+  takeOutput(): Uint8Array {
+    return this.#writer.take();
   }
 
   /** When `expire` must be called next; undefined if nothing is pending. */
   nextDeadline(): number | undefined {
     let next: number | undefined;
-    for (const request of this.#pending.values()) {
-      if (request !== LATE && (next === undefined || request.deadline < next)) next = request.deadline;
-    }
+    for (const { deadline } of this.#pending) if (next === undefined || deadline < next) next = deadline;
     return next;
   }
 
@@ -141,11 +137,11 @@ export class Session {
   expire(now: number): void {
     if (this.#state.kind === 'handshake' && this.#state.deadline <= now)
       this.close({ kind: 'timeout', command: this.#state.command });
-    for (const [tag, request] of [...this.#pending]) {
-      if (request === LATE || request.deadline > now) continue;
+    for (const { tag } of this.#pending.filter(({ deadline }) => deadline <= now)) {
       // An earlier receiver may have ended the session, and with it this request.
-      if (this.#pending.get(tag) !== request) continue;
-      this.#pending.set(tag, LATE);
+      const request = this.#taken(tag);
+      if (request === undefined) continue;
+      this.#late.add(tag);
       request.settle({ ok: false, error: { kind: 'timeout' } });
     }
   }
@@ -154,11 +150,10 @@ export class Session {
   close(reason: ClosedReason): void {
     if (this.#state.kind === 'closed') return;
     this.#state = { kind: 'closed', reason };
-    this.#output = [];
-    const requests = [...this.#pending.values()];
-    this.#pending.clear();
-    for (const request of requests)
-      if (request !== LATE) request.settle({ ok: false, error: { kind: 'closed', reason } });
+    this.#writer.take();
+    const requests = this.#pending;
+    this.#pending = [];
+    for (const request of requests) request.settle({ ok: false, error: { kind: 'closed', reason } });
     this.#events.onClosed(reason);
   }
 
@@ -201,26 +196,31 @@ export class Session {
     let tag = this.#lastTag;
     do {
       tag = (tag + 1) % NONE;
-    } while (this.#pending.has(tag));
+    } while (this.#late.has(tag) || this.#pending.some((request) => request.tag === tag));
     this.#lastTag = tag;
     try {
-      this.#output.push(commandFrame(command, tag, args));
+      const reply = writeCommand(this.#writer, command, tag, args);
+      this.#pending.push({ tag, deadline, reply, settle });
     } catch (error) {
       if (!(error instanceof WireError)) throw error;
       settle({ ok: false, error: { kind: 'bad-argument', detail: error.message } });
-      return;
     }
-    this.#pending.set(tag, { deadline, reply: COMMANDS[command].reply, settle });
   }
 
-  readonly #frame = (payload: Uint8Array, channel: number): void => {
+  /** The request that waits under the tag; it waits no more. */
+  #taken(tag: number): PendingRequest | undefined {
+    const at = this.#pending.findIndex((request) => request.tag === tag);
+    return at < 0 ? undefined : this.#pending.splice(at, 1)[0];
+  }
+
+  readonly #frame = (chunk: Chunk, start: number, end: number, channel: number): void => {
     // Frames after the end are ignored, also those in the same chunk.
     if (this.#state.kind === 'closed') return;
     if (channel !== CONTROL_CHANNEL) {
-      this.#events.onData?.(channel, payload);
+      this.#events.onData?.(channel, chunk.bytes.subarray(start, end));
       return;
     }
-    const reader = new Reader(payload, this.#version, this.#texts);
+    const reader = new Reader(chunk, this.#version, this.#texts, start, end);
     const command = reader.u32();
     const tag = reader.u32();
     switch (command) {
@@ -248,10 +248,11 @@ export class Session {
 
   /** The receiver is called outside of `try`, so that one that throws is no error of the wire. */
   #settle(tag: number, reader: Reader, command: number): void {
-    const request = this.#pending.get(tag);
-    if (request === undefined) throw new WireError(`an answer to tag ${tag}, which waits for none`);
-    this.#pending.delete(tag);
-    if (request === LATE) return;
+    const request = this.#taken(tag);
+    if (request === undefined) {
+      if (!this.#late.delete(tag)) throw new WireError(`an answer to tag ${tag}, which waits for none`);
+      return;
+    }
     let result: Result<unknown>;
     try {
       result =

@@ -1,37 +1,55 @@
-// Writes one command as a frame. It refuses values that do not fit the wire; their meaning is the caller's responsibility.
+// Writes commands as frames, one behind the other. It refuses values that do not fit the wire; their meaning is the caller's responsibility.
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
 import { RAW_MAX } from './volume.js';
 import { TAG, WireError } from './wire.js';
 
-/** Large enough for most requests. From Node's pool, which takes half the time of a separate buffer. */
-const INITIAL_BYTES = 64;
+/** Room for some two hundred requests. A buffer for each would take half the time of a small one. */
+const CHUNK_BYTES = 8192;
 const U8_MAX = 0xff;
 const U32_MAX = 0xffffffff;
 const TWO_TO_32 = 0x1_0000_0000;
 /** PA_CHANNELS_MAX. pipewire accepts more, and mangles them. */
 const CHANNELS_MAX = 32;
 
-export class Writer {
-  #bytes: Buffer;
-  #length: number;
+const NOTHING = new Uint8Array(0);
 
-  /** Begins a frame: every command starts with its code and its tag. */
-  constructor(code: number, tag: number) {
-    this.#bytes = Buffer.allocUnsafe(INITIAL_BYTES);
-    this.#length = HEADER_BYTES;
+export class Writer {
+  /** Bytes that were taken are never written again. */
+  #bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  /** The first frame that was not taken, and the end of the last one. */
+  #first = 0;
+  #end = 0;
+  /** The end of the frame that is being written. */
+  #length = 0;
+
+  /** Begins a frame: every command starts with its code and its tag. What was written of an unfinished one is dropped. */
+  begin(code: number, tag: number): void {
+    this.#length = this.#end;
+    this.#grow(HEADER_BYTES);
     this.u32(code);
     this.u32(tag);
   }
 
-  frame(): Uint8Array {
+  /** Ends the frame. */
+  end(): void {
     const bytes = this.#bytes;
-    bytes.writeUInt32BE(this.#length - HEADER_BYTES, 0);
-    bytes.writeUInt32BE(CONTROL_CHANNEL, 4);
+    const start = this.#end;
+    const payload = start + HEADER_BYTES;
+    bytes.writeUInt32BE(this.#length - payload, start);
+    bytes.writeUInt32BE(CONTROL_CHANNEL, start + 4);
     // No offset and no flags. Node's `fill` would take a seventh more of the whole frame (measured).
-    for (let at = 8; at < HEADER_BYTES; at += 1) bytes[at] = 0;
-    return bytes.subarray(0, this.#length);
+    for (let at = start + 8; at < payload; at += 1) bytes[at] = 0;
+    this.#end = this.#length;
+  }
+
+  /** All frames since the last call. */
+  take(): Uint8Array {
+    if (this.#first === this.#end) return NOTHING;
+    const taken = this.#bytes.subarray(this.#first, this.#end);
+    this.#first = this.#end;
+    return taken;
   }
 
   u32(value: number): void {
@@ -148,12 +166,21 @@ export class Writer {
 
   /** Makes room for so many bytes more, perhaps in another buffer, and returns where they begin. */
   #grow(more: number): number {
+    if (this.#length + more > this.#bytes.length) this.#move(more);
     const at = this.#length;
     this.#length = at + more;
-    if (this.#length <= this.#bytes.length) return at;
-    const grown = Buffer.allocUnsafe(Math.max(this.#length, 2 * this.#bytes.length));
-    this.#bytes.copy(grown, 0, 0, at);
-    this.#bytes = grown;
     return at;
+  }
+
+  /** Goes on in another buffer, with what was not taken. */
+  #move(more: number): void {
+    const first = this.#first;
+    const kept = this.#length - first;
+    const grown = Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, 2 * (kept + more)));
+    this.#bytes.copy(grown, 0, first, this.#length);
+    this.#bytes = grown;
+    this.#first = 0;
+    this.#end -= first;
+    this.#length = kept;
   }
 }

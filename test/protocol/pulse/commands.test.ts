@@ -129,6 +129,19 @@ for (const [what, [command, args]] of BAD) {
   });
 }
 
+test('requests of one turn follow each other, also beyond a buffer, and a refused one between them leaves nothing', () => {
+  const { session } = ready();
+  const ask = (name: string): void => session.request('SET_DEFAULT_SINK', { name }, 0, () => undefined);
+  const name = 'n'.repeat(5_000);
+  ask(name);
+  const one = written(session);
+  for (const each of ['a\0b', name, 'a\0b', name, name, 'a\0b']) ask(each);
+  const three = written(session);
+  // The tag's last byte is each request's own.
+  const frames = [0, 1, 2].map((at) => three.slice(at * one.length, (at + 1) * one.length).with(29, 2));
+  assert.deepEqual([frames, three.length], [[one, one, one], 3 * one.length]);
+});
+
 for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff]) {
   test(`event 0x${word.toString(16)} is none`, () => assert.throws(() => decodeEvent(word, 1), WireError));
 }

@@ -47,4 +47,4 @@ export function ready(version = 35): Conversation {
 }
 
 /** All bytes that the session wants written. */
-export const written = (session: Session): number[] => session.takeOutput().flatMap((bytes) => [...bytes]);
+export const written = (session: Session): number[] => [...session.takeOutput()];

@@ -1,6 +1,7 @@
 // The fields of a reply as the daemon reads them, without a session.
 
 import { COMMANDS, type Reply, type RequestName } from '../../../src/protocol/pulse/commands.js';
+import { Chunk } from '../../../src/protocol/pulse/frame.js';
 import { Reader } from '../../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 
@@ -9,7 +10,7 @@ export function decode<C extends RequestName>(
   fields: readonly number[] | Uint8Array,
   { version = 35, texts = new TextCache() } = {},
 ): Reply<C> {
-  const reader = new Reader(Uint8Array.from(fields), version, texts);
+  const reader = new Reader(new Chunk(Uint8Array.from(fields)), version, texts);
   const value = COMMANDS[command].reply.read(reader);
   reader.finish();
   return value;

@@ -19,7 +19,7 @@ function payloads(...chunks: Uint8Array[]): Delivered[] {
   for (const chunk of chunks)
     framer.push(
       join(chunk, STALE),
-      (payload, channel) => delivered.push([channel, [...payload]]),
+      ({ bytes }, start, end, channel) => delivered.push([channel, [...bytes.subarray(start, end)]]),
       chunk.length,
     );
   return delivered;
@@ -71,7 +71,7 @@ test('a payload that is kept is not overwritten by the next frame', () => {
   const kept: Uint8Array[] = [];
   const framer = new Framer();
   for (const byte of join(framed([1, 2]), framed([3, 4])))
-    framer.push(Uint8Array.of(byte), (payload) => kept.push(payload));
+    framer.push(Uint8Array.of(byte), ({ bytes }, start, end) => kept.push(bytes.subarray(start, end)));
   assert.deepEqual(
     kept.map((payload) => [...payload]),
     [
@@ -102,7 +102,7 @@ for (const [what, bytes] of HEADERS) {
       const framer = new Framer();
       assert.throws(() => {
         for (const chunk of chunksOf(stream, size))
-          framer.push(chunk, (payload) => delivered.push([...payload]));
+          framer.push(chunk, ({ bytes: all }, start, end) => delivered.push([...all.subarray(start, end)]));
       }, WireError);
       assert.deepEqual(delivered, [[1, 2]]);
     }

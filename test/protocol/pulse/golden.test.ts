@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { peaksOf } from '../../../src/actors/audio/levels.js';
 import { COMMANDS, type RequestName } from '../../../src/protocol/pulse/commands.js';
+import { Chunk } from '../../../src/protocol/pulse/frame.js';
 import { Reader } from '../../../src/protocol/pulse/reader.js';
 import { TextCache } from '../../../src/protocol/pulse/text-cache.js';
 import { WireError } from '../../../src/protocol/pulse/wire.js';
@@ -59,8 +60,9 @@ function* oneByOne(bytes: Uint8Array): Generator<Uint8Array> {
 
 const texts = new TextCache();
 
-function decode(payload: Uint8Array, command: RequestName, version: number): unknown {
-  const reader = new Reader(payload, version, texts);
+/** Reads a frame that ends at `end`. What follows it in the same bytes is not part of it. */
+function decode(bytes: Uint8Array, command: RequestName, version: number, end = bytes.length): unknown {
+  const reader = new Reader(new Chunk(bytes), version, texts, HEADER, end);
   reader.u32();
   reader.u32();
   const value = COMMANDS[command].reply.read(reader);
@@ -91,12 +93,11 @@ for (const { capture, command, version } of replies) {
   });
 
   test(`${capture.file} ending early is an error, or a shorter list of the same records`, () => {
-    const payload = bytes.subarray(HEADER);
-    const whole = decode(payload, command, version);
-    for (const cut of cuts(payload)) {
+    const whole = decode(bytes, command, version);
+    for (const cut of cuts(bytes.subarray(HEADER))) {
       let value: unknown;
       try {
-        value = decode(payload.subarray(0, cut), command, version);
+        value = decode(bytes, command, version, HEADER + cut);
       } catch (error) {
         assert.ok(error instanceof WireError, `cut at ${cut}: ${error}`);
         continue;

@@ -116,7 +116,7 @@ test('closing settles every request once, then reports once, and is silent from 
   session.open(0);
   ask(session, log, 'd');
   assert.deepEqual(log, ['ready', 'a timeout', 'b timeout', 'c closed', 'closed peer-closed', 'd closed']);
-  assert.deepEqual(session.takeOutput(), []);
+  assert.deepEqual(written(session), []);
   assert.equal(session.nextDeadline(), undefined);
 });
 

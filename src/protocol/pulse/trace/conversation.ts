@@ -2,7 +2,7 @@
 // in use. It never throws: values that are not in the table are shown by their types. Its only change to a frame is that it declines
 // shared memory.
 
-import { HEADER_BYTES } from '../frame.js';
+import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
 import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG, WireError } from '../wire.js';
@@ -81,7 +81,7 @@ export class Conversation {
     const isReply = from === 'server' && code === REPLY;
     const asked = isReply || (from === 'server' && code === ERROR) ? this.#asked.get(tag) : undefined;
     const named = isReply ? MESSAGES[asked ?? NONE]?.reply : MESSAGES[code]?.fields;
-    const reader = new Reader(frame.subarray(HEADER_BYTES), NEWEST_VERSION, this.#texts);
+    const reader = new Reader(new Chunk(frame), NEWEST_VERSION, this.#texts, HEADER_BYTES);
     const { fields, unnamed, problem } = decode(reader, named ?? [], this.#version);
     if (asked !== undefined) this.#asked.delete(tag);
     const version = typeof fields['version'] === 'number' ? fields['version'] : undefined;
