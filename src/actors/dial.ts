@@ -29,8 +29,7 @@ export class Link {
   readonly #session: Session;
   readonly #events: LinkEvents;
   readonly #requestDeadlineMs: number;
-  /** The time of the read that is being handled. */
-  #readAt: number | undefined;
+  #isReading = false;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
 
@@ -67,9 +66,9 @@ export class Link {
     settle: (result: Result<Reply<C>>) => void,
     deadlineMs = this.#requestDeadlineMs,
   ): void {
-    const now = this.#readAt ?? monotonic();
+    const now = monotonic();
     this.#session.request(command, args, now, settle, deadlineMs);
-    if (this.#readAt === undefined) this.#flush();
+    if (!this.#isReading) this.#flush();
     if (now + deadlineMs < this.#timerAt) this.#keepDeadline();
   }
 
@@ -88,11 +87,10 @@ export class Link {
   }
 
   readonly #read = (length: number, buffer: Uint8Array): boolean => {
-    const now = monotonic();
-    this.#readAt = now;
-    this.#session.receive(buffer, now, length);
+    this.#isReading = true;
+    this.#session.receive(buffer, length);
     this.#events.onRead?.();
-    this.#readAt = undefined;
+    this.#isReading = false;
     this.#flush();
     return true;
   };
@@ -111,7 +109,7 @@ export class Link {
 
   /**
    * One timer serves all deadlines. It may fire early, when its request was already answered, but never late: an answer does not change
-   * it, or each request would set a new timer. A second step of the handshake is due after the first.
+   * it, or each request would set a new timer.
    */
   #keepDeadline(): void {
     const at = this.#session.nextDeadline();

@@ -124,7 +124,7 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
   session.open(0);
   let settled = 0;
   if (random.below(8) > 0) {
-    session.receive(handshake, 0);
+    session.receive(handshake);
     for (let left = 2; left > 0; left -= 1) {
       session.request(random.pick(ASKED), ARGS, 0, (result) => {
         settled += 1;
@@ -132,7 +132,7 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
       });
     }
   } else settled = 2;
-  feed(bytes, random, (chunk) => session.receive(chunk, 1));
+  feed(bytes, random, (chunk) => session.receive(chunk));
   const output = session.takeOutput().length;
   assert.ok(output < 1000, `${output} bytes of output`);
   assert.ok(events * 40 <= bytes.length, 'more events than bytes');

@@ -29,7 +29,7 @@ export interface SessionOptions {
   readonly cookie?: Uint8Array | undefined;
   /** The properties sent in SET_CLIENT_NAME, such as `application.name`. */
   readonly clientProps: Readonly<Record<string, string>>;
-  /** For each of the two steps of the handshake. A socket-activated server once took 25 s for the first. */
+  /** For both steps of the handshake together. A socket-activated server once took 25 s for the first. */
   readonly authDeadlineMs: number;
   /** For each request without a deadline of its own. */
   readonly requestDeadlineMs: number;
@@ -76,8 +76,6 @@ export class Session {
   #state: SessionState = { kind: 'new' };
   #version = NEWEST_VERSION;
   readonly #writer = new Writer();
-  /** The time passed to `receive`, for requests that a reply triggers. */
-  #receivedAt = 0;
 
   constructor(options: SessionOptions, events: SessionEvents) {
     this.#options = options;
@@ -89,12 +87,14 @@ export class Session {
     if (this.#state.kind !== 'new') return;
     const given = this.#options.cookie;
     const cookie = given?.length === COOKIE_BYTES ? given : new Uint8Array(COOKIE_BYTES);
-    this.#shake('AUTH', { version: NEWEST_VERSION, cookie }, now, (reply) => this.#accepted(reply.version));
+    const deadline = now + this.#options.authDeadlineMs;
+    this.#shake('AUTH', { version: NEWEST_VERSION, cookie }, deadline, ({ version }) => {
+      this.#accepted(version, deadline);
+    });
   }
 
   /** Takes the first `length` bytes of a chunk from the socket. Bad bytes never throw: they end the session. */
-  receive(chunk: Uint8Array, now: number, length = chunk.length): void {
-    this.#receivedAt = now;
+  receive(chunk: Uint8Array, length = chunk.length): void {
     try {
       this.#framer.push(chunk, this.#frame, length);
     } catch (error) {
@@ -160,10 +160,9 @@ export class Session {
   #shake<C extends HandshakeName>(
     command: C,
     args: RequestArgs<C>,
-    now: number,
+    deadline: number,
     proceed: (reply: Reply<C>) => void,
   ): void {
-    const deadline = now + this.#options.authDeadlineMs;
     this.#state = { kind: 'handshake', command, deadline };
     this.#send(command, args, deadline, (result) => {
       if (result.ok) proceed(result.value);
@@ -173,7 +172,7 @@ export class Session {
     });
   }
 
-  #accepted(answered: number): void {
+  #accepted(answered: number, deadline: number): void {
     const version = negotiate(answered);
     if (version === undefined) {
       this.close({ kind: 'version-unsupported', version: answered });
@@ -181,7 +180,7 @@ export class Session {
     }
     this.#version = version;
     // Not pipelined after AUTH: pipewire answers in any order, and refuses everything that comes before the name.
-    this.#shake('SET_CLIENT_NAME', { props: this.#options.clientProps }, this.#receivedAt, () => {
+    this.#shake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);
     });
@@ -209,8 +208,9 @@ export class Session {
 
   /** The request that waits under the tag; it waits no more. */
   #taken(tag: number): PendingRequest | undefined {
-    const at = this.#pending.findIndex((request) => request.tag === tag);
-    return at < 0 ? undefined : this.#pending.splice(at, 1)[0];
+    const found = this.#pending.find((request) => request.tag === tag);
+    if (found !== undefined) this.#pending = this.#pending.filter((request) => request !== found);
+    return found;
   }
 
   readonly #frame = (chunk: Chunk, start: number, end: number, channel: number): void => {

@@ -95,7 +95,7 @@ test('SET_CLIENT_NAME carries the properties, their values with a final NUL', ()
   const { session } = converse({ clientProps: { 'a.b': 'é', c: '' } });
   session.open(0);
   session.takeOutput();
-  session.receive(reply(0, u32(35)), 0);
+  session.receive(reply(0, u32(35)));
   const first = '74 612e6200 4c 00000003 78 00000003 c3a900';
   const second = '74 6300 4c 00000001 78 00000001 00';
   assert.deepEqual(

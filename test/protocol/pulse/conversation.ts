@@ -39,8 +39,8 @@ export function ready(version = 35): Conversation {
   const conversation = converse();
   const { session } = conversation;
   session.open(0);
-  session.receive(reply(0, u32(version)), 0);
-  session.receive(reply(1, u32(40)), 0);
+  session.receive(reply(0, u32(version)));
+  session.receive(reply(1, u32(40)));
   session.takeOutput();
   assert.deepEqual(conversation.versions, [Math.min(35, version)]);
   return conversation;

@@ -48,7 +48,7 @@ function throughSession(
     session.request('GET_SERVER_INFO', {}, 0, () => assert.fail());
   const args = command === 'GET_SINK_INPUT_INFO' ? { index: 5 } : {};
   session.request(command, args as { index: number }, 0, (result) => results.push(result));
-  for (const chunk of chunks) session.receive(chunk, 0);
+  for (const chunk of chunks) session.receive(chunk);
   assert.deepEqual(closed, []);
   assert.equal(results.length, 1);
   return results[0];
@@ -112,7 +112,7 @@ for (const capture of files.filter((file) => file.file.includes('handshake'))) {
   test(`${capture.file} opens a session`, () => {
     const { session, versions, closed } = converse();
     session.open(0);
-    for (const byte of oneByOne(read(capture))) session.receive(byte, 0);
+    for (const byte of oneByOne(read(capture))) session.receive(byte);
     assert.deepEqual([versions, closed], [[35], []]);
   });
 }
@@ -160,7 +160,7 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
     session.request('CREATE_RECORD_STREAM', PEAKS, 0, (result) => results.push(result));
     session.request('DELETE_RECORD_STREAM', { stream: 0 }, 0, (result) => results.push(result));
     // The first two frames are the handshake's.
-    for (const byte of oneByOne(bytes.subarray(2 * (HEADER + 15)))) session.receive(byte, 0);
+    for (const byte of oneByOne(bytes.subarray(2 * (HEADER + 15)))) session.receive(byte);
     const [created, ...deleted] = results;
     assert.deepEqual(structuredClone(created), {
       ok: true,
@@ -205,7 +205,7 @@ for (const capture of files.filter((file) => file.events !== undefined || file.c
     const { session, events, closed } = ready();
     const acknowledged: unknown[] = [];
     session.request('SUBSCRIBE', { mask: 0x2ff }, 0, (result) => acknowledged.push(result));
-    for (const chunk of oneByOne(read(capture))) session.receive(chunk, 0);
+    for (const chunk of oneByOne(read(capture))) session.receive(chunk);
     assert.deepEqual(closed, []);
     const spelt = events.map(spell);
     if (capture.events !== undefined) assert.deepEqual(spelt, capture.events);
