@@ -57,7 +57,7 @@ interface SinkBalance {
 
 type CommandTarget =
   | { readonly kind: 'sink'; readonly held: HeldRecord<SinkInfo> }
-  | { readonly kind: 'input'; readonly held: HeldRecord<SinkInputInfo> };
+  | { readonly kind: 'sink-input'; readonly held: HeldRecord<SinkInputInfo> };
 
 const NOTHING: SettingPlan = { kind: 'nothing' };
 
@@ -72,7 +72,7 @@ function notFound(what: 'output' | 'client' | 'card', ref: string): SettingPlan 
 function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
     const held = state.findInput(target.ref);
-    return held === undefined ? notFound('client', target.ref) : { kind: 'input', held };
+    return held === undefined ? notFound('client', target.ref) : { kind: 'sink-input', held };
   }
   if (target.kind === 'output') {
     const held = state.findSink(target.ref);
@@ -122,7 +122,7 @@ function planVolume(
   volumeFrom: (channels: readonly number[]) => number | undefined,
 ): SettingPlan {
   const { info, balance } = target.held;
-  if (target.kind === 'input' && !hasVolume(target.held.info)) {
+  if (target.kind === 'sink-input' && !hasVolume(target.held.info)) {
     return faultPlan('no-volume', 'The stream has no volume of its own');
   }
   const wanted = volumeFrom(info.volume);
@@ -172,7 +172,7 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   const sink = state.findSink(outputRef);
   if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
-  return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'input', index);
+  return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'sink-input', index);
 }
 
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {

@@ -14,7 +14,6 @@ import {
   KINDS,
   ONE,
   type OneRequest,
-  RECORDS,
   type ReadKind,
   type ReadRequest,
   type ReadRequests,
@@ -54,7 +53,7 @@ export class SoundConnection implements Performer {
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
-    input: new Refetch('input'),
+    'sink-input': new Refetch('sink-input'),
     card: new Refetch('card'),
   };
   readonly #refetches = Object.values(this.#refetch);
@@ -114,13 +113,12 @@ export class SoundConnection implements Performer {
 
   readonly #onEvent = ({ facility, type, index }: SubscriptionEvent): void => {
     if (facility === 'server') this.#refetch.server.markAll();
-    const of = RECORDS[facility];
-    if (of === undefined) return;
-    const isSwitching = of === 'card' && this.#switch !== undefined;
-    if (isSwitching || (of === 'sink' && type !== 'change')) this.#isShaken = true;
-    if (index === undefined) this.#refetch[of].markAll();
-    else if (type === 'remove') this.#removed(of, index);
-    else this.#refetch[of].changed(index);
+    if (facility !== 'sink' && facility !== 'sink-input' && facility !== 'card') return;
+    const isSwitching = facility === 'card' && this.#switch !== undefined;
+    if (isSwitching || (facility === 'sink' && type !== 'change')) this.#isShaken = true;
+    if (index === undefined) this.#refetch[facility].markAll();
+    else if (type === 'remove') this.#removed(facility, index);
+    else this.#refetch[facility].changed(index);
   };
 
   /** The link has ended: nothing more is read. */

@@ -21,6 +21,8 @@ type Named = 'audio.clients' | 'audio.outputs' | 'audio.cards';
 
 /** A record's name and text, as they were published. */
 interface Told {
+  /** Its id as text. */
+  readonly key: string;
   readonly name: string;
   readonly json: string;
 }
@@ -118,9 +120,11 @@ export class SoundPublisher {
     const told = this.#told[collection];
     let json = JSON.stringify(record);
     if (json.length > JSON_MAX_UNITS && 'props' in record) json = JSON.stringify({ ...record, props: {} });
-    if (told.get(id)?.json === json) return;
-    told.set(id, { name, json });
-    this.#publish.put(collection, String(id), json);
+    const before = told.get(id);
+    if (before?.json === json) return;
+    const key = before?.key ?? String(id);
+    told.set(id, { key, name, json });
+    this.#publish.put(collection, key, json);
   }
 
   #dropUnlessCalled(collection: Named, id: number, name: string | undefined): void {
@@ -128,6 +132,6 @@ export class SoundPublisher {
     const before = told.get(id);
     if (before === undefined || before.name === name) return;
     told.delete(id);
-    this.#publish.drop(collection, String(id));
+    this.#publish.drop(collection, before.key);
   }
 }

@@ -2,7 +2,7 @@
 // one, and where its reply goes in the state. Pure: others send the requests. Events are only hints (PipeWire drops and merges them),
 // never data.
 
-import type { Reply, RequestName, SubscriptionEvent } from '../../protocol/pulse/commands.js';
+import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
 /** Per kind: above this number of dirty or running records the whole list is read instead, which costs about as much. */
@@ -29,23 +29,23 @@ export interface ReadSpec<C extends RequestName, Removed extends readonly Readon
 export interface ReadRequests {
   readonly server: 'GET_SERVER_INFO';
   readonly sink: 'GET_SINK_INFO_LIST';
-  readonly input: 'GET_SINK_INPUT_INFO_LIST';
+  readonly 'sink-input': 'GET_SINK_INPUT_INFO_LIST';
   readonly card: 'GET_CARD_INFO_LIST';
 }
 
 /** In the order of reading: sinks after cards, so that the outputs of a new profile are read with it or after it. */
-export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'input'];
+export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'sink-input'];
 
 export interface OneRequest {
   readonly sink: 'GET_SINK_INFO';
-  readonly input: 'GET_SINK_INPUT_INFO';
+  readonly 'sink-input': 'GET_SINK_INPUT_INFO';
   readonly card: 'GET_CARD_INFO';
 }
 
 export const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [ReadonlySet<number>]> } = {
   server: { command: 'GET_SERVER_INFO', put: (state, info) => state.putServer(info) },
   sink: { command: 'GET_SINK_INFO_LIST', put: (state, list, past) => state.replaceSinks(list, past) },
-  input: {
+  'sink-input': {
     command: 'GET_SINK_INPUT_INFO_LIST',
     put: (state, list, past) => state.replaceInputs(list, past),
   },
@@ -54,15 +54,8 @@ export const ALL: { readonly [K in ReadKind]: ReadSpec<ReadRequests[K], [Readonl
 
 export const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
   sink: { command: 'GET_SINK_INFO', put: (state, info) => state.putSink(info) },
-  input: { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
+  'sink-input': { command: 'GET_SINK_INPUT_INFO', put: (state, info) => state.putInput(info) },
   card: { command: 'GET_CARD_INFO', put: (state, info) => state.putCard(info) },
-};
-
-/** The records that events are about. */
-export const RECORDS: Readonly<Partial<Record<SubscriptionEvent['facility'], RecordKind>>> = {
-  sink: 'sink',
-  'sink-input': 'input',
-  card: 'card',
 };
 
 const NONE: readonly ReadRequest[] = [];

@@ -8,7 +8,8 @@ import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/v
 import { ClientNames, wantedName } from './names.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
-export type RecordKind = 'sink' | 'input' | 'card';
+/** Named as the events name them. */
+export type RecordKind = 'sink' | 'sink-input' | 'card';
 
 /** How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version is in this text. */
 export const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
@@ -144,7 +145,7 @@ export class SoundState {
   }
 
   remove(of: RecordKind, index: number): void {
-    if (of === 'input') {
+    if (of === 'sink-input') {
       this.#names.release(index);
       if (this.#inputs.delete(index)) add(this.#changed.inputs, index);
     } else if (of === 'card') {
@@ -165,7 +166,7 @@ export class SoundState {
 
   /** Like `replaceSinks`. In the order of ids, so that the older of two streams of one name gets it unnumbered. */
   replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
-    const live = this.#keepOnly('input', this.#inputs, list, past).sort((a, b) => a.index - b.index);
+    const live = this.#keepOnly('sink-input', this.#inputs, list, past).sort((a, b) => a.index - b.index);
     // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants it.
     for (const { index, name, props } of live) this.#names.vacate(index, wantedName(name, props));
     for (const info of live) this.putInput(info);

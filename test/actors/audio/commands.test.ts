@@ -44,7 +44,7 @@ const client = (ref: string) => ({ kind: 'client', ref }) as const;
 const set = (command: Volume, index: number, volume: number[], balance?: number[]): SettingPlan => ({
   kind: 'set',
   setting: { command, args: { index, volume } },
-  after: { of: command === 'SET_SINK_VOLUME' ? 'sink' : 'input', index },
+  after: { of: command === 'SET_SINK_VOLUME' ? 'sink' : 'sink-input', index },
   ...(balance && { remember: { sink: index, balance } }),
 });
 type Volume = 'SET_SINK_VOLUME' | 'SET_SINK_INPUT_VOLUME';

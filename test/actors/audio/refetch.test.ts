@@ -42,13 +42,13 @@ const ROWS: readonly (readonly [what: string, steps: string])[] = [
 
 function taken(refetch: Refetch): (number | 'list')[] {
   const reads = refetch.take();
-  assert.ok(reads.every((read) => read.of === 'input'));
+  assert.ok(reads.every((read) => read.of === 'sink-input'));
   return reads.map(({ index }) => index ?? 'list');
 }
 
 for (const [what, steps] of ROWS) {
   test(what, () => {
-    const refetch = new Refetch('input');
+    const refetch = new Refetch('sink-input');
     for (const step of steps.split('; ')) {
       const [happens = '', read] = step.split(': ');
       const [word = '', index] = happens.split(' ');
@@ -59,7 +59,7 @@ for (const [what, steps] of ROWS) {
 }
 
 test('more removals than are remembered make the list be read again', () => {
-  const refetch = new Refetch('input');
+  const refetch = new Refetch('sink-input');
   refetch.markAll();
   refetch.take();
   for (let index = 0; index <= REMOVALS_MAX_RECORDS; index += 1) refetch.markRemoved(index);
@@ -72,7 +72,7 @@ test('a list is read instead of too many records', () => {
     [BURST_MAX_RECORDS, Array.from({ length: BURST_MAX_RECORDS }, (_, index) => index)],
     [BURST_MAX_RECORDS + 1, ['list']],
   ] as const) {
-    const refetch = new Refetch('input');
+    const refetch = new Refetch('sink-input');
     for (let index = 0; index < events; index += 1) refetch.mark(index);
     assert.deepEqual(taken(refetch), reads);
     refetch.settleList();
@@ -81,7 +81,7 @@ test('a list is read instead of too many records', () => {
 });
 
 test('records that are being read count towards a burst', () => {
-  const refetch = new Refetch('input');
+  const refetch = new Refetch('sink-input');
   for (let index = 0; index < BURST_MAX_RECORDS; index += 1) {
     refetch.mark(index);
     assert.deepEqual(taken(refetch), [index]);

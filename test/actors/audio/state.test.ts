@@ -112,7 +112,7 @@ test('of very many streams the first are known, and a stream that ends makes roo
   assert.deepEqual([state.inputs.size, state.inputs.has(511), state.inputs.has(512)], [512, true, false]);
   state.putInput(inputInfo(511, 'another'));
   assert.equal(state.inputs.get(511)?.info.name, 'another');
-  state.remove('input', 0);
+  state.remove('sink-input', 0);
   state.putInput(inputInfo(600, 'a late one'));
   assert.equal(state.inputs.has(600), true);
   for (let index = 0; index < 600; index += 1) state.putSink(sinkInfo(index, `sink ${index}`));
