@@ -47,10 +47,11 @@ function compile(root, outDir) {
     throw new Error(`The client does not compile: ${done.error?.message ?? ''}${done.stdout}${done.stderr}`);
 }
 
-/** Names of the records that src/client/records.ts re-exports. */
+/** Names of the types that src/client/records.ts re-exports: those of the daemon's schemas, and the words beside them. */
 function recordNames(root) {
-  const source = readFileSync(join(root, 'src/client/records.ts'), 'utf8');
-  return [...source.matchAll(/export type \{([^}]*)\}/g)].flatMap((match) => match[1].match(/\w+/g) ?? []);
+  const source = readFileSync(join(root, 'src/protocol/actor/schemas.ts'), 'utf8');
+  const records = [...source.matchAll(/^export type (\w+) = Static<typeof \1>;$/gm)].map((match) => match[1]);
+  return ['Backend', 'BackendState', 'ChildName', 'FaultCode', ...records, 'BodyOf'];
 }
 
 const namedSchemas = (names, schemas) =>

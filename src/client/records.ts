@@ -8,32 +8,7 @@ import type { BodyName, BodyOf, ComponentName, ComponentOf } from '../protocol/a
 
 export type { Backend, BackendState, ChildName } from '../protocol/actor/backends.js';
 export type { FaultCode } from '../protocol/actor/faults.js';
-export type {
-  AudioRecord,
-  AudioServerRecord,
-  BackendUpdateRecord,
-  BluetoothRecord,
-  BodyOf,
-  CardRecord,
-  ClientRecord,
-  DeviceRecord,
-  HealthRecord,
-  LogEntryRecord,
-  NodeRecord,
-  OutputRecord,
-  PlayerPosition,
-  PlayerRecord,
-  PortRecord,
-  PowerRecord,
-  ProblemRecord,
-  ProfileRecord,
-  ServerRecord,
-  ServiceRecord,
-  TracklistRecord,
-  UpgradeRecord,
-  UpgradeRun,
-  UpgradeStatus,
-} from '../protocol/actor/schemas.js';
+export type * from '../protocol/actor/schemas.js';
 
 /** The stream's events and their data, as the daemon describes them. */
 export type Events = { readonly [T in EventType]: ComponentOf<(typeof EVENTS)[T]> };
