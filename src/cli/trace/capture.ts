@@ -17,6 +17,13 @@ const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
   'frames; frame = 20-byte header (length, channel, offset_hi, offset_lo, flags; u32 big-endian) + payload. Cookies are zeros.';
 
+/** The file of one direction of a connection. */
+export interface CapturedSide {
+  keep(frame: Buffer, channel: number): void;
+  /** Closes the file, and adds it to the list. */
+  end(conversation: Conversation): void;
+}
+
 export class Capture {
   readonly #stem: string;
   readonly #list: number;
@@ -30,15 +37,29 @@ export class Capture {
   }
 
   open(connection: number, from: Side): CapturedSide {
-    return new CapturedSide(`${this.#stem}-${connection}-${from}.bin`);
+    const path = `${this.#stem}-${connection}-${from}.bin`;
+    const file = openSync(path, 'w', 0o600);
+    const frames: object[] = [];
+    let [bytes, frame_count] = [0, 0];
+    return {
+      keep: (frame, channel) => {
+        const isCommand = channel === CONTROL_CHANNEL;
+        writeFileSync(file, isCommand ? withoutCookie(frame) : frame);
+        const entry = { offset: bytes, payload: frame.length - HEADER_BYTES, channel };
+        if (frame_count < LISTED_MAX) frames.push({ ...entry, ...(isCommand && labelOf(frame)) });
+        bytes += frame.length;
+        frame_count += 1;
+      },
+      end: ({ offered: offered_version, negotiated: negotiated_version }) => {
+        closeSync(file);
+        const description = `connection ${connection}, from the ${from}`;
+        const versions = { offered_version, negotiated_version };
+        this.#enter({ file: basename(path), description, ...versions, bytes, frame_count, frames });
+      },
+    };
   }
 
-  /** Closes the file of one direction, and adds it to the list. */
-  enter(side: CapturedSide, description: string, { offered, negotiated }: Conversation): void {
-    const entry = {
-      ...{ file: side.name, description, offered_version: offered, negotiated_version: negotiated },
-      ...side.end(),
-    };
+  #enter(entry: object): void {
     writeFileSync(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
     this.#files += 1;
   }
@@ -46,32 +67,5 @@ export class Capture {
   end(): void {
     writeFileSync(this.#list, '\n ]\n}\n');
     closeSync(this.#list);
-  }
-}
-
-export class CapturedSide {
-  readonly name: string;
-  readonly #file: number;
-  readonly #frames: object[] = [];
-  #bytes = 0;
-  #count = 0;
-
-  constructor(path: string) {
-    this.name = basename(path);
-    this.#file = openSync(path, 'w', 0o600);
-  }
-
-  keep(frame: Buffer, channel: number): void {
-    const isCommand = channel === CONTROL_CHANNEL;
-    writeFileSync(this.#file, isCommand ? withoutCookie(frame) : frame);
-    const entry = { offset: this.#bytes, payload: frame.length - HEADER_BYTES, channel };
-    if (this.#count < LISTED_MAX) this.#frames.push({ ...entry, ...(isCommand && labelOf(frame)) });
-    this.#bytes += frame.length;
-    this.#count += 1;
-  }
-
-  end(): object {
-    closeSync(this.#file);
-    return { bytes: this.#bytes, frame_count: this.#count, frames: this.#frames };
   }
 }

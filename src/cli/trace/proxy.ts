@@ -132,12 +132,9 @@ export class TraceProxy {
         if (error instanceof WireError)
           tell({ from, note: `malformed: ${error.message}; the connection is ended` });
       });
-      return { from, file };
+      return file;
     });
-    for (const { from, file } of await Promise.all(passing)) {
-      const description = `connection ${number}, from the ${from}`;
-      if (file !== undefined) attempt(() => capture?.enter(file, description, conversation));
-    }
+    for (const file of await Promise.all(passing)) attempt(() => file?.end(conversation));
     return passedOver;
   }
 }
