@@ -43,7 +43,6 @@ const PACKAGES = {
   'systemd-container': '/usr/bin/systemd-nspawn',
   'vlc-bin': '/usr/bin/vlc',
   'vlc-plugin-base': '/usr/share/doc/vlc-plugin-base/copyright',
-  'python3-dbusmock': '/usr/lib/python3/dist-packages/dbusmock/templates/bluez5.py',
   wireplumber: '/usr/bin/wireplumber',
   wrk: '/usr/bin/wrk',
 };

@@ -35,15 +35,33 @@ const SIGNATURES: Readonly<Record<string, string>> = {
   UUIDs: 'as',
 };
 
+/** Its methods as BlueZ's manuals have them: interface, and signature of the arguments. */
+const METHODS: Readonly<Record<string, string>> = {
+  GetManagedObjects: OBJECT_MANAGER,
+  RegisterAgent: 'org.bluez.AgentManager1 os',
+  RequestDefaultAgent: 'org.bluez.AgentManager1 o',
+  UnregisterAgent: 'org.bluez.AgentManager1 o',
+  SetDiscoveryFilter: 'org.bluez.Adapter1 a{sv}',
+  StartDiscovery: 'org.bluez.Adapter1',
+  StopDiscovery: 'org.bluez.Adapter1',
+  RemoveDevice: 'org.bluez.Adapter1 o',
+  Pair: 'org.bluez.Device1',
+  Connect: 'org.bluez.Device1',
+  Disconnect: 'org.bluez.Device1',
+  Set: `${PROPERTIES} ssv`,
+};
+
 const REPLIES_FIRST: readonly string[] = ['Set', 'Disconnect', 'RemoveDevice'];
 
+const signatureOf = (name: string, value: unknown): string =>
+  SIGNATURES[name] ?? (typeof value === 'boolean' ? 'b' : 's');
+
 function variants(facts: Facts): Record<string, Variant> {
-  return Object.fromEntries(
-    Object.entries(facts).map(([name, value]) => {
-      const signature = SIGNATURES[name] ?? (typeof value === 'boolean' ? 'b' : 's');
-      return [name, new Variant(signature, value)];
-    }),
-  );
+  const typed = Object.entries(facts).map(([name, value]) => [
+    name,
+    new Variant(signatureOf(name, value), value),
+  ]);
+  return Object.fromEntries(typed);
 }
 
 export function device(address: string, facts: Facts = {}): Facts {
@@ -169,6 +187,11 @@ export class ScriptedBluez {
     if (wrong === 'hang') return true;
     if (wrong !== undefined) {
       this.#refuse(bus, message, wrong.error);
+      return true;
+    }
+    const isTyped = value === undefined || value.signature === signatureOf(property, value.value);
+    if (METHODS[member] !== `${message.interface} ${message.signature}`.trim() || !isTyped) {
+      this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');
       return true;
     }
     void this.#carryOut(bus, message, path).catch(() => undefined);
