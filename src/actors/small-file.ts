@@ -1,7 +1,7 @@
 // Reads and replaces small files: never blocks on a pipe, never reads a huge file, and writes a file whole or not at all.
 
 import { constants } from 'node:fs';
-import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, within } from '../clock.js';
 
@@ -27,37 +27,28 @@ export async function inTime(clock: Clock, reading: Promise<FileBytes>): Promise
 /** Reads a regular file of at most `maxBytes`. Never rejects. */
 export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
   try {
-    return await readRegular(path, maxBytes);
+    // Without O_NONBLOCK, opening a FIFO waits for a writer and blocks one of the process's few file threads.
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return await readRegular(file, maxBytes).finally(() => file.close());
   } catch (error) {
-    return fileProblem(error);
+    const code = codeOf(error);
+    const missing = code === 'ENOENT' || code === 'ENOTDIR';
+    return { ok: false, problem: missing ? 'it does not exist' : `it cannot be read (${code})`, missing };
   }
 }
 
-async function readRegular(path: string, maxBytes: number): Promise<FileBytes> {
-  // Without O_NONBLOCK, opening a FIFO waits for a writer and blocks one of the process's few file threads.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    const stats = await file.stat();
-    if (!stats.isFile()) {
-      const problem = stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
-      return { ok: false, problem, missing: false };
-    }
-    // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte more.
-    const bytes = new Uint8Array(maxBytes + 1);
-    const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-    if (bytesRead > maxBytes)
-      return { ok: false, problem: `it is larger than ${maxBytes} bytes`, missing: false };
-    return { ok: true, bytes: bytes.slice(0, bytesRead), mode: stats.mode };
-  } finally {
-    await file.close();
+async function readRegular(file: FileHandle, maxBytes: number): Promise<FileBytes> {
+  const stats = await file.stat();
+  if (!stats.isFile()) {
+    const problem = stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
+    return { ok: false, problem, missing: false };
   }
-}
-
-function fileProblem(error: unknown): FileBytes {
-  const code = codeOf(error);
-  if (code === 'ENOENT' || code === 'ENOTDIR')
-    return { ok: false, problem: 'it does not exist', missing: true };
-  return { ok: false, problem: `it cannot be read (${code})`, missing: false };
+  // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte more.
+  const bytes = new Uint8Array(maxBytes + 1);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
+  if (bytesRead > maxBytes)
+    return { ok: false, problem: `it is larger than ${maxBytes} bytes`, missing: false };
+  return { ok: true, bytes: bytes.slice(0, bytesRead), mode: stats.mode };
 }
 
 /**

@@ -103,11 +103,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (this.#underWay !== undefined)
       return failure('in-progress', `A ${ACTIONS[this.#underWay].noun} is under way already`);
     this.#underWay = command.do;
-    try {
-      return await this.#act(command.do);
-    } finally {
+    return this.#act(command.do).finally(() => {
       this.#underWay = undefined;
-    }
+    });
   }
 
   /** A disabled action is not asked for: it is unavailable whatever logind would answer. */

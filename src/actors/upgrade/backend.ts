@@ -8,7 +8,7 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { READ_MAX_MS } from '../small-file.js';
-import { NOTHING_RAN, type RunFacts } from '../units/facts.js';
+import { NOTHING_RAN } from '../units/facts.js';
 import { UnitLogs } from '../units/unit-logs.js';
 import type { ProgressLine } from './progress-line.js';
 import { ProgressSocket } from './progress-socket.js';
@@ -25,7 +25,6 @@ const NOT_CONNECTED = failure('unavailable', "The user's systemd is not connecte
 const IN_PROGRESS = failure('run-in-progress', 'An upgrade run is in progress');
 
 export class UpgradeBackend implements Actor<UpgradeCommand> {
-  readonly #settings: UpgradeSettings;
   readonly #clock: Clock;
   readonly #store: ReturnType<typeof runStore>;
   readonly #publisher: UpgradePublisher;
@@ -40,7 +39,6 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   constructor(settings: UpgradeSettings, publish: Publisher, context: UpgradeContext) {
     const { clock } = context;
     const { progressSocket, stateFile, checkUnit, upgradeUnit } = settings;
-    this.#settings = settings;
     this.#clock = clock;
     this.#logs = new UnitLogs(clock);
     const publisher = new UpgradePublisher(settings, publish, clock);
@@ -49,7 +47,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const runOwner = {
       changed: publisher.run.bind(publisher),
       save: this.#store.save,
-      askUnit: () => this.#askUnit(),
+      askUnit: async () => (upgradeUnit === undefined ? NOTHING_RAN : this.#units?.readUpgradeUnit()),
     };
     const here = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
     this.#keeper = new RunKeeper(here, runOwner, clock);
@@ -60,7 +58,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#socket = this.#openSocket(progressSocket, recalled);
     const read = this.#resultFile?.read() ?? recalled;
     /** Resolves after the first attempts at all files; from then on the state is complete. */
-    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, read), this.#socket.attempted()]);
+    const ready = Promise.all([recalled, within(clock, READ_MAX_MS, read), this.#socket.attempted]);
     if (upgradeUnit === undefined) void recalled.then(() => this.#keeper.read(NOTHING_RAN, here));
     if (checkUnit !== undefined || upgradeUnit !== undefined)
       this.#units = new UpgradeUnits(settings, context, this.#keeper, publisher, ready);
@@ -68,7 +66,12 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   }
 
   async handle(command: UpgradeCommand): Promise<Answer> {
-    if (command.do === 'log') return this.#log(command.lines);
+    if (command.do === 'log') {
+      const unit = this.#units?.upgradeUnitId;
+      return unit === undefined
+        ? NOT_CONNECTED
+        : this.#logs.read({ scope: 'user', unit, lines: command.lines });
+    }
     if (this.#units === undefined || !this.#publisher.isUp) return NOT_CONNECTED;
     if (command.do === 'start') return this.#start(this.#units);
     const started = await this.#units.startCheck();
@@ -97,15 +100,6 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     return new ProgressSocket(path, owner, this.#clock);
   }
 
-  async #askUnit(): Promise<RunFacts | undefined> {
-    return this.#settings.upgradeUnit === undefined ? NOTHING_RAN : this.#units?.readUpgradeUnit();
-  }
-
-  async #log(lines: number): Promise<Answer> {
-    const unit = this.#units?.upgradeUnitId;
-    return unit === undefined ? NOT_CONNECTED : this.#logs.read({ scope: 'user', unit, lines });
-  }
-
   async #start(units: UpgradeUnits): Promise<Answer> {
     if (this.#keeper.run.state === 'running') return IN_PROGRESS;
     // The first of several simultaneous starts decides for all: nothing is awaited up to here.
@@ -113,12 +107,10 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
       const first = await this.#starting;
       return first.ok ? IN_PROGRESS : first;
     }
-    this.#starting = this.#startUnit(units);
-    try {
-      return await this.#starting;
-    } finally {
+    this.#starting = this.#startUnit(units).finally(() => {
       this.#starting = undefined;
-    }
+    });
+    return this.#starting;
   }
 
   async #startUnit(units: UpgradeUnits): Promise<Answer> {

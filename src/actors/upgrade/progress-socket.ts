@@ -40,6 +40,8 @@ export class ProgressSocket {
   readonly #sockets = new Set<Socket>();
   readonly #unwatch: () => void;
   #server: Server | undefined;
+  /** Resolves when the first attempt to listen has ended, well or not. */
+  readonly attempted: Promise<void>;
   #listening: Promise<void>;
   #stopped = false;
 
@@ -47,7 +49,8 @@ export class ProgressSocket {
     this.#path = path;
     this.#owner = owner;
     this.#clock = clock;
-    this.#listening = this.#listen();
+    this.attempted = this.#listen();
+    this.#listening = this.attempted;
     this.#unwatch = watchPath(path, () => this.#look(), SETTLE_MS);
   }
 
@@ -57,11 +60,6 @@ export class ProgressSocket {
     await this.#listening;
     this.#server?.close();
     for (const socket of this.#sockets) socket.destroy();
-  }
-
-  /** Resolves when the first attempt to listen has ended, well or not. */
-  attempted(): Promise<void> {
-    return this.#listening;
   }
 
   /** Listens again if the socket is not at its path any more, or the path may be free at last. */

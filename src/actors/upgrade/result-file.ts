@@ -19,18 +19,8 @@ export type ResultReading =
 /** The status before the first good file. */
 export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
 
-interface ResultFile {
-  /** Resolves when the file has been read in its present state, which may be never. */
-  read(): Promise<void>;
-  stop(): void;
-}
-
 /** Reads the file when it is asked to, and from then on at every change. */
-export function resultFile(
-  path: string,
-  onResult: (result: ResultReading) => void,
-  clock: Clock,
-): ResultFile {
+export function resultFile(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
   let unwatch: (() => void) | undefined;
   let isStopped = false;
   const deliver = (result: ResultReading): void => {
@@ -47,6 +37,7 @@ export function resultFile(
     unwatch = watchPath(path, () => void read(), SETTLE_MS);
     await readOnce();
   };
+  /** Resolves when the file has been read in its present state, which may be never. */
   const read = shared(readOnce);
   const stop = (): void => {
     isStopped = true;

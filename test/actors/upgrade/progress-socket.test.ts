@@ -46,7 +46,7 @@ async function listen(
     clock,
   );
   t.after(() => socket.stop());
-  await socket.attempted();
+  await socket.attempted;
   return Object.assign(heard, { socket });
 }
 
