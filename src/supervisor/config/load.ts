@@ -51,10 +51,12 @@ type FileRead = ConfigFile | { readonly problem: string };
 export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
-  const own = directory === undefined ? [] : [`${directory}/tonearm/config.yaml`];
+  // The first file that exists. One that exists but cannot be read is a problem and is not skipped.
+  const own = (): FileRead | undefined =>
+    directory === undefined ? undefined : readConfig(`${directory}/tonearm/config.yaml`);
   const main =
     configPath === undefined
-      ? firstConfig([...own, systemConfig])
+      ? (own() ?? readConfig(systemConfig))
       : (readConfig(configPath) ?? missing(configPath));
   if (main === undefined) return resolve([], request);
   if ('problem' in main) return loadFailure([main.problem]);
@@ -67,15 +69,6 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
 
 function loadFailure(problems: readonly string[]): LoadResult {
   return { ok: false, problems, warnings: [] };
-}
-
-/** The first file that exists. One that exists but cannot be read is a problem and is not skipped. */
-function firstConfig(candidates: readonly string[]): FileRead | undefined {
-  for (const path of candidates) {
-    const read = readConfig(path);
-    if (read !== undefined) return read;
-  }
-  return undefined;
 }
 
 /** The files of a conf.d, by name. */
