@@ -90,7 +90,10 @@ export class Browser {
     if (failed !== undefined) this.#bus.reconnect(`avahi-daemon could not look for services: ${failed[0]}`);
     const found = signalValues(AVAHI_SIGNALS.found, signal);
     if (found !== undefined) this.#found(...found);
-    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) !== undefined) this.#lost(signal.path);
+    if (signalValues(AVAHI_SIGNALS.resolverFailure, signal) === undefined) return;
+    // The host's records have expired; it may be found again.
+    for (const item of this.#items.values()) if (item.path === signal.path) item.sighting = undefined;
+    this.#changed();
   }
 
   /** A connection that was lost is made anew without this. A refusal would come again, and must not end what is announced. */
@@ -128,12 +131,6 @@ export class Browser {
     if (item === undefined) return;
     item.sighting = sightingOf({ name, host, address, port }, txt, (flags & IS_LOCAL) !== 0);
     if (item.sighting === undefined) this.#forget(key);
-    this.#changed();
-  }
-
-  /** The host's records have expired; it may be found again. */
-  #lost(path: string): void {
-    for (const item of this.#items.values()) if (item.path === path) item.sighting = undefined;
     this.#changed();
   }
 

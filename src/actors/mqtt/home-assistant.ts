@@ -12,10 +12,6 @@ import { boundedJson } from './topics.js';
 
 export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
-export function deviceTopic(prefix: string, identifier: string): string {
-  return `${prefix}/device/tonearm_${identifier}/config`;
-}
-
 export function deviceText(
   identifier: string,
   { hostname, os_platform: platform }: ServerRecord,
@@ -82,16 +78,12 @@ export function pageUrl(
   { port, addresses }: ServedRecord,
   interfaces: InterfaceAddresses,
 ): string {
+  const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
+    addresses.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
   const reachable = Object.values(interfaces)
     .flatMap((list) => list ?? [])
-    .filter(({ internal, address }) => !internal && !LINK_LOCAL.test(address))
-    .filter(({ address, family }) =>
-      [address, EVERY_ADDRESS, ...(family === 'IPv4' ? [EVERY_IPV4] : [])].some((each) =>
-        addresses.includes(each),
-      ),
-    );
+    .filter((info) => !info.internal && !LINK_LOCAL.test(info.address) && isServed(info));
   const found = reachable.find(({ family }) => family === 'IPv4') ?? reachable[0];
-  const name = hostname.includes('.') ? hostname : `${hostname}.local`;
-  const host = found?.address ?? name;
+  const host = found?.address ?? (hostname.includes('.') ? hostname : `${hostname}.local`);
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/ui`;
 }

@@ -9,7 +9,6 @@ import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered } from './entities.js';
 import {
   deviceText,
-  deviceTopic,
   entitiesIn,
   entitiesToTell,
   type InterfaceAddresses,
@@ -70,7 +69,7 @@ export class RetainedTopics {
     this.#interfaces = interfaces;
     this.status = this.full('status');
     this.node = this.full('node');
-    this.device = deviceTopic(settings.homeAssistantPrefix, identifier);
+    this.device = `${settings.homeAssistantPrefix}/device/tonearm_${identifier}/config`;
   }
 
   /** `topic` is relative to the node's topic. */

@@ -40,15 +40,10 @@ function noSuchUnit({ scope, unit }: SystemdCommand): UnitTarget & { readonly ok
   return failure('no-such-unit', `No ${scope} unit ${JSON.stringify(unit)} is configured`);
 }
 
-/** Make the buses. Only the user's may change units. */
-interface Buses {
-  readonly system: (owner: BusOwner) => Bus<'none'>;
-  readonly user: (owner: BusOwner) => Bus<'units'>;
-}
-
-const BUSES: Buses = {
-  system: (owner) => new Bus('none', {}, owner),
-  user: (owner) => new Bus('units', {}, owner),
+/** Only the user's bus may change units. */
+const BUSES = {
+  system: (owner: BusOwner) => new Bus('none', {}, owner),
+  user: (owner: BusOwner) => new Bus('units', {}, owner),
 };
 
 export class SystemdBackend implements Actor<SystemdCommand> {

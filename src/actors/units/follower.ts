@@ -113,7 +113,11 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const removed = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal);
     if (removed !== undefined) this.#unitRemoved(removed[0]);
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
-    if (ended !== undefined) this.#jobRemoved(ended[1], ended[2], ended[3]);
+    if (ended !== undefined) {
+      const [, job, id, result] = ended;
+      this.waits.removed(job, result);
+      this.#owner.jobEnded?.(job, id, result);
+    }
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
     if (reloading !== undefined) this.#reloads(reloading[0]);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
@@ -132,11 +136,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     for (const { name, facts } of units) {
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
     }
-  }
-
-  #jobRemoved(job: string, id: string, result: string): void {
-    this.waits.removed(job, result);
-    this.#owner.jobEnded?.(job, id, result);
   }
 
   #unitRemoved(id: string): void {

@@ -36,13 +36,9 @@ function entryOf(line: string): LogEntryRecord | undefined {
   const time = new Date(ms);
   if (fields === undefined || Number.isNaN(time.getTime())) return undefined;
   const priority = /^[0-7]$/.test(String(fields['PRIORITY'])) ? Number(fields['PRIORITY']) : INFO;
-  return { time: time.toISOString(), priority, message: entryMessage(fields['MESSAGE']) };
-}
-
-/** Colours are left out, and control characters that are no line breaks. */
-function entryMessage(field: unknown): string {
-  const text = fieldText(field).replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
-  return clipped(text, MESSAGE_MAX_UNITS);
+  // Colours are left out, and control characters that are no line breaks.
+  const message = fieldText(fields['MESSAGE']).replace(ESCAPES, '').replace(CONTROLS, '').trimEnd();
+  return { time: time.toISOString(), priority, message: clipped(message, MESSAGE_MAX_UNITS) };
 }
 
 /** A field that is no printable text is an array of its bytes; one that occurs several times is an array of its values. */

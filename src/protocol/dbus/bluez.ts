@@ -108,24 +108,15 @@ export const AGENT_CALLS = {
 /** The 16 bits in which the services of Bluetooth's own list differ (Assigned Numbers, "Service Class"). */
 const LISTED_UUID = /^0000([0-9a-f]{4})-0000-1000-8000-00805f9b34fb$/;
 
+const isOneOf =
+  (...services: readonly string[]) =>
+  (uuid: string): boolean =>
+    services.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
+
 /** Sound and its remote control: A2DP source, sink and A2DP, AVRCP, headset and hands-free with their gateways. */
-const SOUND_SERVICES: readonly string[] = [
-  ...['110a', '110b', '110d'],
-  ...['110c', '110e', '110f'],
-  ...['1108', '1112', '1131', '111e', '111f'],
-];
+export const isSoundService = isOneOf(
+  ...['110a', '110b', '110d', '110c', '110e', '110f', '1108', '1112', '1131', '111e', '111f'],
+);
 
 /** Keyboards and the like, classic and of low energy. */
-const INPUT_SERVICES: readonly string[] = ['1124', '1812'];
-
-function isListed(services: readonly string[], uuid: string): boolean {
-  return services.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
-}
-
-export function isSoundService(uuid: string): boolean {
-  return isListed(SOUND_SERVICES, uuid);
-}
-
-export function isInputService(uuid: string): boolean {
-  return isListed(INPUT_SERVICES, uuid);
-}
+export const isInputService = isOneOf('1124', '1812');
