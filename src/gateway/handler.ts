@@ -13,7 +13,7 @@ import type { Page } from './page.js';
 import { GATEWAY_FAILED, type Problem, problem, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HeaderPair } from './reply.js';
 import type { OperationRoute, Route } from './routes.js';
-import { hasMethod, methodsOf, type RouteMatch, type Router } from './routes.js';
+import { methodsOf, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
   ambiguityProblem,
@@ -59,19 +59,15 @@ export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   /** Requests without an answer yet. Streams are none of them. */
   readonly #underWay = new Set<Promise<unknown>>();
-  #isShutDown = false;
+  isShutDown = false;
 
   constructor(parts: HandlerParts) {
     this.#parts = parts;
   }
 
-  get isShutDown(): boolean {
-    return this.#isShutDown;
-  }
-
   /** From now on every request is answered 503. Resolves when those before are answered, at the latest after `withinMs`. */
   async shutDown(withinMs: number): Promise<void> {
-    this.#isShutDown = true;
+    this.isShutDown = true;
     await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
   }
 
@@ -100,7 +96,7 @@ export class RequestHandler implements ExchangeHandler {
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
     const distrust = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
     if (distrust !== undefined) return refuse(exchange, distrust);
-    if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange, standing);
+    if (exchange.method !== 'OPTIONS' || this.isShutDown) return this.#serveTrusted(exchange, standing);
     const match = router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
     const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
@@ -109,10 +105,12 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
-    if (this.#isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
+    if (this.isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
     const match = this.#parts.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
-    if (!hasMethod(match.route, exchange.method)) return refuseMethod(exchange, match.route);
+    // HEAD uses the GET route; the exchange leaves out the body.
+    const method = exchange.method === 'HEAD' ? 'GET' : exchange.method;
+    if (match.route.method !== method) return refuseMethod(exchange, match.route);
     return this.#serveRoute(exchange, standing, match);
   }
 

@@ -98,8 +98,10 @@ export class OperationReplies {
       case 'server':
         this.#server = responses.remake(this.#server, JSON.stringify(serverRecord()), clock.date());
         return replyOf(this.#server, held);
-      case 'health':
-        return this.#health();
+      case 'health': {
+        const body = JSON.stringify(this.#parts.healthRecord(clock.monotonic() - this.#startedAt));
+        return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
+      }
       case 'openapi':
         return this.#openapiReply(held);
     }
@@ -126,12 +128,6 @@ export class OperationReplies {
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
     this.#known.set(question, made);
     return replyOf(made, held);
-  }
-
-  #health(): HttpReply {
-    const { healthRecord, clock } = this.#parts;
-    const body = JSON.stringify(healthRecord(clock.monotonic() - this.#startedAt));
-    return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
   }
 
   /** Made once. A failure is not kept, as the next attempt to load it may succeed. */

@@ -114,11 +114,6 @@ export function methodsOf({ method }: Route): string {
   return method === 'GET' ? 'GET, HEAD, OPTIONS' : 'POST, OPTIONS';
 }
 
-/** HEAD uses the GET route; the exchange leaves out the body. */
-export function hasMethod({ method }: Route, asked: string): boolean {
-  return asked === method || (asked === 'HEAD' && method === 'GET');
-}
-
 function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }

@@ -114,12 +114,6 @@ class Pool {
   }
 }
 
-/** A thread that boots for `entry` before its task is known. */
-interface Preloaded {
-  readonly entry: string;
-  readonly pool: Pool;
-}
-
 export class Threads {
   readonly #limits: HeapLimits;
   readonly #clock: Clock;
@@ -127,7 +121,8 @@ export class Threads {
   readonly #living = new Map<Worker, string>();
   /** The ends, which may never happen, of threads that are still there long after they were asked to end; with their entries. */
   readonly #late = new Map<Promise<unknown>, string>();
-  #preloaded: Preloaded | undefined;
+  /** A thread that boots for `entry` before its task is known. */
+  #preloaded: { readonly entry: string; readonly pool: Pool } | undefined;
 
   constructor(limits: HeapLimits, clock: Clock) {
     this.#limits = limits;
