@@ -9,7 +9,7 @@ import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
-import { coverReader, type FetchCover } from './cover-reader.js';
+import { coverReader, type FetchCover } from './cover.js';
 import { Player } from './player.js';
 
 const PLAYERS_MAX = 32;
@@ -154,8 +154,12 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       const isShorter = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
       if (isShorter && !this.#isSecond(name)) names.set(owner, name);
     }
-    for (const player of [...this.#players.values()])
-      if (names.get(player.owner) !== player.busName) this.#gone(player);
+    for (const player of [...this.#players.values()]) {
+      if (names.get(player.owner) === player.busName) continue;
+      this.#players.delete(player.owner);
+      player.stop();
+      player.drop();
+    }
     for (const [owner, name] of names) {
       const pid = this.#processes.get(owner);
       if (!this.#players.has(owner) && pid !== undefined && pid !== 'asked') this.#add(name, owner, pid);
@@ -179,12 +183,6 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     }
     const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid };
     this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish));
-  }
-
-  #gone(player: Player): void {
-    player.stop();
-    this.#players.delete(player.owner);
-    player.drop();
   }
 
   #forgetAll(): void {

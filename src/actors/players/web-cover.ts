@@ -33,11 +33,7 @@ const THE_WEB: WebAccess = {
 export async function webCover(url: string, clock: Clock, web = THE_WEB): Promise<ImageAnswer | undefined> {
   const ending = new AbortController();
   const fetched = fetchImage(new URL(url), web, ending.signal, REDIRECTS_MAX).catch(() => undefined);
-  try {
-    return await within(clock, FETCH_MAX_MS, fetched);
-  } finally {
-    ending.abort();
-  }
+  return within(clock, FETCH_MAX_MS, fetched).finally(() => ending.abort());
 }
 
 async function fetchImage(

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { coverReader, type FetchCover } from '../../../src/actors/players/cover-reader.js';
+import { coverReader, type FetchCover } from '../../../src/actors/players/cover.js';
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { isPublic, type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
 import type { Clock } from '../../../src/clock.js';
