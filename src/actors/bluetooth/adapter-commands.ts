@@ -218,12 +218,10 @@ export class AdapterCommands {
     const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
     if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
       return refusedBy(started.error, 'The scan could not be started');
-    this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#scanIsOver(path));
+    // By its turn, an earlier command in the queue may have prolonged the scan.
+    const isOver = () => this.#inTurn(async () => (this.#timers.has('scan') ? DONE : this.#endScan(path)));
+    this.#timers.set('scan', settings.scanTimeout * 1000, () => void isOver());
     return DONE;
-  }
-
-  #scanIsOver(path: string): Promise<Answer> {
-    return this.#inTurn(async () => (this.#timers.has('scan') ? DONE : this.#endScan(path)));
   }
 
   async #stopScan(path: string): Promise<Answer> {

@@ -15,8 +15,7 @@ import { AdapterCommands } from './adapter-commands.js';
 import { CALL_DEADLINE_MS } from './bluez.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
 import { agentAnswer } from './pairing.js';
-import { BluetoothPublisher, type BluetoothRecords, IS_DONE } from './publisher.js';
-import { bluetoothRecord, DeviceOutputs, deviceRecord, isKnown } from './records.js';
+import { BluetoothPublisher, type BluetoothRecords, DeviceOutputs, IS_DONE, recordsOf } from './publisher.js';
 
 /** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
 const HELD_MAX_SIGNALS = 2_048;
@@ -228,19 +227,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   #shown(): BluetoothRecords | undefined {
     const adapter = this.#adapter;
-    if (adapter === undefined) return undefined;
-    const isScanning = adapter.Discovering === true;
-    const rows = this.#devices().flatMap((device) => {
-      const { Address: address } = device;
-      if (address === undefined) return [];
-      const record = deviceRecord(device, isScanning, this.#outputs.outputName(address));
-      return [{ address, record, isKnown: isKnown(device) }];
-    });
-    const known = rows.filter((row) => row.isKnown).map(({ record }) => record);
-    return {
-      bluetooth: bluetoothRecord(adapter, known, this.#commands.until),
-      devices: new Map(rows.map(({ address, record }) => [address, record])),
-    };
+    return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.until);
   }
 
   /** An adapter that nobody uses is switched off, if that is wanted. */
