@@ -25,8 +25,8 @@ export class AnnouncedNode {
     const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
     this.topics = new RetainedTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
     this.branch.applyChanges({ isWhole: true, changes: told });
-    this.branch.answered('server', JSON.stringify(SERVER));
-    this.branch.answered('power', '{"reboot":true,"power_off":false}');
+    this.branch.asked.set('server', JSON.stringify(SERVER));
+    this.branch.asked.set('power', '{"reboot":true,"power_off":false}');
   }
 
   tell(...changes: readonly Change[]): this {

@@ -68,7 +68,8 @@ interface Row {
 
 export class Branch {
   readonly #rows = new Map<Collection, Map<string, Row>>();
-  readonly #asked = new Map<AskedTopic, string>();
+  /** The newest answers to what the bridge has asked. */
+  readonly asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
   /** The addresses on which HTTP is served. */
   served: ServedRecord | undefined;
@@ -77,7 +78,7 @@ export class Branch {
   get look(): string {
     const looks = [...this.#rows.values()].flatMap((rows) => [...rows.values()].map(({ look }) => look));
     const states = [...this.#health.values()].map(({ state }) => state);
-    return JSON.stringify([this.served, ...this.#asked.values(), ...states, ...looks]);
+    return JSON.stringify([this.served, ...this.asked.values(), ...states, ...looks]);
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
@@ -86,14 +87,6 @@ export class Branch {
       this.#health.clear();
     }
     for (const change of changes) this.#take(change);
-  }
-
-  answered(topic: AskedTopic, text: string): void {
-    this.#asked.set(topic, text);
-  }
-
-  asked(topic: AskedTopic): string | undefined {
-    return this.#asked.get(topic);
   }
 
   get children(): readonly ChildName[] {
@@ -123,7 +116,7 @@ export class Branch {
       if (!this.#isUp(collection)) continue;
       for (const { topic, json } of rows.values()) if (topic !== undefined) texts.set(topic, json);
     }
-    const [server, power] = [this.asked('server'), this.asked('power')];
+    const [server, power] = [this.asked.get('server'), this.asked.get('power')];
     if (server !== undefined) texts.set('server', server);
     if (power !== undefined && this.stateOf('power') === 'up') texts.set('power', power);
     return texts.set('backends', this.#backends());
@@ -132,7 +125,7 @@ export class Branch {
   /** True if all records of the backend are here. One that is not enabled will never have any. */
   isComplete(backend: Backend): boolean {
     const state = this.stateOf(backend);
-    if (backend === 'power' && state === 'up') return this.asked('power') !== undefined;
+    if (backend === 'power' && state === 'up') return this.asked.has('power');
     return state === undefined || state === 'up';
   }
 

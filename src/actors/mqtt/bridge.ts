@@ -167,7 +167,7 @@ export class MqttBridge implements BridgeActor {
   async #refresh(topic: AskedTopic): Promise<void> {
     const { status, body } = await this.#parts.node.ask({ operation: topic });
     if (status !== 200) return;
-    this.#branch.answered(topic, body);
+    this.#branch.asked.set(topic, body);
     this.#serving?.changed();
   }
 

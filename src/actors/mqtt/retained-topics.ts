@@ -14,7 +14,9 @@ import {
   type InterfaceAddresses,
   pageUrl,
 } from './home-assistant.js';
-import { isTooLong } from './topics.js';
+
+/** A topic has at most 65 535 bytes (MQTT 5, section 1.5.4); the rest is for what surrounds a name. */
+const TOPIC_BYTES_MAX = 65_000;
 
 export const ONLINE = 'online';
 export const OFFLINE = 'offline';
@@ -157,7 +159,7 @@ export class RetainedTopics {
     ]);
     for (const [below, text] of this.#branch.texts()) {
       const topic = this.full(below);
-      if (!isTooLong(topic)) wanted.set(topic, text);
+      if (Buffer.byteLength(topic) <= TOPIC_BYTES_MAX) wanted.set(topic, text);
     }
     for (const topic of this.#held.keys()) {
       const below = this.below(topic);
@@ -179,7 +181,7 @@ export class RetainedTopics {
   #deviceText(): string | undefined {
     if (!this.#settings.homeAssistant) return '';
     const { look, served } = this.#branch;
-    const server = this.#branch.asked('server');
+    const server = this.#branch.asked.get('server');
     if (server === undefined || served === undefined) return undefined;
     if (this.#made === undefined || this.#madeOf !== look) {
       const record = JSON.parse(server) as ServerRecord;

@@ -12,9 +12,6 @@ import { clipped } from '../text.js';
  */
 const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
-/** A topic has at most 65 535 bytes (MQTT 5, section 1.5.4); the rest is for what surrounds a name. */
-const TOPIC_BYTES_MAX = 65_000;
-
 /** Bounds of a retained text, and of a command as of a route's body (docs/home-assistant.md, "Commands"). */
 const JSON_BYTES_MAX = 65_536;
 const JSON_LEVELS_MAX = 32;
@@ -29,10 +26,6 @@ export function topicLevel(name: string): string {
   return Buffer.from(name)
     .toString()
     .replace(UNFIT, (char) => Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'));
-}
-
-export function isTooLong(topic: string): boolean {
-  return Buffer.byteLength(topic) > TOPIC_BYTES_MAX;
 }
 
 /** Undefined for what is no JSON, or beyond the bounds: a value that is nested too deeply could not be written again. */

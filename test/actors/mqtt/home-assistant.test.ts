@@ -63,7 +63,7 @@ test('keys and unique ids do not depend on the name or the topic of the node', (
   const ids = (node: AnnouncedNode) =>
     Object.entries(node.message().components).map(([key, { unique_id: id }]) => [key, id]);
   const moved = new AnnouncedNode({ topic: 'elsewhere' });
-  moved.branch.answered('server', JSON.stringify({ ...SERVER, hostname: 'renamed.example.org' }));
+  moved.branch.asked.set('server', JSON.stringify({ ...SERVER, hostname: 'renamed.example.org' }));
   assert.deepEqual(ids(moved), ids(new AnnouncedNode()));
   assert.equal(moved.message().device['configuration_url'], 'http://renamed.example.org:8018/ui');
 });
