@@ -31,13 +31,8 @@ const CLOCK_COLUMNS = 12;
 /** docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this guards against a mistake. */
 const REDACTED = ['cookie'];
 
-/** The destination of lines: standard output except in tests. */
-export interface LogSink {
-  write(line: string): void;
-}
-
 /** Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is synchronous, because the line before a crash is the one that is needed; lines are few. */
-export function createLogger(level: LogLevel, sink: LogSink = processOutput()): Log {
+export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Log {
   const options = {
     level,
     // journald adds the process and the host.

@@ -35,11 +35,6 @@ const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MA
 const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
 
-function managerRules(interest: Interest): readonly Match[] {
-  const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
-  return members.map((each) => ({ ...MANAGER, member: each }));
-}
-
 /**
  * The match rules for units, by any of their names. Rules per unit halve the traffic (measured: 17 kB instead of 38 kB for start, restart
  * and stop).
@@ -61,7 +56,9 @@ export async function subscribe(
   interest: Interest,
   names: readonly string[],
 ): Promise<BusError | undefined> {
-  const unheard = await watchAll(bus, [...managerRules(interest), ...unitRules(interest, names)]);
+  const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
+  const managerRules = members.map((each) => ({ ...MANAGER, member: each }));
+  const unheard = await watchAll(bus, [...managerRules, ...unitRules(interest, names)]);
   if (unheard !== undefined) return unheard;
   const subscribed = await bus.call(SYSTEMD_METHODS.subscribe, []);
   if (subscribed.ok) return undefined;

@@ -91,13 +91,9 @@ export interface Match {
   readonly arg2?: string;
 }
 
-/** An apostrophe cannot be escaped inside the quotes of a rule: it is written outside, after a backslash (D-Bus, "Match Rules"). */
-function ruleValue(value: string): string {
-  return `'${value.replaceAll("'", "'\\''")}'`;
-}
-
 export function matchRule(match: Match): string {
-  const parts = Object.entries(match).map(([key, value]) => `${key}=${ruleValue(value)}`);
+  // An apostrophe cannot be escaped inside the quotes: it is written outside, after a backslash (D-Bus, "Match Rules").
+  const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }
 
