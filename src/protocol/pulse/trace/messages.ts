@@ -2,17 +2,7 @@
 // PROTOCOL, native-common.h, protocol-native.c). Types stand on the wire. Records that the daemon reads too are named as in ../records.ts.
 
 import { PLAYBACK_OPTIONS, RECORD_OPTIONS } from '../commands.js';
-import {
-  CARD_INFO,
-  CARD_PORT,
-  CARD_PROFILE,
-  PLAYBACK_STREAM,
-  PORT_INFO,
-  RECORD_STREAM,
-  SERVER_INFO,
-  SINK_INFO,
-  SINK_INPUT_INFO,
-} from '../records.js';
+import * as records from '../records.js';
 import { NAMINGS, type Naming } from './values.js';
 
 export interface Field {
@@ -60,14 +50,14 @@ function like(table: Readonly<Record<string, object>>, changed = ''): Fields {
 const RECORDS: Readonly<Record<string, Fields>> = {
   OBJECT: fieldsOf('index name'),
   /** Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next. */
-  SERVER: like(SERVER_INFO),
-  SINK: like(SINK_INFO, 'state:deviceState ports*PORT formats*'),
+  SERVER: like(records.SERVER_INFO),
+  SINK: like(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),
   SOURCE: fieldsOf(`
     index name description sampleSpec channelMap ownerModule volume muted monitorOfSink monitorOfSinkName latency driver flags props
     configuredLatency baseVolume state:deviceState volumeSteps card ports*PORT activePort formats*
   `),
-  PORT: like(PORT_INFO, 'available:available'),
-  SINK_INPUT: like(SINK_INPUT_INFO),
+  PORT: like(records.PORT_INFO, 'available:available'),
+  SINK_INPUT: like(records.SINK_INPUT_INFO),
   SOURCE_OUTPUT: fieldsOf(`
     index name ownerModule client source sampleSpec channelMap bufferLatency sourceLatency resampleMethod driver props corked volume
     muted hasVolume volumeWritable format
@@ -75,13 +65,13 @@ const RECORDS: Readonly<Record<string, Fields>> = {
   MODULE: fieldsOf('index name argument used props'),
   CLIENT: fieldsOf('index name ownerModule driver props'),
   SAMPLE: fieldsOf('index name volume duration sampleSpec channelMap length lazy filename props'),
-  CARD: like(CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
-  CARD_PROFILE: like(CARD_PROFILE),
-  CARD_PORT: like(CARD_PORT, 'available:available profiles*'),
+  CARD: like(records.CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
+  CARD_PROFILE: like(records.CARD_PROFILE),
+  CARD_PORT: like(records.CARD_PORT, 'available:available profiles*'),
   PLAYBACK_OPTIONS: like(PLAYBACK_OPTIONS, 'formats*'),
-  PLAYBACK_STREAM: like(PLAYBACK_STREAM),
+  PLAYBACK_STREAM: like(records.PLAYBACK_STREAM),
   RECORD_OPTIONS: like(RECORD_OPTIONS, 'formats*'),
-  RECORD_STREAM: like(RECORD_STREAM),
+  RECORD_STREAM: like(records.RECORD_STREAM),
   /** libpulse's buffer attributes, in bytes; none means that the server chooses. */
   PLAYBACK_BUFFER: fieldsOf('maxLength targetLength prebuffering minimumRequest'),
   RECORD_BUFFER: fieldsOf('maxLength fragmentLength'),

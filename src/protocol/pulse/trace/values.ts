@@ -2,20 +2,7 @@
 // that people know by a name have it from the fields of ./messages.ts.
 
 import { decodeEvent, FACILITIES } from '../commands.js';
-import {
-  bool,
-  channelMap,
-  excerpt,
-  format,
-  index,
-  props,
-  s64,
-  sampleSpec,
-  u8,
-  usec,
-  volume,
-  volumes,
-} from '../fields.js';
+import * as fields from '../fields.js';
 import { serverFault } from '../outcome.js';
 import type { Reader } from '../reader.js';
 import { describeTag, NONE, TAG, WireError } from '../wire.js';
@@ -74,31 +61,31 @@ function bytesIn(reader: Reader): string {
 }
 
 function samplesIn(reader: Reader): Value {
-  const { format: samples, ...others } = sampleSpec.read(reader);
+  const { format: samples, ...others } = fields.sampleSpec.read(reader);
   return { format: SAMPLE_FORMATS[samples] ?? samples, ...others };
 }
 
 function formatIn(reader: Reader): Value {
-  const { encoding, props: own } = format.read(reader);
+  const { encoding, props: own } = fields.format.read(reader);
   return { encoding: ENCODINGS[encoding] ?? encoding, props: own };
 }
 
 /** By the names of types in ../wire.ts. */
 const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
-  text: (reader) => excerpt.read(reader) ?? null,
-  u32: (reader) => index.read(reader) ?? null,
-  u8: u8.read,
+  text: (reader) => fields.excerpt.read(reader) ?? null,
+  u32: (reader) => fields.index.read(reader) ?? null,
+  u8: fields.u8.read,
   u64: wholeIn,
-  s64: s64.read,
+  s64: fields.s64.read,
   sampleSpec: samplesIn,
   bytes: bytesIn,
-  bool: bool.read,
+  bool: fields.bool.read,
   time: timeIn,
-  usec: usec.read,
-  channelMap: (reader) => channelMap.read(reader).map((at) => POSITIONS[at] ?? at),
-  volumes: volumes.read,
-  volume: volume.read,
-  props: props.read,
+  usec: fields.usec.read,
+  channelMap: (reader) => fields.channelMap.read(reader).map((at) => POSITIONS[at] ?? at),
+  volumes: fields.volumes.read,
+  volume: fields.volume.read,
+  props: fields.props.read,
   format: formatIn,
 };
 
