@@ -3,18 +3,7 @@
 // else, and a first asynchronous call would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-  readSync,
-  type Stats,
-  statSync,
-} from 'node:fs';
+import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onOneLine } from './findings.js';
 import { configDirectory, type Environment } from './keys.js';
@@ -74,7 +63,7 @@ function loadFailure(problems: readonly string[]): LoadResult {
 /** The files of a conf.d, by name. */
 function dropIns(folder: string): readonly FileRead[] {
   try {
-    const names = readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
+    const names = fs.readdirSync(folder).filter((name) => /^[^.].*\.ya?ml$/s.test(name));
     if (names.length > MAX_DROP_INS)
       return [{ problem: problemAt(folder, `more than ${MAX_DROP_INS} configuration files`) }];
     // A file may have been deleted since it was listed.
@@ -110,9 +99,9 @@ function readConfig(path: string): FileRead | undefined {
  * mounted. Such a link shows that a configuration was intended, so the defaults must not be used.
  */
 function isDanglingLink(path: string): boolean {
-  const entry = lstatSync(path, { throwIfNoEntry: false });
+  const entry = fs.lstatSync(path, { throwIfNoEntry: false });
   if (entry === undefined) return dirname(path) !== path && isDanglingLink(dirname(path));
-  return entry.isSymbolicLink() && statSync(path, { throwIfNoEntry: false }) === undefined;
+  return entry.isSymbolicLink() && fs.statSync(path, { throwIfNoEntry: false }) === undefined;
 }
 
 /**
@@ -120,31 +109,31 @@ function isDanglingLink(path: string): boolean {
  * block the start nor count as an empty file.
  */
 function readBounded(path: string): Buffer | string {
-  const handle = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
   try {
-    const stats = fstatSync(handle);
+    const stats = fs.fstatSync(handle);
     // Devices are allowed: /dev/null is empty, given by itself or as a link that masks a file of conf.d.
     if (!stats.isFile() && !stats.isCharacterDevice()) return `cannot be read: it is ${kindOfFile(stats)}`;
     const bytes = Buffer.alloc(MAX_FILE_BYTES + 1);
-    return bytes.subarray(0, readSync(handle, bytes));
+    return bytes.subarray(0, fs.readSync(handle, bytes));
   } finally {
-    closeSync(handle);
+    fs.closeSync(handle);
   }
 }
 
 /** The fault of a file that holds a secret: it must exist, and nobody else may read it. */
 function secretFault(path: string): string | undefined {
   try {
-    const stats = statSync(path);
+    const stats = fs.statSync(path);
     if (!stats.isFile()) return `cannot be read: it is ${kindOfFile(stats)}`;
-    accessSync(path, constants.R_OK);
+    fs.accessSync(path, fs.constants.R_OK);
     return (stats.mode & READ_BY_OTHERS) === 0 ? undefined : 'others can read this file: run chmod 600 on it';
   } catch (error) {
     return systemFault(error).text;
   }
 }
 
-function kindOfFile(stats: Stats): string {
+function kindOfFile(stats: fs.Stats): string {
   if (stats.isDirectory()) return 'a directory';
   return stats.isFIFO() ? 'a FIFO' : 'not a regular file';
 }
