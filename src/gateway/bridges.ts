@@ -12,7 +12,7 @@ import {
   type Log,
   UNWANTED,
 } from '../protocol/actor/messages.js';
-import { OPERATIONS, type RouteSettings } from '../protocol/actor/operations.js';
+import { OPERATIONS } from '../protocol/actor/operations.js';
 import { type Params, parametersOf } from '../protocol/actor/parameters.js';
 import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './body.js';
 import type { RequestHandler } from './handler.js';
@@ -20,7 +20,7 @@ import type { Journal, JournalEntry } from './journal.js';
 import type { OperationReplies } from './operation-replies.js';
 import { GATEWAY_FAILED, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
-import { BAD_PATHS, noSuchPath } from './routes.js';
+import { BAD_PATHS, lackingKey, noSuchPath, type RouteSettings } from './routes.js';
 
 /** One subscriber's progress. One that has never pulled has none. */
 interface Feed {
@@ -115,7 +115,7 @@ function replyTo(
   if (!areTexts(params)) return problemReply(BAD_PATHS.encoding);
   if (Object.values(params).some((text) => text.includes('\0'))) return problemReply(BAD_PATHS.nul);
   const operation = name && OPERATIONS[name];
-  const lacking = operation?.lacks(settings);
+  const lacking = operation && lackingKey(operation, settings);
   const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
   if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
   const body = unread === undefined ? ({ ok: true, json: sent } as const) : parseText(unread);

@@ -13,7 +13,6 @@ import type {
   Log,
   ServedRecord,
 } from '../protocol/actor/messages.js';
-import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { InterfaceAddresses } from './bind.js';
 import { BridgeFeeds, bridgeRequests } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
@@ -27,7 +26,7 @@ import { healthRecord, type NodeInfo, serverRecord } from './node-info.js';
 import { OperationReplies } from './operation-replies.js';
 import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
-import { ROUTES, Router } from './routes.js';
+import { lackingKey, ROUTES, Router, type RouteSettings } from './routes.js';
 import { createServer } from './server.js';
 import { HostIdentity } from './trust.js';
 
@@ -213,7 +212,7 @@ export async function shutDown(
 }
 
 async function openapiText({ settings, version }: GatewayOptions): Promise<string> {
-  const routes = ROUTES.filter(({ lacks }) => lacks(settings) === undefined);
+  const routes = ROUTES.filter((route) => lackingKey(route, settings) === undefined);
   return JSON.stringify((await import('./openapi.js')).openapiDocument(routes, version));
 }
 

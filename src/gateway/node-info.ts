@@ -4,9 +4,9 @@
 import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
-import type { RouteSettings } from '../protocol/actor/operations.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import type { ListeningState } from './listening.js';
+import type { RouteSettings } from './routes.js';
 
 export interface NodeInfo {
   /** The current one: it may change while the service runs. */

@@ -1,38 +1,39 @@
 // All routes: the operations and everything else that is served; and the route of a path, or the configuration key that would enable it.
 // Router, 405, OPTIONS and the OpenAPI document are made from this table. Pure.
 
+import type { ChildName } from '../protocol/actor/backends.js';
 import {
-  type Lacks,
+  type Need,
   OPERATION_NAMES,
   OPERATIONS,
   type Operation,
   type OperationName,
-  type RouteSettings,
-  unless,
 } from '../protocol/actor/operations.js';
 import type { Params } from '../protocol/actor/parameters.js';
+import type { Settings } from '../protocol/actor/settings.js';
 import type { PagePart } from './page.js';
 import { type Problem, problem } from './problem.js';
+
+/** The part of the configuration that decides which routes exist. */
+export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 
 export type OperationRoute = Operation & { readonly name: OperationName };
 
 /** Routes that need a connection or are for browsers, so they are not functions of the client, and bridges cannot call them. */
-type OtherRoute = Pick<Operation, 'path' | 'summary' | 'lacks'> & { readonly method: 'GET' } & (
+type OtherRoute = Pick<Operation, 'path' | 'summary' | 'needs'> & { readonly method: 'GET' } & (
     | { readonly kind: 'events' }
     | { readonly kind: 'page'; readonly part: PagePart }
   );
 
 export type Route = OperationRoute | OtherRoute;
 
-const withPage: Lacks = ({ api }) => unless(api.ui.enabled, 'api.ui.enabled');
-
 function page(path: string, summary: string, part: PagePart): Route {
-  return { method: 'GET', path, summary, lacks: withPage, kind: 'page', part };
+  return { method: 'GET', path, summary, needs: ['api.ui.enabled'], kind: 'page', part };
 }
 
 const EVENTS: Route = {
   ...{ method: 'GET', path: '/events', summary: 'The stream of changes', kind: 'events' },
-  lacks: ({ api }) => unless(api.sse.enabled, 'api.sse.enabled'),
+  needs: ['api.sse.enabled'],
 };
 
 const OF_OPERATIONS = OPERATION_NAMES.map((name): OperationRoute => ({ ...OPERATIONS[name], name }));
@@ -46,6 +47,25 @@ export const ROUTES: readonly Route[] = [
   EVENTS,
   ...OF_OPERATIONS.filter((route) => 'backend' in route),
 ];
+
+const VALUES: Readonly<Record<Need, (settings: RouteSettings) => boolean | string | undefined>> = {
+  'api.logs': ({ api }) => api.logs,
+  'api.sse.enabled': ({ api }) => api.sse.enabled,
+  'api.ui.enabled': ({ api }) => api.ui.enabled,
+  'pulseaudio.serve_cookie': ({ audio }) => audio.serveCookie,
+  'upgrade.checkUnit': ({ upgrade }) => upgrade.checkUnit,
+  'upgrade.upgradeUnit': ({ upgrade }) => upgrade.upgradeUnit,
+};
+
+/** The configuration key that would have to be set for something to exist; undefined if it exists. */
+export function lackingKey(
+  { needs, backend }: { readonly needs: readonly Need[]; readonly backend?: ChildName },
+  settings: RouteSettings,
+): string | undefined {
+  if (backend !== undefined && !settings[backend].enabled)
+    return `${backend === 'audio' ? 'pulseaudio' : backend}.enabled`;
+  return needs.find((need) => !VALUES[need](settings));
+}
 
 export interface RouteMatch {
   readonly ok: true;
@@ -80,7 +100,7 @@ export class Router {
   /** Each path has one route, so one method. */
   constructor(routes: readonly Route[], settings: RouteSettings) {
     this.#templates = routes.map((route) => ({
-      ...{ segments: segmentsOf(route.path), route, lacking: route.lacks(settings) },
+      ...{ segments: segmentsOf(route.path), route, lacking: lackingKey(route, settings) },
     }));
     for (const { route, lacking } of this.#templates) {
       if (lacking !== undefined || route.path.includes('{')) continue;

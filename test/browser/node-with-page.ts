@@ -3,6 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';
+import type { RouteSettings } from '../../src/gateway/routes.js';
 import {
   BACKENDS,
   type Backend,
@@ -10,7 +11,6 @@ import {
   type ChildName,
 } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
-import type { RouteSettings } from '../../src/protocol/actor/operations.js';
 import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import * as scripted from '../gateway/scripted-backends.js';
 import { put } from '../gateway/scripted-backends.js';

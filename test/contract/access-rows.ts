@@ -1,7 +1,8 @@
 // Tables of access rights (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an example of each route, strangers by
 // their requests, and the addresses of the node that each `bind` opens. Data only; access.test.ts tries all of it.
 
-import { OPERATIONS, type RouteSettings } from '../../src/protocol/actor/operations.js';
+import type { RouteSettings } from '../../src/gateway/routes.js';
+import { OPERATIONS } from '../../src/protocol/actor/operations.js';
 import { EXAMPLES } from '../gateway/example-bodies.js';
 import { SETTINGS } from '../gateway/gateway-under-test.js';
 

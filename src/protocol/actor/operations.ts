@@ -6,13 +6,15 @@ import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
 import type { Params, ParamsOf } from './parameters.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
-import type { Settings } from './settings.js';
 
-/** The part of the configuration that decides which routes exist. */
-export type RouteSettings = Pick<Settings, 'api' | ChildName>;
-
-/** The configuration key that would have to be set for something to exist; undefined if it exists. */
-export type Lacks = (settings: RouteSettings) => string | undefined;
+/** The keys of the configuration that a route may need besides its enabled backend: each must be true, or be given. */
+export type Need =
+  | 'api.logs'
+  | 'api.sse.enabled'
+  | 'api.ui.enabled'
+  | 'pulseaudio.serve_cookie'
+  | 'upgrade.checkUnit'
+  | 'upgrade.upgradeUnit';
 
 /** An MQTT name of an operation: a word is the whole payload; a member belongs to an object, and is a member of the body, too. */
 export interface MqttName {
@@ -30,7 +32,7 @@ interface OperationRow<P extends string> {
   /** Parameters are in braces. Every path is served with and without a trailing slash. */
   readonly path: P;
   readonly summary: string;
-  readonly lacks: Lacks;
+  readonly needs: readonly Need[];
 }
 
 /** Any command; the table says which there are. */
@@ -74,23 +76,12 @@ interface ChangeRow<B extends Backend, P extends string, K extends BodyName | un
 
 type ReadWith<C> = (ReadRow<string, ComponentName> & Json<C>) | (ReadRow<string, undefined> & Bytes<C>);
 
-export function unless(isThere: boolean, key: string): string | undefined {
-  return isThere ? undefined : key;
-}
-
-/** Requires the enabled backend, and `more`. */
-function needing(backend: ChildName, more: Lacks = () => undefined): Lacks {
-  const key = `${backend === 'audio' ? 'pulseaudio' : backend}.enabled`;
-  return (settings) => unless(settings[backend].enabled, key) ?? more(settings);
-}
-
 function read<
   P extends string,
   S extends ComponentName | undefined,
   const F extends Json<AnyCommand> | Bytes<AnyCommand>,
->(path: P, summary: string, schema: S, source: F, more?: Lacks): ReadRow<P, S> & F {
-  const lacks = 'backend' in source ? needing(source.backend, more) : () => undefined;
-  return { method: 'GET', path, summary, schema, lacks, ...source };
+>(path: P, summary: string, schema: S, source: F, ...needs: readonly Need[]): ReadRow<P, S> & F {
+  return { method: 'GET', path, summary, schema, needs, ...source };
 }
 
 type PathOf<R extends string> = R extends `${infer A}.${infer B}` ? `/${A}/${B}` : `/${R}`;
@@ -115,8 +106,7 @@ interface ChangeOptions<P, K extends BodyName | undefined, C> {
   readonly body?: K;
   /** Replaces a missing body; without it a body is required. */
   readonly absent?: Given<K>;
-  /** Conditions besides the enabled backend. */
-  readonly lacks?: Lacks;
+  readonly needs?: readonly Need[];
   readonly mqtt?: readonly MqttName[];
   /** By default the command is the verb, with the parameters and the members of the body. */
   readonly command?: (params: P, body: Given<K>) => C;
@@ -134,7 +124,7 @@ function post<
   at: A,
   verb: V,
   summary: string,
-  { body, absent, lacks, mqtt = [], command }: ChangeOptions<ParamsOf<A> & ParamsOf<V>, K, C> = {},
+  { body, absent, needs = [], mqtt = [], command }: ChangeOptions<ParamsOf<A> & ParamsOf<V>, K, C> = {},
 ): ChangeRow<B, `${A}/${V}`, K, C> {
   const plain = (params: Params, given: unknown) => ({ ...(given as object), ...params, do: verb });
   // The caller has checked what it gets, and `C` is what `plain` makes, which the compiler cannot follow.
@@ -143,7 +133,7 @@ function post<
     ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend, topic: at.slice(1) },
     ...{ body: body as K, isRequired: body !== undefined && absent === undefined, absent },
     command: (params, given) => make(withBusName(params), given),
-    ...{ lacks: needing(backend, lacks), mqtt },
+    ...{ needs, mqtt },
   };
 }
 
@@ -234,7 +224,7 @@ const TABLE = {
         lines,
       }),
     },
-    ({ api }) => unless(api.logs, 'api.logs'),
+    'api.logs',
   ),
 
   audio: published('/audio', 'The whole state of the sound server', 'Audio'),
@@ -269,7 +259,7 @@ const TABLE = {
     'The authentication cookie',
     undefined,
     { kind: 'cookie', backend: 'audio', command: { do: 'cookie' } },
-    ({ audio }) => unless(audio.serveCookie, 'pulseaudio.serve_cookie'),
+    'pulseaudio.serve_cookie',
   ),
 
   power: read('/power/', 'The granted power actions', 'Power', {
@@ -348,15 +338,14 @@ const TABLE = {
     "The newest lines of the upgrade unit's log",
     'Log',
     { kind: 'log', backend: 'upgrade', command: (_params, lines) => ({ do: 'log' as const, lines }) },
-    ({ api, upgrade }) =>
-      unless(api.logs, 'api.logs') ?? unless(upgrade.upgradeUnit !== undefined, 'upgrade.upgradeUnit'),
+    ...(['api.logs', 'upgrade.upgradeUnit'] as const),
   ),
   checkUpgrade: post('upgrade', '/upgrade', 'check', 'Looks for an upgrade', {
-    lacks: ({ upgrade }) => unless(upgrade.checkUnit !== undefined, 'upgrade.checkUnit'),
+    needs: ['upgrade.checkUnit'],
     mqtt: word('check', 'check'),
   }),
   startUpgrade: post('upgrade', '/upgrade', 'start', 'Starts the upgrade', {
-    lacks: ({ upgrade }) => unless(upgrade.upgradeUnit !== undefined, 'upgrade.upgradeUnit'),
+    needs: ['upgrade.upgradeUnit'],
     mqtt: word('start', 'start'),
   }),
 } as const;
