@@ -14,7 +14,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
     'export const PowerRecord',
     'export const BellRecord = closed({ rings: Type.Integer() });\n@',
   ],
-  ['src/supervisor/config/keys.ts', '\n  power: {', '\n bell: { enabled: key(false, flag) },@'],
+  ['src/supervisor/config/keys.ts', '\n  power: {', '\n bell: { enabled: key(false, read.flag) },@'],
   ['src/protocol/actor/collections.ts', 'const RESOURCES = {', "@\n bell: single('bell', 'bell'),"],
   [
     'src/protocol/actor/operations.ts',
@@ -40,7 +40,7 @@ export const BRIDGE_EDITS: typeof EDITS = [
     "  discovery: (collection) => collection !== 'served',",
     "@ clapper: (collection) => collection !== 'bell',",
   ],
-  ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, flag) },@'],
+  ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, read.flag) },@'],
 ];
 
 export const BRIDGE_FILE = 'src/actors/clapper/bridge.ts';
