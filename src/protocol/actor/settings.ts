@@ -4,16 +4,14 @@
 import type { Settings } from '../../supervisor/config/keys.js';
 import type { ChildName } from './backends.js';
 
-export type { OutputChoice, UnitEntry } from '../../supervisor/config/readers.js';
+export type { UnitEntry } from '../../supervisor/config/readers.js';
 export type { Settings };
 
 export type LogLevel = Settings['logLevel'];
-export type ApiSettings = Settings['api'];
 export type SystemdSettings = Settings['systemd'];
 export type AudioSettings = Settings['audio'];
 export type PowerSettings = Settings['power'];
 export type UpgradeSettings = Settings['upgrade'];
-export type PlayersSettings = Settings['players'];
 export type BluetoothSettings = Settings['bluetooth'];
 export type DiscoverySettings = Settings['discovery'];
 export type MqttSettings = Settings['mqtt'];
