@@ -141,8 +141,7 @@ export class Supervisor implements Backends, Bridges {
 
   /** Cancels the deadline when all pongs have arrived, which saves a wake-up per beat. */
   #disarmPongDue(): void {
-    if (!this.#timers.has('pongs')) return;
-    for (const { incarnation } of this.#children.values()) if (incarnation?.isPongDue) return;
-    this.#timers.cancel('pongs');
+    const children = [...this.#children.values()];
+    if (!children.some(({ incarnation }) => incarnation?.isPongDue)) this.#timers.cancel('pongs');
   }
 }

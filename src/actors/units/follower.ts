@@ -111,7 +111,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (changed !== undefined) this.#propertiesChanged(signal.path, changed[0], changed[1]);
     const removed = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal);
-    if (removed !== undefined) this.#unitRemoved(removed[0]);
+    if (removed !== undefined && !this.#isReloading)
+      for (const { name } of this.table.removed(removed[0])) void this.#refreshFiles([name]);
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
     if (ended !== undefined) {
       const [, job, id, result] = ended;
@@ -136,11 +137,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     for (const { name, facts } of units) {
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
     }
-  }
-
-  #unitRemoved(id: string): void {
-    if (this.#isReloading) return;
-    for (const { name } of this.table.removed(id)) void this.#refreshFiles([name]);
   }
 
   /** Units seem to disappear and come back: nothing is published until they are read again, once after reloads in quick succession. */
