@@ -23,14 +23,8 @@ export function fileIdentity(path: string): string | undefined {
   return stat && `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 
-interface Directory {
-  readonly path: string;
-  /** Does not depend on the directory's content. */
-  readonly identity: string;
-}
-
-/** The file's directory, or the nearest existing one above it. */
-function directoryOf(path: string): Directory {
+/** The file's directory, or the nearest existing one above it, with an identity that does not depend on its content. */
+function directoryOf(path: string): { readonly path: string; readonly identity: string } {
   const directory = dirname(path);
   const stat = statOf(directory);
   return stat?.isDirectory() || directory === path
@@ -48,7 +42,7 @@ export function watchPath(
   settleMs: number,
   slowLookMs = SLOW_LOOK_MS,
 ): () => void {
-  let watched: (Directory & { readonly watcher: FSWatcher }) | undefined;
+  let watched: (ReturnType<typeof directoryOf> & { readonly watcher: FSWatcher }) | undefined;
   let settling: NodeJS.Timeout | undefined;
   let isClosed = false;
   const forget = (): void => {

@@ -12,11 +12,6 @@ import type { CachedResponse, ResponseMaker } from './reply.js';
 /** docs/http-api.md, "Answers": a client that returns when the service starts should find the records. */
 const FIRST_VERDICT_MS = 2000;
 
-/** With the last change of what it holds. */
-interface KeptResponse extends Changed {
-  readonly response: CachedResponse;
-}
-
 export class Documents {
   readonly #journal: Journal;
   readonly #maker: ResponseMaker;
@@ -24,7 +19,8 @@ export class Documents {
   readonly #health: Map<ChildName, BackendHealth>;
   /** When each backend came up last, which is the time of change of what has not changed since. */
   readonly #up = new Map<ChildName, Changed>();
-  readonly #cached = new Map<Resource, KeptResponse>();
+  /** Each with the last change of what it holds. */
+  readonly #cached = new Map<Resource, Changed & { readonly response: CachedResponse }>();
   /** Each as long as the journal has its entry. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
   /** Requests that wait for a child's first verdict; the child is removed then. */

@@ -20,12 +20,6 @@ export interface TrustRules {
   readonly origins: ReadonlySet<string>;
 }
 
-export interface Authority {
-  /** Lower case, without brackets, zone and trailing dot. */
-  readonly host: string;
-  readonly port: number;
-}
-
 type RequestHead = Pick<Exchange, 'method' | 'header' | 'repeated'>;
 
 /** `none`: no Origin header, as from everything that is not a browser. */
@@ -63,8 +57,11 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
   };
 }
 
-/** Undefined if the text is not a `host[:port]` by RFC 9110. `usualPort` applies if there is no port. */
-function parseHost(text: string, usualPort = HTTP_PORT): Authority | undefined {
+/**
+ * The host in lower case, without brackets, zone and trailing dot. Undefined if the text is not a `host[:port]` by RFC 9110. `usualPort`
+ * applies if there is no port.
+ */
+function parseHost(text: string, usualPort = HTTP_PORT): { host: string; port: number } | undefined {
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
   if (parts === null) return undefined;
   const [, bracketed, name, portText] = parts;

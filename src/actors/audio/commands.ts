@@ -40,7 +40,8 @@ interface SetPlan {
   readonly setting: Setting;
   /** The record that the request changes. It is read again, so that the next command is planned from the truth. */
   readonly after: ReadRequest;
-  readonly remember?: SinkBalance;
+  /** A balance that is remembered once it is set: silent channels do not show it. */
+  readonly remember?: { readonly sink: number; readonly balance: Balance };
 }
 
 export type SettingPlan =
@@ -48,12 +49,6 @@ export type SettingPlan =
   /** The server already is in the wanted state. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'fault'; readonly fault: Fault };
-
-/** A sink's balance, remembered once it is set: silent channels do not show it. */
-interface SinkBalance {
-  readonly sink: number;
-  readonly balance: Balance;
-}
 
 type CommandTarget =
   | { readonly kind: 'sink'; readonly held: HeldRecord<SinkInfo> }

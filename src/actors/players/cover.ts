@@ -35,12 +35,6 @@ type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 /** Undefined if the cover cannot be had. Never rejects, and ends by itself. */
 export type FetchCover = (url: string) => Promise<ImageAnswer | undefined>;
 
-interface KnownCover {
-  /** Undefined if the last attempt failed. */
-  readonly tag: string | undefined;
-  readonly until: number;
-}
-
 /** Answers a request; `held` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
 type AnswerCover = (player: CoverPlayer, held: string | undefined) => Promise<Answer>;
 
@@ -74,7 +68,8 @@ export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchC
 
 /** The function that has a cover fetched, unless it is known what comes of that. */
 function webCovers(clock: Clock, fetch: FetchCover) {
-  const known = new Map<string, KnownCover>();
+  /** Without a tag if the last attempt failed. */
+  const known = new Map<string, { readonly tag: string | undefined; readonly until: number }>();
   let fetches = 0;
   return async (url: string, held: string | undefined): Promise<CoverAnswer> => {
     const elsewhere = { location: url };

@@ -142,7 +142,10 @@ export function isPublic(address: string, own: readonly string[]): boolean {
   if (isIPv4(address)) return !isIn(SPECIAL_V4, address) && !isIn(subnetsOf(own), address);
   if (!isIPv6(address) || address.includes('%')) return false;
   const [, high = '0', low] = NAT64.exec(shortest(address)) ?? [];
-  if (low !== undefined) return isPublic(dotted(Number.parseInt(high, 16), Number.parseInt(low, 16)), own);
+  if (low !== undefined) {
+    const parts = [high, low].map((part) => Number.parseInt(part, 16));
+    return isPublic(parts.flatMap((part) => [part >> 8, part & 255]).join('.'), own);
+  }
   return isIn(GLOBAL_V6, address) && !isIn(SPECIAL_V6, address) && !isIn(subnetsOf(own), address);
 }
 
@@ -169,10 +172,6 @@ function subnetsOf(cidrs: readonly string[]): Subnets {
 /** One address has many spellings; a URL has only the shortest. */
 function shortest(address: string): string {
   return new URL(`http://[${address}]`).hostname.slice(1, -1);
-}
-
-function dotted(high: number, low: number): string {
-  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
 }
 
 function ownNetworks(): readonly string[] {
