@@ -5,7 +5,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
-import type { ByteSink, OpenStream } from './events/stream.js';
+import type { OpenStream, TextSink } from './events/stream.js';
 import { type HeaderPair, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
 
 /** Read and discarded, so that a client whose body is too large can read the answer instead of getting a reset. */
@@ -17,7 +17,7 @@ const COPIED_MAX_BYTES = 256 * 1024;
 
 /** A response that will be a stream. Nothing is sent before the first write, so it can still be refused. */
 export interface ResponseStream {
-  readonly sink: ByteSink;
+  readonly sink: TextSink;
   /** From now on `stream` gets the connection's notifications. */
   attach(stream: OpenStream): void;
 }
@@ -157,19 +157,19 @@ export class Exchange {
       response.writeStatus(STATUS_LINES[200]);
       this.#writeHeaders([...headers, ...this.#headers]);
     };
-    let pending: Uint8Array | string = '';
+    let pending = '';
     let isTaken = false;
     const writeCorked = (): void => {
       if (this.#state === 'open') begin();
       isTaken = response.write(pending) && response.write(COMMENT);
     };
-    const write = (bytes: Uint8Array | string): boolean => {
+    const write = (text: string): boolean => {
       if (this.#state !== 'open' && this.#state !== 'streaming') return false;
-      pending = bytes;
+      pending = text;
       response.cork(writeCorked);
       return isTaken;
     };
-    const sink: ByteSink = {
+    const sink: TextSink = {
       write,
       end: () => {
         if (this.#state === 'open') begin();

@@ -66,12 +66,12 @@ export class Cursor {
     return new Cursor(context, filter, isKnown ? sequence : undefined);
   }
 
-  /** The next bytes; undefined when it has caught up. */
-  take(): Uint8Array | undefined {
+  /** The next text; undefined when it has caught up. */
+  take(): string | undefined {
     for (;;) {
       this.#fallBack();
       const text = this.#portion();
-      if (text !== '') return Buffer.from(text);
+      if (text !== '') return text;
       if (this.#reached === this.#context.journal.newest) return undefined;
     }
   }

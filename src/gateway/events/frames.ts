@@ -1,4 +1,4 @@
-// Converts journal entries to events of the stream: their kind, data and bytes (HTML standard, 9.2.5), and decides which kinds a filter
+// Converts journal entries to events of the stream: their kind, data and text (HTML standard, 9.2.5), and decides which kinds a filter
 // accepts. Pure.
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
@@ -19,7 +19,7 @@ const RETRY_MS_MAX = 5000;
 
 const SEQUENCE = /^[1-9]\d{0,14}$/;
 
-/** A set of event kinds, one bit each. Streams with equal filters share bytes. */
+/** A set of event kinds, one bit each. */
 export type Filter = number;
 
 /** A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every child. */
@@ -104,18 +104,18 @@ export function backendWords(backend: ChildName, state: BackendRecord['state'], 
   return JSON.stringify({ backend, state, detail });
 }
 
-export const BYE = Buffer.from(frame('server.info', '"bye"'));
+export const BYE = frame('server.info', '"bye"');
 
-/** The first bytes of a stream. `chance` is 0 <= chance < 1; `unknown` are requested names that do not exist, as the client wrote them. */
-export function hello(chance: number, unknown: readonly string[] = []): Uint8Array {
+/** The first lines of a stream. `chance` is 0 <= chance < 1; `unknown` are requested names that do not exist, as the client wrote them. */
+export function hello(chance: number, unknown: readonly string[] = []): string {
   const remark = unknown.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknown)}\n`;
   const retryMs = RETRY_MS_MIN + Math.floor(chance * (RETRY_MS_MAX - RETRY_MS_MIN + 1));
-  return Buffer.from(`${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`);
+  return `${remark}retry: ${retryMs}\n${frame('server.info', '"connected"')}`;
 }
 
 /** Sent after silence. Its id also advances clients with a narrow filter while only other events happen. */
-export function love(boot: string, newest: number): Uint8Array {
-  return Buffer.from(frame('server.info', '"love"', `${boot}-${newest}`));
+export function love(boot: string, newest: number): string {
+  return frame('server.info', '"love"', `${boot}-${newest}`);
 }
 
 /** An event of one or more items, as its text; `upTo` is that of its last item. */

@@ -1,4 +1,4 @@
-// The event hub: frames each change of the journal once, and gives the same bytes to every stream whose filter matches and that keeps up.
+// The event hub: frames each change of the journal once, and gives the same text to every stream whose filter matches and that keeps up.
 // It does no I/O, and uses only the clock that it is given.
 
 import type { Clock } from '../../clock.js';
@@ -17,7 +17,7 @@ import {
   love,
 } from './frames.js';
 import type { EventQuery } from './query.js';
-import { type ByteSink, EventStream, type OpenStream } from './stream.js';
+import { EventStream, type OpenStream, type TextSink } from './stream.js';
 
 /** A longer list becomes several events. In UTF-16 units. */
 const LIST_LENGTH_MAX = 128 * 1024;
@@ -67,20 +67,19 @@ export class EventHub {
   #send(event: FramedEvent | undefined): void {
     if (event === undefined) return;
     const { kind, text, upTo } = event;
-    const bytes = Buffer.from(text);
     const now = this.#options.clock.monotonic();
     for (const stream of this.#streams)
-      if ((stream.filter & kind.bits) !== 0) stream.deliver(bytes, upTo, now);
+      if ((stream.filter & kind.bits) !== 0) stream.deliver(text, upTo, now);
   }
 
   /** Sends the newest levels. A stream that misses them does not count as behind. */
   publishLevel(json: string): void {
-    const bytes = Buffer.from(frame(LEVEL_EVENT, json));
-    for (const stream of this.#streams) if (wantsLevels(stream)) stream.deliverLevel(bytes);
+    const text = frame(LEVEL_EVENT, json);
+    for (const stream of this.#streams) if (wantsLevels(stream)) stream.deliverLevel(text);
   }
 
-  /** Opens a stream and writes its first bytes before it returns. `full`: too many streams; the sink was not used. */
-  open(query: EventQuery, sink: ByteSink): OpenStream | 'full' {
+  /** Opens a stream and writes its first lines before it returns. `full`: too many streams; the sink was not used. */
+  open(query: EventQuery, sink: TextSink): OpenStream | 'full' {
     if (this.#streams.size >= this.#options.maxClients) return 'full';
     const { boot, clock, journal } = this.#options;
     const { filter, keepaliveMs } = query;

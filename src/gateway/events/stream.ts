@@ -1,16 +1,16 @@
-// One client's stream: its filter, its state, and its cursor while it is behind. It holds no uWS object, only a ByteSink.
+// One client's stream: its filter, its state, and its cursor while it is behind. It holds no uWS object, only a TextSink.
 
 import type { Clock } from '../../clock.js';
 import type { Cursor } from './cursor.js';
 import { BYE, type Filter } from './frames.js';
 
 /** One client's connection, as the hub sees it. Implemented by the file that holds uWebSockets.js objects. */
-export interface ByteSink {
+export interface TextSink {
   /**
-   * Takes the bytes and sends them. False: the kernel did not accept all of them, so the caller must not write again before `writable` is called
-   * (measured: ignoring it buffers without bound).
+   * Takes the text and sends it. False: the kernel did not accept all of it, so the caller must not write again before `writable` is called
+   * (measured: ignoring it buffers without bound). Text, not bytes: uWebSockets.js takes it sooner, as long as few listen (measured).
    */
-  write(bytes: Uint8Array): boolean;
+  write(text: string): boolean;
   /** Ends the response after what was written. */
   end(): void;
   cut(): void;
@@ -31,11 +31,11 @@ export interface OpenStream {
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
 export interface StreamOptions {
-  readonly sink: ByteSink;
+  readonly sink: TextSink;
   readonly filter: Filter;
   readonly keepaliveMs: number;
   /** The keep-alive event, sent after silence. */
-  readonly love: () => Uint8Array;
+  readonly love: () => string;
   /** A cursor for a client that has everything up to `reached`; by default up to the newest entry. */
   readonly behind: (reached?: number) => Cursor;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export class EventStream implements OpenStream {
   #state: StreamState = 'flowing';
   #cursor: Cursor | undefined;
   /** The newest levels that could not be written; written once the cursor has caught up. */
-  #level: Uint8Array | undefined;
+  #level: string | undefined;
   #spokeAt: number;
 
   constructor(options: StreamOptions) {
@@ -63,24 +63,24 @@ export class EventStream implements OpenStream {
     return this.#spokeAt + this.#options.keepaliveMs;
   }
 
-  /** Writes the first bytes, then what `cursor` reads, as far as the client accepts it. */
-  start(hello: Uint8Array, cursor: Cursor): void {
+  /** Writes the first lines, then what `cursor` reads, as far as the client accepts it. */
+  start(hello: string, cursor: Cursor): void {
     this.#state = 'behind';
     this.#cursor = cursor;
     if (this.#write(hello)) this.#pump();
   }
 
   /** An event that happens at `now`; a stream that is behind reads it later. `upTo` is the sequence number that is reached with it. */
-  deliver(bytes: Uint8Array, upTo: number | undefined, now: number): void {
+  deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
     this.#spokeAt = now;
-    if (!this.#options.sink.write(bytes)) this.#refused(upTo);
+    if (!this.#options.sink.write(text)) this.#refused(upTo);
   }
 
   /** Does not postpone the keep-alive: levels have no id, and the id of "love" must be sent even during long playback. */
-  deliverLevel(bytes: Uint8Array): void {
-    if (this.#state === 'flowing') this.#put(bytes);
-    else if (this.#state === 'behind') this.#level = bytes;
+  deliverLevel(text: string): void {
+    if (this.#state === 'flowing') this.#put(text);
+    else if (this.#state === 'behind') this.#level = text;
   }
 
   /** Ends the silence. A client that is behind has bytes pending, so it needs no event. */
@@ -142,14 +142,14 @@ export class EventStream implements OpenStream {
   }
 
   /** False if the write was refused or the peer has disconnected; nothing more may be written now. */
-  #write(bytes: Uint8Array): boolean {
+  #write(text: string): boolean {
     this.#spokeAt = this.#options.clock.monotonic();
-    return this.#put(bytes);
+    return this.#put(text);
   }
 
   /** Like `#write`, but does not postpone the keep-alive. */
-  #put(bytes: Uint8Array): boolean {
-    const taken = this.#options.sink.write(bytes);
+  #put(text: string): boolean {
+    const taken = this.#options.sink.write(text);
     if (!taken) this.#refused();
     return taken && this.#isOpen();
   }

@@ -1,10 +1,10 @@
-// A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts the rules of ByteSink:
+// A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts the rules of TextSink:
 // no write follows a refusal before `writable`, and none follows the end.
 
 import assert from 'node:assert/strict';
-import type { ByteSink, OpenStream } from '../../../src/gateway/events/stream.js';
+import type { OpenStream, TextSink } from '../../../src/gateway/events/stream.js';
 
-export class SimulatedConnection implements ByteSink {
+export class SimulatedConnection implements TextSink {
   /** How many writes there were. */
   writes = 0;
   stream: OpenStream | undefined;
@@ -24,7 +24,8 @@ export class SimulatedConnection implements ByteSink {
     return this.#buffered;
   }
 
-  write(bytes: Uint8Array): boolean {
+  write(text: string): boolean {
+    const bytes = Buffer.from(text);
     assert.ok(!this.#refused, 'no write follows a refused one');
     assert.equal(this.over, undefined, 'no write follows the end');
     assert.ok(bytes.byteLength > 0, 'a write has bytes');
