@@ -2,7 +2,6 @@
 // route without a row fails. The commands that reach the backends show that a request is refused before it has an effect.
 
 import assert from 'node:assert/strict';
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import type { RouteSettings } from '../../src/gateway/routes.js';
@@ -10,6 +9,7 @@ import { ROUTES } from '../../src/gateway/routes.js';
 import { GatewayUnderTest } from '../gateway/gateway-under-test.js';
 import type { OpenApi } from '../gateway/openapi-conformance.js';
 import { RawConnection } from '../gateway/raw-connection.js';
+import { type HttpAnswer, send } from '../tools/http.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
 import {
   ACCESS,
@@ -28,55 +28,23 @@ import {
   type Stranger,
 } from './access-rows.js';
 
-type Headers = Readonly<Record<string, string>>;
-
-interface Reply {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-}
-
-/** One address of the gateway, for requests. */
-class Door {
-  readonly own: string;
-  readonly #address: Address;
-  readonly #port: number;
-  readonly #agent = new Agent({ keepAlive: true });
-
-  constructor(address: Address, port: number) {
-    this.#address = address;
-    this.#port = port;
-    this.own = `${address.includes(':') ? `[${address}]` : address}:${port}`;
-  }
-
-  /** Resolves with the head of the answer, without waiting for the rest, such as a stream. */
-  ask(
-    method: string,
-    { url: path, body }: Pick<RouteAccess, 'url' | 'body'>,
-    headers: Headers = {},
-  ): Promise<Reply> {
-    // Node would send a body with OPTIONS without declaring its length.
-    const sends = method === 'POST' ? body : undefined;
-    const typed = sends === undefined ? {} : { 'Content-Type': 'application/json' };
-    const to = { host: this.#address, port: this.#port, agent: this.#agent };
-    return new Promise((resolve, reject) => {
-      const sent = request({ ...to, method, path, headers: { ...typed, ...headers } }, (incoming) => {
-        resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers });
-        if (incoming.headers['content-type'] === 'text/event-stream') incoming.destroy();
-        else incoming.resume();
-      });
-      sent.on('error', reject);
-      sent.end(sends);
-    });
-  }
-
-  /** Sends text that is not valid HTTP; resolves with all bytes that come back until the other end closes. */
-  answerTo(text: string): Promise<string> {
-    return new RawConnection(this.#port, this.#address).write(text).end().closed();
-  }
-
-  close(): void {
-    this.#agent.destroy();
-  }
+/** One address of the gateway. */
+function doorAt(address: Address, port: number) {
+  return {
+    own: `${address.includes(':') ? `[${address}]` : address}:${port}`,
+    /** Resolves with the head of the answer. */
+    ask: (
+      method: string,
+      { url: path, body }: Pick<RouteAccess, 'url' | 'body'>,
+      headers: Readonly<Record<string, string>> = {},
+    ): Promise<HttpAnswer> => {
+      // Node would send a body with OPTIONS without declaring its length.
+      const json = method === 'POST' && body !== undefined && { body };
+      const typed = json && { 'Content-Type': 'application/json' };
+      const whole = { host: address, method, path, ...json, headers: { ...typed, ...headers } };
+      return send(port, { ...whole, isHeadOnly: true });
+    },
+  };
 }
 
 const isOpen = (address: Address, port: number): Promise<boolean> =>
@@ -98,16 +66,10 @@ function whole(settings: RouteSettings, bind?: readonly string[]): GatewayUnderT
   return under;
 }
 
-/** A gateway as from `whole`, and a door at one of its addresses. */
-function opened(
-  context: TestContext,
-  address: Address,
-  ...of: Parameters<typeof whole>
-): [Door, GatewayUnderTest] {
-  const under = whole(...of).within(context);
-  const door = new Door(address, under.port);
-  context.after(() => door.close());
-  return [door, under];
+/** A gateway as from `whole`, and a door at its loopback. */
+function opened(context: TestContext, settings: RouteSettings) {
+  const under = whole(settings).within(context);
+  return [doorAt('127.0.0.1', under.port), under] as const;
 }
 
 const rows = ROUTES.map(({ method, path }) => {
@@ -183,8 +145,7 @@ inOwnNetwork(import.meta.url, () => {
       const reached = ADDRESSES.filter((_, index) => found[index]);
       assert.deepEqual(reached, open);
       for (const address of open) {
-        const door = new Door(address, under.port);
-        context.after(() => door.close());
+        const door = doorAt(address, under.port);
         const ask = async ({ headers }: Stranger) =>
           (await door.ask('POST', { url: '/audio/server/mute' }, headers(door.own))).status;
         assert.equal(await ask(OWN_PAGE), 202, address);
@@ -197,7 +158,7 @@ inOwnNetwork(import.meta.url, () => {
 
 for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
   test(`every route for ${whom}`, async (context) => {
-    const [door, under] = opened(context, '127.0.0.1', EVERYTHING);
+    const [door, under] = opened(context, EVERYTHING);
     for (const row of rows) {
       for (const { what, headers } of all) {
         for (const method of methods(row)) {
@@ -215,10 +176,11 @@ for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
 }
 
 test('no route answers a request without a host', async (context) => {
-  const [door, under] = opened(context, '127.0.0.1', EVERYTHING);
+  const under = whole(EVERYTHING).within(context);
   for (const { name, method, access } of rows) {
     for (const end of ['HTTP/1.0', 'HTTP/1.1', 'HTTP/1.1\r\nHost: ']) {
-      const answer = await door.answerTo(`${method} ${access?.url} ${end}\r\n\r\n`);
+      const text = `${method} ${access?.url} ${end}\r\n\r\n`;
+      const answer = await new RawConnection(under.port).write(text).end().closed();
       assert.doesNotMatch(answer, /^HTTP\/1\.1 [23]/, `${name} ${end}`);
     }
   }
@@ -228,7 +190,7 @@ test('no route answers a request without a host', async (context) => {
 describe('a part that is not configured does not exist', () => {
   for (const [need, settings] of Object.entries(CONFIGURATIONS_WITHOUT)) {
     test(need, async (context) => {
-      const [door, under] = opened(context, '127.0.0.1', settings);
+      const [door, under] = opened(context, settings);
       const missing = `There is no such path; ${KEYS[need as Need]} in the configuration enables it`;
       const { paths } = (await under.json('/openapi.json')) as OpenApi;
       for (const { name, method, path, access } of rows) {

@@ -1,30 +1,21 @@
 // examples/alarm.sh must work as documented, on the built daemon with a real sound server and a real player.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Mpv, startMpv } from '../players/mpv.js';
 import { PLAYER_PROGRAMS, type PlayersNode, startPlayersNode } from '../players/node.js';
 import { startSession, TONES } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
+import { spawned } from '../tools/spawned.js';
 import type { Output } from './audio-node.js';
 import { PROJECT } from './documented.js';
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 
-interface Ran {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function alarm(...args: readonly string[]): Promise<Ran> {
-  return new Promise((resolve) => {
-    execFile(join(PROJECT, 'examples/alarm.sh'), args, (error, stdout, stderr) => {
-      resolve({ status: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
-    });
-  });
+async function alarm(t: TestContext, ...args: readonly string[]) {
+  const program = spawned(t, process.env, [join(PROJECT, 'examples/alarm.sh'), ...args]);
+  return { status: await program.ended, stdout: program.out(), stderr: program.err() };
 }
 
 describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'curl'] }) }, () => {
@@ -48,12 +39,12 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     await node.stop();
   });
 
-  test('starts the player on a silent output, which rises to the volume', async () => {
+  test('starts the player on a silent output, which rises to the volume', async (t) => {
     await node.change('mpv', 'pause');
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await node.daemon.post('/audio/outputs/living/mute', { muted: true });
     const earlier = node.stream.events.length;
-    assert.deepEqual(await alarm(url, 'living', 'mpv', '0.4', '2'), { status: 0, stdout: '', stderr: '' });
+    assert.deepEqual(await alarm(t, url, 'living', 'mpv', '0.4', '2'), { status: 0, stdout: '', stderr: '' });
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
     const { volume, muted } = (await living()) ?? assert.fail('the output has gone');
     assert.deepEqual({ volume, muted }, { volume: 0.4, muted: false });
@@ -69,11 +60,11 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
     assert.ok(new Set(rising).size > 2, `in steps: ${rising}`);
   });
 
-  test('ends with the reason of a refusal, and with its usage where names are missing', async () => {
-    const refused = await alarm(url, 'nowhere', 'mpv');
+  test('ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
+    const refused = await alarm(t, url, 'nowhere', 'mpv');
     assert.notEqual(refused.status, 0);
     assert.match(refused.stdout, /There is no output \\"nowhere\\"/);
-    const { status, stderr } = await alarm(url);
+    const { status, stderr } = await alarm(t, url);
     assert.equal(status, 64);
     assert.match(stderr, /^Usage: /);
   });

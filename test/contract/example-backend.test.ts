@@ -4,12 +4,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { type IncomingMessage, request } from 'node:http';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { RawConnection } from '../gateway/raw-connection.js';
 import { temporaryFolder } from '../temporary-folder.js';
-import { textOf } from '../tools/spawned.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 import { BACKEND_FILE, BRIDGE_EDITS, BRIDGE_FILE, BRIDGE_WORKER, EDITS, WORKER } from './example-backend.js';
@@ -45,14 +44,6 @@ function node(folder: string, ...args: readonly string[]): void {
   execFileSync(process.execPath, [...args], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** The raw text of a stream so far, because the tests' own consumer refuses events that docs/events.md does not list. */
-async function listen(url: string): Promise<{ text(): string; close(): void }> {
-  const incoming = await new Promise<IncomingMessage>((resolve, reject) => {
-    request(url, { agent: false }, resolve).on('error', reject).end();
-  });
-  return { text: textOf(incoming), close: () => incoming.destroy() };
-}
-
 for (const [what, edits, worker] of [
   ['backend', EDITS, BACKEND_FILE.replace('bell', 'NAME')],
   ['bridge', BRIDGE_EDITS, BRIDGE_FILE.replace('clapper', 'NAME')],
@@ -78,12 +69,14 @@ test('an example backend answers its route, sends its event and obeys its comman
   const { paths } = await daemon.read<{ paths: Record<string, object> }>('/openapi.json');
   const methods = [paths['/bell'], paths['/bell/ring']].map((path) => Object.keys(path ?? {}));
   assert.deepEqual(methods, [['get'], ['post']]);
-  const stream = await listen(`http://127.0.0.1:${daemon.port}/events?types=bell.updated`);
-  t.after(() => stream.close());
-  assert.equal((await daemon.post('/bell/ring')).status, 202);
-  await until('the event has come', () =>
-    /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(stream.text()),
+  // The tests' own consumer refuses events that docs/events.md does not list.
+  const stream = new RawConnection(daemon.port).write(
+    'GET /events?types=bell.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
   );
+  t.after(() => stream.destroy());
+  await stream.until((text) => text.includes('connected'));
+  assert.equal((await daemon.post('/bell/ring')).status, 202);
+  await stream.until((text) => /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(text));
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
   const rung = await Daemon.start({ config: `clapper: {enabled: true}\n${config}`, entry }, t);
   await until(

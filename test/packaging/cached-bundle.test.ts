@@ -2,11 +2,9 @@
 // shows which of the two has run.
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, test } from 'node:test';
 import { transformSync } from 'esbuild';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -15,7 +13,7 @@ const home = temporaryFolder({ after });
 const template = readFileSync(new URL('../../../packaging/cached-bundle.cjs', import.meta.url), 'utf8');
 
 /** Runs a bundle of that digest, which prints `word`, to its end, which is behind the keeping of its code. */
-async function prints(word: string, digest: string, cache: string | undefined): Promise<string> {
+function prints(word: string, digest: string, cache: string | undefined): string {
   const folder = join(home, 'dist');
   const define = { BUNDLE_DIGEST: JSON.stringify(digest), BUNDLE_NAME: '"some/main"' };
   const { code } = transformSync(template.replace('KEEP_AFTER_MS = 10_000', 'KEEP_AFTER_MS = 0'), { define });
@@ -25,33 +23,28 @@ async function prints(word: string, digest: string, cache: string | undefined): 
   const bundle = `(function (exports, require) { console.log('${word}'); setTimeout(() => {}, 50); })`;
   writeFileSync(join(folder, 'main.bundle.js'), bundle);
   const env = cache === undefined ? {} : { TONEARM_CODE_CACHE: cache };
-  const child = spawn(process.execPath, [join(folder, 'main.js')], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const exit = once(child, 'exit');
-  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  assert.deepEqual([errors, await exit], ['', [0, null]]);
-  return out.trim();
+  const ran = spawnSync(process.execPath, [join(folder, 'main.js')], { env, encoding: 'utf8' });
+  assert.deepEqual([ran.stderr, ran.status], ['', 0]);
+  return ran.stdout.trim();
 }
 
-test('without a folder nothing is kept', async () => {
-  assert.equal(await prints('one', 'a', undefined), 'one');
-  assert.equal(await prints('two', 'a', undefined), 'two');
+test('without a folder nothing is kept', () => {
+  assert.equal(prints('one', 'a', undefined), 'one');
+  assert.equal(prints('two', 'a', undefined), 'two');
 });
 
-test('what V8 has compiled is kept, and runs at the next start', async () => {
+test('what V8 has compiled is kept, and runs at the next start', () => {
   const cache = join(home, 'kept/below');
-  assert.equal(await prints('one', 'a', cache), 'one');
+  assert.equal(prints('one', 'a', cache), 'one');
   assert.deepEqual(readdirSync(cache), ['some-main.code']);
-  assert.equal(await prints('two', 'a', cache), 'one');
+  assert.equal(prints('two', 'a', cache), 'one');
 });
 
-test('another bundle does not run the code of the last, and replaces it', async () => {
+test('another bundle does not run the code of the last, and replaces it', () => {
   const cache = join(home, 'other');
-  await prints('one', 'a', cache);
-  assert.equal(await prints('two', 'b', cache), 'two');
-  assert.equal(await prints('six', 'b', cache), 'two');
+  prints('one', 'a', cache);
+  assert.equal(prints('two', 'b', cache), 'two');
+  assert.equal(prints('six', 'b', cache), 'two');
 });
 
 /** Damages of a file, whose code begins with V8's mark, its version and its flags. */
@@ -65,15 +58,15 @@ const CHANGES: readonly [what: string, change: (bytes: Buffer, code: number, aga
   ],
 ];
 for (const [what, change] of CHANGES) {
-  test(`code that ${what} is not run, and is replaced`, async () => {
+  test(`code that ${what} is not run, and is replaced`, () => {
     const cache = join(home, what.replaceAll(' ', '-'));
-    await prints('one', 'a', cache);
+    prints('one', 'a', cache);
     const file = join(cache, 'some-main.code');
     const whole = readFileSync(file);
     const code = whole.indexOf('\n') + 1;
     writeFileSync(file, change(Buffer.from(whole), code, (code + whole.length) / 2));
-    assert.equal(await prints('two', 'a', cache), 'two');
-    assert.equal(await prints('six', 'a', cache), 'two');
+    assert.equal(prints('two', 'a', cache), 'two');
+    assert.equal(prints('six', 'a', cache), 'two');
   });
 }
 
@@ -81,8 +74,8 @@ for (const [what, cache] of [
   ['cannot be made', join(home, 'file/below')],
   ['is a file', join(home, 'file')],
 ] as const) {
-  test(`a folder that ${what} costs nothing but the code`, async () => {
+  test(`a folder that ${what} costs nothing but the code`, () => {
     writeFileSync(join(home, 'file'), '');
-    assert.equal(await prints('one', 'a', cache), 'one');
+    assert.equal(prints('one', 'a', cache), 'one');
   });
 }

@@ -15,6 +15,10 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array;
   /** 20 s unless given. */
   readonly deadlineMs?: number;
+  /** An address of this machine; 127.0.0.1 unless given. */
+  readonly host?: string;
+  /** The body, such as a stream, is not waited for. */
+  readonly isHeadOnly?: boolean;
 }
 
 export interface HttpAnswer {
@@ -29,18 +33,29 @@ export interface HttpAnswer {
  */
 export function send(
   at: number | string,
-  { method = 'GET', path, headers = {}, body, deadlineMs = DEADLINE_MS }: HttpRequest,
+  {
+    method = 'GET',
+    path,
+    headers = {},
+    body,
+    deadlineMs = DEADLINE_MS,
+    host = '127.0.0.1',
+    isHeadOnly = false,
+  }: HttpRequest,
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
-    const place = typeof at === 'number' ? { host: '127.0.0.1', port: at } : { socketPath: at };
+    const place = typeof at === 'number' ? { host, port: at } : { socketPath: at };
     const outgoing = request({ ...place, method, path, headers, agent: false }, (incoming) => {
       const chunks: Buffer[] = [];
-      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('error', reject);
-      incoming.on('end', () => {
+      const answer = (): void => {
         const text = Buffer.concat(chunks).toString('utf8');
         resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text });
-      });
+        incoming.destroy();
+      };
+      if (isHeadOnly) return answer();
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('error', reject);
+      incoming.on('end', answer);
     });
     outgoing.setTimeout(deadlineMs, () => outgoing.destroy(new Error(`${method} ${path}${NO_ANSWER}`)));
     outgoing.on('error', reject);

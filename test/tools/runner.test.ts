@@ -1,22 +1,19 @@
 // The test runner's own parts: failures and tests left out are reported, and leftovers are found and removed.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.js';
+import { spawned } from './spawned.js';
 
 const PACKAGING = new URL('../../../packaging/', import.meta.url);
 
 /** Runs Node to its end, whatever its status, outside of this test run. */
-function node(...args: readonly string[]): Promise<{ readonly failed: boolean; readonly stdout: string }> {
+async function node(t: TestContext, ...args: readonly string[]) {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-  return new Promise((resolve) => {
-    execFile(process.execPath, [...args], { env }, (error, stdout) =>
-      resolve({ failed: error !== null, stdout }),
-    );
-  });
+  const program = spawned(t, env, [process.execPath, ...args]);
+  return { failed: (await program.ended) !== 0, stdout: program.out() };
 }
 
 interface Counted {
@@ -49,7 +46,7 @@ async function runFiles(
     import { runTests } from '${new URL('test-run.mjs', PACKAGING).href}';
     const { passed, failed, isGreen, skipped } = await runTests(${JSON.stringify(run)});
     console.log('COUNTED' + JSON.stringify({ passed, failed, isGreen, skipped: [...skipped] }));`;
-  const { stdout } = await node('--input-type=module', '--eval', script);
+  const { stdout } = await node(t, '--input-type=module', '--eval', script);
   const [said = '', counted = ''] = stdout.split('COUNTED');
   return [JSON.parse(counted), said];
 }
@@ -122,7 +119,7 @@ test('files and processes that a run leaves are named and removed', async (t) =>
      console.log(JSON.stringify({ found, directory: run.directory, pid: child.pid }));
      child.unref();`,
   );
-  const { failed, stdout } = await node(script);
+  const { failed, stdout } = await node(t, script);
   assert.equal(failed, false);
   const { found, directory, pid }: { found: string[]; directory: string; pid: number } = JSON.parse(stdout);
   assert.deepEqual(found, [`process ${pid}: sleep 600`, `file ${directory}/forgotten`]);
