@@ -1,15 +1,84 @@
-// Boots the real node and lets the two forms of the package take each other's place on it.
+// Boots the real node, on which the two forms of the package take each other's place, and the one with Node needs no other.
 
-import { after, before, describe } from 'node:test';
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
 import { BootedNode } from '../node/booted-node.js';
-import { whyNoNode } from '../node/node.js';
-import { formScenarios } from '../node/scenarios/package-forms.js';
+import { CONFIG, type Node, RULE, whyNoNode } from '../node/node.js';
+import { LEFT } from '../node/scenarios/package-remove.js';
 
+const OWN_NODE = '/usr/lib/tonearm/node';
+
+/** The Node that the running service runs on; it answers, too. */
+async function nodeOfService(node: Node): Promise<string> {
+  assert.equal(await node.property('ActiveState'), 'active');
+  assert.equal((await node.ask('GET', '/server')).status, 200);
+  return (await node.shell(`readlink /proc/${await node.property('MainPID')}/exe`)).trim();
+}
+
+/** The forms that are installed. */
+async function installed(node: Node): Promise<string> {
+  const list = await node.shell("dpkg --list 'tonearm*'");
+  return [...list.matchAll(/^ii +(\S+)/gm)].map(([, name]) => name).join();
+}
+
+/** Prints the files that tonearm-setup has made and recorded. */
+const SETUP = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
 const BUILT = ['--version', '0.1.0-1', '--compress', 'none'];
 
 describe('the forms of the package', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();
+  const { node } = booted;
   before(() => booted.boot(BUILT, [...BUILT, '--with-node']));
   after(() => booted.close());
-  formScenarios(booted.node);
+
+  test('dpkg replaces one form by the one with Node: set-up and service stay, on its own Node', async () => {
+    await node().installPlain();
+    await node().setUpPi();
+    const before = await node().shell(SETUP);
+    assert.notEqual(await nodeOfService(node()), OWN_NODE);
+    await node().shell('dpkg --install /opt/packages/tonearm-with-node_0.1.0-1_*.deb 2>&1');
+    assert.equal(await installed(node()), 'tonearm-with-node');
+    assert.equal(await nodeOfService(node()), OWN_NODE);
+    assert.equal(await node().property('UnitFileState'), 'enabled');
+    assert.equal(await node().shell(SETUP), before);
+  });
+
+  test('purging the replaced form removes nothing of the new one', async () => {
+    const before = await node().shell(SETUP);
+    await node().shell('dpkg --purge tonearm');
+    assert.equal(await node().shell(SETUP), before);
+    assert.equal(await nodeOfService(node()), OWN_NODE);
+  });
+
+  test('dpkg replaces the form with Node by the other one', async () => {
+    const before = await node().shell(SETUP);
+    await node().shell('dpkg --install /opt/packages/tonearm_0.1.0-1_*.deb 2>&1');
+    assert.equal(await installed(node()), 'tonearm');
+    assert.notEqual(await nodeOfService(node()), OWN_NODE);
+    assert.equal(await node().isThere(OWN_NODE), false);
+    assert.equal(await node().shell(SETUP), before);
+    await node().apt('purge', 'tonearm', 'tonearm-with-node');
+  });
+
+  test('apt installs the form with Node where there is no package of Node, and it runs on its own', async () => {
+    // The stand-in, where the machine's Node is from no package.
+    await node().shell('dpkg --purge nodejs 2>&1 || true');
+    await node().apt('install', './tonearm-with-node_0.1.0-1_*.deb');
+    const said = await node().setUpPi('--with-upgrade');
+    assert.equal(await nodeOfService(node()), OWN_NODE);
+    // The detector has run, and asked for the form that is installed.
+    assert.match(said, /tonearm-with-node 0\.1\.0-1 is installed, and apt has nothing newer/);
+    assert.match(said, /line into \/etc\/sudoers\.d\/tonearm-upgrade: pi ALL.* --yes tonearm-with-node$/m);
+    assert.equal(await node().property('ActiveState', 'tonearm-detect.timer'), 'active');
+    assert.match((await node().ask('GET', '/upgrade')).text, /"current":"0\.1\.0-1"/);
+    const version = await node().user(OWN_NODE, '--version');
+    assert.match(version.stdout, /^v22\./);
+  });
+
+  test('purging the form with Node leaves nothing, not even the right to install upgrades', async () => {
+    await node().shell('mkdir -p /etc/sudoers.d; echo "# a right" > /etc/sudoers.d/tonearm-upgrade');
+    await node().apt('purge', 'tonearm-with-node');
+    assert.equal(await node().property('ActiveState'), 'inactive');
+    assert.equal(await node().shell(LEFT), '');
+  });
 });

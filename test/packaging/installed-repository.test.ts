@@ -1,18 +1,52 @@
-// Boots the real node, and has it installed and upgraded from the apt repository of a release, signed with a key of this test's.
+// Boots the real node, and has it installed from the apt repository of a release by the lines of docs/install.md, and upgraded by apt. The
+// repository is signed with a key of this test's.
 
+import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { BootedNode } from '../node/booted-node.js';
-import { NODE_ROOT, whyNoNode } from '../node/node.js';
-import { aptScenarios } from '../node/scenarios/apt-repository.js';
+import { CONFIG, NODE_PROGRAM, NODE_ROOT, type Node, RULE, whyNoNode } from '../node/node.js';
 import { temporaryFolder } from '../temporary-folder.js';
+import { until } from '../until.js';
 import { buildPackage, buildStandIn, output, run } from './built-package.js';
 
 // build/test/packaging/installed-repository.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/apt-repository.mjs', import.meta.url));
 const USER = ['--quick-generate-key', 'tonearm <tonearm@tonearm.invalid>', 'ed25519', 'sign', 'never'];
+
+const INSTALL = fileURLToPath(new URL('../../../docs/install.md', import.meta.url));
+const SERVED = '/srv/apt';
+const ADDRESS = 'http://127.0.0.1:8765';
+/** Files below a folder, and 404: `node -e SERVER FOLDER PORT`. */
+const SERVER = `
+const [folder, port] = process.argv.slice(1);
+require('node:http').createServer((request, response) => {
+  require('node:fs').readFile(folder + new URL(request.url, 'http://node').pathname, (error, bytes) => {
+    response.writeHead(error ? 404 : 200).end(bytes);
+  });
+}).listen(Number(port), '127.0.0.1');
+`;
+/** Nobody is there to confirm anything, and the node's own sources are out of reach. */
+const PREPARE = `
+rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/* /etc/apt/preferences.d/*
+echo 'APT::Get::Assume-Yes "true"; APT::Sandbox::User "root";' > /etc/apt/apt.conf.d/99test
+`;
+const SETTINGS = `cat ${RULE} /var/lib/tonearm/setup/pi; find ${CONFIG} -type f | sort | xargs cat`;
+
+/** The block of commands under "From an apt repository", for another address. */
+function lines(): string {
+  const [, section = ''] = readFileSync(INSTALL, 'utf8').split('\n## From an apt repository\n');
+  const [block = ''] = /(?:^ {4}.*\n)+/m.exec(section) ?? [];
+  assert.match(block, /https:\/\/apt\.example\.org/);
+  return block.replaceAll('https://apt.example.org', ADDRESS);
+}
+
+/** The installed version of whichever form there is. */
+async function installed(node: Node): Promise<string | undefined> {
+  return /^ii +\S+ +(\S+)/m.exec(await node.shell("dpkg --list 'tonearm*'"))?.[1];
+}
 
 /** A secret key, in ASCII. */
 async function makeKey(folder: string): Promise<string> {
@@ -28,6 +62,7 @@ async function makeKey(folder: string): Promise<string> {
 
 describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl') }, () => {
   const booted = new BootedNode();
+  const { node } = booted;
   const folder = temporaryFolder({ after });
   let key = '';
   const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(
@@ -45,13 +80,51 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   });
   after(() => booted.close());
 
-  aptScenarios(booted.node, async (version, to) => {
+  /** Puts the tree of that version on the node. */
+  async function publish(version: string, to: string): Promise<void> {
     const [packages, tree] = [join(folder, version), join(folder, 'tree')];
     const form = isBookworm ? ['--with-node'] : [];
     await buildPackage('--version', version, '--compress', 'none', '--out', packages, ...form);
     await run(process.execPath, [MAKER, '--packages', packages, '--key', key, '--out', tree]);
-    await booted.node().root('rm', '-rf', to);
-    await booted.node().install(tree, to);
+    await node().root('rm', '-rf', to);
+    await node().install(tree, to);
     rmSync(tree, { recursive: true });
+  }
+
+  test('the package is installed by the lines of docs/install.md', async () => {
+    await node().shell(PREPARE);
+    await publish('0.1.0-1', SERVED);
+    node().spawnRoot(NODE_PROGRAM, '-e', SERVER, SERVED, '8765');
+    await until(
+      'the web server',
+      async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0,
+    );
+    await node().shell(lines());
+    assert.equal(await installed(node()), '0.1.0-1');
+  });
+
+  test('a tree that was changed after it was signed is refused', async () => {
+    await node().shell(
+      `cd ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME); cp InRelease /srv/; sed -i s/tonearm/other/ InRelease`,
+    );
+    const refused = await node().root('apt', 'update', '-o', 'APT::Update::Error-Mode=any');
+    assert.notEqual(refused.status, 0);
+    assert.match(refused.stderr, /tonearm|127\.0\.0\.1:8765/);
+    await node().shell(`mv /srv/InRelease ${SERVED}/dists/$(. /etc/os-release; echo $VERSION_CODENAME)/`);
+  });
+
+  test('apt upgrade brings the next version to the running service, which keeps its settings', async () => {
+    await node().setUpPi('--unit', 'mpd.service', '--players');
+    const before = { pid: await node().property('MainPID'), settings: await node().shell(SETTINGS) };
+    await publish('0.2.0-1', SERVED);
+    await node().shell('apt update && apt upgrade');
+    assert.equal(await installed(node()), '0.2.0-1');
+    assert.equal(await node().property('ActiveState'), 'active');
+    assert.notEqual(await node().property('MainPID'), before.pid);
+    assert.equal(await node().shell(SETTINGS), before.settings);
+    assert.equal((await node().ask('GET', '/server')).status, 200);
+    const units = await until('the units', () => node().read<readonly { name: string }[]>('/services'));
+    const names = units.map(({ name }) => name);
+    assert.deepEqual(names, ['mpd.service']);
   });
 });

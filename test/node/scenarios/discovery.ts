@@ -1,12 +1,133 @@
 // The service on the network as avahi-browse finds it: announced where it is served, withdrawn, renamed, and back (docs/configuration.md,
-// "Finding nodes").
+// "Finding nodes"). The daemon, the node's network, its avahi-daemon and another one on the same link are real.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
+import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { DiscoveryDaemon } from './discovery-daemon.js';
+import { HeldDaemon } from './held-daemon.js';
+
+const LAN_ADDRESS = '192.168.77.5';
+
+const byName = (one: NodeRecord, other: NodeRecord): number => (one.name < other.name ? -1 : 1);
+
+/** One line of `avahi-browse --resolve`. */
+interface Found {
+  readonly at: string;
+  readonly name: string;
+  readonly port: string;
+  readonly txt: readonly string[];
+}
+
+/** Another host: a network namespace behind a veth pair, with an avahi-daemon of its own, which announces a file. */
+const NEIGHBOUR = `
+mount -t tmpfs tmpfs /run/avahi-daemon
+mount -t tmpfs tmpfs /etc/avahi/services
+cat > /etc/avahi/services/taken.service <<END
+<?xml version="1.0" standalone='no'?><!DOCTYPE service-group SYSTEM "avahi-service.dtd">
+<service-group><name>$1</name><service><type>_http._tcp</type><port>80</port>$2</service></service-group>
+END
+printf "[server]\\nhost-name=neighbour\\nenable-dbus=no\\n" > /run/avahi-daemon/conf
+chmod 755 /run/avahi-daemon
+exec avahi-daemon -f /run/avahi-daemon/conf --no-rlimits
+`;
+
+class DiscoveryDaemon extends HeldDaemon {
+  /** Program, network and avahi-daemon: an interface `lan0` whose other end is the neighbour's. */
+  async prepare(): Promise<void> {
+    await this.install();
+    await this.root(`ip netns add neighbour
+      ip link add lan0 type veth peer name far0 netns neighbour
+      ip netns exec neighbour sh -c 'ip addr add 192.168.77.9/24 dev far0; ip link set far0 up'
+      ip addr add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up
+      systemctl start avahi-daemon`);
+  }
+
+  async clear(): Promise<void> {
+    await this.end();
+    await this.root(
+      'systemctl stop avahi-daemon.socket avahi-daemon; ip link del lan0; ip netns del neighbour',
+    );
+  }
+
+  /** An interface `lan1` comes, with an address. */
+  async plugIn(): Promise<void> {
+    await this.root(`ip link add lan1 type veth peer name far1 netns neighbour
+      ip netns exec neighbour ip link set far1 up
+      ip addr add 192.168.78.5/24 dev lan1; ip link set lan1 up`);
+  }
+
+  async unplug(): Promise<void> {
+    await this.root('ip link del lan1');
+  }
+
+  root(script: string): Promise<string> {
+    return this.node.shell(script);
+  }
+
+  /** Starts the daemon anew; `bind` and `name` in YAML. */
+  begin(bind: string, name?: string): Promise<void> {
+    const discovery = `discovery: {enabled: true${name === undefined ? '' : `, name: ${name}`}}`;
+    const off = 'pulseaudio: {enabled: false}\nsystemd: {enabled: false}';
+    return this.launch(`bind: ${bind}\n${discovery}\n${off}\n`);
+  }
+
+  /** Waits until discovery is up, with this detail. */
+  is(detail: RegExp): Promise<void> {
+    return this.isUp('discovery', detail);
+  }
+
+  /** Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes while it is resolved (seen). */
+  async found(): Promise<readonly Found[]> {
+    const lines = (await this.root('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
+    return lines
+      .map((line) => line.split(';'))
+      .filter(([kind, , , , , , host]) => kind === '=' && host === 'tonearm-node.local')
+      .map(([, at = '', protocol, name = '', , , , , port = '', txt = '']) => ({
+        at: `${at} ${protocol}`,
+        name: name.replaceAll(/\\(\d{3})/g, (_, code: string) => String.fromCharCode(Number(code))),
+        port,
+        txt: [...txt.matchAll(/"([^"]*)"/g)].map(([, pair = '']) => pair).sort(),
+      }));
+  }
+
+  /** Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines. */
+  async isFoundAt(...places: readonly string[]): Promise<Found | undefined> {
+    const [first] = await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
+      const found = await this.found();
+      assert.deepEqual(found.map(({ at }) => at).sort(), [...places].sort(), JSON.stringify(found));
+      return found;
+    });
+    return first;
+  }
+
+  /** Waits until `GET /nodes` answers with these. */
+  async nodesAre(...nodes: readonly NodeRecord[]): Promise<void> {
+    await until(`the nodes are ${nodes.map(({ name }) => name).join()}`, async () => {
+      const found = await this.node.read<NodeRecord[]>('/nodes');
+      assert.deepEqual(found.sort(byName), [...nodes].sort(byName));
+      return true;
+    });
+  }
+
+  /** Another host on the same link has a service of this name, with these TXT records, until the answer is called. */
+  async neighbour(name: string, ...txt: readonly string[]): Promise<() => Promise<void>> {
+    const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
+    const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
+    const child = this.node.spawnRoot(...inside);
+    const said = textOf(child.stderr);
+    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(said())).catch(
+      (cause: unknown) => assert.fail(`${String(cause)}; it said ${said()}`),
+    );
+    return async () => {
+      const gone = new Promise((resolve) => child.once('close', resolve));
+      await this.root('kill $(ip netns pids neighbour)');
+      await gone;
+    };
+  }
+}
 
 const NAME = 'tonearm on tonearm-node';
 

@@ -93,14 +93,6 @@ export function serviceScenarios(node: () => Node): void {
     assert.doesNotMatch(await node().shell('cat /proc/net/tcp'), new RegExp(`:${INSPECTOR_PORT_HEX} `));
   });
 
-  test("Node's variables in the environment of the user do not change it", async (t) => {
-    const set = 'NODE_OPTIONS=--require=/nowhere.js';
-    assert.equal((await node().user('systemctl', '--user', 'set-environment', set)).status, 0);
-    t.after(() => node().user('systemctl', '--user', 'unset-environment', 'NODE_OPTIONS'));
-    await node().restartService();
-    assert.equal((await node().ask('GET', '/server')).status, 200);
-  });
-
   test('an invalid configuration ends the service for good, with status 78', async (t) => {
     await misconfigure(t, node(), 'api: {port: none}\n');
     await until('the service has failed', async () => (await node().property('ActiveState')) === 'failed');

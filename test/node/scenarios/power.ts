@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import { CONFIG, type Node, RULE } from '../node.js';
+import { type Node, RULE } from '../node.js';
 
 const ALL = { reboot: true, power_off: true };
 const NONE = { reboot: false, power_off: false };
@@ -30,18 +30,6 @@ const MAY_INHIBIT = `polkit.addRule(function (action, subject) {
 const MAY_INHIBIT_FILE = '/etc/polkit-1/rules.d/60-test.rules';
 
 export function powerScenarios(node: () => Node): void {
-  test('a power action that is off is 403', async (t) => {
-    const off = `${CONFIG}/conf.d/90-off.yaml`;
-    t.after(async () => {
-      await node().shell(`rm ${off}`);
-      await node().restartService();
-    });
-    await node().writeFile(off, 'power: {capabilities: {reboot: false}}\n');
-    await node().restartService();
-    await settles(node(), { reboot: false, power_off: true });
-    await refused(node(), '/power/reboot', 403, /power\.capabilities\.reboot is false/);
-  });
-
   test('a power action without the rule is 403, and names the missing permission', async () => {
     await node().shell(`mv ${RULE} /root/kept.rules`);
     await settles(node(), NONE);

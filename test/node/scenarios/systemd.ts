@@ -8,8 +8,7 @@ import { until } from '../../until.js';
 import { NODE_USER, type Node } from '../node.js';
 import { eventsOfUnit, SystemdDaemon } from './systemd-daemon.js';
 import { logScenarios } from './systemd-logs.js';
-import { otherHandsScenarios } from './systemd-other-hands.js';
-import { systemScopeScenarios } from './systemd-system-scope.js';
+import { otherHandsScenarios, systemScopeScenarios } from './systemd-others.js';
 import { LISTS, ODD_SWAP, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
 
 const EVENTS_MAX = 8;
