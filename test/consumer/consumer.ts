@@ -111,16 +111,17 @@ export class EventConsumer {
   }
 
   #listen(response: IncomingMessage, lastEventId: string): EventStreamParser {
-    const parser = new EventStreamParser((event) => {
+    const parser = new EventStreamParser(lastEventId);
+    const hear = (event: DispatchedEvent): void => {
       this.events.push(event);
       this.model.apply(event);
       this.names.apply(event);
-    }, lastEventId);
+    };
     const isStream = response.headers['content-type'] === 'text/event-stream';
     const isCurrent = (): boolean => this.#response === response;
     response.on('data', (chunk: Buffer) => {
       if (!isCurrent()) return;
-      if (isStream) parser.feed(chunk);
+      if (isStream) for (const event of parser.feed(chunk)) hear(event);
       this.#look();
     });
     // A connection that breaks off reports an error and then closes; for a consumer both are just the end.

@@ -12,12 +12,10 @@ export interface DispatchedEvent {
 /** One parser per connection: the end of a connection discards an incomplete event. */
 export class EventStreamParser {
   readonly #decoder = new TextDecoder();
-  readonly #onEvent: (event: DispatchedEvent) => void;
   readonly #parser: EventParser;
 
   /** `lastEventId` is the id with which the connection was opened; events without an id repeat it. */
-  constructor(onEvent: (event: DispatchedEvent) => void, lastEventId = '') {
-    this.#onEvent = onEvent;
+  constructor(lastEventId = '') {
     this.#parser = new EventParser(lastEventId);
   }
 
@@ -30,22 +28,15 @@ export class EventStreamParser {
     return this.#parser.retryMs;
   }
 
-  feed(bytes: Uint8Array): void {
+  *feed(bytes: Uint8Array): Generator<DispatchedEvent> {
     for (const event of this.#parser.feed(this.#decoder.decode(bytes, { stream: true })))
-      this.#onEvent({ ...event, lastEventId: this.#parser.lastEventId });
+      yield { ...event, lastEventId: this.#parser.lastEventId };
   }
 }
 
-/** The result for a stream that came in pieces, and the id that a reconnection would send. */
-export interface Parsed {
-  readonly events: readonly DispatchedEvent[];
-  readonly retryMs: number | undefined;
-  readonly lastEventId: string;
-}
-
-export function parsedByConsumer(pieces: readonly Uint8Array[], before: string): Parsed {
-  const events: DispatchedEvent[] = [];
-  const parser = new EventStreamParser((event) => events.push(event), before);
-  for (const piece of pieces) parser.feed(piece);
+/** The events of a stream that came in pieces, and what a reconnection would be made with. */
+export function parsedByConsumer(pieces: readonly Uint8Array[], before: string) {
+  const parser = new EventStreamParser(before);
+  const events = pieces.flatMap((piece) => [...parser.feed(piece)]);
   return { events, retryMs: parser.retryMs, lastEventId: parser.lastEventId };
 }

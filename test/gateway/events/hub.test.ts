@@ -96,27 +96,6 @@ test('levels do not postpone the love that brings the newest id', () => {
   assert.ok(node.heard(consumer).includes('b-20 server.info "love"'));
 });
 
-const FILTERS: readonly [query: string, types: readonly string[]][] = [
-  ['', ['audio.updated', 'power.action', 'backend.updated']],
-  ['types=power.action&backend=audio', ['audio.updated', 'power.action', 'backend.updated']],
-  ['types=nothing.known', []],
-];
-for (const [query, types] of FILTERS) {
-  for (const capacity of [Number.POSITIVE_INFINITY, 0]) {
-    test(`?${query} passes ${types.join(', ') || 'only server.info'}, ${capacity === 0 ? 'late' : 'live'}`, () => {
-      const node = new NodeUnderTest();
-      const consumer = node.consumer(query, capacity);
-      node.publish([
-        node.world.clients({ id: 1 }),
-        node.world.action('power.action'),
-        node.world.backend('audio', 'up'),
-      ]);
-      consumer.readAll();
-      assert.equal(consumer.events.map(({ type }) => type).join(), ['server.info', ...types].join());
-    });
-  }
-}
-
 /** The marks of all backends that are connecting, except for these. */
 const marks = (...but: readonly Backend[]): readonly string[] =>
   BACKENDS.filter((backend) => !but.includes(backend)).map(

@@ -10,8 +10,7 @@ import { StateModel } from '../../consumer/state-model.js';
 type Identified = { readonly id: number; readonly [field: string]: unknown };
 
 export class NodeWorld {
-  readonly #records = new Map<Collection, Map<string, string>>();
-  readonly #names = new Map<Collection, Map<string, string>>();
+  readonly #records = new Map<Collection, Map<string, object>>();
   readonly #backends = new Map<Backend, BackendState>();
   /** The number of actions so far; each action carries its own number as `n`. */
   actions = 0;
@@ -21,24 +20,19 @@ export class NodeWorld {
     return BACKENDS.flatMap((backend) => this.backend(backend, 'connecting'));
   }
 
-  keys(collection: Collection): readonly string[] {
-    return [...this.#texts(collection).keys()];
-  }
-
-  /** The names of the live records, where they have any, by key. */
-  names(collection: Collection): ReadonlyMap<string, string> {
-    return this.#names.get(collection) ?? new Map();
+  /** The live records by key. */
+  records(collection: Collection): Map<string, object> {
+    const records = this.#records.get(collection) ?? new Map<string, object>();
+    this.#records.set(collection, records);
+    return records;
   }
 
   put(
     collection: Collection,
     ...records: readonly (readonly [key: string, record: object])[]
   ): readonly Change[] {
+    for (const [key, record] of records) this.records(collection).set(key, record);
     const texts = new Map(records.map(([key, record]) => [key, JSON.stringify(record)]));
-    for (const [key, json] of texts) this.#texts(collection).set(key, json);
-    const names = new Map(this.names(collection));
-    for (const [key, record] of records) if ('name' in record) names.set(key, String(record.name));
-    this.#names.set(collection, names);
     return [...texts].map(([key, json]) => ({ kind: 'put', collection, key, json }));
   }
 
@@ -51,8 +45,7 @@ export class NodeWorld {
   }
 
   drop(collection: Collection, ...keys: readonly string[]): readonly Change[] {
-    for (const key of keys) this.#texts(collection).delete(key);
-    this.#names.set(collection, new Map([...this.names(collection)].filter(([key]) => !keys.includes(key))));
+    for (const key of keys) this.records(collection).delete(key);
     return keys.map((key) => ({ kind: 'drop', collection, key }));
   }
 
@@ -69,39 +62,30 @@ export class NodeWorld {
 
   /** The state that a consumer must hold. */
   truth(): object {
-    const model = new StateModel();
-    const tell = (type: string, texts: Iterable<string>): void => {
-      for (const text of texts) model.apply({ type, data: text });
-    };
-    const listed = (collection: Collection): string[] => [
-      `[${[...this.#texts(collection).values()].join(',')}]`,
-    ];
-    tell(
-      'backend.updated',
-      [...this.#backends].map(([backend, state]) => JSON.stringify({ backend, state })),
-    );
-    tell('audio.updated', listed('audio.clients'));
-    tell('audio.output.updated', listed('audio.outputs'));
-    tell('service.updated', this.#texts('systemd.services').values());
-    tell('upgrade.info', this.#texts('upgrade.info').values());
-    return model.state();
+    return this.#told(new StateModel(), {
+      'backend.updated': [...this.#backends].map(([backend, state]) => ({ backend, state })),
+      'audio.updated': [this.#listed('audio.clients')],
+      'audio.output.updated': [this.#listed('audio.outputs')],
+      'service.updated': this.#listed('systemd.services'),
+      'upgrade.info': this.#listed('upgrade.info'),
+    });
   }
 
   /** The state that a consumer must hold if it identifies records by name. */
   namesTruth(): object {
-    const held = new NamesHeld();
-    for (const [type, collection] of [
-      ['audio.updated', 'audio.clients'],
-      ['audio.output.updated', 'audio.outputs'],
-    ] as const) {
-      held.apply({ type, data: `[${[...this.#texts(collection).values()].join(',')}]` });
-    }
-    return held.state();
+    return this.#told(new NamesHeld(), {
+      'audio.updated': [this.#listed('audio.clients')],
+      'audio.output.updated': [this.#listed('audio.outputs')],
+    });
   }
 
-  #texts(collection: Collection): Map<string, string> {
-    const texts = this.#records.get(collection) ?? new Map<string, string>();
-    this.#records.set(collection, texts);
-    return texts;
+  #told(model: StateModel | NamesHeld, events: Readonly<Record<string, readonly unknown[]>>): object {
+    for (const [type, all] of Object.entries(events))
+      for (const each of all) model.apply({ type, data: JSON.stringify(each) });
+    return model.state();
+  }
+
+  #listed(collection: Collection): readonly object[] {
+    return [...this.records(collection).values()];
   }
 }

@@ -31,7 +31,7 @@ export class SimulatedConsumer {
   readonly #hub: EventHub;
   readonly #world: NodeWorld;
   readonly #traits: ConsumerTraits;
-  #parser = new EventStreamParser(() => undefined);
+  #parser = new EventStreamParser();
   #actionsAtOpen = 0;
   #nextAction: number | undefined;
   /** The consumer has only a part of a snapshot: its actions come again, and actions since then may be missing. */
@@ -57,7 +57,7 @@ export class SimulatedConsumer {
     const parsed = parseEventQuery([filter, query].join('&'), this.lastEventId);
     assert.ok(parsed.ok);
     this.connection = new SimulatedConnection(capacity);
-    this.#parser = new EventStreamParser((event) => this.#hear(event), this.lastEventId);
+    this.#parser = new EventStreamParser(this.lastEventId);
     this.#actionsAtOpen = this.#world.actions;
     if (this.#isUnconfirmed) this.#nextAction = undefined;
     this.#isUnconfirmed = false;
@@ -74,7 +74,7 @@ export class SimulatedConsumer {
   }
 
   read(most?: number): void {
-    this.#parser.feed(this.connection.read(most));
+    for (const event of this.#parser.feed(this.connection.read(most))) this.#hear(event);
     this.lastEventId = this.#parser.lastEventId;
   }
 

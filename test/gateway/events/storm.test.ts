@@ -62,7 +62,7 @@ function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): 
 
 /** Clients get other names, also each other's: the old ones are removed first (docs/http-api.md, "Names of clients"). */
 function renaming(world: NodeWorld, weather: Weather): readonly Change[] {
-  const renamed = world.keys('audio.clients').filter(() => weather.random.chance(0.4));
+  const renamed = [...world.records('audio.clients').keys()].filter(() => weather.random.chance(0.4));
   const removal = world.drop('audio.clients', ...renamed);
   return [
     ...removal,
@@ -76,7 +76,9 @@ function namedRecords(
   keys: readonly string[],
   weather: Weather,
 ): readonly (readonly [string, object])[] {
-  const taken = new Map(world.names(collection));
+  const taken = new Map(
+    [...world.records(collection)].map(([key, record]) => [key, (record as { name: string }).name]),
+  );
   return keys.map((key) => {
     const name = nameOf(key, taken, weather.random);
     return [key, { id: Number(key), name, ...someText(weather) }] as const;
@@ -101,7 +103,7 @@ function happening(world: NodeWorld, weather: Weather): readonly Change[] {
 function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
   const { random } = weather;
   const [collection, removable] = KEYED[random.below(KEYED.length)] ?? KEYED[0];
-  const live = world.keys(collection);
+  const live = [...world.records(collection).keys()];
   if (removable && live.length > 0 && random.chance(0.4)) {
     return world.drop(collection, ...live.filter(() => random.chance(0.5)).slice(0, 3));
   }
