@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import type { Health } from '../../contract/daemon.js';
 import { until } from '../../until.js';
 import { BROKER, type FaultedNode, LAN_ADDRESS, TOPIC } from './faulted-node.js';
-import type { Asked, Requests } from './requests.js';
+import type { Asked, Requests } from './load.js';
 import { type KeptStreams, type Routes, still } from './streams.js';
 import { areTrue, look } from './world.js';
 
