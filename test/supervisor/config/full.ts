@@ -1,6 +1,7 @@
 // A configuration that gives every key a value other than its default, with the settings that it means; and how texts are resolved.
 
 import assert from 'node:assert/strict';
+import { parse } from 'yaml';
 import type { Settings } from '../../../src/protocol/actor/settings.js';
 import type { Environment } from '../../../src/supervisor/config/keys.js';
 import { type ResolveResult, resolve } from '../../../src/supervisor/config/resolve.js';
@@ -98,17 +99,14 @@ mqtt:
   homeAssistantPrefix: ha
 `;
 
+const { pulseaudio, ...written } = parse(FULL_YAML);
+const { serve_cookie: serveCookie, ...audio } = pulseaudio;
+
+/** The settings have the text of the file, but for what has another form or another name there. */
 export const FULL_SETTINGS: Settings = {
-  bind: ['eth0', '192.168.1.20', '::1'],
+  ...written,
   logLevel: 'debug',
-  api: {
-    port: 9000,
-    cors: { origins: ['https://home.example', '*'] },
-    hosts: ['kitchen.lan', 'node'],
-    sse: { enabled: false, maxClients: 10 },
-    ui: { enabled: false },
-    logs: false,
-  },
+  api: { ...written.api, cors: { origins: ['https://home.example', '*'] }, hosts: ['kitchen.lan', 'node'] },
   systemd: {
     enabled: false,
     system: [{ name: 'bluetooth.service' }],
@@ -119,38 +117,10 @@ export const FULL_SETTINGS: Settings = {
     ],
     internal: ['check.service', 'upgrade.service'],
   },
-  audio: {
-    enabled: false,
-    serveCookie: true,
-    volumeLimit: { living: 0.6, kitchen: 1 },
-    outputs: { living: { label: 'Living room' }, hdmi: { hidden: true } },
-  },
-  power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
-  upgrade: {
-    enabled: true,
-    resultFile: '/home/pi/upgrade.json',
-    checkUnit: 'check.service',
-    upgradeUnit: 'upgrade.service',
-    progressSocket: '/run/tonearm/upgrade.sock',
-    stateFile: '/var/lib/tonearm/run.json',
-  },
-  players: { enabled: true, fetchCovers: true },
-  bluetooth: {
-    ...{ enabled: true, adapter: 'hci1', powerOnStart: true },
-    ...{ pairingTimeout: 120, scanTimeout: 30, idleTimeout: 3600 },
-  },
-  discovery: { enabled: true, name: 'Küche' },
-  mqtt: {
-    enabled: true,
-    url: 'mqtts://broker.lan:8884',
-    username: 'node',
-    passwordFile: '/home/pi/mqtt-password',
-    caFile: '/etc/ssl/house.pem',
-    topic: 'house/kitchen',
-    control: false,
-    homeAssistant: false,
-    homeAssistantPrefix: 'ha',
-  },
+  audio: { ...audio, serveCookie },
+  upgrade: { ...written.upgrade, resultFile: '/home/pi/upgrade.json' },
+  bluetooth: { ...written.bluetooth, pairingTimeout: 120, idleTimeout: 3600 },
+  mqtt: { ...written.mqtt, passwordFile: '/home/pi/mqtt-password' },
 };
 
 /** Compared with docs/configuration.md in docs.test.ts. */
