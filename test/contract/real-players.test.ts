@@ -239,18 +239,9 @@ describe('cmus', { skip }, () => {
     const player = await node.player(CMUS);
     const { position, position_updated_at, metadata, ...rest } = player;
     assert.deepEqual(rest, {
-      bus_name: CMUS,
-      identity: 'cmus',
-      playback_status: 'Playing',
-      loop_status: 'None',
-      shuffle: false,
-      volume: 1,
-      rate: 1,
-      capabilities: ALL_CAPABILITIES,
-      tracklist_supported: false,
-      pid: cmus.pid,
-      can_raise: false,
-      can_quit: false,
+      ...{ bus_name: CMUS, identity: 'cmus', playback_status: 'Playing', loop_status: 'None' },
+      ...{ shuffle: false, volume: 1, rate: 1, capabilities: ALL_CAPABILITIES, tracklist_supported: false },
+      ...{ pid: cmus.pid, can_raise: false, can_quit: false },
     });
     assert.equal(metadata?.['xesam:title'], first.title);
     assert.equal(metadata?.['xesam:artist'], first.artist);
