@@ -1,6 +1,7 @@
 // A browser for the tests of a suite; each test gets a new page and a new node, and brings up its backends itself.
 
 import { after, afterEach, before, beforeEach } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { Asked } from '../gateway/scripted-backends.js';
 import { until } from '../until.js';
@@ -45,4 +46,4 @@ export const commands = (): readonly Asked['command'][] =>
 
 /** Resolves when the page has requested this and nothing else. */
 export const asks = (...wanted: readonly object[]): Promise<unknown> =>
-  until(JSON.stringify(wanted), () => JSON.stringify(commands()) === JSON.stringify(wanted));
+  until(JSON.stringify(wanted), () => isDeepStrictEqual(commands(), wanted));
