@@ -6,17 +6,11 @@ import { after, before, describe, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { audioForAll } from '../contract/audio-node.js';
 import { type Listed, percents } from '../sound/pactl.js';
-import { toneFile } from '../sound/tone.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { spotOn } from './finger.js';
 import { DESK } from './pages.js';
-
-/** The page sees the same when another tab is in front. */
-const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });
-  document.dispatchEvent(new Event('visibilitychange'))`;
-const SHOW = `delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`;
 
 describe('the page on a sound server', {
   skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] }),
@@ -103,30 +97,6 @@ describe('the page on a sound server', {
     await isIn('living');
     await playing.stop();
     await row.waitFor({ state: 'detached' });
-  });
-
-  test('a meter shows the level while the page is visible, and nothing is measured for a closed page', async () => {
-    const { sound } = audible;
-    const captures = async (count: number): Promise<unknown> =>
-      until(`${count} monitors are captured`, async () => {
-        const lines = (await sound.pactl('list', 'short', 'source-outputs')).split('\n');
-        return lines.filter((line) => line !== '').length === count;
-      });
-    const level = (name: string): Promise<number> =>
-      output(name)
-        .locator('meter')
-        .evaluate((meter: { value?: unknown }) => Number(meter.value));
-    const playing = await sound.play({ sink: 'living', samples: toneFile(sound.directory, [0.5, 0.25]) });
-    await sound.pactl('set-sink-volume', 'living', '100%');
-    await until('the level is 0.5', async () => Math.abs((await level('Living room')) - 0.5) < 0.02);
-    assert.equal(await level('Kitchen'), 0);
-    await page.evaluate(HIDE);
-    await captures(0);
-    await page.evaluate(SHOW);
-    await captures(1);
-    await playing.stop();
-    await until('the level is 0', async () => (await level('Living room')) === 0);
-    await captures(0);
   });
 
   test('after restarts of the sound server and the daemon the page comes back by itself', async () => {

@@ -15,6 +15,11 @@ const IN_THE_KITCHEN = [
   stream(10, { output: 'output-1', props: { 'application.process.id': '4711' } }),
 ];
 
+/** The page sees the same when another tab is in front. */
+const HIDE = `Object.defineProperty(document, 'hidden', { value: true, configurable: true });
+  document.dispatchEvent(new Event('visibilitychange'))`;
+const SHOW = `delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`;
+
 const units = (count: number) =>
   Array.from({ length: count }, (_, index) => service(`unit-${index}.service`));
 
@@ -29,8 +34,10 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   };
   const kitchen = { kind: 'output', ref: '1' };
 
-  test('a level is shown, and none while it is unknown', async () => {
+  test('a level is shown and measured while the page is visible, and none is shown while it is unknown', async () => {
     await open();
+    const isMeasured = (isWatched: boolean): Promise<unknown> =>
+      until(`measured: ${isWatched}`, () => node.backends.watched.at(-1) === isWatched);
     const meter = page.getByRole('meter', { name: 'Level of Living room' });
     const level = (): Promise<number> => meter.evaluate((each: { value: number }) => each.value);
     await until('the level is shown', async () => {
@@ -38,6 +45,10 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
       node.gateway.listener.level(JSON.stringify({ outputs: [{ id: 0, peak: [0.5, 0.25] }] }));
       return (await level()) === 0.5;
     });
+    await page.evaluate(HIDE);
+    await isMeasured(false);
+    await page.evaluate(SHOW);
+    await isMeasured(true);
     await node.close();
     await until('the level is gone', async () => (await level()) === 0);
   });
