@@ -206,9 +206,9 @@ test('a log that cannot be written costs lines, not the service', async (t) => {
 test('a journal that hangs costs lines, not the service', {
   skip: lacks({ programs: ['perl'] }),
 }, async (t) => {
-  const { socket, close } = await fullSocket();
+  const { output, close } = await fullSocket();
   t.after(close);
-  const { daemon, exit, stream } = await started(t, { command: [...BLOCKING, ...NODE], output: socket });
+  const { daemon, exit, stream } = await started(t, { command: [...BLOCKING, ...NODE], output });
   daemon.kill('SIGTERM');
   await stream.until(({ ended }) => ended, 'the end');
   assert.deepEqual(await exit, [0, null]);

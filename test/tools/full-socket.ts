@@ -1,6 +1,8 @@
-// A socket with no room left, as journald's is when it stands still, and the way to give it to a program as standard output.
+// A socket with no room left, as journald's is when it stands still, and a pipe whose reader does; to be a program's standard output.
 
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -17,7 +19,12 @@ export const BLOCKING: readonly string[] = [
 ];
 
 /** Its other end never reads. `close` when the program has ended. */
-export async function fullSocket(): Promise<{ readonly socket: Socket; close(): void }> {
+interface Full {
+  readonly output: Socket | number;
+  close(): void;
+}
+
+export async function fullSocket(): Promise<Full> {
   const path = join(temporaryFolder(), 'socket');
   const server = createServer({ pauseOnConnect: true }).listen(path);
   await once(server, 'listening');
@@ -25,11 +32,24 @@ export async function fullSocket(): Promise<{ readonly socket: Socket; close(): 
   const [[peer]] = await Promise.all([once(server, 'connection'), once(socket, 'connect')]);
   socket.write('x'.repeat(MORE_THAN_FITS_BYTES));
   return {
-    socket,
+    output: socket,
     close: () => {
       socket.destroy();
       (peer as Socket).destroy();
       server.close();
     },
   };
+}
+
+export async function fullPipe(): Promise<Full> {
+  const path = join(temporaryFolder(), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const filled = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);
+  try {
+    for (;;) writeSync(filled, 'x'.repeat(4096));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+  }
+  const output = openSync(path, 'r+');
+  return { output, close: () => [filled, output].forEach(closeSync) };
 }
