@@ -219,6 +219,7 @@ test('outputs that the configuration names have their label, are marked, and ref
 const PATHS = ['/audio', '/audio/server', '/audio/outputs', '/audio/clients', '/players'];
 const CONFIG = `${AUDIO_ONLY}players: {enabled: true}\n`;
 
+/** A client that comes back with the service must find all (docs/http-api.md, "Answers"). */
 test('the first answers hold what the backends have, and why one has nothing', {
   skip: lacks({ programs: ['pulseaudio'] }),
 }, async (t) => {

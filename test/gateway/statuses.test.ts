@@ -1,11 +1,15 @@
-// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault.
+// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault; and defects inside the gateway, of which the client
+// gets an error or is cut off, the log names the defect, and the process continues.
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
 import { BACKENDS } from '../../src/protocol/actor/backends.js';
 import { FAULTS, type FaultCode } from '../../src/protocol/actor/faults.js';
+import { ManualClock } from '../manual-clock.js';
 import type { HttpAnswer, HttpRequest } from '../tools/http.js';
-import { GatewayUnderTest } from './gateway-under-test.js';
+import { until } from '../until.js';
+import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
+import { RawConnection } from './raw-connection.js';
 
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
@@ -169,4 +173,47 @@ test('a fault inside the gateway is 500 and a log line, and the next request is 
   assert.doesNotMatch(response.text, /secret/);
   assert.deepEqual(under.logged, ['error a request failed inside the gateway']);
   assert.equal((await under.fetch({ path: '/audio' })).status, 200);
+});
+
+/** uWebSockets.js throws when it gets this value. The types forbid it, so only a defect can lead to it. */
+const UNWRITABLE = {} as never;
+
+const DEFECTS: readonly (readonly [what: string, path: string, make: (under: GatewayUnderTest) => void])[] = [
+  [
+    'a response that cannot be written after a backend has answered',
+    '/audio/cookie',
+    ({ backends }) => {
+      backends.answer = { ok: true, bytes: UNWRITABLE };
+    },
+  ],
+  [
+    'a stream that fails after its beginning',
+    '/events?snapshot=1',
+    ({ gateway }) =>
+      gateway.listener.changes([{ kind: 'put', collection: 'backends', key: 'audio', json: '{' }]),
+  ],
+];
+for (const [what, path, make] of DEFECTS) {
+  test(`${what} ends its connection, and nothing else`, async (context) => {
+    const under = GatewayUnderTest.up().within(context);
+    make(under);
+    const head = `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    for (const _ of [1, 2]) await new RawConnection(under.port).write(head).closed();
+    assert.deepEqual(under.logged, Array(2).fill('error a request failed inside the gateway'));
+    assert.equal((await under.fetch({ path: '/health' })).status, 200);
+    // The hub waits for such a stream as long as it may.
+    await under.gateway.close(100);
+  });
+}
+
+test('a body that does not arrive in time is refused, and the connection ends', async (context) => {
+  const clock = new ManualClock();
+  const under = GatewayUnderTest.up(SETTINGS, undefined, clock).within(context);
+  const head = 'POST /audio/server/mute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n';
+  const connection = new RawConnection(under.port).write(`${head}{"mu`);
+  await until('the body is waited for', () => clock.timers === 1);
+  clock.advance(10_000);
+  assert.match(await connection.closed(), /^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
+  assert.deepEqual(under.backends.asked, []);
+  assert.equal((await under.fetch({ path: '/health' })).status, 200);
 });

@@ -8,10 +8,9 @@ import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import { until } from '../until.js';
 import { connectInto } from './http-door.js';
 import type { Keeper } from './keeper.js';
-import { childrenOf, findLeader, terminate } from './process-tree.js';
-import { type Ran, toTheEnd } from './run.js';
+import { childrenOf, findLeader, type Ran, terminate, toTheEnd } from './process-tree.js';
 
-export type { Ran } from './run.js';
+export type { Ran } from './process-tree.js';
 
 export const NODE_USER = 'pi';
 export const NODE_HOSTNAME = 'tonearm-node';

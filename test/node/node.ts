@@ -12,10 +12,10 @@ import { type HttpAnswer, send } from '../tools/http.js';
 import { lacks } from '../tools/requirements.js';
 import { Container, NODE_HOSTNAME, NODE_ROOT, NODE_USER } from './container.js';
 import { Keeper } from './keeper.js';
-import type { Ran } from './run.js';
+import type { Ran } from './process-tree.js';
 
 export { NODE_PROGRAM, NODE_ROOT, NODE_USER } from './container.js';
-export type { Ran } from './run.js';
+export type { Ran } from './process-tree.js';
 
 /** The files of tonearm-setup for pi. */
 export const RULE = '/etc/polkit-1/rules.d/50-tonearm-pi.rules';

@@ -148,12 +148,6 @@ export function discoveryScenarios(node: () => Node): void {
   before(() => daemon.prepare());
   after(() => daemon.clear());
 
-  test('a daemon on loopback alone announces nothing', async () => {
-    await daemon.begin('lo');
-    await daemon.is(/^nothing to announce: the service listens on loopback only$/);
-    await daemon.isFoundAt();
-  });
-
   test('the service is found under its name, with port and TXT, where it is served and nowhere else, until its end', async () => {
     await daemon.begin('[lo, lan0]');
     const found = await daemon.isFoundAt('lan0 IPv4');

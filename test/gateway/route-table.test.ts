@@ -1,13 +1,16 @@
-// docs/http-api.md has a command for each route, made of the table of operations, and the route must accept it.
+// From paths to endpoints: slashes, percent-encoding and names with odd characters; and docs/http-api.md has a command for each route, made of the
+// table of operations, which the route must accept. Paths that are not configured: contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { Check } from 'typebox/schema';
-import { ROUTES, type Route } from '../../src/gateway/routes.js';
+import { ROUTES, type Route, Router } from '../../src/gateway/routes.js';
 import { type ParameterName, parametersOf } from '../../src/protocol/actor/parameters.js';
 import { BODIES, type BodyName } from '../../src/protocol/actor/schemas.js';
+import { CONFIGURATIONS_WITHOUT } from '../contract/access-rows.js';
 import { EXAMPLES } from './example-bodies.js';
+import { SETTINGS } from './gateway-under-test.js';
 
 const DOCUMENT = new URL('../../../docs/http-api.md', import.meta.url);
 const [BEGIN, END] = [
@@ -65,4 +68,54 @@ test('the bodies of these commands fit the schemas, and their paths name every p
     assert.ok(Check(BODIES[name as BodyName], example), name);
   const used = new Set(LISTED.flatMap(({ path }) => parametersOf(path)));
   assert.deepEqual([...used].sort(), Object.keys(NAMES).sort());
+});
+
+const router = new Router(ROUTES, SETTINGS);
+
+/** `PATH key=value`, or the problem's code. */
+function found(path: string): string {
+  const match = router.match(path);
+  if (!match.ok) return match.fault;
+  return [match.route.path, ...Object.entries(match.params).map(([name, value]) => `${name}=${value}`)].join(
+    ' ',
+  );
+}
+
+const rows: [path: string, expected: string][] = [
+  ['/audio', '/audio'],
+  ['/power', '/power/'],
+  ['/%61udio', '/audio'],
+  ['//audio', '/audio'],
+  ['//power//', '/power/'],
+  ['///audio///outputs//3/mute//', '/audio/outputs/{output}/mute output=3'],
+  ['//audio//outputs//a%2F%2Fb//mute', '/audio/outputs/{output}/mute output=a//b'],
+  ['//', '/'],
+  ['/', '/'],
+  ['', 'not-found'],
+  ['/Audio', 'not-found'],
+  ['/audio/../server', 'not-found'],
+  ['/audio%2Fserver', 'not-found'],
+  ['/audio/outputs/3/mute', '/audio/outputs/{output}/mute output=3'],
+  ['/audio/outputs/a%2Fb/mute', '/audio/outputs/{output}/mute output=a/b'],
+  ['/audio/outputs/a%20b%C3%A9/mute', '/audio/outputs/{output}/mute output=a bé'],
+  ['/audio/outputs/a+b/mute', '/audio/outputs/{output}/mute output=a+b'],
+  ['/audio/outputs/..%2F..%2Fetc/mute', '/audio/outputs/{output}/mute output=../../etc'],
+  ['/audio/outputs//mute', 'not-found'],
+  ['/audio/outputs/3', 'not-found'],
+  ['/audio/outputs/3/mute/4', 'not-found'],
+  ['/audio/outputs/{output}/mute', '/audio/outputs/{output}/mute output={output}'],
+  ['/services/user/mpd.service/start', '/services/{scope}/{unit}/start scope=user unit=mpd.service'],
+  ['/audio/outputs/%zz/mute', 'bad-path'],
+  ['/audio/outputs/%ED%A0%80/mute', 'bad-path'],
+  ['/nowhere/%zz', 'bad-path'],
+  ['/audio/outputs/a%00b/mute', 'bad-path'],
+];
+
+for (const [path, expected] of rows) {
+  test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(found(path), expected));
+}
+
+test('a path that no configuration has names no key', () => {
+  const match = new Router(ROUTES, CONFIGURATIONS_WITHOUT.audio).match('/nowhere');
+  assert.equal(match.ok ? '' : match.detail, 'There is no such path');
 });
