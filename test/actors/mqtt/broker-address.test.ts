@@ -1,9 +1,7 @@
-// Tests the files that are read for each connection to a broker: if an administrator has replaced one by something else, the result is
-// a reason, and never an endless wait.
+// Tests the files that are read for each connection to a broker, and the reason when one cannot be. What is no file: small-file.test.ts.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { brokerAddress } from '../../../src/actors/mqtt/broker.js';
@@ -47,8 +45,6 @@ function withMode(path: string, mode: number): void {
 
 const UNFIT: readonly (readonly [what: string, make: (path: string) => void, reason: RegExp])[] = [
   ['not there', () => undefined, /^mqtt\.passwordFile: \S+: it does not exist$/],
-  ['a directory', (path) => mkdirSync(path), /: it is a directory$/],
-  ['a FIFO, which nobody writes to', (path) => execFileSync('mkfifo', [path]), /: it is not a regular file$/],
   ['large', (path) => writeFileSync(path, LARGE, { mode: 0o600 }), /: it is larger than 4194304 bytes$/],
   ['for its group too', (path) => withMode(path, 0o640), /: others can read this file: run chmod 600 on it$/],
   ['for everybody', (path) => withMode(path, 0o604), /: others can read this file: run chmod 600 on it$/],

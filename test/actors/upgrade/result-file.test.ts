@@ -1,8 +1,8 @@
-// The result file on a real file system: every way in which it appears, changes and vanishes; and its text: the accepted members and
-// their spelling, and the reported problem of a bad one. Other kinds of files: small-file.test.ts.
+// The result file on a real file system, and its text: the accepted members and their spelling, and the reported problem of a bad one.
+// Other kinds of files: small-file.test.ts; every way in which it appears, changes and vanishes: path-watch.test.ts.
 
 import assert from 'node:assert/strict';
-import { mkdirSync, renameSync, unlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import {
@@ -54,27 +54,6 @@ function replace(path: string, text: string): void {
   writeFileSync(`${path}.new`, text);
   renameSync(`${path}.new`, path);
 }
-
-test('atomic renames, writes in place, removal and return are seen', async (t) => {
-  const { path, start, sees } = reader(t);
-  mkdirSync(dirname(path), { recursive: true });
-  await start();
-  await sees('does not exist');
-  for (const version of ['v1', 'v2', 'v3']) {
-    replace(path, content(version));
-    await sees(version);
-  }
-  writeFileSync(path, content('v4'));
-  await sees('v4');
-  writeFileSync(path, content('v5').slice(0, 20));
-  await sees('not a JSON object');
-  writeFileSync(path, content('v6'));
-  await sees('v6');
-  unlinkSync(path);
-  await sees('does not exist');
-  replace(path, content('v7'));
-  await sees('v7');
-});
 
 test('a result file that takes too long to read is reported, waited for, and published in the end', async (t) => {
   const path = join(temporaryFolder(t), 'result.json');
