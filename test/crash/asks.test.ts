@@ -82,7 +82,7 @@ test('a batch arrives whole and in order: changes before the state behind them, 
 });
 
 test('a thread is notified that its meters are watched: at its start, for each new listener, and when the last one goes', async (t) => {
-  const { supervisor, witness, say } = prepare({ audio: 'watches', power: 'watches' });
+  const { supervisor, witness, say } = prepare({ audio: 'obedient', power: 'obedient' });
   t.after(() => supervisor.stop());
   const heard = () => witness.lines.filter(({ message }) => message.startsWith('levels'));
   // Before there is a thread.
@@ -91,12 +91,12 @@ test('a thread is notified that its meters are watched: at its start, for each n
   await witness.until(() => heard().length === 1);
   supervisor.watchLevels(true);
   await witness.until(() => heard().length === 2);
-  await say('audio', 'die');
+  await say('audio', 'exit');
   await witness.untilState('audio', 'up', 1);
   await witness.until(() => heard().length === 3);
   supervisor.watchLevels(false);
   await witness.until(() => heard().length === 4);
-  await say('audio', 'die');
+  await say('audio', 'exit');
   await witness.untilState('audio', 'up', 2);
   await say('power', 'who');
   assert.deepEqual(

@@ -51,9 +51,9 @@ for (const [fixture, detail] of [
 }
 
 test('a child gets the thread that was started for it, and another one when that has gone', async (t) => {
-  const { say, witness } = await stageUp(t, { audio: 'warmed' }, { warmUp: 'warmed' });
+  const { say, witness } = await stageUp(t, { audio: 'obedient' }, { warmUp: 'obedient' });
   assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'true' });
-  await say('audio', 'die');
+  await say('audio', 'exit');
   await witness.untilState('audio', 'up', 1);
   assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
 });
