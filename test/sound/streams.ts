@@ -1,7 +1,8 @@
 // Playback streams made by hand: any number of them on one connection, corked, with any name, at the cost of one socket.
 // They play nothing; for a stream with sound there is pacat.
 
-import { connect, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import * as wire from '../protocol/pulse/bytes.js';
 import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 
@@ -30,75 +31,53 @@ export interface StreamOptions {
 export type Stream = ReturnType<typeof streamOf>;
 export type StreamClient = Awaited<ReturnType<typeof connectStreams>>;
 
-interface Waiting {
-  readonly command: number;
-  readonly resolve: (fields: Buffer) => void;
-  readonly reject: (error: Error) => void;
-}
+type Connection = ReturnType<typeof dialled>;
 
 /** One request at a time or many: each waits for the reply with its own tag. */
-class Connection {
-  readonly #socket: Socket;
-  readonly #waiting = new Map<number, Waiting>();
-  #received: Buffer = Buffer.alloc(0);
-  #tag = 0;
-
-  constructor(path: string) {
-    this.#socket = connect({ path });
-    this.#socket.on('data', (data) => this.#take(data));
-    this.#socket.on('error', (error) => this.#fail(error));
-    this.#socket.on('close', () => this.#fail(new Error('the sound server closed the connection')));
-    // Forgotten streams must not keep the test's process alive.
-    this.#socket.unref();
-  }
-
-  /** Resolves with the fields of the reply, behind command and tag. */
-  ask(command: number, ...fields: wire.Bytes[]): Promise<Buffer> {
-    const requestTag = this.#tag++;
-    return new Promise((resolve, reject) => {
-      const deadline = setTimeout(
-        () => reject(new Error(`command ${command}: no answer`)),
-        ANSWER_DEADLINE_MS,
-      );
-      const settle = (act: () => void): void => {
-        clearTimeout(deadline);
-        this.#waiting.delete(requestTag);
-        act();
-      };
-      this.#waiting.set(requestTag, {
-        command,
-        resolve: (reply) => settle(() => resolve(reply)),
-        reject: (error) => settle(() => reject(error)),
-      });
-      this.#socket.write(packet(command, requestTag, ...fields));
-    });
-  }
-
-  close(): Promise<void> {
-    if (this.#socket.closed) return Promise.resolve();
-    this.#socket.ref();
-    return new Promise((resolve) => {
-      this.#socket.once('close', () => resolve());
-      this.#socket.destroy();
-    });
-  }
-
-  #take(data: Buffer): void {
-    const { payloads, rest } = split(Buffer.concat([this.#received, data]));
-    this.#received = rest;
+function dialled(path: string) {
+  const socket = connect({ path });
+  const waiting = new Map<number, (answer: Buffer | Error) => void>();
+  let received: Buffer = Buffer.alloc(0);
+  let tags = 0;
+  const fail = (error: Error): void => {
+    for (const settle of [...waiting.values()]) settle(error);
+  };
+  socket.on('data', (data) => {
+    const { payloads, rest } = split(Buffer.concat([received, data]));
+    received = rest;
     for (const payload of payloads) {
+      const settle = waiting.get(payload.readUInt32BE(6));
       const command = payload.readUInt32BE(1);
-      const waiting = this.#waiting.get(payload.readUInt32BE(6));
-      if (command === COMMAND.reply) waiting?.resolve(payload.subarray(10));
-      if (command === COMMAND.error) {
-        waiting?.reject(new Error(`command ${waiting.command}: error ${payload.readUInt32BE(11)}`));
-      }
+      if (command === COMMAND.reply) settle?.(payload.subarray(10));
+      if (command === COMMAND.error) settle?.(new Error(`error ${payload.readUInt32BE(11)}`));
     }
-  }
-
-  #fail(error: Error): void {
-    for (const waiting of [...this.#waiting.values()]) waiting.reject(error);
-  }
+  });
+  socket.on('error', fail);
+  socket.on('close', () => fail(new Error('the sound server closed the connection')));
+  // Forgotten streams must not keep the test's process alive.
+  socket.unref();
+  return {
+    /** Resolves with the fields of the reply, behind command and tag. */
+    ask: (command: number, ...fields: wire.Bytes[]): Promise<Buffer> => {
+      const tag = tags++;
+      return new Promise((resolve, reject) => {
+        const inVain = (): void => waiting.get(tag)?.(new Error('no answer'));
+        const deadline = setTimeout(inVain, ANSWER_DEADLINE_MS);
+        waiting.set(tag, (answer) => {
+          clearTimeout(deadline);
+          waiting.delete(tag);
+          if (answer instanceof Error) reject(new Error(`command ${command}: ${answer.message}`));
+          else resolve(answer);
+        });
+        socket.write(packet(command, tag, ...fields));
+      });
+    },
+    close: async (): Promise<void> => {
+      if (socket.closed) return;
+      socket.ref().destroy();
+      await once(socket, 'close');
+    },
+  };
 }
 
 const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
@@ -151,7 +130,7 @@ function streamOf(connection: Connection, reply: Buffer) {
 
 /** Connects to the server's socket as an application of the given name. */
 export async function connectStreams(socketPath: string, application: string) {
-  const connection = new Connection(socketPath);
+  const connection = dialled(socketPath);
   let group = 0;
   const create = async (options: StreamOptions): Promise<Stream> => {
     const fields = creation(options, group++);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { attemptAfter, TIMING } from '../../../src/actors/audio/backend.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import { framed } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 import { backed, connected, DEADLINE, faultOf } from './backed.js';
@@ -15,7 +16,6 @@ import {
   EVENT,
   event,
   type Handler,
-  hugeFrame,
   inputFields,
   ordinary,
   type ScriptedServer,
@@ -53,7 +53,7 @@ describe('connecting', DEADLINE, () => {
     ['refuses the subscription', but({ [COMMAND.subscribe]: ({ tag }, say) => say.error(tag, 1) })],
     ['refuses a list', but({ [COMMAND.getInputs]: ({ tag }, say) => say.error(tag, 10) })],
     ['sends garbage', () => Buffer.from('rubbish, and more than twenty bytes of it')],
-    ['announces a huge frame', () => hugeFrame()],
+    ['announces a huge frame', () => Buffer.from(framed([], { length: 0x7fffffff }))],
     ['hangs up', (_, say) => void say.hangUp()],
   ];
   for (const [what, handler] of troubles) {

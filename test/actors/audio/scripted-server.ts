@@ -9,7 +9,6 @@ import { COMMAND, PROTOCOL_VERSION, packet, split } from '../../sound/packet.js'
 import { temporaryFolder } from '../../temporary-folder.js';
 
 const NONE = 0xffffffff;
-const DESCRIPTOR_BYTES = 20;
 
 export { COMMAND };
 
@@ -36,15 +35,18 @@ export interface Request {
 /** `reply` takes the fields of the answer; undefined means no answer. */
 export type Handler = (request: Request, say: Say) => Buffer | undefined;
 
-export interface Say {
-  reply(tag: number, ...fields: wire.Bytes[]): Buffer;
-  error(tag: number, code: number): Buffer;
+export type Say = ReturnType<typeof sayingTo>;
+
+/** The sockets stand in the order of their arrival; one that has ended leaves an empty place. */
+const sayingTo = (sockets: readonly (Socket | undefined)[]) => ({
+  reply: (tag: number, ...fields: wire.Bytes[]) => packet(COMMAND.reply, tag, ...fields),
+  error: (tag: number, code: number) => packet(COMMAND.error, tag, wire.u32(code)),
   /** Sends to the latest client, or to the one with this number, from 0. */
-  send(bytes: Buffer, client?: number): void;
+  send: (bytes: Buffer, client = -1) => void sockets.at(client)?.write(bytes),
   /** Stops reading. */
-  pause(): void;
-  hangUp(client?: number): void;
-}
+  pause: () => void sockets.at(-1)?.pause(),
+  hangUp: (client = -1) => void sockets.at(client)?.end(),
+});
 
 export interface ServerFields {
   readonly packageName?: string;
@@ -110,11 +112,9 @@ export const recordStreamFields = (stream = 0): wire.Bytes =>
 
 /** A fragment of a peak stream. */
 export function peaks(stream: number, ...values: readonly number[]): Buffer {
-  const frame = Buffer.alloc(DESCRIPTOR_BYTES + 4 * values.length);
-  frame.writeUInt32BE(4 * values.length, 0);
-  frame.writeUInt32BE(stream, 4);
-  for (const [at, value] of values.entries()) frame.writeFloatLE(value, DESCRIPTOR_BYTES + 4 * at);
-  return frame;
+  const samples = Buffer.alloc(4 * values.length);
+  for (const [at, value] of values.entries()) samples.writeFloatLE(value, 4 * at);
+  return Buffer.from(wire.framed([...samples], { channel: stream }));
 }
 
 const ORDINARY: Readonly<Partial<Record<number, () => wire.Bytes>>> = {
@@ -147,15 +147,8 @@ export type ScriptedServer = Awaited<ReturnType<typeof scriptedServer>>;
 export async function scriptedServer(t: TestContext, handler: Handler = ordinary) {
   const directory = temporaryFolder(t);
   const socketPath = join(directory, 'native');
-  /** In the order of their arrival; a socket that has ended leaves an empty place. */
   const sockets: (Socket | undefined)[] = [];
-  const say: Say = {
-    reply: (tag, ...fields) => packet(COMMAND.reply, tag, ...fields),
-    error: (tag, code) => packet(COMMAND.error, tag, wire.u32(code)),
-    send: (bytes, client = -1) => void sockets.at(client)?.write(bytes),
-    pause: () => void sockets.at(-1)?.pause(),
-    hangUp: (client = -1) => void sockets.at(client)?.end(),
-  };
+  const say = sayingTo(sockets);
   /** The received commands, in order, over all connections. */
   const heard: number[] = [];
   const server = {
@@ -197,12 +190,4 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
   });
   await new Promise<void>((resolve) => listener.listen(socketPath, resolve));
   return server;
-}
-
-/** A frame whose header announces more bytes than any record can have. */
-export function hugeFrame(): Buffer {
-  const header = Buffer.alloc(DESCRIPTOR_BYTES);
-  header.writeUInt32BE(0x7fffffff, 0);
-  header.writeUInt32BE(NONE, 4);
-  return header;
 }
