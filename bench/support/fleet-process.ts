@@ -4,7 +4,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Change } from '../../src/protocol/actor/messages.js';
-import { health, output, put, SimulatedNode, service } from '../../test/broker/simulated-node.js';
+import { bareNode, health, output, put, service } from '../../test/broker/simulated-node.js';
 import { obey, ownCpu } from './fork.js';
 
 const MOVES_MS = 100;
@@ -24,7 +24,7 @@ const RECORDS: readonly Change[] = [
 
 const nodes = Array.from({ length: Number(count) }, (_, i) => {
   const identifier = i.toString(16).padStart(16, '0');
-  const node = new SimulatedNode({ url, identifier, settings: { topic: `tonearm/node${i}` } });
+  const node = bareNode({ url, identifier, settings: { topic: `tonearm/node${i}` } });
   node.tell(...RECORDS);
   return node;
 });

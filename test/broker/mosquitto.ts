@@ -1,5 +1,6 @@
 // A private MQTT broker for a test: mosquitto as a child, on a port of its own, with its life and its end.
 
+import { once } from 'node:events';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { userInfo } from 'node:os';
@@ -19,16 +20,6 @@ export interface BrokerOptions {
 }
 
 export type Broker = Awaited<ReturnType<typeof startBroker>>;
-
-function answers(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => resolve(true));
-    socket.once('error', () => resolve(false));
-    socket.once('close', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
-  });
-}
 
 /** Needs the program `mosquitto`. */
 export async function startBroker(options: BrokerOptions = {}) {
@@ -75,7 +66,10 @@ export async function startBroker(options: BrokerOptions = {}) {
       program = started;
       await until('the broker answers', async () => {
         if (!started.alive()) throw new Error(`mosquitto has ended:\n${log()}`);
-        return await answers(port);
+        const socket = connect(port, '127.0.0.1');
+        await once(socket, 'connect');
+        socket.destroy();
+        return true;
       });
     },
     stop: async () => {

@@ -71,87 +71,71 @@ export function commanded({ operation, params = {}, body, unread }: BridgeReques
   return [[operation ?? 'none', ...names].join(' '), unread ?? body];
 }
 
-export class SimulatedNode {
-  readonly asked: BridgeRequest[] = [];
+export type SimulatedNode = ReturnType<typeof bareNode>;
+
+/** One with all records, until the test ends. */
+export function simulatedNode(t: Pick<TestContext, 'after'>, options: NodeOptions): SimulatedNode {
+  const node = bareNode(options);
+  t.after(() => node.stop());
+  node.tell(...WHOLE_NODE);
+  return node;
+}
+
+export function bareNode({
+  url,
+  identifier = '0123456789abcdef',
+  settings = {},
+  clock = systemClock,
+  answer = ordinary,
+  dial = (options: BrokerOptions): BrokerConnection => new MqttConnection(options),
+}: NodeOptions) {
+  const all: MqttSettings = {
+    ...{ enabled: true, url, topic: 'tonearm/living', control: true },
+    ...{ homeAssistant: true, homeAssistantPrefix: 'homeassistant' },
+    ...settings,
+  };
+  const asked: BridgeRequest[] = [];
   /** The states that the bridge has reported, in order. */
-  readonly statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
-  readonly logged: string[] = [];
-  readonly bridge: MqttBridge;
-  readonly topic: string;
-  #isWhole = true;
-
-  constructor({
-    url,
-    identifier = '0123456789abcdef',
-    settings = {},
-    clock = systemClock,
-    answer = ordinary,
-    dial = (options: BrokerOptions): BrokerConnection => new MqttConnection(options),
-  }: NodeOptions) {
-    const all: MqttSettings = {
-      ...{ enabled: true, url, topic: 'tonearm/living', control: true },
-      ...{ homeAssistant: true, homeAssistantPrefix: 'homeassistant' },
-      ...settings,
-    };
-    this.topic = all.topic;
-    this.bridge = new MqttBridge({
-      settings: all,
-      clock,
-      identifier: () => identifier,
-      dial,
-      interfaces: () => ({}),
-      node: {
-        status: (state, detail) => this.statuses.push({ state, detail }),
-        log: (_level, message, fields) => this.logged.push(`${message} ${JSON.stringify(fields ?? {})}`),
-        ask: async (request) => {
-          this.asked.push(request);
-          return answer(request);
-        },
+  const statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
+  const logged: string[] = [];
+  const bridge = new MqttBridge({
+    ...{ settings: all, clock, identifier: () => identifier, dial, interfaces: () => ({}) },
+    node: {
+      status: (state, detail) => statuses.push({ state, detail }),
+      log: (_level, message, fields) => logged.push(`${message} ${JSON.stringify(fields ?? {})}`),
+      ask: async (request) => {
+        asked.push(request);
+        return answer(request);
       },
-    });
-  }
-
-  /** One with all records, until the test ends. */
-  static on(t: Pick<TestContext, 'after'>, options: NodeOptions): SimulatedNode {
-    const node = new SimulatedNode(options);
-    t.after(() => node.stop());
-    node.tell(...WHOLE_NODE);
-    return node;
-  }
-
-  /** The first time it is all that there is. */
-  tell(...changes: readonly Change[]): void {
-    this.bridge.applyChanges({ isWhole: this.#isWhole, changes });
-    this.#isWhole = false;
-  }
-
-  get state(): BackendState {
-    return this.statuses.at(-1)?.state ?? 'connecting';
-  }
-
-  get reason(): string {
-    return this.statuses.at(-1)?.detail ?? '';
-  }
-
-  async up(): Promise<void> {
-    await until('the bridge is up', () => this.state === 'up');
-  }
-
-  async connecting(reason: RegExp): Promise<void> {
-    await until(
-      `the bridge is connecting: ${reason}`,
-      () => this.state === 'connecting' && reason.test(this.reason),
-    );
-  }
-
-  /** Commands that were carried out, with what they name, and their bodies. */
-  get commands(): readonly Commanded[] {
-    return this.asked.filter(({ operation }) => isCommand(operation)).map(commanded);
-  }
-
-  stop(): Promise<void> {
-    return this.bridge.stop();
-  }
+    },
+  });
+  let isWhole = true;
+  const node = {
+    ...{ asked, statuses, logged, bridge, topic: all.topic },
+    /** The first time it is all that there is. */
+    tell: (...changes: readonly Change[]): void => {
+      bridge.applyChanges({ isWhole, changes });
+      isWhole = false;
+    },
+    get state(): BackendState {
+      return statuses.at(-1)?.state ?? 'connecting';
+    },
+    get reason(): string {
+      return statuses.at(-1)?.detail ?? '';
+    },
+    up: () => until('the bridge is up', () => node.state === 'up'),
+    connecting: (reason: RegExp) =>
+      until(
+        `the bridge is connecting: ${reason}`,
+        () => node.state === 'connecting' && reason.test(node.reason),
+      ),
+    /** Commands that were carried out, with what they name, and their bodies. */
+    get commands(): readonly Commanded[] {
+      return asked.filter(({ operation }) => isCommand(operation)).map(commanded);
+    },
+    stop: () => bridge.stop(),
+  };
+  return node;
 }
 
 export function put(collection: Collection, key: string, record: object | string): Change {

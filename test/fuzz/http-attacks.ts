@@ -2,6 +2,7 @@
 // another as two. What hides in those is a command that nothing here asks for by itself.
 
 import type { SeededRandom } from '../seeded-random.js';
+import { damage } from './damaging-proxy.js';
 
 /** Never asked for but within another request. */
 const HIDDEN = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
@@ -91,19 +92,13 @@ function request(routes: readonly Route[], random: SeededRandom): string {
   return `${head.join('\r\n')}\r\n\r\n${isChunked ? chunked : body}`;
 }
 
-/** Characters lost, doubled or made others, anywhere. */
+const PIECES = ['\r', '\n', '\0', ' ', ':', '\t', '\r\n\r\n', '\u00e9', '0', 'Content-Length: 5\r\n'];
+
+/** A piece that means something is put in, or some bytes are lost, doubled or made others. */
 function damaged(text: string, random: SeededRandom): string {
   const at = random.below(text.length + 1);
-  const ways = [
-    () => text.slice(0, at) + text.slice(at + 1 + random.below(5)),
-    () =>
-      text.slice(0, at) +
-      random.pick(['\r', '\n', '\0', ' ', ':', '\t', '\r\n\r\n', '\u00e9', '0', 'Content-Length: 5\r\n']) +
-      text.slice(at),
-    () => text.slice(0, at),
-    () => text.slice(0, at) + text.slice(Math.max(0, at - 30)),
-  ];
-  return random.pick(ways)();
+  if (random.chance(0.5)) return text.slice(0, at) + random.pick(PIECES) + text.slice(at);
+  return damage(Buffer.from(text, 'latin1'), random).toString('latin1');
 }
 
 const LENGTH = HIDDEN.length;

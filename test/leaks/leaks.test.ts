@@ -4,17 +4,16 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
-import { AudioBackend, TIMING } from '../../src/actors/audio/backend.js';
 import { BluetoothBackend } from '../../src/actors/bluetooth/backend.js';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { BluetoothCommand } from '../../src/protocol/actor/commands.js';
-import { scriptedServer } from '../actors/audio/scripted-server.js';
+import { connected } from '../actors/audio/backed.js';
 import { BLUETOOTH_SETTINGS } from '../actors/bluetooth/followed.js';
 import { PHONE, pathOf, ScriptedBluez } from '../actors/bluetooth/scripted-bluez.js';
 import { privateBus } from '../actors/bus/private-bus.js';
 import { Recorder } from '../actors/recorder.js';
 import { startFloodingBroker } from '../broker/flooding-broker.js';
-import { SimulatedNode, WHOLE_NODE } from '../broker/simulated-node.js';
+import { simulatedNode } from '../broker/simulated-node.js';
 import { stage } from '../crash/harness.js';
 import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import { RawConnection } from '../gateway/raw-connection.js';
@@ -106,20 +105,8 @@ describe('a gateway', () => {
 });
 
 test('a sound server that is lost again and again leaves nothing', async (t) => {
-  const server = await scriptedServer(t);
-  const seen = new Recorder();
-  const context = {
-    env: { PULSE_SERVER: `unix:${server.socketPath}` },
-    uid: 0,
-    home: '/nonexistent',
-    machineId: undefined,
-    flush: () => undefined,
-  };
   // It has been up for long whenever it is lost, so that it is tried again at once.
-  const timing = { ...TIMING, stableMs: 0 };
-  const backend = new AudioBackend({ enabled: true, serveCookie: true, outputs: {} }, context, seen, timing);
-  t.after(() => backend.stop());
-  await until('the backend is up', () => seen.up);
+  const { server, seen } = await connected(t, undefined, { stableMs: 0 });
   const lose = async (): Promise<void> => {
     const connections = server.connections();
     server.say.hangUp();
@@ -132,12 +119,8 @@ test('a broker that is lost again and again leaves nothing', async (t) => {
   const broker = await startFloodingBroker([['x', 'x']]);
   // Every connection has been a good one, and what is rate-limited is due.
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() * 1e6 };
-  const node = new SimulatedNode({ url: broker.url, clock });
-  t.after(async () => {
-    await node.stop();
-    await broker.stop();
-  });
-  node.tell(...WHOLE_NODE);
+  const node = simulatedNode(t, { url: broker.url, clock });
+  t.after(() => broker.stop());
   await node.up();
   const lose = async (): Promise<void> => {
     node.statuses.length = 0;

@@ -192,13 +192,11 @@ test('a method that mutates is refused on the system bus, by type and at run tim
 
 test('an owner whose start fails closes the connection, and gets another', async (t) => {
   const bus = await scripted(t, () => HONEST);
-  const owner = new NotingOwner();
+  const { owner } = dialling(t, options(bus.path));
   owner.onUp = () => {
     owner.onUp = () => Promise.resolve();
     return Promise.reject(new Error('the first read failed'));
   };
-  const link = new Bus('units', options(bus.path), owner);
-  t.after(() => link.stop());
   await owner.noted(/^up/, await owner.noted(/^down: the first read failed/));
   assert.equal(bus.connections(), 2);
 });

@@ -13,7 +13,8 @@ import {
   ordinary,
   output,
   put,
-  SimulatedNode,
+  type SimulatedNode,
+  simulatedNode,
 } from '../../broker/simulated-node.js';
 import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
@@ -47,7 +48,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const settings = { topic, homeAssistantPrefix: `ha${last}`, ...options.settings };
     const spy = await startSpy(broker.url, `house/${last}/#`);
     t.after(() => spy.end());
-    const node = SimulatedNode.on(t, { url: broker.url, identifier, ...options, settings });
+    const node = simulatedNode(t, { url: broker.url, identifier, ...options, settings });
     await node.up();
     return { node, spy };
   }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
-import { hurrying, type NodeOptions, SimulatedNode } from '../../broker/simulated-node.js';
+import { hurrying, type NodeOptions, simulatedNode } from '../../broker/simulated-node.js';
 import { retained, type Spy, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
@@ -22,7 +22,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   function nodeOn(t: TestContext, topic: string, identifier: string, options: Partial<NodeOptions> = {}) {
     const settings = { topic, ...options.settings };
-    return SimulatedNode.on(t, { url: broker.url, identifier, ...options, settings });
+    return simulatedNode(t, { url: broker.url, identifier, ...options, settings });
   }
 
   async function spyOn(t: TestContext, topic: string, url = broker.url): Promise<Spy> {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/mosquitto.js';
-import { drop, output, put, SimulatedNode } from '../../broker/simulated-node.js';
+import { drop, output, put, type SimulatedNode, simulatedNode } from '../../broker/simulated-node.js';
 import { retained, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
@@ -41,7 +41,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
 
   test('is restarted and has forgotten its retained messages', async (t) => {
     const there = await broker(t);
-    const node = SimulatedNode.on(t, { url: there.url });
+    const node = simulatedNode(t, { url: there.url });
     await node.up();
     await there.end();
     await node.connecting(/./);
@@ -53,7 +53,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
 
   test('hangs for too long is connecting, with a reason, and publishes the current state afterwards', async (t) => {
     const there = await broker(t);
-    const node = SimulatedNode.on(t, { url: there.url });
+    const node = simulatedNode(t, { url: there.url });
     await node.up();
     there.freeze();
     changes(node);
@@ -73,7 +73,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
       lines: ['password_file DIR/users'],
     });
     const settings = { username: 'node', passwordFile: `${there.directory}/secret` };
-    const node = SimulatedNode.on(t, { url: there.url, settings });
+    const node = simulatedNode(t, { url: there.url, settings });
     await node.connecting(/Not authorized|Bad User Name/i);
     await until('the bridge has tried again', () => there.log().split('not authorised').length > 2);
     assert.equal(node.statuses.length, 1, 'one reason for all attempts');
@@ -84,7 +84,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
       files: { acl: 'topic read #\ntopic write nothing\n' },
       lines: ['acl_file DIR/acl'],
     });
-    const node = SimulatedNode.on(t, { url: there.url });
+    const node = simulatedNode(t, { url: there.url });
     await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
     const { length } = node.statuses;
     await until('the bridge has tried again', () => there.log().split('New client connected').length > 4);
@@ -93,7 +93,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
 
   test('takes only small messages leaves out and names a larger topic, and publishes the others', async (t) => {
     const there = await broker(t, { lines: ['max_packet_size 3000'] });
-    const node = SimulatedNode.on(t, { url: there.url });
+    const node = simulatedNode(t, { url: there.url });
     await node.up();
     const large = 'tonearm/living/audio/outputs/alsa';
     const device = 'homeassistant/device/tonearm_0123456789abcdef/config';
@@ -128,7 +128,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   ];
   for (const [what, said, reason] of strangers) {
     test(what, async (t) => {
-      const node = SimulatedNode.on(t, { url: await server(t, (socket) => socket.write(said)) });
+      const node = simulatedNode(t, { url: await server(t, (socket) => socket.write(said)) });
       await node.connecting(reason);
     });
   }

@@ -5,7 +5,13 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
 import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
-import { type NodeOptions, output, put, SimulatedNode } from '../../broker/simulated-node.js';
+import {
+  type NodeOptions,
+  output,
+  put,
+  type SimulatedNode,
+  simulatedNode,
+} from '../../broker/simulated-node.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 
@@ -56,7 +62,7 @@ class ScriptedBroker {
 }
 
 const nodeOn = (t: TestContext, { dial }: ScriptedBroker, more: Partial<NodeOptions> = {}) =>
-  SimulatedNode.on(t, { url: 'mqtt://127.0.0.1', dial, settings: { topic: T }, ...more });
+  simulatedNode(t, { url: 'mqtt://127.0.0.1', dial, settings: { topic: T }, ...more });
 
 async function serving(
   t: TestContext,

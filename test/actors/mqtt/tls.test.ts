@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import type { MqttSettings } from '../../../src/protocol/actor/settings.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
-import { SimulatedNode } from '../../broker/simulated-node.js';
+import { type SimulatedNode, simulatedNode } from '../../broker/simulated-node.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { lacks } from '../../tools/requirements.js';
 
@@ -30,7 +30,7 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
   after(() => broker.stop());
 
   function nodeWith(t: TestContext, settings: Partial<MqttSettings>, host = '127.0.0.1'): SimulatedNode {
-    return SimulatedNode.on(t, { url: `mqtts://${host}:${broker.port}`, settings });
+    return simulatedNode(t, { url: `mqtts://${host}:${broker.port}`, settings });
   }
 
   test('is up where mqtt.caFile verifies the broker', async (t) => {
@@ -49,6 +49,6 @@ describe('a bridge by TLS', { skip: lacks({ programs: ['mosquitto', 'openssl'] }
   }
 
   test('has a reason where the broker wants TLS and the address has none', async (t) => {
-    await SimulatedNode.on(t, { url: broker.url }).connecting(/./);
+    await simulatedNode(t, { url: broker.url }).connecting(/./);
   });
 });
