@@ -16,7 +16,6 @@ export interface TrustSettings {
 /** The settings in the form that requests are compared with. */
 export interface TrustRules {
   readonly names: ReadonlySet<string>;
-  readonly anyOrigin: boolean;
   readonly origins: ReadonlySet<string>;
 }
 
@@ -52,7 +51,6 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
   const own = label === '' ? [] : [hostname, label, ...HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`)];
   return {
     names: new Set(['localhost', ...own, ...settings.hosts]),
-    anyOrigin: settings.origins.includes('*'),
     origins: new Set(settings.origins),
   };
 }
@@ -82,7 +80,7 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
   if (origin === '') return 'none';
   if (isSameOrigin(origin, host)) return 'same';
   // Every sandboxed page sends `null`, so it identifies nobody: the configuration takes no such origin, and only `*` can allow it.
-  return rules.anyOrigin || rules.origins.has(origin) ? 'listed' : 'foreign';
+  return rules.origins.has('*') || rules.origins.has(origin) ? 'listed' : 'foreign';
 }
 
 /**
@@ -176,7 +174,7 @@ export function corsHeaders(
   standing: OriginStanding,
   rules: TrustRules,
 ): readonly HeaderPair[] {
-  if (!rules.anyOrigin && rules.origins.size === 0) return NO_HEADERS;
+  if (rules.origins.size === 0) return NO_HEADERS;
   if (standing !== 'listed') return ONLY_VARY;
   return [allowOrigin(origin, rules), VARY, ['Access-Control-Expose-Headers', EXPOSED_HEADERS]];
 }
@@ -202,7 +200,7 @@ export function optionsReply(
 }
 
 function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
-  return ['Access-Control-Allow-Origin', rules.anyOrigin ? '*' : origin];
+  return ['Access-Control-Allow-Origin', rules.origins.has('*') ? '*' : origin];
 }
 
 /**
