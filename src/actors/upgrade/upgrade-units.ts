@@ -36,41 +36,33 @@ export type StartResult =
   | { readonly ok: true; readonly job: string; readonly jobResult?: string }
   | ({ readonly ok: false } & Fault);
 
+interface UpgradeUnitsParts extends UpgradeContext {
+  readonly settings: UpgradeSettings;
+  readonly keeper: RunKeeper;
+  readonly publisher: UpgradePublisher;
+  /** Nothing is published before it resolves, because the first status marks the end of the start. */
+  readonly ready: Promise<unknown>;
+}
+
 export class UpgradeUnits implements FollowerOwner {
-  readonly #settings: UpgradeSettings;
-  readonly #keeper: RunKeeper;
-  readonly #publisher: UpgradePublisher;
-  readonly #boot: string;
-  readonly #ready: Promise<unknown>;
-  readonly #clock: Clock;
+  readonly #parts: UpgradeUnitsParts;
   readonly #follower: UnitFollower<Bus<'units'>>;
   #isUp = false;
   /** Counts ups and downs, so that results from before the latest are ignored. */
   #epoch = 0;
 
-  /** `ready`: nothing is published before it resolves, because the first status marks the end of the start. */
-  constructor(
-    settings: UpgradeSettings,
-    { bus: options, bootId, clock }: UpgradeContext,
-    keeper: RunKeeper,
-    publisher: UpgradePublisher,
-    ready: Promise<unknown>,
-  ) {
-    this.#settings = settings;
-    this.#keeper = keeper;
-    this.#publisher = publisher;
-    this.#boot = bootId;
-    this.#ready = ready;
-    this.#clock = clock;
-    const { checkUnit, upgradeUnit } = settings;
+  constructor(parts: UpgradeUnitsParts) {
+    this.#parts = parts;
+    const { bus, clock } = parts;
+    const { checkUnit, upgradeUnit } = parts.settings;
     const names = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
     const plan = { names, interest: 'verdicts', clock } as const;
-    this.#follower = new UnitFollower(plan, this, (busOwner) => new Bus('units', options, busOwner));
+    this.#follower = new UnitFollower(plan, this, (busOwner) => new Bus('units', bus, busOwner));
   }
 
   /** The name under which the upgrade unit logs, which is no alias; undefined if none is configured. */
   get upgradeUnitId(): string | undefined {
-    return this.#unit?.facts.id ?? this.#settings.upgradeUnit;
+    return this.#unit?.facts.id ?? this.#parts.settings.upgradeUnit;
   }
 
   stop(): void {
@@ -80,14 +72,14 @@ export class UpgradeUnits implements FollowerOwner {
 
   /** The upgrade unit as it is now, not as the last signal left it; undefined if it cannot be asked. */
   async readUpgradeUnit(): Promise<RunFacts | undefined> {
-    const { upgradeUnit: upgrade } = this.#settings;
+    const { upgradeUnit: upgrade } = this.#parts.settings;
     if (!this.#isUp || upgrade === undefined) return undefined;
     const failed = await this.#follower.refresh([upgrade]);
     return failed === undefined ? this.#facts : undefined;
   }
 
   async startCheck(): Promise<StartResult> {
-    const { checkUnit } = this.#settings;
+    const { checkUnit } = this.#parts.settings;
     return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit, 'startUnit');
   }
 
@@ -96,9 +88,9 @@ export class UpgradeUnits implements FollowerOwner {
    * running, or stays queued for long. One call at a time.
    */
   async startUpgrade(): Promise<StartResult> {
-    const { upgradeUnit: upgrade } = this.#settings;
+    const { upgradeUnit: upgrade } = this.#parts.settings;
     if (upgrade === undefined) return NO_UNIT;
-    const endMs = this.#clock.monotonic() + START_MAX_MS;
+    const endMs = this.#parts.clock.monotonic() + START_MAX_MS;
     const before = this.#facts;
     const started = await this.#start(upgrade, isExited(before) ? 'restartUnit' : 'startUnit');
     if (!started.ok) return started;
@@ -106,7 +98,7 @@ export class UpgradeUnits implements FollowerOwner {
     const hasRun = ({ invocation }: RunFacts) => !['', before.invocation].includes(invocation);
     const { waits } = this.#follower;
     if (!hasRun(this.#facts)) {
-      const leftMs = Math.max(endMs - this.#clock.monotonic(), 0);
+      const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), 0);
       const ran = this.#follower.wait(upgrade, ({ facts }) => hasRun(facts), leftMs);
       await Promise.race([ran, waits.forJob(started.job, upgrade, leftMs)]);
     }
@@ -124,23 +116,24 @@ export class UpgradeUnits implements FollowerOwner {
   down(reason: string): void {
     this.#epoch += 1;
     this.#isUp = false;
-    void this.#ready.then(() => this.#publisher.down(reason));
+    void this.#parts.ready.then(() => this.#parts.publisher.down(reason));
   }
 
   changed(units: readonly FollowedUnit[]): void {
     if (!this.#isUp) return;
     for (const { name, facts } of units) {
-      if (name === this.#settings.checkUnit) this.#publisher.check(facts);
-      if (name === this.#settings.upgradeUnit) this.#keeper.feed({ kind: 'unit', facts });
+      if (name === this.#parts.settings.checkUnit) this.#parts.publisher.check(facts);
+      if (name === this.#parts.settings.upgradeUnit) this.#parts.keeper.feed({ kind: 'unit', facts });
     }
   }
 
   jobEnded(job: string, id: string, result: string): void {
-    if (this.#isUp && id === this.#unit?.facts.id) this.#keeper.feed({ kind: 'job-ended', job, result });
+    if (this.#isUp && id === this.#unit?.facts.id)
+      this.#parts.keeper.feed({ kind: 'job-ended', job, result });
   }
 
   get #unit(): FollowedUnit | undefined {
-    const { upgradeUnit: upgrade } = this.#settings;
+    const { upgradeUnit: upgrade } = this.#parts.settings;
     return upgrade === undefined ? undefined : this.#follower.table.unit(upgrade);
   }
 
@@ -151,7 +144,7 @@ export class UpgradeUnits implements FollowerOwner {
   async #begin(): Promise<void> {
     this.#epoch += 1;
     const epoch = this.#epoch;
-    await this.#ready;
+    await this.#parts.ready;
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;
@@ -160,14 +153,14 @@ export class UpgradeUnits implements FollowerOwner {
       return;
     }
     this.#isUp = true;
-    const { checkUnit, upgradeUnit: unit } = this.#settings;
+    const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
-    if (check !== undefined) this.#publisher.check(check.facts);
+    if (check !== undefined) this.#parts.publisher.check(check.facts);
     // It differs for each start of systemd, but not after a reload or a re-execution.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
-    const circumstances = { boot: this.#boot, manager: String(startedUs ?? ''), unit: unit ?? '' };
-    if (unit !== undefined) this.#keeper.read(this.#facts, circumstances);
-    this.#publisher.up(this.#keeper.run);
+    const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
+    if (unit !== undefined) this.#parts.keeper.read(this.#facts, circumstances);
+    this.#parts.publisher.up(this.#parts.keeper.run);
   }
 
   async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {
