@@ -132,7 +132,7 @@ function post<
   return {
     ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend, topic: at.slice(1) },
     ...{ body: body as K, isRequired: body !== undefined && absent === undefined, absent },
-    command: (params, given) => make(withBusName(params), given),
+    command: at.startsWith(PLAYER) ? (params, given) => make(withBusName(params), given) : make,
     ...{ needs, mqtt },
   };
 }
@@ -192,9 +192,8 @@ export function fullBusName(player: string): string {
   return player.startsWith(PLAYER_NAMES) ? player : PLAYER_NAMES + player;
 }
 
-function withBusName(params: Params): Params {
-  const { player } = params;
-  return player === undefined ? params : { ...params, player: fullBusName(player) };
+function withBusName({ player = '', ...others }: Params): Params {
+  return { ...others, player: fullBusName(player) };
 }
 
 /** Keyed by the names of the client's functions. Lists of all operations keep this order. */
