@@ -5,13 +5,11 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { BootedNode } from './booted-node.js';
-import { NODE_PROGRAM, NODE_ROOT, whyNoNode } from './node.js';
+import { BootedNode, NODE_PROGRAM, NODE_ROOT, whyNoNode } from './node.js';
 import { discoveryScenarios } from './scenarios/discovery.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { UpgradeDaemon } from './scenarios/upgrade-daemon.js';
-import { exampleScenarios } from './scenarios/upgrade-examples.js';
-import { unitScenarios } from './scenarios/upgrade-units.js';
+import { exampleScenarios, unitScenarios } from './scenarios/upgrades.js';
 
 describe('the real node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();

@@ -8,6 +8,8 @@ import { existsSync, mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventConsumer } from '../consumer/consumer.js';
+import { buildPackage, buildStandIn } from '../packaging/built-package.js';
+import { temporaryFolder } from '../temporary-folder.js';
 import { type HttpAnswer, send } from '../tools/http.js';
 import { lacks } from '../tools/requirements.js';
 import { Container, NODE_HOSTNAME, NODE_ROOT, NODE_USER } from './container.js';
@@ -27,6 +29,9 @@ const SOUND_UNITS = {
   pulseaudio: 'pulseaudio.service pulseaudio.socket',
   pipewire: 'pipewire.socket pipewire-pulse.socket wireplumber.service',
 } as const;
+
+/** Where the packages lie on the node. */
+const PACKAGES = '/opt/packages';
 
 export interface NodeOptions {
   /** The sound server of user `pi`; default PulseAudio. */
@@ -121,7 +126,7 @@ export class Node extends Container {
   apt(...args: readonly string[]): Promise<string> {
     const quiet =
       'DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends -o APT::Sandbox::User=root';
-    return this.shell(`cd /opt/packages && ${quiet} ${args.join(' ')} 2>&1`);
+    return this.shell(`cd ${PACKAGES} && ${quiet} ${args.join(' ')} 2>&1`);
   }
 
   /** Installs the form that runs on the system's Node, which a package must have brought. */
@@ -151,4 +156,37 @@ export class Node extends Container {
   async events(query = ''): Promise<EventConsumer> {
     return EventConsumer.open(`http://127.0.0.1:${await this.door()}/events${query}`);
   }
+}
+
+/** A node for one file of tests: booted before them, where they want it with packages, and removed after them. */
+export class BootedNode {
+  readonly #options: NodeOptions;
+  #booted: Node | undefined;
+
+  constructor(options: NodeOptions = {}) {
+    this.#options = options;
+  }
+
+  readonly node = (): Node => this.#booted ?? assert.fail('the node has not booted');
+
+  /** `packages`: the builder's arguments for each package that is to lie on it, beside the one that stands in for Node's. */
+  async boot(...packages: readonly (readonly string[])[]): Promise<void> {
+    const booting = bootNode(this.#options).then((node) => {
+      this.#booted = node;
+    });
+    const [folder] = await Promise.all([packages.length > 0 && built(packages), booting]);
+    if (folder !== false) await this.node().install(folder, PACKAGES);
+  }
+
+  async close(): Promise<void> {
+    await this.#booted?.close();
+  }
+}
+
+/** The folder of these packages and the stand-in. */
+async function built(packages: readonly (readonly string[])[]): Promise<string> {
+  const folder = temporaryFolder();
+  for (const args of packages) await buildPackage('--out', folder, ...args);
+  await buildStandIn(folder);
+  return folder;
 }

@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { BootedNode } from '../node/booted-node.js';
-import { CONFIG, type Node, RULE, whyNoNode } from '../node/node.js';
+import { BootedNode, CONFIG, type Node, RULE, whyNoNode } from '../node/node.js';
 import { LEFT } from '../node/scenarios/package-remove.js';
 
 const OWN_NODE = '/usr/lib/tonearm/node';

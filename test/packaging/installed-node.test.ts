@@ -2,14 +2,12 @@
 // node's life: installed, set up, restarted, upgraded, removed.
 
 import { after, before, describe } from 'node:test';
-import { BootedNode } from '../node/booted-node.js';
-import { whyNoNode } from '../node/node.js';
-import { desktopScenarios } from '../node/scenarios/package-desktop.js';
+import { BootedNode, whyNoNode } from '../node/node.js';
 import { installScenarios } from '../node/scenarios/package-install.js';
 import { otherUserScenarios } from '../node/scenarios/package-other-user.js';
 import { removeScenarios } from '../node/scenarios/package-remove.js';
 import { serviceScenarios } from '../node/scenarios/package-service.js';
-import { powerScenarios } from '../node/scenarios/power.js';
+import { desktopScenarios, powerScenarios } from '../node/scenarios/power.js';
 
 const BUILT = ['--compress', 'none'];
 

@@ -7,8 +7,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { SEED, SeededRandom } from '../../seeded-random.js';
-import { BootedNode } from '../booted-node.js';
-import { NODE_ROOT, whyNoNode } from '../node.js';
+import { BootedNode, NODE_ROOT, whyNoNode } from '../node.js';
 import { FaultedNode } from './faulted-node.js';
 import { Series } from './series.js';
 import { series } from './table.js';

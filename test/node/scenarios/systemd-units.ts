@@ -31,7 +31,6 @@ export const UNITS: Readonly<Record<string, string>> = {
   'aliased.service': `[Service]\n${SLEEP}ExecStop=sleep 1\n[Install]\nAlias=other-name.service\n`,
 };
 
-export const ODD_SWAP = 'dev-disk-by\\x2dlabel.swap';
 export const USER = [
   ...Object.keys(UNITS).filter(
     (name) => !['tpl@.service', 'unlisted.service', 'real.service', 'aliased.service'].includes(name),
@@ -42,7 +41,6 @@ export const USER = [
   'tpl@kitchen.service',
   'absent.service',
   'late.service',
-  ODD_SWAP,
 ];
 export const SYSTEM = ['watched.service', 'dbus.service'];
 export const LISTS = `{system: [${SYSTEM.join(', ')}], user: [{name: plain.service, url: 'http://here/'}, ${USER.slice(

@@ -9,7 +9,7 @@ import { NODE_USER, type Node } from '../node.js';
 import { eventsOfUnit, SystemdDaemon } from './systemd-daemon.js';
 import { logScenarios } from './systemd-logs.js';
 import { otherHandsScenarios, systemScopeScenarios } from './systemd-others.js';
-import { LISTS, ODD_SWAP, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
+import { LISTS, ROWS, SLEEP, STOPPED, SYSTEM, UNITS, USER } from './systemd-units.js';
 
 const EVENTS_MAX = 8;
 /** Six starts: each may be seen as it starts, as it fails and as it waits for the next one. */
@@ -163,12 +163,4 @@ export function systemdScenarios(node: () => Node): void {
   describe('changes of units by others', () => otherHandsScenarios(daemon));
   describe('the system scope', () => systemScopeScenarios(daemon));
   describe('the log of a unit', () => logScenarios(daemon));
-
-  test('the name of a swap unit is a valid path, and in the list', async () => {
-    const [status, detail] = await daemon.post(ODD_SWAP, 'start');
-    assert.equal(status, 502, detail);
-    assert.equal((await daemon.ask('POST', '/services/user/a%zz.service/start')).status, 400);
-    assert.equal((await daemon.ask('POST', '/services/user/tpl%40kitchen.service/start')).status, 202);
-    assert.equal((await daemon.ask('POST', '/services/user/tpl@kitchen.service/stop')).status, 202);
-  });
 }
