@@ -3,9 +3,8 @@
 
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { NamesHeld } from './names-held.js';
 import { type DispatchedEvent, EventStreamParser } from './parser.js';
-import { StateModel } from './state-model.js';
+import { NamesHeld, StateModel } from './state-model.js';
 
 const UNTIL_MS_MAX = 15_000;
 

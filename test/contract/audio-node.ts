@@ -10,7 +10,7 @@ import type {
   OutputRecord as Output,
 } from '../../src/protocol/actor/schemas.js';
 import type { EventConsumer } from '../consumer/consumer.js';
-import { NamesHeld } from '../consumer/names-held.js';
+import { NamesHeld } from '../consumer/state-model.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
 import { until } from '../until.js';

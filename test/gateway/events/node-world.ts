@@ -3,8 +3,7 @@
 import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { NamesHeld } from '../../consumer/names-held.js';
-import { StateModel } from '../../consumer/state-model.js';
+import { NamesHeld, StateModel } from '../../consumer/state-model.js';
 
 /** A client or an output. */
 type Identified = { readonly id: number; readonly [field: string]: unknown };

@@ -4,9 +4,8 @@
 import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
-import { NamesHeld } from '../../consumer/names-held.js';
 import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
-import { StateModel } from '../../consumer/state-model.js';
+import { NamesHeld, StateModel } from '../../consumer/state-model.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
 
