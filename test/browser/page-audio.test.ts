@@ -99,8 +99,8 @@ describe('the page on a sound server', {
     await row.waitFor({ state: 'detached' });
   });
 
-  test('after restarts of the sound server and the daemon the page comes back by itself', async () => {
-    const { sound, daemon } = audible;
+  test('after a restart of the sound server the page comes back by itself', async () => {
+    const { sound } = audible;
     await sound.kill('SIGKILL');
     await page.getByText('Not connected, trying again').first().waitFor();
     assert.equal(await page.locator('.output').count(), 0);
@@ -109,12 +109,6 @@ describe('the page on a sound server', {
     await sound.wake('living');
     await sound.pactl('set-sink-volume', 'living', '51%');
     await shows('Living room', 51);
-    const restarted = daemon.restart();
-    await page.getByText('Restarting', { exact: true }).waitFor();
-    await restarted;
-    await page.getByText('Connected', { exact: true }).waitFor();
-    await sound.pactl('set-sink-volume', 'living', '52%');
-    await shows('Living room', 52);
     assert.equal(await page.evaluate('window.sameDocument'), true, 'it has never reloaded');
     assert.deepEqual(foreign, [], 'no error, and nothing from elsewhere');
   });
