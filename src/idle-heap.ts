@@ -16,15 +16,26 @@ export class IdleHeap {
   shrink(): void {
     if (this.#isCollecting || process.memoryUsage().heapTotal < this.#settledBytes + GROWN_BYTES) return;
     this.#isCollecting = true;
-    import('node:vm')
-      .then(({ measureMemory }) => measureMemory())
+    collect()
       // It is an experiment of Node's. Without it memory is kept, as V8 does by itself.
       .catch(() => undefined)
       .then(() => {
-        const { heapTotal, heapUsed } = process.memoryUsage();
         // While the thread is busy V8 keeps its young generation large: then a later call tries again.
-        if (heapTotal - heapUsed < GROWN_BYTES) this.#settledBytes = heapTotal;
+        if (freeBytes() < GROWN_BYTES) this.#settledBytes = process.memoryUsage().heapTotal;
         this.#isCollecting = false;
       });
   }
+}
+
+/** V8 empties pages that it knew to be almost free when it began, so the second collection gives back what the first has found. */
+async function collect(): Promise<void> {
+  const { measureMemory } = await import('node:vm');
+  await measureMemory();
+  if (freeBytes() >= GROWN_BYTES) await measureMemory();
+}
+
+/** Memory that V8 has taken from the system and does not use. */
+function freeBytes(): number {
+  const { heapTotal, heapUsed } = process.memoryUsage();
+  return heapTotal - heapUsed;
 }
