@@ -72,6 +72,11 @@ export class Link {
     if (now + deadlineMs < this.#timerAt) this.#keepDeadline();
   }
 
+  /** See `Session.forget`. */
+  forget(object: number): void {
+    this.#session.forget(object);
+  }
+
   /** Ends the connection; `onClosed` gets the reason, unless the connection has ended already. */
   close(reason: ClosedReason): void {
     this.#session.close(reason);

@@ -237,6 +237,7 @@ export class SoundConnection implements Performer {
   #removed(of: RecordKind, index: number): void {
     this.#refetch[of].markRemoved(index);
     this.state.remove(of, index);
+    this.#link.forget(index);
     this.#settled(this.#waiters.take({ of, index }));
   }
 

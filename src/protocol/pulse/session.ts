@@ -121,6 +121,11 @@ export class Session {
     else settle({ ok: false, error: { kind: this.#state.kind === 'ready' ? 'overflow' : 'not-ready' } });
   }
 
+  /** To be called when an object has been removed: frees what is kept of its record. */
+  forget(object: number): void {
+    this.#texts.lists.forget(object);
+  }
+
   /** The bytes to write, perhaps none. To be called after every other call. */
   takeOutput(): Uint8Array {
     return this.#writer.take();

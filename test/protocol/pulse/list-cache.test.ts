@@ -26,6 +26,16 @@ test('a list that is too long to be kept is read each time', () => {
   assert.notEqual(one(texts, { props }).props, one(texts, { props }).props);
 });
 
+test('lists are kept until their object is forgotten', () => {
+  const texts = new TextCache();
+  const read = (): unknown[] => [1, 2].map((index) => one(texts, { index, props: song('One') }).props);
+  const [first, second] = read();
+  texts.lists.forget(2);
+  const again = read();
+  assert.equal(again[0], first);
+  assert.notEqual(again[1], second);
+});
+
 test('a known list that the frame cuts short is a violation', () => {
   const texts = new TextCache();
   const whole = wire.sinkInput({ props: song('One') });
