@@ -23,13 +23,6 @@ const SHARED = [
 export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/protocol/pulse/', may: [], builtins: '' },
   { of: 'src/protocol/dbus/', may: [], builtins: '' },
-  // A key of the configuration is written once, in the table of keys.
-  {
-    of: 'src/protocol/actor/settings.ts',
-    may: [],
-    mayTypes: ['src/supervisor/config/', 'src/protocol/actor/'],
-    builtins: '',
-  },
   // The type of a port between threads, and nothing of its module at run time.
   { of: 'src/protocol/actor/', may: [], builtins: 'worker_threads' },
   {

@@ -3,6 +3,11 @@
 /** File, a text that it contains once, and the replacement, in which `@` stands for the text. */
 export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
   ['src/protocol/actor/backends.ts', "'bluetooth'] as const", "'bluetooth', 'bell'] as const"],
+  [
+    'src/protocol/actor/settings.ts',
+    'interface Settings {',
+    '@\n readonly bell: { readonly enabled: boolean };',
+  ],
   ['src/protocol/actor/collections.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],
   [
     'src/protocol/actor/collections.ts',
@@ -39,6 +44,11 @@ export const BRIDGE_EDITS: typeof EDITS = [
     'src/protocol/actor/messages.ts',
     "  discovery: (collection) => collection !== 'served',",
     "@ clapper: (collection) => collection !== 'bell',",
+  ],
+  [
+    'src/protocol/actor/settings.ts',
+    'interface Settings {',
+    '@\n readonly clapper: { readonly enabled: boolean };',
   ],
   ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, read.flag) },@'],
 ];

@@ -1,20 +1,114 @@
-// The effective configuration, as each part of the service receives it: plain values with defaults filled in, whose types follow from the
-// table of keys. docs/configuration.md explains them. Types only.
+// The effective configuration, as each part of the service receives it: plain values with defaults filled in. Types only.
 
-import type { Settings } from '../../supervisor/config/keys.js';
 import type { ChildName } from './backends.js';
 
-export type { UnitEntry } from '../../supervisor/config/readers.js';
-export type { Settings };
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
-export type LogLevel = Settings['logLevel'];
-export type SystemdSettings = Settings['systemd'];
-export type AudioSettings = Settings['audio'];
-export type PowerSettings = Settings['power'];
-export type UpgradeSettings = Settings['upgrade'];
-export type BluetoothSettings = Settings['bluetooth'];
-export type DiscoverySettings = Settings['discovery'];
-export type MqttSettings = Settings['mqtt'];
+export interface UnitEntry {
+  readonly name: string;
+  readonly url?: string;
+}
+
+export interface ApiSettings {
+  readonly port: number;
+  readonly cors: { readonly origins: readonly string[] };
+  readonly hosts: readonly string[];
+  readonly sse: { readonly enabled: boolean; readonly maxClients: number };
+  readonly ui: { readonly enabled: boolean };
+  /** The logs of units can be read. */
+  readonly logs: boolean;
+}
+
+export interface SystemdSettings {
+  readonly enabled: boolean;
+  readonly system: readonly UnitEntry[];
+  readonly user: readonly UnitEntry[];
+  /** Units that the upgrade backend owns: hidden from clients even when listed above. */
+  readonly internal: readonly string[];
+}
+
+export interface OutputChoice {
+  /** 1 to 64 characters. */
+  readonly label?: string | undefined;
+  /** True: pages leave it out. */
+  readonly hidden?: boolean | undefined;
+}
+
+export interface AudioSettings {
+  readonly enabled: boolean;
+  readonly serveCookie: boolean;
+  /** 0..1: for every output, or by an output's name. */
+  readonly volumeLimit?: number | Readonly<Record<string, number>> | undefined;
+  readonly outputs: Readonly<Record<string, OutputChoice>>;
+}
+
+export interface PowerSettings {
+  readonly enabled: boolean;
+  readonly capabilities: { readonly poweroff: boolean; readonly reboot: boolean };
+}
+
+export interface UpgradeSettings {
+  readonly enabled: boolean;
+  readonly resultFile?: string | undefined;
+  readonly checkUnit?: string | undefined;
+  readonly upgradeUnit?: string | undefined;
+  readonly progressSocket: string;
+  readonly stateFile: string;
+}
+
+export interface PlayersSettings {
+  readonly enabled: boolean;
+  /** Covers at web addresses are fetched by the node. */
+  readonly fetchCovers: boolean;
+}
+
+export interface BluetoothSettings {
+  readonly enabled: boolean;
+  /** BlueZ's name of it (`hci0`); the first by default. */
+  readonly adapter?: string | undefined;
+  readonly powerOnStart: boolean;
+  /** Seconds, as the other two. */
+  readonly pairingTimeout: number;
+  readonly scanTimeout: number;
+  /** 0: never. */
+  readonly idleTimeout: number;
+}
+
+export interface DiscoverySettings {
+  readonly enabled: boolean;
+  /** The service's name on the network: 1 to 63 bytes. */
+  readonly name: string;
+}
+
+export interface MqttSettings {
+  readonly enabled: boolean;
+  /** `mqtt://` or `mqtts://`, host, optional port; always set if enabled. */
+  readonly url?: string | undefined;
+  readonly username?: string | undefined;
+  readonly passwordFile?: string | undefined;
+  /** PEM; the system's certificates by default. */
+  readonly caFile?: string | undefined;
+  /** The node's branch. */
+  readonly topic: string;
+  /** False: no commands are taken. */
+  readonly control: boolean;
+  readonly homeAssistant: boolean;
+  readonly homeAssistantPrefix: string;
+}
+
+export interface Settings {
+  readonly bind: readonly string[];
+  readonly logLevel: LogLevel;
+  readonly api: ApiSettings;
+  readonly systemd: SystemdSettings;
+  readonly audio: AudioSettings;
+  readonly power: PowerSettings;
+  readonly upgrade: UpgradeSettings;
+  readonly players: PlayersSettings;
+  readonly bluetooth: BluetoothSettings;
+  readonly discovery: DiscoverySettings;
+  readonly mqtt: MqttSettings;
+}
 
 /** Each actor's part of the settings, sent to its thread. */
 export type ChildSettings = Pick<Settings, ChildName>;

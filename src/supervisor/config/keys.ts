@@ -1,7 +1,8 @@
 // All keys of the configuration as one table in the shape of the file: default and reader. The walk over files, the hints for
-// unknown keys, the effective configuration and the types of the settings follow from it. docs/configuration.md and
-// packaging/config.example.yaml explain the keys. Pure.
+// unknown keys and the effective configuration use it. docs/configuration.md and packaging/config.example.yaml explain the keys.
+// Pure.
 
+import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
 import type { ValueReader } from './readers.js';
 import * as read from './readers.js';
@@ -100,10 +101,8 @@ export const KEYS = {
     enabled: key(false, read.flag),
     adapter: optionalKey(read.checkedText('the name of an adapter', text.adapterName)),
     powerOnStart: key(false, read.flag),
-    /** Seconds, as the other two. */
     pairingTimeout: key(60, read.duration('10s', '10m')),
     scanTimeout: key(60, read.duration('10s', '10m')),
-    /** 0: never. */
     idleTimeout: key(0, read.orZero(read.duration('1m', '24h'))),
   },
   discovery: {
@@ -126,13 +125,10 @@ export const KEYS = {
   },
 };
 
-/** The keys that need not have a value. */
-type OptionalIn<T> = {
-  [K in keyof T]: T[K] extends KeyRow<unknown, infer D> ? (undefined extends D ? K : never) : never;
-}[keyof T];
-type ValueIn<R> = R extends KeyRow<unknown, infer D> ? D : ValuesIn<R>;
-type ValuesIn<T> = { readonly [K in Exclude<keyof T, OptionalIn<T>>]: ValueIn<T[K]> } & {
-  readonly [K in OptionalIn<T>]?: ValueIn<T[K]>;
+type ValuesIn<T> = {
+  readonly [K in keyof T]: T[K] extends { readonly byDefault: (environment: Environment) => infer D }
+    ? D
+    : ValuesIn<T[K]>;
 };
 
 /** The complete values of all keys, in the shape of the file. */
@@ -159,17 +155,13 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
 }
 
 /** The settings for the parts of the service, where each backend's section has the backend's name. */
-export type Settings = ReturnType<typeof settingsOf>;
-
-export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues) {
+export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
-  const named = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
-  /** Units that the upgrade backend owns: hidden from clients even where they are listed. */
-  const internal: readonly string[] = [...new Set(named)];
+  const internal = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
   return {
     ...others,
-    systemd: { ...systemd, internal },
+    systemd: { ...systemd, internal: [...new Set(internal)] },
     audio: { ...audio, serveCookie },
   };
 }

@@ -1,18 +1,8 @@
 // The readers for each kind of value: they check and convert it, or report a problem with its place. Pure.
 
+import type { OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
 import { describe, type Findings, type Given, keyPath, quoted } from './findings.js';
 import { outputLabel, type TextCheck, unitName, url } from './texts.js';
-
-export interface UnitEntry {
-  readonly name: string;
-  readonly url?: string;
-}
-
-export interface OutputChoice {
-  readonly label?: string | undefined;
-  /** True: pages leave it out. */
-  readonly hidden?: boolean | undefined;
-}
 
 /** The inputs of a reader besides the value. */
 export interface ReadingContext {

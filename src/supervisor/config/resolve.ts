@@ -2,6 +2,7 @@
 // Pure.
 
 import { posix } from 'node:path';
+import type { Settings } from '../../protocol/actor/settings.js';
 import { describe, Findings, type Given } from './findings.js';
 import {
   type Environment,
@@ -11,7 +12,6 @@ import {
   type KeyValues,
   pathsIn,
   SECTION_ALIASES,
-  type Settings,
   settingsOf,
 } from './keys.js';
 import { nameOfUnit } from './readers.js';

@@ -14,6 +14,7 @@ import {
   stringify,
   visit,
 } from 'yaml';
+import type { UnitEntry } from '../../protocol/actor/settings.js';
 import {
   type Content,
   describe,
@@ -25,7 +26,6 @@ import {
   quoted,
 } from './findings.js';
 import type { KeyValues } from './keys.js';
-import type { UnitEntry } from './readers.js';
 
 /** Limit for syntax problems of one file; the first usually causes the rest. */
 const MAX_SYNTAX_PROBLEMS = 10;
