@@ -18,7 +18,7 @@ import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './
 import type { RequestHandler } from './handler.js';
 import type { Journal, JournalEntry } from './journal.js';
 import type { OperationReplies } from './operation-replies.js';
-import { GATEWAY_FAILED, problemReply, SHUTTING_DOWN } from './problem.js';
+import { problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
 import { BAD_PATHS, lackingKey, noSuchPath, type RouteSettings } from './routes.js';
 
@@ -102,7 +102,7 @@ export function bridgeRequests(parts: Parts): (request: BridgeRequest) => Promis
       const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
       const facts = { operation: request.operation ?? '', reason };
       parts.log('error', 'a request failed inside the gateway', facts);
-      return bridgeReply(problemReply(GATEWAY_FAILED));
+      return bridgeReply(problemReply(problemOf(error)));
     }
   };
 }

@@ -10,7 +10,7 @@ import { parseEventQuery } from './events/query.js';
 import type { Exchange } from './exchange.js';
 import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
-import { GATEWAY_FAILED, type Problem, problem, problemReply, SHUTTING_DOWN } from './problem.js';
+import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HeaderPair } from './reply.js';
 import type { OperationRoute, Route } from './routes.js';
 import { methodsOf, type RouteMatch, type Router } from './routes.js';
@@ -59,15 +59,19 @@ export class RequestHandler implements ExchangeHandler {
   readonly #parts: HandlerParts;
   /** Requests without an answer yet. Streams are none of them. */
   readonly #underWay = new Set<Promise<unknown>>();
-  isShutDown = false;
+  #isShutDown = false;
 
   constructor(parts: HandlerParts) {
     this.#parts = parts;
   }
 
+  get isShutDown(): boolean {
+    return this.#isShutDown;
+  }
+
   /** From now on every request is answered 503. Resolves when those before are answered, at the latest after `withinMs`. */
   async shutDown(withinMs: number): Promise<void> {
-    this.isShutDown = true;
+    this.#isShutDown = true;
     await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
   }
 
@@ -96,7 +100,7 @@ export class RequestHandler implements ExchangeHandler {
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
     const distrust = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
     if (distrust !== undefined) return refuse(exchange, distrust);
-    if (exchange.method !== 'OPTIONS' || this.isShutDown) return this.#serveTrusted(exchange, standing);
+    if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange, standing);
     const match = router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
     const privateNetwork = exchange.header('access-control-request-private-network') === 'true';
@@ -105,7 +109,7 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   #serveTrusted(exchange: Exchange, standing: OriginStanding): Handled {
-    if (this.isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
+    if (this.#isShutDown) return refuseForGood(exchange, SHUTTING_DOWN);
     const match = this.#parts.router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
     // HEAD uses the GET route; the exchange leaves out the body.
@@ -118,7 +122,7 @@ export class RequestHandler implements ExchangeHandler {
     const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
     this.#parts.log('error', 'a request failed inside the gateway', { path: exchange.path, reason });
     try {
-      refuse(exchange, GATEWAY_FAILED);
+      refuse(exchange, problemOf(error));
     } catch (secondError) {
       this.#parts.log('error', 'a failed request could not be answered', { reason: String(secondError) });
     }

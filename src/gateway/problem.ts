@@ -49,7 +49,14 @@ export const SHUTTING_DOWN = problem(
   'shutting-down',
   'The service is shutting down and takes no more requests',
 );
-export const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
+const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
+
+/** The problem of a request that ended in an error. Without a free descriptor nothing is loaded that was not used before, which passes. */
+export function problemOf(error: unknown): Problem {
+  const isOutOfFiles =
+    error instanceof Error && 'code' in error && ['EMFILE', 'ENFILE'].includes(`${error.code}`);
+  return isOutOfFiles ? problem('unavailable', 'The node has no free file descriptor') : GATEWAY_FAILED;
+}
 
 /** `headers` are added to the document's own, for instance `Allow`. */
 export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {

@@ -18,11 +18,11 @@ export class ScriptedBackends implements Backends {
   /** The answer to the next commands; a promise keeps them waiting. */
   answer: Answer | Promise<Answer> = { ok: true };
   /** Breaks the promise of the interface: the next commands reject. */
-  isBroken = false;
+  fault: Error | undefined;
 
   async ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
     this.asked.push({ backend, command });
-    if (this.isBroken) throw new Error('a secret of the scripted backend');
+    if (this.fault !== undefined) throw this.fault;
     return this.answer;
   }
 

@@ -165,15 +165,20 @@ describe('a backend that is away', () => {
   });
 });
 
-test('a fault inside the gateway is 500 and a log line, and the next request is served', async (context) => {
-  const under = GatewayUnderTest.up().within(context);
-  under.backends.isBroken = true;
-  const response = await under.fetch(post('/audio/server/mute'));
-  assertProblem(response, 500, 'gateway-failed');
-  assert.doesNotMatch(response.text, /secret/);
-  assert.deepEqual(under.logged, ['error a request failed inside the gateway']);
-  assert.equal((await under.fetch({ path: '/audio' })).status, 200);
-});
+for (const [what, fault, status, code] of [
+  ['a fault inside the gateway', new Error('a secret'), 500, 'gateway-failed'],
+  ['a lack of descriptors', Object.assign(new Error('a secret'), { code: 'EMFILE' }), 503, 'unavailable'],
+] as const) {
+  test(`${what} is ${status} and a log line, and the next request is served`, async (context) => {
+    const under = GatewayUnderTest.up().within(context);
+    under.backends.fault = fault;
+    const response = await under.fetch(post('/audio/server/mute'));
+    assertProblem(response, status, code);
+    assert.doesNotMatch(response.text, /secret/);
+    assert.deepEqual(under.logged, ['error a request failed inside the gateway']);
+    assert.equal((await under.fetch({ path: '/audio' })).status, 200);
+  });
+}
 
 /** uWebSockets.js throws when it gets this value. The types forbid it, so only a defect can lead to it. */
 const UNWRITABLE = {} as never;
