@@ -38,8 +38,7 @@ export class ListeningSockets {
   readonly #options: ListeningOptions;
   readonly #open = new Map<string, ListeningSocket>();
   #waiting: readonly string[] = [];
-  /** Addresses that exist but cannot be listened on. */
-  refused: readonly string[] = [];
+  #refused: readonly string[] = [];
   /** The findings of the last look, each of which is logged when it is new. */
   #notes: readonly string[] = [];
   #cancel: () => void = () => undefined;
@@ -52,6 +51,11 @@ export class ListeningSockets {
 
   get state(): ListeningState {
     return { listening: [...this.#open.keys()], waiting: this.#waiting };
+  }
+
+  /** Addresses that exist but cannot be listened on. */
+  get refused(): readonly string[] {
+    return this.#refused;
   }
 
   /** The port of all sockets; without sockets the one of the options. */
@@ -96,13 +100,13 @@ export class ListeningSockets {
     // Closes first, as an old socket may block a new one.
     this.#closeAllBut(wanted);
     const refused = this.#openAll(wanted);
-    this.refused = refused.map(({ address }) => address);
+    this.#refused = refused.map(({ address }) => address);
     this.#waiting = [...new Set([...waiting, ...refused.map(({ name }) => name)])];
     if ([...this.#open.keys()].join() !== before) changed();
     const why = 'the port is taken, or the address is not ready';
     this.#note([
       ...notes,
-      ...this.refused.map((address) => `cannot listen yet on ${address} port ${this.port}: ${why}`),
+      ...this.#refused.map((address) => `cannot listen yet on ${address} port ${this.port}: ${why}`),
       ...waiting.map((name) => `waiting for ${name} of bind, which does not exist yet`),
     ]);
   }

@@ -113,7 +113,7 @@ export class BusConnection {
   /** Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
   #lost: (reason: string) => void = () => undefined;
-  open = true;
+  #open = true;
   #isGreeted = false;
 
   constructor(bus: MessageBus, parts: PrivateParts, hooks: ConnectionHooks) {
@@ -130,9 +130,13 @@ export class BusConnection {
     bus.addMethodHandler((message: Message) => this.#answer(message) ?? true);
   }
 
+  get open(): boolean {
+    return this.#open;
+  }
+
   /** Calls and waits for the reply, at most `deadlineMs`. It always settles, and never rejects. */
   async call({ values, ...head }: Call, deadlineMs: number): Promise<Outcome<BusReply>> {
-    if (!this.open) return CLOSED;
+    if (!this.#open) return CLOSED;
     if (this.#pending.size >= PENDING_MAX_CALLS) return refusedHere('too many calls without an answer');
     let message: Message;
     try {
@@ -158,8 +162,8 @@ export class BusConnection {
 
   /** Ends the connection at once. Not `disconnect()`: that fails before the handshake is over. */
   lose(reason: string): void {
-    if (!this.open) return;
-    this.open = false;
+    if (!this.#open) return;
+    this.#open = false;
     this.#parts.stream.destroy();
     for (const settle of [...this.#pending]) settle(CLOSED);
     this.#lost(reason);
@@ -194,7 +198,7 @@ export class BusConnection {
   }
 
   #onMessage(message: Message): void {
-    if (message.type !== MessageType.SIGNAL || !this.open) return;
+    if (message.type !== MessageType.SIGNAL || !this.#open) return;
     try {
       this.#hooks.signal(toSignal(message));
     } catch (error) {
@@ -204,7 +208,7 @@ export class BusConnection {
   }
 
   #answer(message: Message): undefined {
-    if (!this.open) return;
+    if (!this.#open) return;
     try {
       const verdict = this.#hooks.called(toSignal(message));
       if (verdict === undefined || (message.flags & NO_REPLY_EXPECTED) !== 0) return;

@@ -75,7 +75,7 @@ export class Player {
   readonly #limit = new RateLimit(SIGNALS_MAX);
   /** Reads the properties, which is to be done again where the facts may be outdated. */
   readonly readings: RepeatedReading;
-  facts: PlayerFacts = NOTHING_KNOWN;
+  #facts: PlayerFacts = NOTHING_KNOWN;
   #anchor: Anchor;
   /** Counts jumps: changes of the position that clients cannot extrapolate. */
   #jumps = 0;
@@ -108,8 +108,12 @@ export class Player {
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
+  get facts(): PlayerFacts {
+    return this.#facts;
+  }
+
   get plays(): boolean {
-    return playbackStatus(this.facts) === 'Playing';
+    return playbackStatus(this.#facts) === 'Playing';
   }
 
   /** Publishes what differs from before. */
@@ -149,15 +153,15 @@ export class Player {
 
   #record(): PlayerRecord {
     const now = this.#now();
-    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.facts), now);
+    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.#facts), now);
     const hasTracklist = this.tracklist.reading !== undefined;
-    return playerRecord(this.busName, this.facts, this.#anchor, { pid: this.#pid, hasTracklist });
+    return playerRecord(this.busName, this.#facts, this.#anchor, { pid: this.#pid, hasTracklist });
   }
 
   /** The present position; undefined if the player gives none. */
   #position(): PlayerPosition | undefined {
     const now = this.#now();
-    const position = reckoned(this.#anchor, motionOf(this.facts), now);
+    const position = reckoned(this.#anchor, motionOf(this.#facts), now);
     if (position === undefined) return undefined;
     return { bus_name: this.busName, position, emitted_at: Math.round(now.date) };
   }
@@ -198,17 +202,17 @@ export class Player {
   }
 
   #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
-    if (iface === ROOT_INTERFACE) this.facts = withRootProperties(this.facts, changed);
-    else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.facts, changed));
+    if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
+    else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.#facts, changed));
     else return;
     if (invalidated.length > 0 || this.#isAstray) this.readings.again();
   }
 
   /** Applies new facts; the position is extrapolated by them until the next reading. */
   #become(facts: PlayerFacts): void {
-    const before = this.facts;
+    const before = this.#facts;
     const [was, is] = [motionOf(before), motionOf(facts)];
-    this.facts = facts;
+    this.#facts = facts;
     if (was.rate !== is.rate) this.#anchor = anchorAt(this.#anchor, was, this.#now());
     if (playbackStatus(before) !== playbackStatus(facts) || was.rate !== is.rate) this.#isAstray = true;
     // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no signal of the list for that.
@@ -234,8 +238,8 @@ export class Player {
     ]);
     if (this.readings.isStopped || !player.ok) return false;
     // Properties that are missing now no longer exist.
-    if (root.ok) this.facts = withRootProperties({ ...this.facts, root: {} }, root.value);
-    this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.facts.root }, player.value));
+    if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
+    this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#found(positionIn(player.value));
     // Only now, because a change that came during the wait would be lost to the older reading.
     if (!this.isKnown) await within(this.#clock, TRACKLIST_WAIT_MS, this.tracklist.readings.first);
@@ -248,7 +252,7 @@ export class Player {
   /** Applies a read position. If it matches the extrapolated one, clients need no event. */
   #found(positionUs: number | undefined): void {
     const now = this.#now();
-    if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.facts), positionUs, now)) return;
+    if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.#facts), positionUs, now)) return;
     if (this.#isAstray && this.plays) this.#timers.set('look', LOOK_AGAIN_MS, () => this.readings.again());
     this.#isAstray = false;
     this.#jumpTo(positionUs);

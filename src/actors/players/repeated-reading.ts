@@ -9,8 +9,7 @@ export class RepeatedReading {
   readonly #clock: Clock;
   readonly #pauseMs: number;
   readonly #read: () => Promise<boolean>;
-  /** A change during a reading causes another one, because the order of the two is unknown here. */
-  isUnderWay = false;
+  #isUnderWay = false;
   #isStale = false;
   #readAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
@@ -26,6 +25,11 @@ export class RepeatedReading {
     this.first = this.#readNow();
   }
 
+  /** A change during a reading causes another one, because the order of the two is unknown here. */
+  get isUnderWay(): boolean {
+    return this.#isUnderWay;
+  }
+
   again(): void {
     this.#isStale = true;
     this.#readAfter(Math.max(0, this.#readAt + this.#pauseMs - this.#clock.monotonic()));
@@ -37,16 +41,16 @@ export class RepeatedReading {
   }
 
   #readAfter(ms: number): void {
-    if (this.isUnderWay || this.isStopped) return;
+    if (this.#isUnderWay || this.isStopped) return;
     this.#cancel?.();
     this.#cancel = this.#clock.after(ms, () => void this.#readNow());
   }
 
   async #readNow(): Promise<void> {
-    this.isUnderWay = true;
+    this.#isUnderWay = true;
     this.#isStale = false;
     const isAnswered = await this.#read();
-    this.isUnderWay = false;
+    this.#isUnderWay = false;
     this.#readAt = this.#clock.monotonic();
     this.#failures = isAnswered ? 0 : this.#failures + 1;
     if (!isAnswered) this.#readAfter(backoffMs(this.#failures, this.#clock.random()));

@@ -25,14 +25,18 @@ export class UpgradePublisher {
   #status = NO_STATUS;
   #run = initialRun();
   #check: LastCheck | undefined;
-  /** True if everything is published, and commands can be run. */
-  isUp = false;
+  #isUp = false;
 
   constructor(settings: UpgradeSettings, publish: Publisher, clock: Clock) {
     this.#settings = settings;
     this.#publish = publish;
     this.#clock = clock;
     this.#timers = new Timers(clock);
+  }
+
+  /** True if everything is published, and commands can be run. */
+  get isUp(): boolean {
+    return this.#isUp;
   }
 
   stop(): void {
@@ -71,8 +75,8 @@ export class UpgradePublisher {
 
   /** systemd is reachable and the units are read, or none is needed. */
   up(run: Run): void {
-    if (this.isUp) return;
-    this.isUp = true;
+    if (this.#isUp) return;
+    this.#isUp = true;
     this.#run = run;
     // While it was not up, nothing was shown.
     this.#published.clear();
@@ -81,7 +85,7 @@ export class UpgradePublisher {
   }
 
   down(reason: string): void {
-    this.isUp = false;
+    this.#isUp = false;
     this.#timers.cancelAll();
     this.#publish.status('connecting', reason);
   }
@@ -94,12 +98,12 @@ export class UpgradePublisher {
       this.#troubles.set(part, problem);
       this.#publish.log('warn', `problem with the ${part}`, { problem });
     }
-    if (this.isUp) this.#publish.status('up', this.#detail());
+    if (this.#isUp) this.#publish.status('up', this.#detail());
   }
 
   /** Percent and step alone, of which a script may send many, are published at once, and those of the next moment together. */
   #publishChanges(): void {
-    if (!this.isUp) return;
+    if (!this.#isUp) return;
     const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
     const run = shownRun(this.#run);

@@ -29,7 +29,7 @@ export class RunKeeper {
   readonly #clock: Clock;
   readonly #timers: Timers<'quiet' | 'confirm'>;
   #circumstances: Circumstances;
-  run = initialRun();
+  #run = initialRun();
   /** Monotonic: older connections belong to a systemd run that is over. */
   #systemdEndedMs = Number.NEGATIVE_INFINITY;
   /** The lines of all connections are applied one after the other. Each connection waits for its own. */
@@ -50,10 +50,14 @@ export class RunKeeper {
     if (saved === undefined) return;
     const { boot } = this.#circumstances;
     this.#circumstances = saved.circumstances;
-    this.run = initialRun(saved.record);
+    this.#run = initialRun(saved.record);
     // Scripts end with a reboot.
     if (saved.circumstances.boot !== boot) this.feed({ kind: 'abandoned' });
     this.#expectQuiet();
+  }
+
+  get run(): Run {
+    return this.#run;
   }
 
   stop(): void {
@@ -70,10 +74,10 @@ export class RunKeeper {
   }
 
   feed(input: RunInput): void {
-    const before = this.run;
+    const before = this.#run;
     const run = nextRun(before, input, this.#clock.date());
     if (run === before || this.#stopped) return;
-    this.run = run;
+    this.#run = run;
     const ended = before.state === 'running' && run.state !== 'running';
     if (ended && before.origin === 'systemd') this.#systemdEndedMs = this.#clock.monotonic();
     const began = run.count !== before.count || (!ended && run.invocation !== before.invocation);
@@ -97,7 +101,7 @@ export class RunKeeper {
   async #apply(content: ProgressEvent, sinceMs: number, atMs: number): Promise<void> {
     const isLeftover = () =>
       sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
-    if (beginsSocketRun(this.run, content, isLeftover())) {
+    if (beginsSocketRun(this.#run, content, isLeftover())) {
       // The unit's own script may send lines before the signal that it has been started. Without the bus, what is known must do.
       const facts = await this.#owner.askUnit();
       if (facts !== undefined && isAtWork(facts)) this.feed({ kind: 'unit', facts });
@@ -108,14 +112,14 @@ export class RunKeeper {
   /** systemd sends its reply after its signals: by then a unit that will be restarted shows that. */
   async #confirm(): Promise<void> {
     const facts = await this.#owner.askUnit();
-    if (!this.run.doubtful || this.#stopped) return;
+    if (!this.#run.doubtful || this.#stopped) return;
     if (facts !== undefined) this.feed({ kind: 'confirmed', facts });
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
   /** Waits for the silence that ends a run of the socket. A line comes by a connection, so that only these are looked at. */
   #expectQuiet(): void {
-    const { state, origin } = this.run;
+    const { state, origin } = this.#run;
     if (state !== 'running' || origin !== 'socket' || this.#connections > 0) this.#timers.cancel('quiet');
     else this.#timers.set('quiet', QUIET_MS, () => this.feed({ kind: 'abandoned' }));
   }
