@@ -100,6 +100,16 @@ test('what was read before the next reload began is not published', async (t) =>
   assert.deepEqual(taken(), ['x.service']);
 });
 
+test('a connection that is back is subscribed to again, and everything is read', async (t) => {
+  const { follower, manager, state, taken } = await up(t);
+  const first = manager.matches.splice(0);
+  follower.down('gone');
+  manager.unitIs(NAME, { ActiveState: 'active' });
+  await follower.up();
+  assert.deepEqual([taken(), manager.matches, state()], [['down: gone', 'up'], first, 'active']);
+  assert.ok(first.length > 0);
+});
+
 test('late replies of an old connection are ignored', async (t) => {
   const { follower, manager, taken } = setUp(t);
   const open = manager.hold();
