@@ -176,6 +176,8 @@ export class Connections {
   }
 
   #count(address: string): number {
-    return this.#open.reduce((count, each) => count + Number(each.address === address), 0);
+    let count = 0;
+    for (const each of this.#open) if (each.address === address) count += 1;
+    return count;
   }
 }

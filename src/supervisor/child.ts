@@ -72,11 +72,11 @@ export class Child {
   #incarnation: Incarnation | undefined;
   #cancelTimer: () => void = () => undefined;
   #onStopped: () => void = () => undefined;
-  #onSign: () => void = () => undefined;
+  #onSign: (() => void) | undefined;
   /** Resolves when the child has sent its first message, or has ended. Node reports each further call of `resolve` to a handler. */
   readonly firstSign = new Promise<void>((resolve) => {
     this.#onSign = () => {
-      this.#onSign = () => undefined;
+      this.#onSign = undefined;
       resolve();
     };
   });
@@ -190,7 +190,7 @@ export class Child {
     // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
     const fault = this.#absent();
     for (const settle of this.#asks.values()) settle(fault);
-    this.#onSign();
+    this.#onSign?.();
     this.#context.onPong();
   }
 
@@ -225,7 +225,7 @@ export class Child {
       }
     }
     if (changes.length > 0) listener.changes(changes);
-    this.#onSign();
+    this.#onSign?.();
   };
 
   #take<K extends OtherItem['kind']>(

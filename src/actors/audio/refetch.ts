@@ -69,7 +69,7 @@ export class Refetch {
   readonly #of: ReadKind;
   // At most BURST_MAX_RECORDS together. A set of one or two would take a new table with each addition and each deletion.
   #dirty: number[] = [];
-  #underWay: number[] = [];
+  readonly #underWay: number[] = [];
   /** Removed since the running reads began; their replies about these records are outdated. */
   readonly #removed = new Set<number>();
   #list: 'unwanted' | 'wanted' | 'under way' = 'unwanted';
@@ -135,7 +135,8 @@ export class Refetch {
 
   /** True when the reply is valid; false when the record was removed meanwhile. */
   settleOne(index: number): boolean {
-    this.#underWay = this.#underWay.filter((other) => other !== index);
+    const at = this.#underWay.indexOf(index);
+    if (at >= 0) this.#underWay.splice(at, 1);
     return !this.#removed.delete(index);
   }
 

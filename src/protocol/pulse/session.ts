@@ -213,9 +213,12 @@ export class Session {
 
   /** The request that waits under the tag; it waits no more. */
   #taken(tag: number): PendingRequest | undefined {
-    const found = this.#pending.find((request) => request.tag === tag);
-    if (found !== undefined) this.#pending = this.#pending.filter((request) => request !== found);
-    return found;
+    for (const [at, request] of this.#pending.entries()) {
+      if (request.tag !== tag) continue;
+      this.#pending.splice(at, 1);
+      return request;
+    }
+    return undefined;
   }
 
   readonly #frame = (chunk: Chunk, start: number, end: number, channel: number): void => {
