@@ -15,7 +15,8 @@ import { AdapterCommands } from './adapter-commands.js';
 import { CALL_DEADLINE_MS } from './bluez.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
 import { agentAnswer } from './pairing.js';
-import { BluetoothPublisher, type BluetoothRecords, DeviceOutputs, IS_DONE, recordsOf } from './publisher.js';
+import { BluetoothPublisher, IS_DONE } from './publisher.js';
+import { type BluetoothRecords, DeviceOutputs, recordsOf } from './records.js';
 
 /** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
 const HELD_MAX_SIGNALS = 2_048;

@@ -1,0 +1,97 @@
+// The records of the adapter and its devices (docs/http-api.md, "Bluetooth device"), from the objects of BlueZ, and which output of the
+// sound server a device is. Pure.
+
+import type { ChangeBatch } from '../../protocol/actor/messages.js';
+import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol/actor/schemas.js';
+import { capped } from '../text.js';
+import type { Adapter, Device } from './objects.js';
+
+/** The present state, as clients are to see it. */
+export interface BluetoothRecords {
+  readonly bluetooth: BluetoothRecord;
+  readonly devices: ReadonlyMap<string, DeviceRecord>;
+}
+
+/** `pairingUntil`: when pairing mode ends, in milliseconds since the epoch; undefined while it is off. */
+export function recordsOf(
+  adapter: Adapter,
+  all: readonly Device[],
+  outputs: DeviceOutputs,
+  pairingUntil: number | undefined,
+): BluetoothRecords {
+  const devices = new Map<string, DeviceRecord>();
+  const known: DeviceRecord[] = [];
+  for (const device of all) {
+    const { Address: address, Paired, Trusted, Connected } = device;
+    if (address === undefined) continue;
+    const record = deviceRecord(device, adapter.Discovering === true, outputs.outputName(address));
+    devices.set(address, record);
+    // These stay; the others are what a scan has found, and BlueZ forgets them by itself.
+    if (Paired === true || Trusted === true || Connected === true) known.push(record);
+  }
+  return { bluetooth: bluetoothRecord(adapter, known, pairingUntil), devices };
+}
+
+/** The radio's own bound is 248 bytes. */
+const NAME_MAX_UNITS = 248;
+
+function deviceRecord(device: Device, isScanning: boolean, output: string | undefined): DeviceRecord {
+  const { Address: address = '', Alias, Icon, Paired = false, Bonded = Paired } = device;
+  const { Trusted = false, Connected = false, RSSI, battery } = device;
+  return {
+    address,
+    name: capped(Alias || address, NAME_MAX_UNITS),
+    ...{ paired: Paired, bonded: Bonded, trusted: Trusted, connected: Connected },
+    ...(Icon && { kind: capped(Icon, NAME_MAX_UNITS) }),
+    ...(battery !== undefined && { battery }),
+    ...(isScanning && RSSI !== undefined && { rssi: RSSI }),
+    ...(output !== undefined && { output }),
+  };
+}
+
+function bluetoothRecord(
+  adapter: Adapter,
+  known: readonly DeviceRecord[],
+  pairingUntil: number | undefined,
+): BluetoothRecord {
+  const { Address = '', Alias, Powered = false, Discoverable = false, Pairable = false } = adapter;
+  return {
+    powered: Powered,
+    discoverable: Discoverable,
+    pairable: Pairable,
+    pairing_active: pairingUntil !== undefined,
+    ...(pairingUntil !== undefined && { pairing_until: new Date(pairingUntil).toISOString() }),
+    scanning: adapter.Discovering ?? false,
+    known_devices: known.toSorted((one, other) => (one.address < other.address ? -1 : 1)),
+    name: capped(Alias || Address, NAME_MAX_UNITS),
+    address: Address,
+  };
+}
+
+/** PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`; PulseAudio: `bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink`. */
+const OF_BLUEZ = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}_){5}[0-9A-F]{2})\b/i;
+
+/** Finds the output that belongs to a device by the address in the output's name. */
+export class DeviceOutputs {
+  /** By the records' keys. */
+  readonly #found = new Map<string, { readonly address: string; readonly name: string }>();
+
+  /** True if any device is another output now, or none. */
+  applyChanges({ isWhole, changes }: ChangeBatch): boolean {
+    const before = JSON.stringify([...this.#found]);
+    if (isWhole) this.#found.clear();
+    for (const change of changes) {
+      this.#found.delete(change.key);
+      // Most outputs are no device, and change often: they are not worth being parsed.
+      if (change.kind === 'drop' || !change.json.includes('"bluez_')) continue;
+      const { name } = JSON.parse(change.json) as OutputRecord;
+      const address = OF_BLUEZ.exec(name)?.[1]?.replaceAll('_', ':').toUpperCase();
+      if (address !== undefined) this.#found.set(change.key, { address, name });
+    }
+    return JSON.stringify([...this.#found]) !== before;
+  }
+
+  outputName(address: string): string | undefined {
+    return [...this.#found.values()].find((output) => output.address === address)?.name;
+  }
+}
