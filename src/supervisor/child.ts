@@ -111,18 +111,14 @@ export class Child {
     if (this.#incarnation === undefined) this.#halt();
   }
 
-  /** Resolves when the child has stopped: true if it stopped by itself, false if it had to be killed. Call it once. */
-  stop(): Promise<boolean> {
+  /** Resolves when the child has stopped, by itself or because it was killed in the end. Call it once. */
+  stop(): Promise<void> {
     return new Promise((resolve) => {
-      let isLate = false;
-      this.#onStopped = () => resolve(!isLate);
+      this.#onStopped = resolve;
       if (this.#incarnation === undefined) return this.#halt();
       this.#incarnation.send({ kind: 'stop' });
       const { stopWithinMs } = this.#spec;
-      this.#after(stopWithinMs, () => {
-        isLate = true;
-        this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`);
-      });
+      this.#after(stopWithinMs, () => this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`));
     });
   }
 
