@@ -102,13 +102,13 @@ test('a line that was accepted in part is completed before the next one, byte by
   });
   // Two bytes per letter: what counts is bytes.
   output.write('äöü\n');
-  output.write('lost, for the line before is still owed\n');
+  output.write('lost: the line before has not been written whole\n');
   room = 2;
-  output.write('lost, for it is owed still\n');
+  output.write('lost: it has not been written whole yet\n');
   room = 1000;
   output.write('next\n');
-  const owed = Buffer.from('äöü\n').toString('latin1');
-  assert.equal(taken, `${owed}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
+  const first = Buffer.from('äöü\n').toString('latin1');
+  assert.equal(taken, `${first}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
 });
 
 // A socket, as journald's: test/contract/program.test.ts.

@@ -4,7 +4,7 @@
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
-import type { Changed, SoundState } from './state.js';
+import type { ChangedRecords, SoundState } from './state.js';
 import { audioServerRecord, cardRecord, clientRecord, outputRecord, ShownProps } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
@@ -57,7 +57,7 @@ export class SoundPublisher {
    * Publishes the state's changes, and returns them. Removals go first, so that a name is free before it is given again; what has another
    * name under the same id is first removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
    */
-  update(state: SoundState): Readonly<Changed> | undefined {
+  update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
     if (server === undefined) return undefined;
     const changed = state.takeChanged();
@@ -76,7 +76,7 @@ export class SoundPublisher {
   }
 
   /** The server, cards and outputs, which seldom change, and change each other. */
-  #updateAround(state: SoundState, server: ServerInfo, changed: Readonly<Changed>): void {
+  #updateAround(state: SoundState, server: ServerInfo, changed: Readonly<ChangedRecords>): void {
     for (const id of changed.sinks)
       this.#dropUnlessCalled('audio.outputs', id, state.sinks.get(id)?.info.name);
     for (const id of changed.cards) this.#dropUnlessCalled('audio.cards', id, state.nameOfCard(id));

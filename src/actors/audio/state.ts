@@ -30,7 +30,7 @@ export interface HeldInput extends HeldRecord<SinkInputInfo> {
 }
 
 /** The indices of records that have changed, each once. Mostly there is one, for which an array takes less than a set. */
-export class Changed {
+export class ChangedRecords {
   server = false;
   readonly sinks: number[] = [];
   readonly inputs: number[] = [];
@@ -71,7 +71,7 @@ export class SoundState {
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
-  #changed = new Changed();
+  #changed = new ChangedRecords();
 
   /** The kind of the sound server; the first one before its info is there. */
   kind: SoundServerKind = 'pulseaudio';
@@ -233,9 +233,9 @@ export class SoundState {
     if (this.#sinks.has(index)) this.#awake.add(index);
   }
 
-  takeChanged(): Readonly<Changed> {
+  takeChanged(): Readonly<ChangedRecords> {
     const taken = this.#changed;
-    this.#changed = new Changed();
+    this.#changed = new ChangedRecords();
     return taken;
   }
 
