@@ -112,10 +112,7 @@ export class Link {
       this.#fail('the sound server does not read what it is sent');
   }
 
-  /**
-   * One timer serves all deadlines. It may fire early, when its request was already answered, but never late: an answer does not change
-   * it, or each request would set a new timer.
-   */
+  /** One timer serves all deadlines. It may fire early, never late: an answer does not change it, or each request would set a new one. */
   #keepDeadline(): void {
     const at = this.#session.nextDeadline();
     if (at === undefined || this.#timerAt <= at) return;

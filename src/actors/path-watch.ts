@@ -32,10 +32,7 @@ function directoryOf(path: string): { readonly path: string; readonly identity: 
     : directoryOf(directory);
 }
 
-/**
- * Calls `onStir` when it is time to look, never from within this call, until the returned function is called. `settleMs` joins a burst of
- * changes into one, and gives a file that is being written in place time to be finished.
- */
+/** Calls `onStir` when it is time to look, never from within this call, until the returned function is called. `settleMs` joins a burst. */
 export function watchPath(
   file: string,
   onStir: () => void,

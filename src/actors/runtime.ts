@@ -25,10 +25,7 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 /** A larger batch is sent as several messages, so that the main thread never handles a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
-/**
- * The sending side of an actor. All that is published in one go is sent as one batch, in order; while a command runs, with all that the
- * turn's promises publish, so that the answer comes with the change that it caused.
- */
+/** Sends what is published in one go as one batch; while a command runs, with all of its turn, so that its change comes with the answer. */
 export interface Publisher {
   /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
   status(state: 'connecting' | 'up', detail?: string): void;
@@ -134,9 +131,7 @@ type In<C> =
   | { readonly kind: 'command'; readonly id: number; readonly command: C }
   | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
-/**
- * An actor's whole life: until a `stop` message, or until the other end of the port is closed. Resolves when the actor has stopped; rejects when `start` throws or `stop` rejects, which the supervisor treats as a death.
- */
+/** Resolves after a `stop` message or the end of the port; rejects when `start` throws or `stop` rejects, which counts as a death. */
 async function run<S, C>(
   task: ActorTask<S>,
   start: (

@@ -14,10 +14,11 @@ export type FileBytes =
 export const READ_MAX_MS = 4_000;
 
 /** The reading of a file that does not come in time. */
-export const LATE: Extract<FileBytes, { readonly ok: false }> = {
-  ...{ ok: false, missing: false },
-  problem: `it cannot be read within ${READ_MAX_MS / 1_000} s`,
-};
+export const LATE = unread(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
+
+function unread(problem: string, missing = false): Extract<FileBytes, { readonly ok: false }> {
+  return { ok: false, problem, missing };
+}
 
 /** The reading, or LATE. */
 export async function inTime(clock: Clock, reading: Promise<FileBytes>): Promise<FileBytes> {
@@ -33,28 +34,21 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Fil
   } catch (error) {
     const code = codeOf(error);
     const missing = code === 'ENOENT' || code === 'ENOTDIR';
-    return { ok: false, problem: missing ? 'it does not exist' : `it cannot be read (${code})`, missing };
+    return unread(missing ? 'it does not exist' : `it cannot be read (${code})`, missing);
   }
 }
 
 async function readRegular(file: FileHandle, maxBytes: number): Promise<FileBytes> {
   const stats = await file.stat();
-  if (!stats.isFile()) {
-    const problem = stats.isDirectory() ? 'it is a directory' : 'it is not a regular file';
-    return { ok: false, problem, missing: false };
-  }
+  if (!stats.isFile()) return unread(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
   // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte more.
   const bytes = new Uint8Array(maxBytes + 1);
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-  if (bytesRead > maxBytes)
-    return { ok: false, problem: `it is larger than ${maxBytes} bytes`, missing: false };
+  if (bytesRead > maxBytes) return unread(`it is larger than ${maxBytes} bytes`);
   return { ok: true, bytes: bytes.slice(0, bytesRead), mode: stats.mode };
 }
 
-/**
- * Replaces the file, so that a reader or a power cut finds either the old or the new text, whole. Missing directories are created, for
- * the owner only. Rejects with the system's error; the old file is untouched then.
- */
+/** Replaces the file: a reader, or a power cut, finds one text whole. New directories are the owner's. Rejects with the system's error. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });

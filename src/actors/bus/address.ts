@@ -1,5 +1,4 @@
-// The bus's addresses from the environment, as paths of unix sockets. Pure.
-// Reference: D-Bus Specification, "Server Addresses".
+// The bus's addresses from the environment, as paths of unix sockets (D-Bus Specification, "Server Addresses"). Pure.
 
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { percentText } from '../text.js';
@@ -15,12 +14,8 @@ const UNUSABLE_IN_PATH = /[,:;=]/;
 function pathOf(address: string, runtime: string): { path: string } | { why: string } {
   const [, transport = '', rest = ''] = /^([^:]*):(.*)$/s.exec(address) ?? [];
   if (transport !== 'unix') return { why: `${address}: only unix sockets are supported` };
-  const pairs = new Map(
-    rest.split(',').map((pair) => {
-      const at = pair.indexOf('=');
-      return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
-    }),
-  );
+  const found = rest.matchAll(/([^,=]*)=?([^,]*)/g);
+  const pairs = new Map(Array.from(found, ([, key = '', value]) => [key, value] as const));
   if (pairs.has('abstract')) return { why: `${address}: abstract sockets are not supported` };
   const raw = pairs.get('runtime') === 'yes' ? `${runtime}/bus` : pairs.get('path');
   if (raw === undefined || raw === '') return { why: `${address}: it has no path` };
@@ -42,10 +37,7 @@ function pathsOf(list: string, runtime: string): BusPaths {
   return { ok: false, detail: why.join('; ') || 'the bus address is empty' };
 }
 
-/**
- * Refuses a session bus that is the system bus: an actor that may change units on the user's bus must not be connected to the
- * system's (docs/security.md, "What the daemon defends"), whatever the environment says.
- */
+/** Refuses a session bus that is the system's, where units must not be changed (docs/security.md, "What the daemon defends"). */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtime = runtimeDirectory(env, uid);
   const found = pathsOf(env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtime}/bus`, runtime);
@@ -58,10 +50,8 @@ export function userBusPaths(env: Variables, uid: number): BusPaths {
 }
 
 export function systemBusPaths(env: Variables, uid: number): BusPaths {
-  return pathsOf(
-    env['DBUS_SYSTEM_BUS_ADDRESS'] || `unix:path=${SYSTEM_BUS_PATH}`,
-    runtimeDirectory(env, uid),
-  );
+  const list = env['DBUS_SYSTEM_BUS_ADDRESS'] || `unix:path=${SYSTEM_BUS_PATH}`;
+  return pathsOf(list, runtimeDirectory(env, uid));
 }
 
 /** Gives /var/run and /run, two names of one folder, the same spelling. */

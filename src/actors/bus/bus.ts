@@ -2,7 +2,7 @@
 // refused at run time. Each actor may open a bus with its own effect alone.
 
 import { backoffMs } from '../../clock.js';
-import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, ownerMatch } from '../../protocol/dbus/daemon.js';
+import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import {
   type Effect,
   type Match,
@@ -117,10 +117,9 @@ export class Bus<E extends Effect> {
   /** Subscribes to signals, on this connection only: `up` subscribes again on the next. */
   async watch(match: Match): Promise<Outcome<undefined>> {
     const { sender } = match;
-    if (isUnique(sender)) {
-      // A unique name is its own owner, and is never given again.
-      this.#owners.set(sender, sender);
-    } else if (sender !== BUS_NAME) {
+    // A unique name is its own owner, and is never given again.
+    if (isUnique(sender)) this.#owners.set(sender, sender);
+    else if (sender !== BUS_NAME) {
       const outcome = await shareRequest(this.#followed, sender, () => this.#followOwner(sender));
       if (!outcome.ok) return outcome;
     }
@@ -152,18 +151,15 @@ export class Bus<E extends Effect> {
 
   async #addMatch(match: Match): Promise<Outcome<undefined>> {
     const rule = matchRule(match);
-    if (!this.#rules.has(rule) && this.#rules.size >= MATCHES_MAX_RULES)
-      return refusedHere('too many match rules');
+    const isFull = this.#rules.size >= MATCHES_MAX_RULES && !this.#rules.has(rule);
+    if (isFull) return refusedHere('too many match rules');
     return shareRequest(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
   }
 
-  /**
-   * Anybody on the bus can send us a signal that looks like systemd's. It carries its sender's unique name, which cannot be forged; so
-   * the owners of watched names are followed, and only their signals are passed on.
-   */
+  /** Anybody on the bus can send a signal like systemd's, but not forge its unique name: owners are followed, and only theirs passed on. */
   async #followOwner(name: string): Promise<Outcome<undefined>> {
     const connection = this.#connection;
-    const matched = await this.#addMatch(ownerMatch(name));
+    const matched = await this.#addMatch({ ...OWNER_CHANGES, arg0: name });
     if (!matched.ok) return matched;
     const outcome = await this.call(BUS_METHODS.getNameOwner, [name]);
     if (this.#connection !== connection) return CLOSED;
@@ -182,14 +178,9 @@ export class Bus<E extends Effect> {
 
   async #try(): Promise<void> {
     const reached = await this.#reach();
-    if (this.#stopped) {
-      if ('connection' in reached) reached.connection.lose('stopped');
-    } else if ('failed' in reached) {
-      this.#reportDown(reached.failed);
-      this.#retry();
-    } else {
-      await this.#settle(reached.connection);
-    }
+    if ('failed' in reached) this.#away(reached.failed);
+    else if (this.#stopped) reached.connection.lose('stopped');
+    else await this.#settle(reached.connection);
   }
 
   /** The first path on which a bus greets us; else the reason of the last one. */
@@ -227,37 +218,33 @@ export class Bus<E extends Effect> {
     this.#rules.clear();
     this.#followed.clear();
     this.#owners.clear();
-    if (this.#stopped) return;
     if (livedMs >= STEADY_MS) this.#attempt = 0;
-    this.#reportDown(reason);
-    this.#retry();
+    this.#away(reason);
   }
 
-  #reportDown(reason: string): void {
-    if (this.#reason === reason) return;
-    this.#reason = reason;
-    this.#owner.down(reason);
+  #away(reason: string): void {
+    if (this.#stopped) return;
+    if (this.#reason !== reason) {
+      this.#reason = reason;
+      this.#owner.down(reason);
+    }
+    this.#retry();
   }
 
   #onSignal(signal: Signal): void {
     if (signal.sender === BUS_NAME) {
       // The bus sends each connection its own names, unasked.
       if (signal.member === 'NameAcquired' || signal.member === 'NameLost') return;
-      const change = signalValues(NAME_OWNER_CHANGED, signal);
-      if (change !== undefined) this.#ownerIs(change[0], change[2]);
-    } else if (!this.#isOwner(signal.sender)) {
-      return;
-    }
+      const [name = '', , owner = ''] = signalValues(NAME_OWNER_CHANGED, signal) ?? [];
+      if (this.#followed.has(name)) {
+        this.#owners.set(name, owner);
+        this.#owner.ownerChanged?.(name, owner !== '');
+      }
+    } else if (!this.#isOwner(signal.sender)) return;
     this.#owner.signal(signal);
   }
 
   readonly #isOwner = (sender: string): boolean => [...this.#owners.values()].includes(sender);
-
-  #ownerIs(name: string, owner: string): void {
-    if (!this.#followed.has(name)) return;
-    this.#owners.set(name, owner);
-    this.#owner.ownerChanged?.(name, owner !== '');
-  }
 }
 
 const isUnique = (name: string): boolean => name.startsWith(':');

@@ -35,26 +35,16 @@ export interface ConnectionHooks {
   lost(reason: string): void;
 }
 
-export interface Call {
+interface Call extends Omit<Signal, 'sender'> {
   readonly destination: string;
-  readonly path: string;
-  readonly interface: string;
-  readonly member: string;
-  readonly signature: string;
-  readonly values: readonly unknown[];
 }
 
-export interface BusReply {
-  readonly signature: string;
-  readonly values: readonly unknown[];
-}
-
-type ReplyHandler = (reply: Message) => void;
+type BusReply = Pick<Signal, 'signature' | 'values'>;
 
 interface PrivateParts {
   readonly stream: Socket;
   /** By serial. dbus-next deletes an entry only when its reply comes. */
-  readonly replies: Record<number, ReplyHandler>;
+  readonly replies: Record<number, (reply: Message) => void>;
 }
 
 const HELLO_SERIAL = 1;
@@ -64,7 +54,7 @@ const BUS_CLOSED = 'the bus closed the connection';
 function privateParts(bus: MessageBus): PrivateParts {
   const { _connection: connection, _methodReturnHandlers: replies } = bus as unknown as {
     readonly _connection?: { readonly stream?: unknown };
-    readonly _methodReturnHandlers?: Record<number, ReplyHandler>;
+    readonly _methodReturnHandlers?: PrivateParts['replies'];
   };
   const stream = connection?.stream;
   if (stream instanceof Socket && typeof replies?.[HELLO_SERIAL] === 'function') return { stream, replies };
@@ -169,10 +159,7 @@ export class BusConnection {
     this.#lost(reason);
   }
 
-  /**
-   * Handles an error of dbus-next. Before the greeting it ends the connection. Later it is either the socket's, whose end follows, or a
-   * message that dbus-next refused: a call that waits for that one has a deadline.
-   */
+  /** Before the greeting an error ends the connection. Later its end follows, or one message is refused, whose call has a deadline. */
   #failed(reason: string): void {
     // A bus that closes the connection shows, by chance, as one of these errors or as an end: both get the same reason.
     if (!this.#isGreeted) this.lose(/EPIPE|ECONNRESET/.test(reason) ? BUS_CLOSED : reason);
@@ -185,10 +172,8 @@ export class BusConnection {
     return new Promise((resolve, reject) => {
       this.#lost = (reason) => reject(new Error(reason));
       replies[HELLO_SERIAL] = (reply) => {
-        if (reply.type !== MessageType.METHOD_RETURN) {
-          this.lose(`the bus refused the greeting: ${reply.errorName ?? 'no name'}`);
-          return;
-        }
+        if (reply.type !== MessageType.METHOD_RETURN)
+          return this.lose(`the bus refused the greeting: ${reply.errorName ?? 'no name'}`);
         greet?.(reply);
         this.#isGreeted = true;
         this.#lost = (reason) => this.#hooks.lost(reason);
@@ -227,10 +212,7 @@ function replyTo(call: Message, verdict: CallVerdict): Message {
 }
 
 function toSignal({ sender, path, interface: iface, member, signature, body }: Message): Signal {
-  return {
-    ...{ sender: sender ?? '', path, interface: iface, member, signature },
-    values: body.map(plainValue),
-  };
+  return { sender: sender ?? '', path, interface: iface, member, signature, values: body.map(plainValue) };
 }
 
 function asArgument(value: unknown): unknown {

@@ -26,20 +26,15 @@ export function refusedHere(detail: string): Outcome<never> {
 /** Longest text of another program that is repeated to a client. */
 const QUOTED_MAX_CHARACTERS = 200;
 
-/** The bus's errors for a peer that is absent, or that left before its reply. */
-const ABSENCES: readonly string[] = [
-  'org.freedesktop.DBus.Error.ServiceUnknown',
-  'org.freedesktop.DBus.Error.NameHasNoOwner',
-  'org.freedesktop.DBus.Error.NoReply',
-  'org.freedesktop.DBus.Error.Disconnected',
-];
-/** The bus could not start the called service. */
-const SPAWN_ERRORS = 'org.freedesktop.DBus.Error.Spawn.';
+/** The bus's errors for a peer that is absent, that left before its reply, or that could not be started. */
+const ABSENCES =
+  /^org\.freedesktop\.DBus\.Error\.(?:(?:ServiceUnknown|NameHasNoOwner|NoReply|Disconnected)$|Spawn\.)/;
+const DEADLINES = /^org\.freedesktop\.DBus\.Error\.(?:TimedOut|Timeout)$/;
 
-const DEADLINES: readonly string[] = [
-  'org.freedesktop.DBus.Error.TimedOut',
-  'org.freedesktop.DBus.Error.Timeout',
-];
+const UNANSWERED = {
+  timeout: { fault: 'timeout', text: 'no answer in time' },
+  closed: { fault: 'unavailable', text: 'the connection to the bus was lost' },
+} as const;
 
 /** An actor's own faults for D-Bus error names, and for names that are not listed (by default `refused`). */
 export interface FaultOverrides {
@@ -49,21 +44,13 @@ export interface FaultOverrides {
 
 /** True if nobody is there to answer; false for an answer that is an error. */
 export function isAbsence(error: BusError): boolean {
-  return error.kind === 'dbus' && (ABSENCES.includes(error.name) || error.name.startsWith(SPAWN_ERRORS));
+  return error.kind === 'dbus' && ABSENCES.test(error.name);
 }
 
 /** The error in a few words on one line, without capital and full stop, as the end of a sentence. */
 export function sentence(error: BusError): string {
-  switch (error.kind) {
-    case 'dbus':
-      return shortLine(error.text) || shortLine(error.name);
-    case 'timeout':
-      return 'no answer in time';
-    case 'closed':
-      return 'the connection to the bus was lost';
-    case 'local':
-      return error.detail;
-  }
+  if (error.kind === 'dbus') return shortLine(error.text) || shortLine(error.name);
+  return error.kind === 'local' ? error.detail : UNANSWERED[error.kind].text;
 }
 
 /** The answer to a command whose call failed. `what` names what failed, as the beginning of a sentence. */
@@ -73,18 +60,11 @@ export function faultOf(error: BusError, what: string, overrides: FaultOverrides
 }
 
 function faultCodeOf(error: BusError, { byName = {}, otherwise = 'refused' }: FaultOverrides): FaultCode {
-  switch (error.kind) {
-    case 'dbus':
-      if (Object.hasOwn(byName, error.name)) return byName[error.name] ?? otherwise;
-      if (isAbsence(error)) return 'unavailable';
-      return DEADLINES.includes(error.name) ? 'timeout' : otherwise;
-    case 'timeout':
-      return 'timeout';
-    case 'closed':
-      return 'unavailable';
-    case 'local':
-      return 'internal';
-  }
+  if (error.kind === 'local') return 'internal';
+  if (error.kind !== 'dbus') return UNANSWERED[error.kind].fault;
+  if (Object.hasOwn(byName, error.name)) return byName[error.name] ?? otherwise;
+  if (isAbsence(error)) return 'unavailable';
+  return DEADLINES.test(error.name) ? 'timeout' : otherwise;
 }
 
 /** Another program's text on one line, cut to a short length and without its full stop. */

@@ -46,9 +46,7 @@ export function setProperty<const E extends Effect>(
   return { destination, interface: PROPERTIES_INTERFACE, member: 'Set', in: 'ssv', out: '', effect };
 }
 
-export function ownerMatch(name: string): Match {
-  return { sender: BUS_NAME, interface: BUS_NAME, member: 'NameOwnerChanged', arg0: name };
-}
+export const OWNER_CHANGES: Match = { sender: BUS_NAME, interface: BUS_NAME, member: 'NameOwnerChanged' };
 
 /** Properties by name, of any type, from a reading or a signal. */
 export type PropertyRecord = Readonly<Record<string, unknown>>;
@@ -61,12 +59,9 @@ const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
 const CHECKS = {
   s: (value: unknown): boolean => typeof value === 'string',
   b: (value: unknown): boolean => typeof value === 'boolean',
-  u: isInteger,
-  y: isInteger,
-  n: isInteger,
+  ...{ u: isInteger, y: isInteger, n: isInteger, x: isInteger },
   // A bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
-  x: isInteger,
   // A whole number looks like an integer; NaN and infinity cannot be shown.
   d: Number.isFinite,
   'a{sv}': (value: unknown): boolean =>

@@ -1,10 +1,7 @@
 // The rows of the D-Bus tables: a method with its signatures and its effect, a signal, a match rule. The TypeScript types of a call's
 // arguments and reply follow from its signatures. Pure.
 
-/**
- * The effect of a method: none; on units of a manager; on the power state of the machine; on media players; on our announcements in the
- * network; on the Bluetooth adapter and its devices. A bus connection allows one of them.
- */
+/** The effect of a method: none, or on units, the machine's power, media players and so on. A bus connection allows one of them. */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {

@@ -1,27 +1,19 @@
 // Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2). Data only. Reference: MPRIS D-Bus
 // Interface Specification, version 2.2. Players are called by their unique names, so that a call starts no player.
 
-import type { PropertyTable } from './daemon.js';
-import { BUS_NAME, getAll, setProperty } from './daemon.js';
+import { getAll, OWNER_CHANGES, type PropertyTable, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
 
-const ROOT = 'org.mpris.MediaPlayer2';
-
-export const PLAYER_NAMES = `${ROOT}.`;
+export const ROOT_INTERFACE = 'org.mpris.MediaPlayer2';
+export const PLAYER_NAMES = `${ROOT_INTERFACE}.`;
 export const PLAYER_PATH = '/org/mpris/MediaPlayer2';
-export const ROOT_INTERFACE = ROOT;
-export const PLAYER_INTERFACE = `${ROOT}.Player`;
-export const TRACKLIST_INTERFACE = `${ROOT}.TrackList`;
+export const PLAYER_INTERFACE = `${PLAYER_NAMES}Player`;
+export const TRACKLIST_INTERFACE = `${PLAYER_NAMES}TrackList`;
 /** Also "no track", as the one that another is added after: at the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
 
 /** Players that come, go or change owner. */
-export const PLAYER_OWNERS: Match = {
-  sender: BUS_NAME,
-  interface: BUS_NAME,
-  member: 'NameOwnerChanged',
-  arg0namespace: ROOT,
-};
+export const PLAYER_OWNERS: Match = { ...OWNER_CHANGES, arg0namespace: ROOT_INTERFACE };
 
 export function playerSignals(owner: string): Match {
   return { sender: owner, path: PLAYER_PATH };

@@ -1,8 +1,7 @@
 // Table of the methods, signals and properties of org.freedesktop.systemd1 in use, and the path of a unit. Data only.
 // Reference: org.freedesktop.systemd1(5). The same tables serve the system's manager and the user's.
 
-import type { PropertyTable } from './daemon.js';
-import { getAll } from './daemon.js';
+import { getAll, type PropertyTable } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
 
 export const SYSTEMD_NAME = 'org.freedesktop.systemd1';
