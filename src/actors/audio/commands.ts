@@ -2,7 +2,7 @@
 
 import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
-import type { RequestArgs } from '../../protocol/pulse/commands.js';
+import type { RequestArgs, RequestName } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import {
   type Balance,
@@ -18,15 +18,8 @@ import type { ReadRequest } from './refetch.js';
 import type { HeldRecord, SoundState } from './state.js';
 import { hasVolume } from './view.js';
 
-export type SettingName =
-  | 'SET_SINK_VOLUME'
-  | 'SET_SINK_INPUT_VOLUME'
-  | 'SET_SINK_MUTE'
-  | 'SET_SINK_INPUT_MUTE'
-  | 'SET_SINK_PORT'
-  | 'SET_CARD_PROFILE'
-  | 'SET_DEFAULT_SINK'
-  | 'MOVE_SINK_INPUT';
+type ServerSetting = 'SET_CARD_PROFILE' | 'SET_DEFAULT_SINK' | 'MOVE_SINK_INPUT';
+type SettingName = Extract<RequestName, `SET_SINK_${string}`> | ServerSetting;
 
 export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
@@ -54,8 +47,6 @@ type CommandTarget =
   | { readonly kind: 'sink'; readonly held: HeldRecord<SinkInfo> }
   | { readonly kind: 'sink-input'; readonly held: HeldRecord<SinkInputInfo> };
 
-const NOTHING: SettingPlan = { kind: 'nothing' };
-
 function faultPlan(code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
@@ -69,13 +60,10 @@ function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | 
     const held = state.findInput(target.ref);
     return held === undefined ? notFound('client', target.ref) : { kind: 'sink-input', held };
   }
-  if (target.kind === 'output') {
-    const held = state.findSink(target.ref);
-    return held === undefined ? notFound('output', target.ref) : { kind: 'sink', held };
-  }
-  const held = state.defaultSink();
-  const missing = faultPlan('no-such-output', 'There is no default output');
-  return held === undefined ? missing : { kind: 'sink', held };
+  const held = target.kind === 'output' ? state.findSink(target.ref) : state.defaultSink();
+  if (held !== undefined) return { kind: 'sink', held };
+  if (target.kind === 'output') return notFound('output', target.ref);
+  return faultPlan('no-such-output', 'There is no default output');
 }
 
 function setPlan(setting: Setting, of: ReadRequest['of'], index?: number): SetPlan {
@@ -90,18 +78,11 @@ function planMute(target: CommandTarget, wanted: boolean | undefined): SettingPl
 }
 
 /** Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels` sets their number. */
-export function channelsAt(
-  volume: number,
-  channels: readonly number[],
-  remembered: Balance | undefined,
-): number[] {
+export function channelsAt(volume: number, channels: readonly number[], remembered?: Balance): number[] {
   return channelsOf(rememberBalance(remembered, channels) ?? channels.map(() => 1), rawOf(volume));
 }
 
-/**
- * The volume after a relative change, within 0..`most`; undefined when nothing changes: an increase must not lower a volume that is
- * above `most` already (docs/http-api.md, "Volume and balance").
- */
+/** The volume after a relative change, within 0..`most`; undefined if nothing changes: an increase never lowers what is above `most`. */
 export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);
   if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
@@ -111,17 +92,12 @@ export function volumeAfter(delta: number, channels: readonly number[], most = 1
   return Math.min(most, Math.max(0, from + delta));
 }
 
-/** `volumeFrom` returns undefined when the volume is to stay unchanged. */
-function planVolume(
-  target: CommandTarget,
-  volumeFrom: (channels: readonly number[]) => number | undefined,
-): SettingPlan {
+/** `wanted`: undefined if the volume is to stay unchanged. */
+function planVolume(target: CommandTarget, wanted: number | undefined): SettingPlan {
   const { info, balance } = target.held;
-  if (target.kind === 'sink-input' && !hasVolume(target.held.info)) {
+  if (target.kind === 'sink-input' && !hasVolume(target.held.info))
     return faultPlan('no-volume', 'The stream has no volume of its own');
-  }
-  const wanted = volumeFrom(info.volume);
-  if (wanted === undefined) return NOTHING;
+  if (wanted === undefined) return { kind: 'nothing' };
   const args = { index: info.index, volume: channelsAt(wanted, info.volume, balance) };
   const command = target.kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
   return setPlan({ command, args }, target.kind, info.index);
@@ -153,11 +129,8 @@ function planProfile(state: SoundState, ref: string, wanted: string): SettingPla
   const profile = profiles.find(({ name }) => name === wanted);
   const named = JSON.stringify(wanted);
   if (profile === undefined) return faultPlan('no-such-profile', `The card has no profile ${named}`);
-  if (profile.available === 0)
-    return faultPlan(
-      'profile-unavailable',
-      `Profile ${named} cannot be used now: nothing is plugged in for it`,
-    );
+  const unplugged = `Profile ${named} cannot be used now: nothing is plugged in for it`;
+  if (profile.available === 0) return faultPlan('profile-unavailable', unplugged);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: wanted } }, 'card', index);
 }
 
@@ -189,12 +162,11 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
     case 'volume':
       if (limit !== undefined && command.volume > limit)
         return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
-      return planVolume(target, () => Math.min(1, Math.max(0, command.volume)));
-    case 'delta':
-      return planVolume(target, (channels) => {
-        const from = target.kind === 'sink' ? state.stepsFrom(target.held.info) : channels;
-        return volumeAfter(command.delta, from, limit);
-      });
+      return planVolume(target, Math.min(1, Math.max(0, command.volume)));
+    case 'delta': {
+      const from = target.kind === 'sink' ? state.stepsFrom(target.held.info) : target.held.info.volume;
+      return planVolume(target, volumeAfter(command.delta, from, limit));
+    }
   }
 }
 
