@@ -14,18 +14,11 @@ import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
 import { hasNoSoundCard, noCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
-import {
-  type AwaitedSocket,
-  candidatePaths,
-  cookiePaths,
-  readCookie,
-  readMachineId,
-  socketOrDelay,
-} from './server-files.js';
+import { candidatePaths, cookiePaths, readCookie, readMachineId, socketOrDelay } from './server-files.js';
 import { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
 
-/** The process's environment and its thread's port, passed in so that nothing here asks the process itself. */
+/** The process's environment, passed in so that nothing here asks the process itself. */
 export interface ProcessContext {
   readonly env: Variables;
   readonly uid: number;
@@ -129,8 +122,9 @@ export class AudioBackend implements Actor<AudioCommand> {
     let attempt = 0;
     while (!signal.aborted) {
       const cookie = await readCookie(this.#cookiePaths);
-      const sockets = this.#sockets();
-      const ended = await this.#connectFirst(sockets, cookie);
+      const paths = candidatePaths(this.#context.env, this.#context.uid, this.#context.machineId);
+      const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
+      const ended = await this.#connectFirst(paths, cookie);
       if (signal.aborted) return;
       if (ended.upMs === undefined && ended.detail !== this.#detail)
         this.#publish.status('connecting', ended.detail);
@@ -141,18 +135,10 @@ export class AudioBackend implements Actor<AudioCommand> {
     }
   }
 
-  #sockets(): readonly AwaitedSocket[] {
-    const { env, uid, machineId } = this.#context;
-    return candidatePaths(env, uid, machineId).map((path) => ({ path, before: fileIdentity(path) }));
-  }
-
   /** Tries the sockets in order until one gives a complete connection; resolves when that connection has ended. */
-  async #connectFirst(
-    sockets: readonly AwaitedSocket[],
-    cookie: Uint8Array | undefined,
-  ): Promise<ConnectionEnd> {
+  async #connectFirst(paths: readonly string[], cookie: Uint8Array | undefined): Promise<ConnectionEnd> {
     let ended: ConnectionEnd = { detail: 'there is no address to connect to' };
-    for (const { path } of sockets) {
+    for (const path of paths) {
       if (this.#stop.signal.aborted || ended.upMs !== undefined) break;
       ended = await this.#connect(path, cookie);
     }

@@ -7,7 +7,7 @@ import type { Link } from '../dial.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { Meters } from './meters.js';
-import { ProfileSwitch, type WantedProfile, wantedProfile } from './profile-switch.js';
+import { type ProfileSwitch, profileSwitch, type WantedProfile, wantedProfile } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
 import {
   ALL,
@@ -23,7 +23,7 @@ import {
   Refetch,
 } from './refetch.js';
 import type { RecordKind, SoundState } from './state.js';
-import { type OpenLink, Waker } from './wake.js';
+import { type OpenLink, type Waker, waker } from './wake.js';
 
 interface ConnectionTiming extends CommandTiming {
   /** Until a card's new profile has made its outputs, in ms. */
@@ -80,7 +80,7 @@ export class SoundConnection implements Performer {
         context.onClosed(reason);
       },
     });
-    this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
+    this.#waker = waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
     this.meters = new Meters(openLink, state, publishLevel);
   }
 
@@ -152,7 +152,7 @@ export class SoundConnection implements Performer {
   /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
   #switched(wanted: WantedProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const change = new ProfileSwitch(this.state, wanted, this.#context.timing.switchMs, {
+    const change = profileSwitch(this.state, wanted, this.#context.timing.switchMs, {
       late: () => this.#settled([]),
       readAgain: () => {
         this.#isShaken = true;
@@ -256,7 +256,7 @@ export class SoundConnection implements Performer {
     if (this.#switch?.isStillGoing() === true) return;
     this.#switch = undefined;
     const changed = this.#context.publisher.update(this.state);
-    if (this.meters.isWatched) this.meters.onRead();
+    if (this.meters.isWatched) this.meters.follow();
     if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
   }
 }

@@ -33,7 +33,7 @@ export interface Performer {
   /** Resolves when a read that began after this call has ended, or when none will happen any more. */
   readAgain(read: ReadRequest): Promise<void>;
   /** See `Waker.isWaking`; `Executor.proceed` is called when waking ends. */
-  isWaking: Waker['isWaking'];
+  readonly isWaking: Waker['isWaking'];
   /** Closes the connection after a missing answer, because more may have been lost. */
   giveUp(command: RequestName, error: RequestError): void;
 }
@@ -60,10 +60,7 @@ export class Executor {
     this.#now = now;
   }
 
-  /**
-   * Answers when the server has accepted the command and the changed record has been read again; an output may have to be woken
-   * first. One command runs at a time, planned from the result of the one before, so that steps add up and toggles cancel out.
-   */
+  /** Answers when the changed record has been read again. One command runs at a time, so that steps add up and toggles cancel out. */
   run(command: SoundCommand): Promise<Answer> {
     const latest = this.#now() + this.#timing.commandMs;
     return new Promise((settle) => {
@@ -75,11 +72,9 @@ export class Executor {
   /** Runs the first command whose output is not being woken. */
   proceed(): void {
     if (this.isBusy) return;
-    let at = 0;
-    let next = this.#queue[at];
-    for (; next !== undefined && this.#mustWait(next, at); next = this.#queue[at]) at += 1;
+    const at = this.#queue.findIndex((queued, index) => !this.#mustWait(queued, index));
+    const [next] = at < 0 ? [] : this.#queue.splice(at, 1);
     if (next === undefined) return;
-    this.#queue.splice(at, 1);
     this.isBusy = true;
     const answer = this.#carryOut(next.command, next.latest);
     next.settle(answer);

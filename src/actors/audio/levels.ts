@@ -86,10 +86,7 @@ export function heldPeaks(before: Peaks, newest: Peaks): Peaks {
 /** By sink index, in ascending order. */
 type LevelsBySink = ReadonlyMap<number, Peaks>;
 
-/**
- * The level of every output where it is known: 0 where nothing or only muted clients play (a meter would show that up to 0.2 s later),
- * else the `measured` one, which before the first fragment is missing or the 0 of before.
- */
+/** The level of every output where it is known; 0 where nothing or only muted clients play, which a meter would show 0.2 s later. */
 export function levelsNow(
   state: Pick<SoundState, 'sinks' | 'inputs'>,
   measured: LevelsBySink,

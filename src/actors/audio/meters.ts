@@ -40,10 +40,7 @@ interface Meter {
   hasFailed: boolean;
 }
 
-/**
- * All streams share one connection of their own, closed when none is wanted: then no stream can be left over, and a failure does not
- * affect the main connection. When the main connection ends, `stop` must be called.
- */
+/** All streams share a connection of their own: none is left over, and no failure affects the main one, at whose end `stop` is called. */
 export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
@@ -73,22 +70,16 @@ export class Meters {
   watch(watched: boolean): void {
     this.isWatched = watched;
     this.#sent = undefined;
-    if (watched) this.#follow();
-    else this.#rest();
-  }
-
-  #rest(): void {
+    if (watched) {
+      this.follow();
+      return;
+    }
     clearImmediate(this.#soon);
     this.#soon = undefined;
     this.#timers.cancelAll();
     this.#pace = 'rest';
     this.#closeLink();
     this.#levels.clear();
-  }
-
-  /** To be called when something has been read while somebody watches. */
-  onRead(): void {
-    this.#follow();
   }
 
   /** The sound server is lost: watchers get a level without outputs. */
@@ -98,8 +89,11 @@ export class Meters {
     this.#publish(levelText(new Map()));
   }
 
-  /** Opens meters that are wanted, closes the others, and sends the resulting level. */
-  #follow(): void {
+  /**
+   * Opens meters that are wanted, closes the others, and sends the resulting level. To be called when something has been read while
+   * somebody watches.
+   */
+  follow(): void {
     const playing = playingSinks(this.#state);
     const wanted = playing.slice(0, METERS_MAX_OUTPUTS);
     this.#loseLevels(playing.slice(METERS_MAX_OUTPUTS));
@@ -127,7 +121,7 @@ export class Meters {
     const link = this.#open({
       onReady: () => {
         this.#isReady = true;
-        this.#follow();
+        this.follow();
       },
       onEvent: () => undefined,
       onData: (stream, fragment) => this.#take(this.#meterOf(stream), fragment),
@@ -157,13 +151,8 @@ export class Meters {
   }
 
   #begin(link: Link, { index, channelMap }: SinkInfo, source: number): void {
-    const meter: Meter = {
-      sink: index,
-      source,
-      channels: channelMap.length,
-      isHeld: false,
-      hasFailed: false,
-    };
+    const channels = channelMap.length;
+    const meter: Meter = { sink: index, source, channels, isHeld: false, hasFailed: false };
     this.#meters.set(index, meter);
     this.#isCreating = true;
     const stream = peakStream(source, channelMap, 'Peak meter', true);
@@ -175,7 +164,7 @@ export class Meters {
       // Without a reply it is unknown which streams exist.
       else return link.close({ kind: 'stopped' });
       if (this.#meters.get(index) !== meter) this.#end(link, meter);
-      this.#follow();
+      this.follow();
     });
   }
 
@@ -193,8 +182,7 @@ export class Meters {
   }
 
   #meterOf(stream: number): Meter | undefined {
-    for (const meter of this.#meters.values()) if (meter.stream === stream) return meter;
-    return undefined;
+    return [...this.#meters.values()].find((meter) => meter.stream === stream);
   }
 
   #failed(meter: Meter | undefined): void {
@@ -210,7 +198,7 @@ export class Meters {
     if (this.#timers.has('retry')) return;
     this.#timers.set('retry', RETRY_MS, () => {
       for (const meter of this.#meters.values()) if (meter.hasFailed) this.#meters.delete(meter.sink);
-      this.#follow();
+      this.follow();
     });
   }
 

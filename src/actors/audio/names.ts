@@ -12,11 +12,7 @@ export function wantedName(name: string | undefined, props: Props): string {
   return own || props['application.name'] || props['application.process.binary'] || 'stream';
 }
 
-/**
- * The names in use. A stream whose wanted name is taken becomes `NAME #ID` and keeps that for life, even if its own name changes.
- * Other streams follow their wanted name (a player changes its media.name with each song) and become `NAME #ID` the first time
- * that a new one is taken.
- */
+/** The names in use. A stream whose wanted name is taken becomes `NAME #ID`, and stays so for life; until then it follows its wanted name. */
 export class ClientNames {
   readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();
   readonly #owners = new Map<string, number>();

@@ -24,23 +24,14 @@ export async function whyNoCard(folder = DEVICES): Promise<string> {
   const names = await readdir(folder).catch((): string[] => []);
   const [first, ...others] = names.filter((name) => CONTROL.test(name)).map((name) => join(folder, name));
   if (first === undefined) return 'the kernel has none';
-  const opened = await Promise.all([first, ...others].map(mayOpen));
-  return opened.includes(true)
+  const mode = constants.R_OK | constants.W_OK;
+  const opened = await Promise.allSettled([first, ...others].map((path) => access(path, mode)));
+  return opened.some(({ status }) => status === 'fulfilled')
     ? 'this user may open one, so restart the sound server, or read its log'
     : `this user may not open ${first}, because it is neither in the group audio nor logged in at this machine`;
 }
 
-function mayOpen(path: string): Promise<boolean> {
-  return access(path, constants.R_OK | constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
-/**
- * For the time of one connection: `look` is to be called after each publication. A sound server that has just begun finds its cards after
- * its placeholder; hence `afterMs`.
- */
+/** For one connection: `look` is called after each publication. A server that has just begun finds its cards late; hence `afterMs`. */
 export function noCardWatch(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number) {
   let timer: NodeJS.Timeout | undefined;
   let [isWithout, isReported] = [false, false];

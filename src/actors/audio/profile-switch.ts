@@ -45,48 +45,34 @@ function isReached(state: SoundState, { card, profile, streams }: WantedProfile)
   );
 }
 
-export class ProfileSwitch {
+export type ProfileSwitch = ReturnType<typeof profileSwitch>;
+
+/** `late` is called if it is not over within `limitMs`: then it counts as over. Until then `readAgain` is called now and then. */
+export function profileSwitch(
+  state: SoundState,
+  wanted: WantedProfile,
+  limitMs: number,
+  { late, readAgain }: { readonly late: () => void; readonly readAgain: () => void },
+) {
+  const ending = new AbortController();
+  const { signal } = ending;
+  const end = (): void => {
+    clearTimeout(timer);
+    clearInterval(reading);
+    ending.abort();
+  };
+  const waitMs = Math.max(0, Math.min(limitMs, wanted.latest - performance.now()));
+  const timer = setTimeout(() => {
+    end();
+    late();
+  }, waitMs);
+  const reading = setInterval(readAgain, READ_AGAIN_MS);
   /** Resolves when it is over, in one way or the other. */
-  readonly over: Promise<void>;
-  readonly #state: SoundState;
-  readonly #wanted: WantedProfile;
-  #end = (): void => undefined;
-  #isOver = false;
-
-  /** `late` is called if it is not over within `limitMs`: then it counts as over. Until then `readAgain` is called now and then. */
-  constructor(
-    state: SoundState,
-    wanted: WantedProfile,
-    limitMs: number,
-    { late, readAgain }: { readonly late: () => void; readonly readAgain: () => void },
-  ) {
-    this.#state = state;
-    this.#wanted = wanted;
-    this.over = new Promise((resolve) => {
-      const timer = setTimeout(
-        () => {
-          this.end();
-          late();
-        },
-        Math.max(0, Math.min(limitMs, wanted.latest - performance.now())),
-      );
-      const reading = setInterval(readAgain, READ_AGAIN_MS);
-      this.#end = () => {
-        clearTimeout(timer);
-        clearInterval(reading);
-        resolve();
-      };
-    });
-  }
-
+  const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
   /** To be asked when something has been read. */
-  isStillGoing(): boolean {
-    if (!this.#isOver && isReached(this.#state, this.#wanted)) this.end();
-    return !this.#isOver;
-  }
-
-  end(): void {
-    this.#isOver = true;
-    this.#end();
-  }
+  const isStillGoing = (): boolean => {
+    if (!signal.aborted && isReached(state, wanted)) end();
+    return !signal.aborted;
+  };
+  return { over, end, isStillGoing };
 }

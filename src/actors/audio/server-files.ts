@@ -9,24 +9,16 @@ import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { fileIdentity, watchPath } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
-/**
- * The addresses in `PULSE_SERVER` for this machine, as libpulse reads it: separated by white space, each with an optional machine id in
- * braces before it. An absolute path is a unix socket's.
- */
+/** The addresses in `PULSE_SERVER` for this machine, as libpulse reads it: between white space, some with a `{machine id}` before. */
 function addressesIn(value: string, machineId: string | undefined): string[] {
-  const addresses: string[] = [];
-  for (const address of value.split(/\s+/)) {
-    const [, machine, rest = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
-    if (machine !== undefined && machineId !== undefined && machine !== machineId) continue;
-    if (rest !== '') addresses.push(rest.startsWith('unix:/') ? rest.slice('unix:'.length) : rest);
-  }
-  return addresses;
+  return value.split(/\s+/).flatMap((address) => {
+    const [, machine = machineId, rest = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
+    const isForUs = machineId === undefined || machine === machineId;
+    return isForUs && rest !== '' ? [rest.replace(/^unix:(?=\/)/, '')] : [];
+  });
 }
 
-/**
- * The server that `PULSE_SERVER` gives to other programs but that `candidatePaths` ignores: an address of another kind, or the whole
- * value when all its addresses are for other machines.
- */
+/** The part of `PULSE_SERVER` that `candidatePaths` ignores: another kind of address, or all of it if it is for other machines. */
 export function otherServer({ PULSE_SERVER: value = '' }: Variables, machineId?: string): string | undefined {
   const addresses = addressesIn(value, machineId);
   const isForOthers = addresses.length === 0 && value.trim() !== '';
@@ -59,7 +51,7 @@ export function candidatePaths(env: Variables, uid: number, machineId?: string):
 const SETTLE_MS = 0;
 
 /** A socket to wait for, with its `fileIdentity` before the failed attempt: a restarted server creates a new one. */
-export interface AwaitedSocket {
+interface AwaitedSocket {
   readonly path: string;
   readonly before: string | undefined;
 }
@@ -83,15 +75,14 @@ export function socketOrDelay(
     };
     const aborted = () => end(false);
     const timer = setTimeout(aborted, delayMs);
-    const watches = awaited.map((socket) => {
-      const onChange = () => {
-        if (isNew(socket)) end(true);
-      };
-      return watchPath(socket.path, onChange, SETTLE_MS);
-    });
+    const look = () => {
+      if (awaited.some(isNew)) end(true);
+    };
+    const watches = awaited.map(({ path }) => watchPath(path, look, SETTLE_MS));
     signal.addEventListener('abort', aborted);
     // The watches do not report changes made before they were set.
-    if (signal.aborted || awaited.some(isNew)) end(!signal.aborted);
+    if (signal.aborted) end(false);
+    else look();
   });
 }
 

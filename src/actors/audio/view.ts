@@ -35,10 +35,7 @@ interface Shown {
   readonly host: string | undefined;
 }
 
-/**
- * Property lists as shown, each built once: an unchanged list is the same object again (text-cache.ts), and building it takes half of the
- * time of a record's text (measured).
- */
+/** Property lists as shown, each built once: an unchanged one is the same object (text-cache.ts), and building takes as long as the rest. */
 export class ShownProps {
   readonly #made = new WeakMap<Props, Shown>();
 

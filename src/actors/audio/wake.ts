@@ -23,54 +23,23 @@ export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
 }
 
 /**
- * Each capture has a connection of its own and ends with it: then no stream can be left over, and a failure does not affect the main
- * connection.
+ * Each capture has a connection of its own, and ends with it: none is left over, and a failure does not affect the main connection.
+ * `ended` is called each time a sink has woken or will not wake; after `limitMs` at the latest.
  */
-export class Waker {
-  readonly #open: OpenLink;
-  readonly #state: SoundState;
-  readonly #limitMs: number;
-  readonly #ended: () => void;
-  readonly #captures = new Map<number, Link>();
-  /** The sinks that are being woken. */
-  readonly waking: ReadonlyMap<number, unknown> = this.#captures;
-
-  /** `ended` is called each time a sink has woken or will not wake; after `limitMs` at the latest. */
-  constructor(open: OpenLink, state: SoundState, limitMs: number, ended: () => void) {
-    this.#open = open;
-    this.#state = state;
-    this.#limitMs = limitMs;
-    this.#ended = ended;
-  }
-
-  /** True if a command must wait for the sink; starts waking it if needed. */
-  isWaking(index: number): boolean {
-    if (!this.#captures.has(index) && this.#isAsleep(index)) this.#wake(index);
-    return this.#captures.has(index);
-  }
-
-  /** To be called when something has been read. */
-  onRead(): void {
-    for (const [index, link] of this.#captures) if (!this.#isAsleep(index)) link.close({ kind: 'stopped' });
-  }
-
-  stop(): void {
-    for (const link of this.#captures.values()) link.close({ kind: 'stopped' });
-  }
-
-  #isAsleep(index: number): boolean {
-    const sink = this.#state.sinks.get(index)?.info;
-    return sink?.monitorSource !== undefined && keepsBack(this.#state, sink);
-  }
-
-  #wake(index: number): void {
-    const source = this.#state.sinks.get(index)?.info.monitorSource;
-    if (source === undefined) return;
+export function waker(open: OpenLink, state: SoundState, limitMs: number, ended: () => void) {
+  /** By the sinks that are being woken. */
+  const captures = new Map<number, Link>();
+  /** The monitor of a sink that is asleep. */
+  const monitorOf = (index: number): number | undefined => {
+    const sink = state.sinks.get(index)?.info;
+    return sink !== undefined && keepsBack(state, sink) ? sink.monitorSource : undefined;
+  };
+  const wake = (index: number, source: number): void => {
     const giveUp = (): void => {
-      this.#state.letSleep(index);
+      state.letSleep(index);
       link.close({ kind: 'stopped' });
     };
-    const link = this.#open({
+    const link = open({
       onReady: () =>
         link.request('CREATE_RECORD_STREAM', peakStream(source, [MONO], 'Wake up', false), (result) => {
           if (!result.ok && result.error.kind === 'server') giveUp();
@@ -78,11 +47,28 @@ export class Waker {
       onEvent: () => undefined,
       onClosed: () => {
         clearTimeout(timer);
-        this.#captures.delete(index);
-        this.#ended();
+        captures.delete(index);
+        ended();
       },
     });
-    const timer = setTimeout(giveUp, this.#limitMs);
-    this.#captures.set(index, link);
-  }
+    const timer = setTimeout(giveUp, limitMs);
+    captures.set(index, link);
+  };
+  /** True if a command must wait for the sink; starts waking it if needed. */
+  const isWaking = (index: number): boolean => {
+    const source = captures.has(index) ? undefined : monitorOf(index);
+    if (source !== undefined) wake(index, source);
+    return captures.has(index);
+  };
+  /** To be called when something has been read. */
+  const onRead = (): void => {
+    for (const [index, link] of captures) if (monitorOf(index) === undefined) link.close({ kind: 'stopped' });
+  };
+  const stop = (): void => {
+    for (const link of captures.values()) link.close({ kind: 'stopped' });
+  };
+  const waking: ReadonlyMap<number, unknown> = captures;
+  return { waking, isWaking, onRead, stop };
 }
+
+export type Waker = ReturnType<typeof waker>;
