@@ -1,5 +1,4 @@
-// The content of the node's branch on the broker, computed from the received records: the table record -> topic. Topics here are relative
-// to the node's topic. Pure.
+// The content of the node's branch on the broker: the table record -> topic. Topics here are relative to the node's. Pure.
 
 import {
   type Backend,
@@ -8,13 +7,7 @@ import {
   CHILD_NAMES,
   type ChildName,
 } from '../../protocol/actor/backends.js';
-import {
-  type Collection,
-  RESOURCES,
-  type Resource,
-  type ResourceSpec,
-  SPECS,
-} from '../../protocol/actor/collections.js';
+import { type Collection, RESOURCES, type Resource, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import { playerName, topicLevel } from './topics.js';
 
@@ -108,7 +101,7 @@ export class Branch {
   texts(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const [topic, resource] of WHOLE) {
-      const { backend, join }: ResourceSpec = RESOURCES[resource];
+      const { backend, join } = RESOURCES[resource];
       const text = join((collection) => this.#texts(collection)) ?? '';
       if (this.stateOf(backend) === 'up') texts.set(topic, text);
     }
@@ -129,10 +122,7 @@ export class Branch {
     return state === undefined || state === 'up';
   }
 
-  /**
-   * True for a topic that has no content if `texts` has none. While a backend is not up its topics stay as they are, with its state in
-   * `backends`, and so do topics that are no thing's.
-   */
+  /** True for a topic that is to be empty if `texts` lacks it. While a backend is not up its topics stay, and so do those of no thing. */
   isSettled(topic: string): boolean {
     const owner = OWNERS.get(topic.split('/', 1)[0] ?? '');
     return owner !== undefined && this.isComplete(owner);
@@ -165,11 +155,9 @@ export class Branch {
   }
 
   #backends(): string {
-    const rows = this.children.flatMap((child) => {
+    const rows = CHILD_NAMES.flatMap((child) => {
       const health = this.#health.get(child);
-      return health === undefined
-        ? []
-        : [[child, { ...health, since: new Date(health.since).toISOString() }]];
+      return health ? [[child, { ...health, since: new Date(health.since).toISOString() }]] : [];
     });
     return JSON.stringify(Object.fromEntries(rows));
   }

@@ -72,10 +72,9 @@ export class MqttBridge implements BridgeActor {
     const before = this.#branch.stateOf('power');
     this.#branch.applyChanges(batch);
     for (const change of batch.changes) {
-      if (change.kind === 'put' && SPECS[change.collection].keeps === 'each') {
-        const type = JSON.stringify(SPECS[change.collection].updated);
-        this.#serving?.publishPassing('event', `{"event":${type},"data":${change.json}}`);
-      }
+      const { keeps, updated } = SPECS[change.collection];
+      if (change.kind === 'put' && keeps === 'each')
+        this.#serving?.publishPassing('event', `{"event":${JSON.stringify(updated)},"data":${change.json}}`);
     }
     this.#serving?.changed();
     if (before !== 'up' && this.#serving !== undefined) this.#askPower();
@@ -182,15 +181,11 @@ export class MqttBridge implements BridgeActor {
   #reportServed(leftOut: readonly string[], isNews: boolean): void {
     const { node } = this.#parts;
     this.#reason = '';
-    if (leftOut.length === 0) {
-      node.status('up');
-      return;
-    }
-    const more =
-      leftOut.length > LEFT_OUT_NAMED_MAX ? ` and ${leftOut.length - LEFT_OUT_NAMED_MAX} more` : '';
+    const beyond = leftOut.length - LEFT_OUT_NAMED_MAX;
+    const more = beyond > 0 ? ` and ${beyond} more` : '';
     const names = clipped(leftOut.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
     const reason = `too large for the broker, so left out: ${names}${more}`;
-    node.status('up', reason);
+    node.status('up', leftOut.length > 0 ? reason : undefined);
     if (isNews) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 

@@ -11,6 +11,7 @@ import type {
   OutputRecord,
   PlayerRecord,
   ServiceRecord,
+  UpgradeRecord,
 } from '../../protocol/actor/schemas.js';
 import { capped } from '../text.js';
 import type { Branch } from './branch.js';
@@ -33,13 +34,7 @@ interface ShownNode {
 type Fields = Readonly<Record<string, unknown>>;
 
 /** `also`: a further condition for its availability, an expression over the JSON of a topic. */
-type Draft = readonly [
-  key: string,
-  platform: string,
-  name: string,
-  fields: Fields,
-  also?: Condition | undefined,
-];
+type Draft = readonly [key: string, platform: string, name: string, fields: Fields, also?: Condition];
 
 type Condition = readonly [topic: string, expression: string];
 
@@ -70,9 +65,7 @@ export function entitiesOf(node: ShownNode): Entities {
     ...branch.records<ServiceRecord>('systemd.services').flatMap((service) => unitEntities(node, service)),
     ...playerEntities(node),
     ...powerButtons(node),
-    ...branch
-      .records<{ can_upgrade: boolean }>('upgrade')
-      .flatMap((one) => (one.can_upgrade ? [update(node)] : [])),
+    ...branch.records<UpgradeRecord>('upgrade').flatMap((one) => (one.can_upgrade ? [update(node)] : [])),
     ...branch.records<BluetoothRecord>('bluetooth').flatMap((record) => bluetoothEntities(node, record)),
     ...branch.children.map((child) => childEntity(node, child)),
   ];
@@ -102,18 +95,13 @@ function componentOf(
   const online = { topic: `${topic}/status` };
   const up = { topic: `${topic}/backends`, value_template: onlineIf(`value_json.${owner}.state == 'up'`) };
   const further = also === undefined ? [] : [{ topic: also[0], value_template: onlineIf(also[1]) }];
-  const availability =
-    owner === undefined
-      ? { availability: [online] }
-      : { availability: [online, up, ...further], availability_mode: 'all' };
+  const whole = { availability: [online, up, ...further], availability_mode: 'all' };
+  const availability = owner === undefined ? { availability: [online] } : whole;
   const unique_id = `tonearm_${identifier}_${key}`;
   return { platform, unique_id, name: shownName(name), ...availability, ...fields };
 }
 
-/**
- * Templates are Jinja2. An emptied topic has no JSON, and reading a missing field is an error in Home Assistant: then each gives an empty
- * text or its replacement.
- */
+/** Templates are Jinja2. An emptied topic has no JSON, and a missing field is an error: then each gives a replacement, or an empty text. */
 function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
 }
@@ -234,12 +222,12 @@ function cardEntities(node: ShownNode, { name, description, profiles }: CardReco
 }
 
 /** A button that sends a word. */
-function press(key: string, name: string, to: string, word: string, look: Fields, also?: Condition): Draft {
-  return [key, 'button', name, { command_topic: to, payload_press: word, ...look }, also];
+function press(key: string, name: string, to: string, word: string, look: Fields): Draft {
+  return [key, 'button', name, { command_topic: to, payload_press: word, ...look }];
 }
 
 /** A switch that sends a word for each state, and whose value template gives the same words. */
-function turns(to: string, [on, off]: readonly [on: string, off: string]): Fields {
+function turns(to: string, on: string, off: string): Fields {
   return { state_on: on, state_off: off, command_topic: to, payload_on: on, payload_off: off };
 }
 
@@ -255,9 +243,10 @@ function unitEntities({ topic, control }: ShownNode, { scope, name }: ServiceRec
   const set = `${state}/set`;
   const value = { state_topic: state, value_template: ifJson("'start' if value_json.running else 'stop'") };
   const look = { device_class: 'restart', entity_category: 'config' };
+  const restart = { command_topic: set, payload_press: 'restart', ...look };
   return [
-    [key, 'switch', name, { ...value, ...turns(set, ['start', 'stop']) }, exists],
-    press(`${key}_restart`, `Restart ${name}`, set, 'restart', look, exists),
+    [key, 'switch', name, { ...value, ...turns(set, 'start', 'stop') }, exists],
+    [`${key}_restart`, 'button', `Restart ${name}`, restart, exists],
   ];
 }
 
@@ -274,10 +263,7 @@ const PLAYER_BUTTONS = [
 /** The suffix of a player that may run several times; its number differs at each start. */
 const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
-/**
- * Keys begin with the constant part of a player's name, so that a restarted player gets its entities again. The second player of one
- * name is called `NAME 2`, and so on.
- */
+/** Keys begin with a name's constant part, so that a restarted player has its entities again; the second of one name is called `NAME 2`. */
 function playerEntities({ topic, control, branch }: ShownNode): readonly Draft[] {
   const seen = new Map<string, number>();
   return branch.records<PlayerRecord>('players').flatMap((player) => {
@@ -341,7 +327,7 @@ function bluetoothEntities({ topic, control }: ShownNode, record: BluetoothRecor
   const fields = { state_topic: state, value_template: value, icon: 'mdi:bluetooth' };
   const look = { icon: 'mdi:bluetooth-connect' };
   return [
-    ['bluetooth', 'switch', 'Bluetooth', { ...fields, ...turns(set, ['power_up', 'power_down']) }],
+    ['bluetooth', 'switch', 'Bluetooth', { ...fields, ...turns(set, 'power_up', 'power_down') }],
     press('bluetooth_pairing', 'Bluetooth pairing', set, 'pairing_mode', look),
     ...devices,
   ];
@@ -353,19 +339,15 @@ function deviceEntities({ address, name }: DeviceRecord, state: string, control:
   // Devices that are forgotten have no part in the record.
   const own = `selectattr('address', 'eq', '${address}') | selectattr('connected') | list | length`;
   const connected = `(value_json.known_devices | default([])) | ${own} > 0`;
-  const read = (on: string, off: string): Fields => ({
-    ...{ state_topic: state, value_template: ifJson(`'${on}' if ${connected} else '${off}'`) },
-  });
+  const read = (on: string, off: string): Fields => {
+    return { state_topic: state, value_template: ifJson(`'${on}' if ${connected} else '${off}'`) };
+  };
   const sensor = { ...read('ON', 'OFF'), device_class: 'connectivity' };
   const [on, off] = [JSON.stringify({ connect: address }), JSON.stringify({ disconnect: address })];
   const sends = { command_topic: `${state}/set`, payload_on: on, payload_off: off };
   const look = { state_on: 'on', state_off: 'off', icon: 'mdi:bluetooth-audio' };
-  return [
-    [`${key}_connected`, 'binary_sensor', name, sensor],
-    ...(control
-      ? [[key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...look }] as const]
-      : []),
-  ];
+  const toggle: Draft = [key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...look }];
+  return [[`${key}_connected`, 'binary_sensor', name, sensor], ...(control ? [toggle] : [])];
 }
 
 /** Names that are not simply capitalized. */

@@ -1,5 +1,4 @@
-// One connection that serves the node's branch: publishes differences and runs commands, until the connection ends or another node wants
-// the branch.
+// One connection that serves the node's branch: publishes differences and runs commands, until it ends or another node wants the branch.
 
 import { type Clock, within } from '../../clock.js';
 import type { NodeLink } from '../runtime.js';
@@ -49,8 +48,7 @@ export class Serving {
     const { topics, control } = this.#parts;
     const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
     const watched = [topics.node, topics.status, topics.full('who')];
-    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops those above 1000, and so the last ones (measured); a lost connection loses
-    // commands either way.
+    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones (measured), and a lost connection loses either kind.
     const isOpen =
       (await this.#connection.ready) &&
       (await this.#connection.subscribe(watched, { qos: 1 })) &&
@@ -100,9 +98,8 @@ export class Serving {
   #beginRound(): void {
     this.#hasChanged = false;
     this.#rest = 'publishing';
-    const { publications, leftOut } = this.#parts.topics.differences((topic, text) =>
-      this.#connection.takes(topic, text),
-    );
+    const takes: BrokerConnection['takes'] = (topic, text) => this.#connection.takes(topic, text);
+    const { publications, leftOut } = this.#parts.topics.differences(takes);
     this.#round = [...publications];
     this.#unacknowledged = publications.length;
     this.#leftOut = leftOut;

@@ -6,10 +6,7 @@ import { readFileSync } from 'node:fs';
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 import { clipped } from '../text.js';
 
-/**
- * Characters that a level must not contain: `/ + #` have a meaning, `%` begins an escape, and a broker disconnects clients that send
- * control characters or noncharacters (MQTT 5, section 1.5.4 allows that; mosquitto does it).
- */
+/** `/ + #` have a meaning in a topic, `%` begins an escape, and for the others a broker may disconnect (MQTT 5, 1.5.4; mosquitto does). */
 const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
 /** Bounds of a retained text, and of a command as of a route's body (docs/home-assistant.md, "Commands"). */
@@ -44,8 +41,6 @@ function isWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((each) => isWithin(each, levels - 1));
 }
 
-const MACHINE_ID = '/etc/machine-id';
-
 /** Used for nothing else, so that nobody can link it to another service's hash of the confidential machine id (machine-id(5)). */
 const APPLICATION = 'tonearm: node identifier';
 
@@ -60,7 +55,7 @@ export function identifierOf(machineId: string, userId: number): string {
 }
 
 /** Undefined if the machine has no id (yet). */
-export function readIdentifier(userId: number, file = MACHINE_ID): string | undefined {
+export function readIdentifier(userId: number, file = '/etc/machine-id'): string | undefined {
   try {
     const id = readFileSync(file, 'utf8').trim();
     return /^[0-9a-f]{32}$/.test(id) ? identifierOf(id, userId) : undefined;
