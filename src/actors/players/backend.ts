@@ -88,28 +88,24 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   signal(signal: Signal): void {
     const change = signalValues(NAME_OWNER_CHANGED, signal);
-    if (change !== undefined) {
+    if (change === undefined) this.#players.get(signal.sender)?.take(signal);
+    else {
       const [name, , owner] = change;
       this.#changedNames?.add(name);
       if (name.startsWith(PLAYER_NAMES)) void this.#owned(name, owner);
-      return;
     }
-    this.#players.get(signal.sender)?.take(signal);
   }
 
   async handle(command: PlayersCommand): Promise<Answer> {
-    if (this.#away !== undefined) {
+    if (this.#away !== undefined)
       return failure('unavailable', `Not connected to the user's bus: ${this.#away}`);
-    }
     const player = this.#players.get(this.#owners.get(command.player) ?? '');
-    if (!player?.isKnown) {
+    if (!player?.isKnown)
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
-    }
     if (command.do === 'cover') return this.#answerCover(player, command.held);
     const { commandsUnderWay } = player;
-    if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX) {
+    if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
-    }
     player.commandsUnderWay += 1;
     const answer = await carryOut(this.#bus, player, command);
     player.commandsUnderWay -= 1;

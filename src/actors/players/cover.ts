@@ -29,7 +29,6 @@ const KNOWN_MS = 60_000;
 
 const NONE = failure('no-cover', 'The player names no image that may be served');
 
-/** The player that names a cover. */
 type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 
 /** Undefined if the cover cannot be had. Never rejects, and ends by itself. */
@@ -50,7 +49,7 @@ export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchC
     waiting += 1;
     const reading = readNext(async (): Promise<Answer> => {
       const url = artUrl ?? (await longUrl(bus, player));
-      const cover = url === undefined ? undefined : await coverOf(url, held, process.getuid?.() ?? 0);
+      const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, held);
       waiting -= 1;
       return cover === undefined ? NONE : { ok: true, cover };
     });
@@ -122,33 +121,23 @@ const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
   ['image/webp', /^52494646.{8}57454250/],
 ];
 
-/**
- * Undefined if nothing may be served; the network must not learn why. `held` is the tag of a cover whose bytes the caller has. `uid` is
- * ours. Never rejects. A data: URL may be as long as a message.
- */
-export async function coverOf(
-  url: string,
-  held: string | undefined,
-  uid: number,
-): Promise<CoverAnswer | undefined> {
+/** Undefined if nothing may be served; the network must not learn why. `held`: the tag of what the caller has. `uid`: ours. Never rejects. */
+export async function coverOf(url: string, uid: number, held?: string): Promise<CoverAnswer | undefined> {
   if (isDataUrl(url)) return dataCover(url, held);
   if (url.length > URL_MAX_UNITS || !URL.canParse(url)) return undefined;
   const { protocol, host, pathname, href } = new URL(url);
   if (protocol === 'http:' || protocol === 'https:')
     return href.length > LOCATION_MAX_CHARACTERS ? undefined : { location: href };
   if (protocol !== 'file:' || (host !== '' && host !== 'localhost')) return undefined;
-  return fileCover(percentDecoded(pathname), held, uid);
+  return fileCover(percentDecoded(pathname), uid, held);
 }
 
 function dataCover(url: string, held: string | undefined): CoverAnswer | undefined {
   const comma = url.indexOf(',');
-  const text = url.slice(comma + 1);
   if (comma < 0) return undefined;
+  const bytes = percentDecoded(url.slice(comma + 1));
   const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma));
-  const bytes = isBase64
-    ? Buffer.from(percentDecoded(text).toString('latin1'), 'base64')
-    : percentDecoded(text);
-  const cover = imageOf(bytes);
+  const cover = imageOf(isBase64 ? Buffer.from(bytes.toString('latin1'), 'base64') : bytes);
   return cover !== undefined && cover.tag === held ? 'held' : cover;
 }
 
@@ -159,26 +148,18 @@ export function imageOf(bytes: Buffer): ImageAnswer | undefined {
   return { tag: tagOf(bytes), type, bytes: Uint8Array.from(bytes) };
 }
 
-async function fileCover(
-  path: Buffer,
-  held: string | undefined,
-  uid: number,
-): Promise<CoverAnswer | undefined> {
+async function fileCover(path: Buffer, uid: number, held?: string): Promise<CoverAnswer | undefined> {
   try {
     // Opening a device can have an effect on it.
     if (!(await lstat(path)).isFile()) return undefined;
     const file = await open(path, FLAGS);
-    return await openedCover(file, held, uid).finally(() => file.close());
+    return await openedCover(file, uid, held).finally(() => file.close());
   } catch {
     return undefined;
   }
 }
 
-async function openedCover(
-  file: FileHandle,
-  held: string | undefined,
-  uid: number,
-): Promise<CoverAnswer | undefined> {
+async function openedCover(file: FileHandle, uid: number, held?: string): Promise<CoverAnswer | undefined> {
   const stats = await file.stat({ bigint: true });
   const isOurs = stats.uid === BigInt(uid);
   const isForAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;

@@ -106,7 +106,7 @@ export function playerRecord(
   };
 }
 
-/** One moment on both clocks, in ms: dates are for people and may jump; durations are measured with the monotonic clock. */
+/** In ms on both clocks: dates are for people and may jump; durations are measured with the monotonic clock. */
 export interface Moment {
   readonly date: number;
   readonly monotonic: number;
@@ -130,11 +130,8 @@ const JUMP_US = 500_000;
 const CLOCK_STEP_MS = 500;
 
 /** The position now, in microseconds; not beyond the track's end, unless the player itself said so. */
-export function reckoned(
-  { positionUs, at }: Anchor,
-  { rate, lengthUs }: Motion,
-  now: Moment,
-): number | undefined {
+export function reckoned({ positionUs, at }: Anchor, motion: Motion, now: Moment): number | undefined {
+  const { rate, lengthUs } = motion;
   if (positionUs === undefined) return undefined;
   const moved = positionUs + (now.monotonic - at.monotonic) * 1000 * rate;
   const end = Math.max(positionUs, lengthUs ?? Number.MAX_SAFE_INTEGER);

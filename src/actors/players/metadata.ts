@@ -1,5 +1,4 @@
-// Turns a player's track metadata into bounded texts and the few values that are used here. Pure. Players are not trusted: any value may
-// be of any type and size.
+// Turns a player's metadata into bounded texts and the values used here. Pure. Players are not trusted: a value may be of any type and size.
 
 import { NO_TRACK } from '../../protocol/dbus/mpris.js';
 import { capped } from '../text.js';

@@ -3,8 +3,7 @@
 
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
-import type { PropertyRecord } from '../../protocol/dbus/daemon.js';
-import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import {
   PLAYER_INTERFACE,
@@ -83,9 +82,7 @@ export class Player {
   #isAstray = true;
   /** True once it has been read. */
   isKnown = false;
-  #published:
-    | { readonly text: string; readonly jumps: number; readonly tracks: string | undefined }
-    | undefined;
+  #published: { text: string; jumps: number; tracks: string | undefined } | undefined;
 
   constructor(
     { busName, owner, pid }: Connection,

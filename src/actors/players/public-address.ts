@@ -1,5 +1,4 @@
-// Decides which addresses covers may be fetched from: those of the internet, and nothing of the house (docs/players.md, "Covers from the
-// web"). Pure.
+// Decides where covers may be fetched from: the internet, and nothing of the house (docs/players.md, "Covers from the web"). Pure.
 
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 

@@ -46,7 +46,7 @@ async function fetchImage(
   const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
   if (!isWeb || url.username !== '' || url.password !== '' || !web.isPort(url.port)) return undefined;
   const addresses = await checkedAddresses(url.hostname, web, signal);
-  if (addresses === undefined || signal.aborted) return undefined;
+  if (addresses.length === 0 || signal.aborted) return undefined;
   const response = await responseOf(url, addresses, signal);
   try {
     const { statusCode = 0, headers } = response;
@@ -59,16 +59,11 @@ async function fetchImage(
   }
 }
 
-/** Undefined if one of them is not public, or if there is none. */
-async function checkedAddresses(
-  hostname: string,
-  web: WebAccess,
-  signal: AbortSignal,
-): Promise<readonly string[] | undefined> {
+/** None if one of them is not public. */
+async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortSignal): Promise<string[]> {
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   const addresses = isIP(literal) === 0 ? await web.addressesOf(hostname, signal) : [literal];
-  const isFine = addresses.length > 0 && addresses.every((address) => web.isPublic(address));
-  return isFine ? addresses.slice(0, ADDRESSES_MAX) : undefined;
+  return addresses.every((address) => web.isPublic(address)) ? addresses.slice(0, ADDRESSES_MAX) : [];
 }
 
 function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {

@@ -46,7 +46,7 @@ function large(name: string, bytes: number): string {
 }
 
 const urlOf = (path: string): string => pathToFileURL(path).href;
-const cover = (url: string, held?: string) => coverOf(url, held, uid);
+const cover = (url: string, held?: string) => coverOf(url, uid, held);
 
 const IMAGES: readonly (readonly [type: string, beginning: string])[] = [
   ['image/png', PNG.toString('hex')],
