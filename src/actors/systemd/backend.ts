@@ -4,7 +4,7 @@
 import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
-import type { SystemdSettings, UnitEntry } from '../../protocol/actor/settings.js';
+import type { SystemdSettings } from '../../protocol/actor/settings.js';
 import { Bus, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import type { FollowedUnit } from '../units/facts.js';
@@ -15,14 +15,11 @@ import { commandUnit } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 
 /** The watched units in whitelist order: system, then user, without internal units (docs/configuration.md, "Upgrades"). */
-export function watchedUnits(
-  settings: Pick<SystemdSettings, 'system' | 'user' | 'internal'>,
-): readonly WatchedUnit[] {
-  const of = (scope: UnitScope, entries: readonly UnitEntry[]): WatchedUnit[] =>
-    entries
-      .filter(({ name }) => !settings.internal.includes(name))
-      .map((entry) => ({ ...entry, scope, key: `${scope}/${entry.name}` }));
-  return [...of('system', settings.system), ...of('user', settings.user)];
+export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readonly WatchedUnit[] {
+  const units = (['system', 'user'] as const).flatMap((scope) =>
+    settings[scope].map((entry) => ({ ...entry, scope, key: `${scope}/${entry.name}` })),
+  );
+  return units.filter(({ name }) => !settings.internal.includes(name));
 }
 
 type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
@@ -75,11 +72,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     const unit = (scope === 'user' ? this.#user : this.#system)?.table.unit(name);
     if (unit === undefined || this.#isHidden(unit)) return noSuchUnit(command);
     const absence = this.#services.absenceOf(scope);
-    if (absence !== undefined)
-      return failure(
-        'unavailable',
-        `Not connected to the ${scope}'s systemd: ${absence || 'not connected yet'}`,
-      );
+    const away = `Not connected to the ${scope}'s systemd: ${absence || 'not connected yet'}`;
+    if (absence !== undefined) return failure('unavailable', away);
     // A unit that is gone may still have a log.
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
     if (this.#user === undefined) return noSuchUnit(command);

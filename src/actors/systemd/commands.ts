@@ -19,7 +19,6 @@ const COMMAND_MAX_MS = 9_000;
  */
 const START_GRACE_MS = 100;
 
-/** The state that a job should lead to. */
 type Aim = 'started' | 'stopped';
 
 interface CommandPlan {
@@ -37,8 +36,6 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
   enable: { noun: 'enabling', files: 'enable', job: 'startUnit', aim: 'started' },
   disable: { noun: 'disabling', files: 'disable', job: 'stopUnit', aim: 'stopped' },
 };
-
-const OK: Answer = { ok: true };
 
 /** Resolves when the unit's job is over, after 9 s at the latest: a job that is still queued then was accepted. */
 export async function commandUnit(
@@ -66,9 +63,9 @@ export async function commandUnit(
   const lost = files === 'disable' && before?.id !== factsNow()?.id ? before?.id : undefined;
   const asked = lost ?? name;
   const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: leftMs() });
-  if (!call.ok) return isGoneAlready(plan, before, call.error) ? OK : refusal(call.error);
+  if (!call.ok) return isGoneAlready(plan, before, call.error) ? { ok: true } : refusal(call.error);
   const end = await waits.forJob(call.value, asked, leftMs());
-  if (end === undefined) return OK;
+  if (end === undefined) return { ok: true };
   if (end.kind === 'away') return refusal({ kind: 'closed' });
   // Signals caused by a job come before its end. After those of another unit, the unit must be read.
   if (lost !== undefined) await follower.refresh([name]);
@@ -77,7 +74,7 @@ export async function commandUnit(
   if (aim === 'started' && hasBegun)
     await follower.wait(name, (now) => !runsInUnit(now), Math.min(START_GRACE_MS, leftMs()));
   const facts = factsNow();
-  return facts === undefined ? OK : verdictOn(aim, end.result, facts);
+  return facts === undefined ? { ok: true } : verdictOn(aim, end.result, facts);
 }
 
 /** Works like systemctl: changes the links, then reloads, so that the manager knows them. */
@@ -107,10 +104,7 @@ function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, er
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }
 
-// The outcome of a command. "done" alone proves nothing: a job also ends so if its condition was not met, its process could not be
-// executed, or there was nothing to do (measured, systemd 252).
-
-/** Why a finished job has missed its aim; undefined if it has not. */
+/** Why a `done` job has missed its aim, if so: its condition was not met, or no process could be executed (measured, systemd 252). */
 function missed(aim: Aim, { activeState, subState, result, conditionMet }: UnitFacts): string | undefined {
   if (aim === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
   if (activeState === 'failed') return 'The unit has failed';
@@ -128,5 +122,5 @@ export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);
   const why = missed(aim, facts);
-  return why === undefined ? OK : failure('refused', `${why}: the ${ended}`);
+  return why === undefined ? { ok: true } : failure('refused', `${why}: the ${ended}`);
 }

@@ -8,8 +8,6 @@ import type { Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 import { isAtRest, type UnitFacts } from '../units/facts.js';
 
-const COLLECTION = 'systemd.services';
-
 /** With this, 200 changes in 100 ms cost two or three events. */
 const GATHER_MS = 50;
 /** In UTF-16 units: systemd accepts lines of 1 MiB. */
@@ -65,7 +63,7 @@ export class ServicePublisher {
   /** See `absenceOf`. */
   readonly #absences: Map<UnitScope, string | undefined>;
   /** The last line logged for each unit's files, so that it is not repeated. */
-  readonly #logged = new Map<string, string>();
+  readonly #logged = new Map<string, string | undefined>();
   #status = '';
 
   constructor(publish: Publisher, clock: Clock, watched: readonly WatchedUnit[]) {
@@ -97,18 +95,16 @@ export class ServicePublisher {
   publishNow(unit: WatchedUnit): void {
     this.#windows.cancel(unit.key);
     const record = this.#records.get(unit);
-    if (record === undefined) this.#publish.drop(COLLECTION, unit.key);
-    else this.#publish.put(COLLECTION, unit.key, JSON.stringify(record), this.#watched.indexOf(unit));
+    if (record === undefined) this.#publish.drop('systemd.services', unit.key);
+    else this.#publish.put('systemd.services', unit.key, JSON.stringify(record), this.#watched.indexOf(unit));
   }
 
   /** Logs why the unit's file state is unknown; `trouble` is undefined if it is known. */
   fileTrouble({ key, scope, name: unit }: WatchedUnit, trouble: string | undefined): void {
     if (trouble === this.#logged.get(key)) return;
-    if (trouble === undefined) this.#logged.delete(key);
-    else {
-      this.#logged.set(key, trouble);
+    this.#logged.set(key, trouble);
+    if (trouble !== undefined)
       this.#publish.log('warn', 'systemd cannot read the files of a unit', { scope, unit, detail: trouble });
-    }
   }
 
   stop(): void {
@@ -123,12 +119,8 @@ export class ServicePublisher {
     const status = isUp ? 'up' : detail;
     if (status === this.#status) return;
     this.#status = status;
-    if (!isUp) {
-      this.#publish.status('connecting', detail || undefined);
-      return;
-    }
     // The collection is empty while the backend is not up, so everything is published again.
-    for (const unit of this.#watched) this.publishNow(unit);
-    this.#publish.status('up');
+    if (isUp) for (const unit of this.#watched) this.publishNow(unit);
+    this.#publish.status(isUp ? 'up' : 'connecting', detail || undefined);
   }
 }

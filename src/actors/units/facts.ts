@@ -16,10 +16,7 @@ export interface RunFacts {
   readonly result: string;
   /** False only if a condition was checked and not met: an unloaded unit reports false by default. */
   readonly conditionMet: boolean;
-  /**
-   * True if the unit had failed and was reset (`reset-failed`): then `result` is not how its invocation ended. Only known while the unit
-   * stays loaded.
-   */
+  /** True if the unit had failed and was reset (`reset-failed`): then `result` is not how it ended. Only known while it stays loaded. */
   readonly reset: boolean;
   /** How often systemd has restarted the service by itself since its last start by others. */
   readonly restarts: number;
@@ -165,10 +162,7 @@ export class UnitTable {
     );
   }
 
-  /**
-   * Applies UnitRemoved, which also follows every reading of an unloaded unit. A unit that systemd has unloaded is at rest; the result of
-   * its run is kept.
-   */
+  /** Applies UnitRemoved, which also follows readings of an unloaded unit: that one is at rest, and the result of its run is kept. */
   removed(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;
     return this.#applySignal(

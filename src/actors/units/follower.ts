@@ -2,8 +2,7 @@
 // units to its owner. It changes no unit, and does not know its owner.
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
-import type { PropertyRecord } from '../../protocol/dbus/daemon.js';
-import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
+import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
 import type { BusOwner } from '../bus/bus.js';
@@ -70,14 +69,15 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   /** Reads units again; resolves to the error if they could not be read. */
   refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#reportRead(names, this.#reader.units(names));
+    return this.#reportRead(names, 'units');
   }
 
   /** Resolves once `holds` is true for the unit, or after `ms`. */
   wait(name: string, holds: (unit: FollowedUnit) => boolean, ms: number): Promise<unknown> {
-    return this.waits.until(ms, () =>
-      [this.table.unit(name)].find((unit) => unit !== undefined && holds(unit)),
-    );
+    return this.waits.until(ms, () => {
+      const unit = this.table.unit(name);
+      return unit && holds(unit) ? unit : undefined;
+    });
   }
 
   stop(): void {
@@ -86,8 +86,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.waits.away();
     this.bus.stop();
   }
-
-  // Calls from the bus.
 
   async up(): Promise<void> {
     this.#attempt = 0;
@@ -112,7 +110,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     if (changed !== undefined) this.#propertiesChanged(signal.path, changed[0], changed[1]);
     const removed = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal);
     if (removed !== undefined && !this.#isReloading)
-      for (const { name } of this.table.removed(removed[0])) void this.#refreshFiles([name]);
+      for (const { name } of this.table.removed(removed[0])) void this.#reportRead([name], 'files');
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
     if (ended !== undefined) {
       const [, job, id, result] = ended;
@@ -122,11 +120,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
     if (reloading !== undefined) this.#reloads(reloading[0]);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
-      this.#timers.set('files', QUIET_MS, () => void this.#refreshFiles(this.table.names));
+      this.#timers.set('files', QUIET_MS, () => void this.#reportRead(this.table.names, 'files'));
     }
   }
-
-  // Signals of the manager.
 
   #propertiesChanged(path: string, iface: string, properties: PropertyRecord): void {
     const units = this.table.changed(path, properties);
@@ -162,16 +158,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#isMuted = false;
   }
 
-  #refreshFiles(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#reportRead(names, this.#reader.files(names));
-  }
-
-  async #reportRead(
-    names: readonly string[],
-    reading: Promise<BusError | undefined>,
-  ): Promise<BusError | undefined> {
+  async #reportRead(names: readonly string[], what: keyof UnitReader): Promise<BusError | undefined> {
     const epoch = this.#epoch;
-    const failed = await reading;
+    const failed = await this.#reader[what](names);
     // After a new beginning all units are published anyway.
     if (epoch === this.#epoch) this.#report(this.table.units().filter(({ name }) => names.includes(name)));
     return failed;
@@ -193,10 +182,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     if (epoch !== this.#epoch) return;
     const failed = refused ?? (await this.#readAll());
     if (epoch !== this.#epoch) return;
-    if (failed !== undefined) {
-      this.#beginAgain(failed);
-      return;
-    }
+    if (failed !== undefined) return this.#beginAgain(failed);
     this.#attempt = 0;
     this.#hasRead();
     this.waits.news();

@@ -1,5 +1,4 @@
-// Turns journalctl's JSON into the entries that clients get, bounded. Pure. Programs may log anything: any field may be missing, binary,
-// or of any size.
+// Turns journalctl's JSON into the entries that clients get, bounded. Pure. Any field may be missing, binary, or of any size.
 
 import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';

@@ -25,10 +25,7 @@ export interface LogQuery {
 }
 
 /** Node's error, or only the output of a program that ended well. */
-interface JournalctlEnd extends Partial<ExecFileException> {
-  readonly stdout: string;
-  readonly stderr: string;
-}
+type JournalctlEnd = Partial<ExecFileException> & { readonly stdout: string; readonly stderr: string };
 
 export class UnitLogs {
   readonly #clock: Clock;
@@ -50,12 +47,8 @@ export class UnitLogs {
     const options = { env, maxBuffer: OUTPUT_MAX_BYTES, killSignal: 'SIGKILL' } as const;
     const running = promisify(execFile)(this.#program, logArguments(query), options);
     const { child } = running;
-    const end = running
-      .then(
-        ({ stdout }) => ({ stdout, stderr: '' }),
-        (error: JournalctlEnd) => error,
-      )
-      .finally(() => this.#readings.delete(child));
+    const ended: Promise<JournalctlEnd> = running.catch((error: JournalctlEnd) => error);
+    const end = ended.finally(() => this.#readings.delete(child));
     this.#readings.set(child, end);
     const inTime = await within(this.#clock, READING_MAX_MS, end);
     if (inTime !== undefined) return answerTo(query.scope, inTime);
@@ -115,11 +108,7 @@ const NOT_READABLE = failure(
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
   const folders = ['/run/log/journal', ...(scope === 'system' ? ['/var/log/journal'] : [])];
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();
-  const faults = folders.map((folder) =>
-    access(`${folder}/${machine}/system.journal`, constants.R_OK).then(
-      () => false,
-      (error: NodeJS.ErrnoException) => error.code === 'EACCES',
-    ),
-  );
-  return (await Promise.all(faults)).includes(true);
+  const tried = folders.map((folder) => access(`${folder}/${machine}/system.journal`, constants.R_OK));
+  const faults = tried.map((each) => each.catch(({ code }: NodeJS.ErrnoException) => code));
+  return (await Promise.all(faults)).includes('EACCES');
 }

@@ -19,10 +19,7 @@ export interface AwaitedJob {
 export class Waits {
   readonly #clock: Clock;
   readonly #looks = new Set<() => void>();
-  /**
-   * Ends of recent jobs, by path. A job may end before the reply that names it has been read (4 of 60, measured), so who waits later must
-   * still find its end.
-   */
+  /** Ends of recent jobs, by path: a job may end before the reply that names it is read (4 of 60, measured), and is waited for later. */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
   readonly #awaited = new Set<AwaitedJob>();
   #losses = 0;
