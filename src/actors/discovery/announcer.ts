@@ -124,14 +124,15 @@ export class Announcer {
 
   #groupIs(state: number, error: string): void {
     if (this.#group !== undefined) this.#group.isEstablished = state === GROUP_STATES.established;
-    if (state === GROUP_STATES.established) {
-      this.#node.status('up', `announced as ${this.#name}`);
-    } else if (state === GROUP_STATES.collision) {
-      this.#isNameTaken = true;
-      this.#look();
-    } else if (state === GROUP_STATES.failure) {
+    if (state === GROUP_STATES.established) this.#node.status('up', `announced as ${this.#name}`);
+    else if (state === GROUP_STATES.collision) this.#nameIsTaken();
+    else if (state === GROUP_STATES.failure)
       this.#bus.reconnect(`avahi-daemon could not announce the service: ${error}`);
-    }
+  }
+
+  #nameIsTaken(): undefined {
+    this.#isNameTaken = true;
+    this.#look();
   }
 
   #look(): void {
@@ -150,8 +151,8 @@ export class Announcer {
     const places = placesOf(addresses, interfaces);
     if (places.length === 0) {
       const failure = await this.#withdraw();
-      if (failure === undefined)
-        this.#node.status('up', 'nothing to announce: the service listens on loopback only');
+      const nothing = 'nothing to announce: the service listens on loopback only';
+      if (failure === undefined) this.#node.status('up', nothing);
       return failure;
     }
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
@@ -160,9 +161,7 @@ export class Announcer {
     const failure = (await this.#chooseName()) ?? (await this.#renew(port, places));
     if (failure?.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return failure;
     // The name belongs to a service of this same avahi-daemon.
-    this.#isNameTaken = true;
-    this.#look();
-    return undefined;
+    return this.#nameIsTaken();
   }
 
   #waitFor(reason: string): undefined {
@@ -189,10 +188,10 @@ export class Announcer {
     this.#namesTaken += 1;
     if (this.#namesTaken > NAMES_MAX)
       return { kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` };
-    const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [this.#name]);
+    const name = this.#name;
+    const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [name]);
     if (!next.ok) return next.error;
-    const names = { name: this.#name, next: next.value };
-    this.#node.log('warn', 'another service on the network has this name', names);
+    this.#node.log('warn', 'another service on the network has this name', { name, next: next.value });
     this.#name = next.value;
     this.#isNameTaken = false;
     return undefined;

@@ -13,10 +13,7 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 /** A name that only the network here gives: another one could lead out of the house. */
 const HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
-/**
- * Addresses that lead somewhere else for each reader, or that no browser can ask: a link-local IPv6 address needs a scope. Two lists, because
- * one would compare IPv4 addresses with mapped ones, too.
- */
+/** Addresses that mean another host to each reader, or need a scope. Two lists: one would compare IPv4 addresses with mapped ones, too. */
 const ELSEWHERE = {
   ipv4: blocked('ipv4', ['0.0.0.0', 8], ['127.0.0.0', 8], ['224.0.0.0', 3]),
   ipv6: blocked('ipv6', ['::', 96], ['::ffff:0:0', 96], ['fe80::', 10], ['ff00::', 8]),
@@ -86,9 +83,6 @@ function byFamily(one: string, other: string): number {
 /** The first pair of each key counts (RFC 6763, 6.4); keys may be in any case. */
 function pairsOf(txt: readonly Uint8Array[]): ReadonlyMap<string, string> {
   const texts = txt.map((bytes) => Buffer.from(bytes).toString('utf8'));
-  const pairs = texts.map((text): [string, string] => {
-    const at = text.indexOf('=');
-    return at < 0 ? [text.toLowerCase(), ''] : [text.slice(0, at).toLowerCase(), text.slice(at + 1)];
-  });
-  return new Map(pairs.reverse());
+  const pairs = texts.map((text) => /^([^=]*)=?(.*)$/s.exec(text) ?? []);
+  return new Map(pairs.reverse().map(([, key = '', value = '']) => [key.toLowerCase(), value]));
 }

@@ -15,8 +15,6 @@ import { clipped } from '../text.js';
 /** Question and order together stay below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits"). */
 const CALL_DEADLINE_MS = 4_500;
 
-const { jobNew: JOB_NEW } = SYSTEMD_SIGNALS;
-
 /** logind's verdict on what is switched off here. */
 const NO = { ok: true, value: 'no' } as const;
 
@@ -68,7 +66,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   async up(): Promise<void> {
-    const { interface: iface, member } = JOB_NEW;
+    const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
     const begun = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
     const matches = Object.values(ACTIONS).map(({ target }) => ({ ...begun, arg2: target }));
     const watched = await Promise.all(matches.map((match) => this.#logind.watch(match)));
@@ -83,7 +81,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   signal(signal: Signal): void {
-    this.#begun = signalValues(JOB_NEW, signal)?.[2] ?? this.#begun;
+    this.#begun = signalValues(SYSTEMD_SIGNALS.jobNew, signal)?.[2] ?? this.#begun;
   }
 
   async stop(): Promise<void> {
@@ -96,9 +94,8 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
       const detail = `The ${ACTIONS[command.do].noun} is switched off: power.capabilities.${command.do} is false`;
       return failure('capability-off', detail);
     }
-    if (this.#away !== undefined) {
+    if (this.#away !== undefined)
       return failure('unavailable', `Not connected to the system bus: ${this.#away}`);
-    }
     if (command.do === 'status') return this.#status();
     if (this.#underWay !== undefined)
       return failure('in-progress', `A ${ACTIONS[this.#underWay].noun} is under way already`);
@@ -161,10 +158,7 @@ const NAMED_MAX_INHIBITORS = 5;
 /** `block-weak` (systemd 257) is the former `block`: it stops everybody except root. */
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
-/**
- * The locks that forbid a shutdown. logind before 257 ignores a user's own locks for that user; here they count as well, because a program
- * that takes one, above all an upgrade script of the same user, means that the node must stay up.
- */
+/** The locks that forbid a shutdown. A user's own count too, which logind before 257 ignores: an upgrade script needs the node to stay up. */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
     ([what, , , mode]) => what.split(':').includes('shutdown') && BLOCKING_MODES.includes(mode),
@@ -180,20 +174,20 @@ function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Answe
   const named = locks
     .slice(0, NAMED_MAX_INHIBITORS)
     .map(([, who, why, , , processId]) => `${shortQuote(who)} (process ${processId}): ${shortQuote(why)}`);
-  const more = locks.length - named.length;
-  const others = more > 0 ? `; and ${more} more` : '';
-  return failure('inhibited', `The ${noun} is blocked by ${named.join('; ')}${others}`);
+  if (locks.length > named.length) named.push(`and ${locks.length - named.length} more`);
+  return failure('inhibited', `The ${noun} is blocked by ${named.join('; ')}`);
 }
 
 /** `verdict` is logind's, and not `yes`. */
-function notGrantedFault({ noun, permissions }: ActionRow, verdict: string): Answer {
-  const [alone, amongOthers] = permissions;
-  const detail =
-    verdict === 'na'
-      ? `The ${noun} is not possible: logind reports that this machine cannot do it`
-      : `The ${noun} is not granted by logind (its answer: ${shortQuote(verdict)}): the service's user needs the polkit permission ` +
-        `${alone}, and ${amongOthers} while others are logged in`;
-  return failure('not-granted', detail);
+function notGrantedFault({ noun, permissions: [alone, amongOthers] }: ActionRow, verdict: string): Answer {
+  if (verdict === 'na')
+    return failure(
+      'not-granted',
+      `The ${noun} is not possible: logind reports that this machine cannot do it`,
+    );
+  const needed = `the service's user needs the polkit permission ${alone}, and ${amongOthers} while others are logged in`;
+  const answer = `The ${noun} is not granted by logind (its answer: ${shortQuote(verdict)})`;
+  return failure('not-granted', `${answer}: ${needed}`);
 }
 
 const COMMON_ERRORS: Readonly<Record<string, FaultCode>> = {
@@ -213,10 +207,7 @@ const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
 };
 
-/**
- * The fault if it is unknown whether the action is allowed. Any error counts: without polkit logind denies even the question, and a logind
- * that does not start has as many errors as systemd has reasons.
- */
+/** The fault if it is unknown whether the action is allowed. Any error counts: logind without polkit, or one that cannot start, has many. */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);

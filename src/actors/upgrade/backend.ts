@@ -1,5 +1,4 @@
-// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands. publisher.ts decides what is
-// published.
+// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands. publisher.ts publishes.
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../clock.js';
@@ -68,9 +67,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
   async handle(command: UpgradeCommand): Promise<Answer> {
     if (command.do === 'log') {
       const unit = this.#units?.upgradeUnitId;
-      return unit === undefined
-        ? NOT_CONNECTED
-        : this.#logs.read({ scope: 'user', unit, lines: command.lines });
+      return unit ? this.#logs.read({ scope: 'user', unit, lines: command.lines }) : NOT_CONNECTED;
     }
     if (this.#units === undefined || !this.#publisher.isUp) return NOT_CONNECTED;
     if (command.do === 'start') return this.#start(this.#units);

@@ -43,15 +43,10 @@ function progressEvent(value: unknown): ProgressEvent | undefined {
 
 /** Any size, as in JSON, because the line is relayed as text. A number beyond a double is infinite here. */
 function isJsonInteger(value: unknown): value is number {
-  return (
-    typeof value === 'number' && (Number.isInteger(value) || Math.abs(value) === Number.POSITIVE_INFINITY)
-  );
+  return typeof value === 'number' && Math.trunc(value) === value;
 }
 
-/**
- * The lines in the chunks, without their LF; what follows the last LF is the last one. Of an unfinished line no more is kept than what shows
- * that it is too long.
- */
+/** The lines without their LF, and what follows the last LF. Of an unfinished line no more is kept than shows that it is too long. */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let begun: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {

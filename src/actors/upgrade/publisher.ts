@@ -1,5 +1,4 @@
-// Publishes the upgrade: status, run and its progress, the check, and whether the backend is up. It uses neither systemd nor files, only
-// their results.
+// Publishes the upgrade: status, run, progress, check, and whether the backend is up. It uses neither systemd nor files, only their results.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
@@ -57,11 +56,11 @@ export class UpgradePublisher {
     const { state } = this.#run;
     this.#run = run;
     const { origin, invocation } = run;
-    if (run.state !== state)
-      this.#publish.log('info', `the upgrade run is ${run.state}`, {
-        ...(origin !== undefined && { origin }),
-        ...(invocation !== undefined && { invocation }),
-      });
+    const fields = {
+      ...(origin !== undefined && { origin }),
+      ...(invocation !== undefined && { invocation }),
+    };
+    if (run.state !== state) this.#publish.log('info', `the upgrade run is ${run.state}`, fields);
     this.#publishChanges();
   }
 
@@ -93,8 +92,8 @@ export class UpgradePublisher {
   /** Notes a part's problem or its end; only changes are published. */
   trouble(part: Part, problem: string | undefined): void {
     if (this.#troubles.get(part) === problem) return;
-    if (problem === undefined) this.#troubles.delete(part);
-    else {
+    this.#troubles.delete(part);
+    if (problem !== undefined) {
       this.#troubles.set(part, problem);
       this.#publish.log('warn', `problem with the ${part}`, { problem });
     }
@@ -134,7 +133,7 @@ export class UpgradePublisher {
     const { resultFile, progressSocket, stateFile } = this.#settings;
     const paths = { 'result file': resultFile, 'progress socket': progressSocket, 'state file': stateFile };
     const all = [...this.#troubles].map(([part, problem]) => `${part} ${paths[part]}: ${problem}`);
-    return all.length === 0 ? undefined : all.join('; ');
+    return all.join('; ') || undefined;
   }
 }
 

@@ -1,5 +1,4 @@
-// Reads the detector's result file at every change, one reading at a time, as JSON text of the upgrade status (docs/upgrades.md, "The
-// result file").
+// Reads the detector's result file at every change, one reading at a time, as JSON text of the status (docs/upgrades.md, "The result file").
 
 import type { Clock } from '../../clock.js';
 import { watchPath } from '../path-watch.js';
@@ -50,10 +49,7 @@ export function resultFile(path: string, onResult: (result: ResultReading) => vo
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
-/**
- * The same JSON with each number as a string that begins with `#`, and each string, also keys, beginning with `$`: so JSON.parse keeps the
- * spelling of numbers, and an object keeps the order of its keys, even `10` and `__proto__`.
- */
+/** The same JSON, each number as a string that begins with `#`, each text or key with `$`: so JSON.parse keeps spelling and order. */
 function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));
 }

@@ -39,10 +39,7 @@ export interface Run extends RunRecord {
 }
 
 export type RunInput =
-  /**
-   * systemd accepted our StartUnit. `sinceCount` and `before` are the count and the unit's invocation before the call; `job` is the job's
-   * path, `jobResult` its result if it has ended already.
-   */
+  /** systemd accepted our StartUnit. `sinceCount`, `before`: count and invocation before; `job`: its path; `jobResult`: if it is over. */
   | {
       readonly kind: 'accepted';
       readonly sinceCount: number;
@@ -52,10 +49,7 @@ export type RunInput =
     }
   /** A signal brought the unit's properties. */
   | { readonly kind: 'unit'; readonly facts: RunFacts }
-  /**
-   * The unit was read after a time in which signals may have been missed: at the daemon's start, after a loss of the bus.
-   * `sameManager`: the manager is the one that the run began under; a run cannot outlive its manager.
-   */
+  /** The unit was read after signals may have been missed (a start, a loss). `sameManager`: the run's own, which it cannot outlive. */
   | { readonly kind: 'read'; readonly facts: RunFacts; readonly sameManager: boolean }
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }

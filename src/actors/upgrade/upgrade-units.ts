@@ -83,10 +83,7 @@ export class UpgradeUnits implements FollowerOwner {
     return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit, 'startUnit');
   }
 
-  /**
-   * Starts the upgrade unit, or restarts it if it remembers finished work (RemainAfterExit). Resolves when it runs, was prevented from
-   * running, or stays queued for long. One call at a time.
-   */
+  /** Starts the upgrade unit, or restarts one that remembers finished work. Resolves when it runs, cannot, or stays queued. One at a time. */
   async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit: upgrade } = this.#parts.settings;
     if (upgrade === undefined) return NO_UNIT;
@@ -106,8 +103,6 @@ export class UpgradeUnits implements FollowerOwner {
     if (jobResult === undefined) return started;
     return hasRun(this.#facts) ? { ...started, jobResult } : didNotRun(upgrade, jobResult, this.#facts);
   }
-
-  // Calls from the follower.
 
   up(): void {
     void this.#begin();
@@ -148,10 +143,7 @@ export class UpgradeUnits implements FollowerOwner {
     const options = { path: SYSTEMD_PATH };
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;
-    if (!manager.ok) {
-      this.#follower.bus.reconnect(sentence(manager.error));
-      return;
-    }
+    if (!manager.ok) return this.#follower.bus.reconnect(sentence(manager.error));
     this.#isUp = true;
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
@@ -171,7 +163,9 @@ export class UpgradeUnits implements FollowerOwner {
 }
 
 function didNotRun(unit: string, jobResult: string, { result, conditionMet }: RunFacts): StartResult {
-  const why = conditionMet ? '' : ', a condition of the unit is not met';
-  const detail = `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${result}${why}`;
-  return failure('refused', detail);
+  const why = conditionMet ? result : `${result}, a condition of the unit is not met`;
+  return failure(
+    'refused',
+    `${unit} did not run: the job's result is ${jobResult}, the unit's Result ${why}`,
+  );
 }
