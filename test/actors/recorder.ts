@@ -2,7 +2,10 @@
 
 import type { Publisher } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
+import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
+
+export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 
 export class Recorder implements Publisher {
   /** Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`, `connecting: why`. */

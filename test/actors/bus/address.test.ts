@@ -2,17 +2,23 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type BusPaths, systemBusPaths, userBusPaths } from '../../../src/actors/bus/address.js';
+import { systemBusPaths, userBusPaths } from '../../../src/actors/bus/address.js';
 import type { Variables } from '../../../src/user-directories.js';
 
-const UID = 1000;
+/** The paths, or why there are none. */
+type Row = readonly [env: Variables, paths: readonly string[] | RegExp];
 
-function expected(paths: readonly string[] | RegExp, found: BusPaths): void {
-  if (paths instanceof RegExp) assert.match(found.ok ? 'it was accepted' : found.detail, paths);
-  else assert.deepEqual(found, { ok: true, paths });
+function check(find: typeof userBusPaths, rows: readonly Row[]): void {
+  for (const [env, paths] of rows) {
+    test(`${find.name} in ${JSON.stringify(env)}`, () => {
+      const found = find(env, 1000);
+      if (paths instanceof RegExp) assert.match(found.ok ? 'it was accepted' : found.detail, paths);
+      else assert.deepEqual(found, { ok: true, paths });
+    });
+  }
 }
 
-const USER: readonly (readonly [env: Variables, paths: readonly string[] | RegExp])[] = [
+check(userBusPaths, [
   [{}, ['/run/user/1000/bus']],
   [{ XDG_RUNTIME_DIR: '/r' }, ['/r/bus']],
   [{ XDG_RUNTIME_DIR: '', DBUS_SESSION_BUS_ADDRESS: '' }, ['/run/user/1000/bus']],
@@ -34,18 +40,9 @@ const USER: readonly (readonly [env: Variables, paths: readonly string[] | RegEx
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/run/dbus/system_bus_socket' }, /that of the system bus/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/var/run/dbus/system_bus_socket' }, /that of the system bus/],
   [{ DBUS_SESSION_BUS_ADDRESS: 'unix:path=/s', DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, /the system bus/],
-];
-
-for (const [env, paths] of USER) {
-  test(`the user's bus from ${JSON.stringify(env)}`, () => expected(paths, userBusPaths(env, UID)));
-}
-
-const SYSTEM: readonly (readonly [env: Variables, paths: readonly string[] | RegExp])[] = [
+]);
+check(systemBusPaths, [
   [{}, ['/var/run/dbus/system_bus_socket']],
   [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/s' }, ['/s']],
   [{ DBUS_SYSTEM_BUS_ADDRESS: 'unix:abstract=/s' }, /abstract/],
-];
-
-for (const [env, paths] of SYSTEM) {
-  test(`the system's bus from ${JSON.stringify(env)}`, () => expected(paths, systemBusPaths(env, UID)));
-}
+]);

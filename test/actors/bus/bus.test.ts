@@ -13,28 +13,25 @@ import { type Signal, signalValues } from '../../../src/protocol/dbus/method.js'
 import { SYSTEMD_METHODS } from '../../../src/protocol/dbus/systemd.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { NotingOwner } from './noting-owner.js';
-import { type PrivateBus, privateBus } from './private-bus.js';
+import { privateBus } from './private-bus.js';
 import { messageBytes } from './scripted-bus.js';
 
 const run = promisify(execFile);
 const test = testsNeeding({ programs: ['dbus-daemon', 'busctl'] });
 
-async function connected(t: TestContext, bus: PrivateBus) {
+async function connected(t: TestContext) {
+  const bus = await privateBus(t);
   const owner = new NotingOwner();
-  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const link = new Bus(
-    'units',
-    { paths, backoffMs: (attempt) => (attempt === 0 ? 0 : 20), callDeadlineMs: 5_000 },
-    owner,
-  );
+  const link = new Bus('units', { paths: bus.paths, backoffMs: () => 20, callDeadlineMs: 5_000 }, owner);
   t.after(() => link.stop());
   await owner.noted(/^up/);
-  return { owner, link };
+  const busctl = (...args: readonly string[]) => run('busctl', [`--address=${bus.address}`, ...args]);
+  return { bus, busctl, owner, link, ask: () => link.call(BUS_METHODS.getNameOwner, [BUS_NAME]) };
 }
 
 test('a call answers with plain values', async (t) => {
-  const { link } = await connected(t, await privateBus(t));
-  assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]), { ok: true, value: BUS_NAME });
+  const { link, ask } = await connected(t);
+  assert.deepEqual(await ask(), { ok: true, value: BUS_NAME });
   const all = await link.call(getAll(BUS_NAME), [BUS_NAME], { path: '/org/freedesktop/DBus' });
   assert.ok(all.ok);
   const { Features: features, Interfaces: interfaces } = all.value;
@@ -43,7 +40,7 @@ test('a call answers with plain values', async (t) => {
 });
 
 test('an error of the peer is a value', async (t) => {
-  const { link } = await connected(t, await privateBus(t));
+  const { link } = await connected(t);
   const outcome = await link.call(BUS_METHODS.getNameOwner, ['no.such.name']);
   assert.ok(!outcome.ok && outcome.error.kind === 'dbus');
   assert.equal(outcome.error.name, 'org.freedesktop.DBus.Error.NameHasNoOwner');
@@ -55,13 +52,12 @@ test('an error of the peer is a value', async (t) => {
 });
 
 test('watched signals arrive, others do not', async (t) => {
-  const bus = await privateBus(t);
-  const { owner, link } = await connected(t, bus);
-  await run('busctl', [`--address=${bus.address}`, 'status']);
+  const { busctl, owner, link } = await connected(t);
+  await busctl('status');
   assert.deepEqual(owner.signals, []);
   const watched = await link.watch({ sender: BUS_NAME, member: 'NameOwnerChanged' });
   assert.deepEqual(watched, { ok: true, value: undefined });
-  await run('busctl', [`--address=${bus.address}`, 'status']);
+  await busctl('status');
   await owner.noted(/^signal: NameOwnerChanged/);
   const [first] = owner.signals;
   assert.ok(first !== undefined);
@@ -70,18 +66,11 @@ test('watched signals arrive, others do not', async (t) => {
   assert.deepEqual([before, after], ['', name]);
 });
 
-async function ourName({ address }: PrivateBus): Promise<string> {
-  const { stdout } = await run('busctl', [`--address=${address}`, 'list', '--unique', '--no-legend']);
-  const ours = stdout.split('\n').find((line) => line.includes(String(process.pid)));
-  return ours?.split(' ')[0] ?? assert.fail(stdout);
-}
-
 for (const how of ['SIGKILL', 'SIGTERM'] as const) {
   test(`the bus ends by ${how}: calls are settled, and its return is noticed`, async (t) => {
-    const bus = await privateBus(t);
-    const { owner, link } = await connected(t, bus);
+    const { bus, owner, ask } = await connected(t);
     bus.signal('SIGSTOP');
-    const pending = link.call(BUS_METHODS.getNameOwner, [BUS_NAME]);
+    const pending = ask();
     const dead = bus.kill(how);
     bus.signal('SIGCONT');
     const outcome = await pending;
@@ -90,14 +79,11 @@ for (const how of ['SIGKILL', 'SIGTERM'] as const) {
     // With SIGTERM the bus may still answer the call.
     assert.ok(outcome.ok || outcome.error.kind === 'closed');
     if (how === 'SIGKILL') assert.equal(outcome.ok, false);
-    assert.deepEqual(await link.call(BUS_METHODS.getNameOwner, [BUS_NAME]), {
-      ok: false,
-      error: { kind: 'closed' },
-    });
+    assert.deepEqual(await ask(), { ok: false, error: { kind: 'closed' } });
     rmSync(bus.path, { force: true });
     await bus.start();
     await owner.noted(/^up/, down);
-    assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME])).ok, true);
+    assert.equal((await ask()).ok, true);
   });
 }
 
@@ -112,15 +98,10 @@ for (const [what, signature, body] of TOO_MUCH) {
   test(`a signal of another peer with ${what} is dropped, and nothing else is`, async (t) => {
     const bus = await privateBus(t);
     const owner = new NotingOwner();
-    const reached = await connectBus(
-      bus.path,
-      { ...BOUNDS, connectDeadlineMs: 5_000 },
-      {
-        signal: (signal: Signal) => owner.signal(signal),
-        called: () => undefined,
-        lost: (reason) => owner.down(reason),
-      },
-    );
+    const bounds = { ...BOUNDS, connectDeadlineMs: 5_000 };
+    const signal = (each: Signal) => owner.signal(each);
+    const lost = (reason: string) => owner.down(reason);
+    const reached = await connectBus(bus.path, bounds, { signal, called: () => undefined, lost });
     assert.ok('connection' in reached);
     t.after(() => reached.connection.lose('the test is over'));
     await owner.noted(/^signal: NameAcquired/);
@@ -144,9 +125,11 @@ for (const [what, signature, body] of TOO_MUCH) {
 }
 
 test('nobody who calls the daemon gets an answer', async (t) => {
-  const bus = await privateBus(t);
-  const { link } = await connected(t, bus);
-  const call = ['call', await ourName(bus), '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
-  await assert.rejects(run('busctl', [`--address=${bus.address}`, '--timeout=1', ...call]));
-  assert.equal((await link.call(BUS_METHODS.getNameOwner, [BUS_NAME])).ok, true);
+  const { busctl, ask } = await connected(t);
+  const { stdout: names } = await busctl('list', '--unique', '--no-legend');
+  const [ours = ''] = names.split('\n').filter((line) => line.includes(String(process.pid)));
+  assert.match(ours, /^:1\.\d+ /, names);
+  const call = ['call', ours.split(' ')[0] ?? '', '/', 'org.freedesktop.DBus.Peer', 'GetMachineId'];
+  await assert.rejects(busctl('--timeout=1', ...call));
+  assert.equal((await ask()).ok, true);
 });

@@ -6,17 +6,14 @@ import { type BusError, faultOf, isAbsence } from '../../../src/actors/bus/fault
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 
 const dbus = (name: string, text = ''): BusError => ({ kind: 'dbus', name, text });
-const standard = (name: string, text?: string): BusError => dbus(`org.freedesktop.DBus.Error.${name}`, text);
+const STANDARD = 'org.freedesktop.DBus.Error';
+const standard = (name: string, text?: string): BusError => dbus(`${STANDARD}.${name}`, text);
 
 const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: string])[] = [
   [{ kind: 'timeout' }, 'timeout', 'It failed: no answer in time'],
   [{ kind: 'closed' }, 'unavailable', 'It failed: the connection to the bus was lost'],
   [{ kind: 'local', detail: 'too many' }, 'internal', 'It failed: too many'],
-  [
-    standard('ServiceUnknown', 'nobody'),
-    'unavailable',
-    'It failed: nobody (org.freedesktop.DBus.Error.ServiceUnknown)',
-  ],
+  [standard('ServiceUnknown', 'nobody'), 'unavailable', `It failed: nobody (${STANDARD}.ServiceUnknown)`],
   [standard('NameHasNoOwner'), 'unavailable', 'It failed: org.freedesktop.DBus.Error.NameHasNoOwner'],
   [standard('NoReply'), 'unavailable', 'It failed: org.freedesktop.DBus.Error.NoReply'],
   [standard('Disconnected'), 'unavailable', 'It failed: org.freedesktop.DBus.Error.Disconnected'],
@@ -25,9 +22,9 @@ const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: str
   [standard('TimedOut'), 'timeout', 'It failed: org.freedesktop.DBus.Error.TimedOut'],
   [standard('Timeout'), 'timeout', 'It failed: org.freedesktop.DBus.Error.Timeout'],
   [
-    dbus('org.freedesktop.systemd1.NoSuchUnit', 'Unit x.service not found.'),
+    dbus('a.NoSuchUnit', 'Unit x.service not found.'),
     'refused',
-    'It failed: Unit x.service not found (org.freedesktop.systemd1.NoSuchUnit)',
+    'It failed: Unit x.service not found (a.NoSuchUnit)',
   ],
   [dbus('org.freedesktop.systemd1.UnitMasked'), 'refused', 'It failed: org.freedesktop.systemd1.UnitMasked'],
   [standard('AccessDenied', 'no'), 'refused', 'It failed: no (org.freedesktop.DBus.Error.AccessDenied)'],
@@ -58,8 +55,7 @@ for (const [error, absence] of ABSENCES) {
 
 test('an actor may give names its own meaning, unknown names too', () => {
   const overrides = { byName: { 'a.Mine': 'in-progress' }, otherwise: 'unavailable' } as const;
-  const codes = [dbus('a.Mine'), dbus('a.Other'), standard('TimedOut'), { kind: 'timeout' } as const].map(
-    (error) => faultOf(error, 'It failed', overrides).fault,
-  );
+  const errors = [dbus('a.Mine'), dbus('a.Other'), standard('TimedOut'), { kind: 'timeout' } as const];
+  const codes = errors.map((error) => faultOf(error, 'It failed', overrides).fault);
   assert.deepEqual(codes, ['in-progress', 'unavailable', 'timeout', 'timeout']);
 });

@@ -9,16 +9,13 @@ export type PrivateBus = Awaited<ReturnType<typeof privateBus>>;
 
 /** A dbus-daemon in its own folder; it ends with the test. `data`: its XDG_DATA_HOME, with the services that it may start. */
 export async function privateBus(t: Pick<TestContext, 'after'>, data?: string) {
-  const dir = temporaryFolder(t);
-  const path = `${dir}/bus`;
+  const path = `${temporaryFolder(t)}/bus`;
   const address = `unix:path=${path}`;
   let child: ChildProcess | undefined;
   const start = async (): Promise<void> => {
     const args = ['--session', '--nofork', '--nosyslog', '--print-address', `--address=${address}`];
-    child = spawn('dbus-daemon', args, {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      env: { ...process.env, ...(data !== undefined && { XDG_DATA_HOME: data }) },
-    });
+    const env = { ...process.env, ...(data !== undefined && { XDG_DATA_HOME: data }) };
+    child = spawn('dbus-daemon', args, { stdio: ['ignore', 'pipe', 'ignore'], env });
     if (child.stdout !== null) await once(child.stdout, 'data');
   };
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
@@ -29,5 +26,6 @@ export async function privateBus(t: Pick<TestContext, 'after'>, data?: string) {
   };
   t.after(() => kill('SIGKILL'));
   await start();
-  return { path, address, start, kill, signal: (signal: NodeJS.Signals) => child?.kill(signal) };
+  const paths = () => ({ ok: true, paths: [path] }) as const;
+  return { path, paths, address, start, kill, signal: (signal: NodeJS.Signals) => child?.kill(signal) };
 }

@@ -1,20 +1,19 @@
 // A scripted bus on a real socket, for everything that no real bus can be made to do. It writes its own bytes, well-formed or not.
 
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
+import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { temporaryFolder } from '../../temporary-folder.js';
 
 /** A basic value; of an array or a struct its items, of a dictionary's entry or a variant two: key or signature, and value. */
 export type Value = string | number | boolean | readonly Value[];
 
 /** That the package packs rightly is shown by the tests with a real bus; here it is given wrong things to pack. */
-const packed = createRequire(import.meta.url)('dbus-next/lib/marshall') as (
-  signature: string,
-  values: readonly Value[],
-) => Buffer;
+const packed: (signature: string, values: readonly Value[]) => Buffer = createRequire(import.meta.url)(
+  'dbus-next/lib/marshall',
+);
 
 const METHOD_RETURN = 2;
 const ERROR = 3;
@@ -32,12 +31,7 @@ export function messageBytes(type: number, fields: readonly Field[], body: Buffe
   return Buffer.concat([head, Buffer.alloc(-head.length & 7), body]);
 }
 
-function message(
-  type: number,
-  fields: readonly Field[],
-  signature: string,
-  values: readonly Value[],
-): Buffer {
+function message(type: number, fields: readonly Field[], signature: string, values: readonly Value[]) {
   const all: readonly Field[] = signature === '' ? fields : [...fields, [8, 'g', signature]];
   return messageBytes(type, all, packed(signature, values));
 }
@@ -51,13 +45,7 @@ export function errorReply(serial: number, name: string, text?: string): Buffer 
   return text === undefined ? message(ERROR, fields, '', []) : message(ERROR, fields, 's', [text]);
 }
 
-export function signal(
-  sender: string,
-  iface: string,
-  member: string,
-  signature = '',
-  ...values: readonly Value[]
-): Buffer {
+export function signal(sender: string, iface: string, member: string, signature = '', ...values: Value[]) {
   const at: Field = [1, 'o', '/some/where'];
   return message(SIGNAL, [at, [2, 's', iface], [3, 's', member], [7, 's', sender]], signature, values);
 }
@@ -79,15 +67,14 @@ export interface Script {
 
 export type ScriptedBus = Awaited<ReturnType<typeof scriptedBus>>;
 
-/** Listens in its own folder. The script may differ from connection to connection. */
-export async function scriptedBus(scriptOf: (connection: number) => Script) {
-  const dir = mkdtempSync(join(tmpdir(), 'tonearm-bus-'));
-  const path = join(dir, 'bus');
+/** Listens in its own folder, until `close` or the end of the test. The script may differ from connection to connection. */
+export async function scriptedBus(scriptOf: (connection: number) => Script, t?: Pick<TestContext, 'after'>) {
+  const path = join(temporaryFolder(t), 'bus');
   const sockets = new Set<Socket>();
   /** The received messages, without Hello. */
   const heard: Heard[] = [];
   let connections = 0;
-  const server: Server = createServer((socket) => {
+  const server = createServer((socket) => {
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
@@ -99,9 +86,10 @@ export async function scriptedBus(scriptOf: (connection: number) => Script) {
     for (const socket of sockets) socket.destroy();
     server.close();
     await once(server, 'close');
-    rmSync(dir, { recursive: true, force: true });
   };
-  return { path, connections: () => connections, heard, close };
+  t?.after(close);
+  const paths = () => ({ ok: true, paths: [path] }) as const;
+  return { path, paths, connections: () => connections, heard, close };
 }
 
 function follow(socket: Socket, script: Script, heard: Heard[]): void {

@@ -15,14 +15,13 @@ import { Recorder } from '../recorder.js';
 const AVAHI = ':1.9';
 /** The path of every scripted signal. */
 const SIGNALS_AT = '/some/where';
-const INTERFACES: Interfaces = [
-  { name: 'eth0', index: 2, addresses: [{ address: '192.0.2.1', family: 'IPv4' }] },
-];
+const ADDRESS = { address: '192.0.2.1', family: 'IPv4' } as const;
+const INTERFACES: Interfaces = [{ name: 'eth0', index: 2, addresses: [ADDRESS] }];
 
 type Special = (socket: Socket, heard: Heard) => boolean;
 
 /** A bus with an avahi-daemon; what `special` returns true for, it has answered. */
-async function avahi(t: TestContext, special: Special = () => false): Promise<ScriptedBus> {
+function avahi(t: TestContext, special: Special = () => false): Promise<ScriptedBus> {
   const call = (socket: Socket, heard: Heard): void => {
     const { serial, text: said } = heard;
     if (special(socket, heard)) return;
@@ -30,13 +29,10 @@ async function avahi(t: TestContext, special: Special = () => false): Promise<Sc
     else if (said.includes('GetState')) socket.write(reply(serial, 'i', 2));
     else if (said.includes('ServiceResolverNew')) socket.write(reply(serial, 'o', `/resolver/${serial}`));
     else if (/EntryGroupNew|ServiceBrowserNew/.test(said)) socket.write(reply(serial, 'o', '/object'));
-    else if (said.includes('GetAlternativeServiceName'))
-      socket.write(reply(serial, 's', `Kitchen #${serial}`));
+    else if (said.includes('GetAlternative')) socket.write(reply(serial, 's', `Kitchen #${serial}`));
     else socket.write(reply(serial));
   };
-  const bus = await scriptedBus(() => ({ call }));
-  t.after(() => bus.close());
-  return bus;
+  return scriptedBus(() => ({ call }), t);
 }
 
 /** A node that is served at `address`, with what it has reported and published. */
@@ -98,8 +94,8 @@ test('a service that is no node makes room, one too many is left out, and a lost
     peer = socket;
     const isAttic = said.includes('ServiceResolverNew') && said.includes('attic');
     // It is found before the resolver's path is known.
-    if (isAttic)
-      socket.write(Buffer.concat([foundAs('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]));
+    const found = Buffer.concat([foundAs('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]);
+    if (isAttic) socket.write(found);
     return isAttic;
   });
   const { node } = discover(t, bus, '127.0.0.1');
@@ -124,10 +120,8 @@ test('a service that is no node makes room, one too many is left out, and a lost
   await until('the attic has power again', () => node.one('nodes', 'attic'));
   assert.ok(!isAsked('ServiceResolverNew', 'cellar') && !isAsked('ServiceResolverNew', 'loft'));
   peer?.destroy();
-  await until(
-    'the list is empty',
-    () => node.said.filter((line) => line === 'drop nodes attic').length === 2,
-  );
+  const drops = () => node.said.filter((line) => line === 'drop nodes attic');
+  await until('the list is empty', () => drops().length === 2);
 });
 
 test('a resolver with a strange path makes the bus reconnect, a refused resolver does not', async (t) => {
@@ -139,12 +133,9 @@ test('a resolver with a strange path makes the bus reconnect, a refused resolver
       return true;
     }
     if (!said.includes('ServiceResolverNew')) return false;
-    if (said.includes('refused'))
-      socket.write(errorReply(serial, 'org.freedesktop.Avahi.InvalidServiceNameError'));
-    else {
-      isStrange = false;
-      socket.write(reply(serial, 's', 'what'));
-    }
+    const isRefused = said.includes('refused');
+    isStrange &&= isRefused;
+    socket.write(isRefused ? errorReply(serial, 'a.InvalidServiceName') : reply(serial, 's', 'what'));
     return true;
   });
   const { node } = discover(t, bus, '127.0.0.1');

@@ -5,11 +5,8 @@ import { test } from 'node:test';
 import { type Interface, placesOf } from '../../../src/actors/discovery/places.js';
 
 function at(name: string, index: number, ...addresses: readonly string[]): Interface {
-  return {
-    name,
-    index,
-    addresses: addresses.map((address) => ({ address, family: address.includes(':') ? 'IPv6' : 'IPv4' })),
-  };
+  const familyOf = (address: string) => (address.includes(':') ? 'IPv6' : 'IPv4');
+  return { name, index, addresses: addresses.map((address) => ({ address, family: familyOf(address) })) };
 }
 
 const LAN = at('lan0', 2, '192.168.77.5', 'fd00::5', 'fe80::5');

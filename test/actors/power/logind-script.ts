@@ -1,7 +1,8 @@
 // A logind on a scripted bus, with answers that a real one cannot be made to give at will. Texts only; the scenarios of the real
 // node use the real logind.
 
-import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
+import type { TestContext } from 'node:test';
+import { errorReply, type Heard, reply, type Script, scriptedBus, signal } from '../bus/scripted-bus.js';
 
 /** An error's name and text; no answer at all; or the end of the bus. */
 export type Trouble =
@@ -31,6 +32,7 @@ function isTrouble(value: unknown): value is Trouble {
 
 function answerBytes({ serial, text: call }: Heard, script: LogindScript): Buffer | Trouble {
   if (call.includes('AddMatch')) return reply(serial);
+  if (call.includes('GetNameOwner')) return reply(serial, 's', OWNER);
   const { can = 'yes', locks = [], order = 'accepted' } = script;
   if (/CanReboot|CanPowerOff/.test(call)) return isTrouble(can) ? can : reply(serial, 's', can);
   if (call.includes('ListInhibitors')) {
@@ -49,25 +51,22 @@ function goesDown(unit: string): Buffer {
   ]);
 }
 
-export function scriptedLogind(script: () => LogindScript): Promise<ScriptedBus> {
-  return scriptedBus(() => ({
-    call: (socket, heard) => {
-      const answer = heard.text.includes('GetNameOwner')
-        ? reply(heard.serial, 's', OWNER)
-        : answerBytes(heard, script());
-      const { begins } = script();
-      if (begins !== undefined && ORDER.test(heard.text)) socket.write(goesDown(begins));
-      if (Buffer.isBuffer(answer)) socket.write(answer);
-      else if ('error' in answer) socket.write(errorReply(heard.serial, answer.error, answer.text));
-      // destroy() would lose the bytes before it; after end() they are still read.
-      else if ('gone' in answer) socket.end();
-    },
-  }));
+export function scriptedLogind(t: TestContext, script: () => LogindScript) {
+  const call: Script['call'] = (socket, heard) => {
+    const answer = answerBytes(heard, script());
+    const { begins } = script();
+    if (begins !== undefined && ORDER.test(heard.text)) socket.write(goesDown(begins));
+    if (Buffer.isBuffer(answer)) socket.write(answer);
+    else if ('error' in answer) socket.write(errorReply(heard.serial, answer.error, answer.text));
+    // destroy() would lose the bytes before it; after end() they are still read.
+    else if ('gone' in answer) socket.end();
+  };
+  return scriptedBus(() => ({ call }), t);
 }
 
 /** Names of the methods that were called, in order. */
-export function methodsCalled(bus: ScriptedBus): readonly string[] {
-  return bus.heard.flatMap(({ text: call }) => {
+export function methodsCalled({ heard }: { readonly heard: readonly Heard[] }): readonly string[] {
+  return heard.flatMap(({ text: call }) => {
     const method = /\b(CanReboot|CanPowerOff|ListInhibitors|Reboot|PowerOff)\b/.exec(call)?.[1];
     return method === undefined ? [] : [method];
   });
