@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { sessionBus } from 'dbus-next';
-import type { Answer, BluetoothCommand } from '../../../src/protocol/actor/commands.js';
+import type { BluetoothCommand } from '../../../src/protocol/actor/commands.js';
 import { BATTERY_INTERFACE, DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { drop, put } from '../../gateway/scripted-backends.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
+import { faultOf } from '../recorder.js';
 import { type Followed, followed } from './followed.js';
 import {
   A2DP_SOURCE,
@@ -20,7 +22,6 @@ import {
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
-const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 const HID = '00001124-0000-1000-8000-00805f9b34fb';
 const OBEX_PUSH = '00001105-0000-1000-8000-00805f9b34fb';
 
@@ -63,20 +64,13 @@ test('the adapter, its known devices with kind and battery, and what a scan find
 
 test('a device has the name of its output, on PipeWire and on PulseAudio, while that exists', async (t) => {
   const { backend, recorder } = await followed(t, {}, withPhone);
-  const put = (key: string, name: string) =>
-    ({ kind: 'put', collection: 'audio.outputs', key, json: JSON.stringify({ name }) }) as const;
+  const other = put('audio.outputs', '3', { name: 'bluez_output.11_22_33_44_55_66.1' });
   const own = PHONE.replaceAll(':', '_');
   const output = () => recorder.known?.output;
   for (const name of [`bluez_output.${own}.1`, `bluez_sink.${own}.a2dp_sink`]) {
-    backend.applyChanges({
-      isWhole: true,
-      changes: [put('3', 'bluez_output.11_22_33_44_55_66.1'), put('4', name)],
-    });
+    backend.applyChanges({ isWhole: true, changes: [other, put('audio.outputs', '4', { name })] });
     await until('the device has that output', () => output() === name);
-    backend.applyChanges({
-      isWhole: false,
-      changes: [{ kind: 'drop', collection: 'audio.outputs', key: '4' }],
-    });
+    backend.applyChanges({ isWhole: false, changes: [drop('audio.outputs', '4')] });
     await until('the device has no output', () => recorder.record !== undefined && output() === undefined);
   }
 });
@@ -117,18 +111,11 @@ test('pairing mode switches the adapter on and visible, and sets the time in Blu
   const { bluez, recorder, clock } = node;
   const until_ = new Date(clock.date() + 90_000).toISOString();
   await does(node, { do: 'pairing_mode' });
-  assert.deepEqual(
-    bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent')),
-    [
-      ...['Set Powered=true', 'RegisterAgent', 'RequestDefaultAgent'],
-      ...[
-        'Set DiscoverableTimeout=90',
-        'Set PairableTimeout=90',
-        'Set Pairable=true',
-        'Set Discoverable=true',
-      ],
-    ],
-  );
+  const calls = bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent'));
+  assert.deepEqual(calls, [
+    ...['Set Powered=true', 'RegisterAgent', 'RequestDefaultAgent', 'Set DiscoverableTimeout=90'],
+    ...['Set PairableTimeout=90', 'Set Pairable=true', 'Set Discoverable=true'],
+  ]);
   await until('pairing mode is published', () => recorder.record?.discoverable === true);
   const { pairing_active, pairing_until, powered, pairable } = recorder.record ?? {};
   assert.deepEqual([pairing_active, pairing_until, powered, pairable], [true, until_, true, true]);
@@ -210,12 +197,7 @@ for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
 type Found = Parameters<ScriptedBluez['addDevice']>[1];
 const UNASKED: readonly (readonly [what: string, device: Found, adapter: Found, stays: boolean])[] = [
   ['by itself is forgotten', { Connected: true }, {}, false],
-  [
-    'by a program that has made the node discoverable stays',
-    { Connected: true },
-    { Discoverable: true },
-    true,
-  ],
+  ['by a program that has made the node visible stays', { Connected: true }, { Discoverable: true }, true],
   ['by a program that has found it stays', { RSSI: -60 }, {}, true],
   ['that another program has trusted stays', { Trusted: true }, {}, true],
   ['before it is there stays', { Paired: true }, {}, true],
@@ -239,19 +221,15 @@ for (const [what, facts, adapter, stays] of UNASKED) {
 
 test('while a device is being connected another one that pairs is forgotten, also if it was found', async (t) => {
   const node = await followed(t);
-  const { bluez } = node;
-  bluez.addDevice(SPEAKER, { RSSI: -60 });
-  bluez.addDevice(PHONE, { RSSI: -60 });
-  await until('the speaker is found', () => node.recorder.device(SPEAKER));
+  const { bluez, recorder } = node;
+  for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
+  await until('the speaker is found', () => recorder.device(SPEAKER));
   bluez.onCall.set('Pair', async () => {
     bluez.changeDevice(PHONE, { Paired: true });
-    await until(
-      'the other is forgotten',
-      () => !bluez.objects.has(pathOf(PHONE)) && !node.recorder.device(PHONE),
-    );
+    await until('the other is forgotten', () => !bluez.objects.has(pathOf(PHONE)) && !recorder.device(PHONE));
   });
   await does(node, { do: 'connect', address: SPEAKER });
-  await until('the speaker is trusted', () => node.recorder.known?.trusted === true);
+  await until('the speaker is trusted', () => recorder.known?.trusted === true);
 });
 
 test('a device accepted in pairing mode that finishes pairing later is trusted', async (t) => {
@@ -331,8 +309,7 @@ test('a command is answered when its effect is visible', async (t) => {
   await seen({ do: 'power_up' }, () => recorder.record?.powered);
   // The change is undone before it is seen: the answer does not wait for ever.
   bluez.onCall.set('Set', () => void setImmediate(() => bluez.changeAdapter({ Powered: true })));
-  const asked = node.backend.handle({ do: 'power_down' });
-  const answered = asked.then((answer) => faultOf(answer));
+  const answered = node.backend.handle({ do: 'power_down' }).then(faultOf);
   await until('the command is answered', () => {
     node.clock.advance(100);
     return Promise.race([answered, undefined]);
@@ -448,9 +425,8 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
 
 test('the first of two adapters is taken, or the named one, and one in use is kept', async (t) => {
   const two = (bluez: ScriptedBluez): void => {
-    bluez.objects.set('/org/bluez/hci1', {
-      'org.bluez.Adapter1': { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' },
-    });
+    const facts = { ...bluez.adapter(), Address: '00:AA:01:01:00:01', Alias: 'other' };
+    bluez.objects.set('/org/bluez/hci1', { 'org.bluez.Adapter1': facts });
   };
   const first = await followed(t, {}, two);
   assert.equal(first.recorder.record?.name, 'kitchen');

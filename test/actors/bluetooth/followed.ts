@@ -13,8 +13,7 @@ import { Recorder } from '../recorder.js';
 import { ScriptedBluez } from './scripted-bluez.js';
 
 export const BLUETOOTH_SETTINGS: BluetoothSettings = {
-  ...{ enabled: true, powerOnStart: false },
-  ...{ pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
+  ...{ enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
 };
 
 /** Gathered changes are published by themselves; every longer time passes when the test lets it. */
@@ -58,13 +57,10 @@ export async function followed(
   t.after(() => bluez.die());
   const recorder = new BluetoothRecorder();
   const clock = new ManualClock();
-  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const options = { paths, backoffMs: () => 20, callDeadlineMs };
-  const mixed: Clock = {
-    ...clock,
-    after: (ms, callback) => (ms <= SHORT_MS ? systemClock : clock).after(ms, callback),
-  };
-  const backend = new BluetoothBackend({ ...BLUETOOTH_SETTINGS, ...settings }, recorder, mixed, options);
+  const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };
+  const after: Clock['after'] = (ms, act) => (ms <= SHORT_MS ? systemClock : clock).after(ms, act);
+  const all = { ...BLUETOOTH_SETTINGS, ...settings };
+  const backend = new BluetoothBackend(all, recorder, { ...clock, after }, options);
   t.after(() => backend.stop());
   await until('the backend has a state', () => recorder.state !== '');
   return { bluez, recorder, backend, clock, address: bus.address };

@@ -23,16 +23,18 @@ type Plain = string | boolean | number | readonly string[];
 type Facts = Record<string, Plain>;
 
 /** A call fails with an error of that name, gets no answer, or waits until the test answers it. */
-export type Misbehaviour = { readonly error: string } | 'hang';
+type Misbehaviour = { readonly error: string } | 'hang';
 
 /** The signatures of properties that are no text and no boolean. */
 const SIGNATURES: Readonly<Record<string, string>> = {
-  DiscoverableTimeout: 'u',
-  PairableTimeout: 'u',
-  RSSI: 'n',
-  Percentage: 'y',
-  Adapter: 'o',
-  UUIDs: 'as',
+  ...{
+    DiscoverableTimeout: 'u',
+    PairableTimeout: 'u',
+    RSSI: 'n',
+    Percentage: 'y',
+    Adapter: 'o',
+    UUIDs: 'as',
+  },
 };
 
 /** Its methods as BlueZ's manuals have them: interface, and signature of the arguments. */
@@ -56,13 +58,12 @@ const REPLIES_FIRST: readonly string[] = ['Set', 'Disconnect', 'RemoveDevice'];
 const signatureOf = (name: string, value: unknown): string =>
   SIGNATURES[name] ?? (typeof value === 'boolean' ? 'b' : 's');
 
-function variants(facts: Facts): Record<string, Variant> {
-  const typed = Object.entries(facts).map(([name, value]) => [
-    name,
-    new Variant(signatureOf(name, value), value),
-  ]);
-  return Object.fromEntries(typed);
+function mapped<In, Out>(record: Readonly<Record<string, In>>, made: (value: In, key: string) => Out) {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, made(value, key)]));
 }
+
+const variants = (facts: Facts) =>
+  mapped(facts, (value, name) => new Variant(signatureOf(name, value), value));
 
 export function device(address: string, facts: Facts = {}): Facts {
   return {
@@ -116,10 +117,7 @@ export class ScriptedBluez {
 
   add(path: string, interfaces: Record<string, Facts>): void {
     this.objects.set(path, { ...this.objects.get(path), ...interfaces });
-    const added = Object.fromEntries(
-      Object.entries(interfaces).map(([name, facts]) => [name, variants(facts)]),
-    );
-    this.#emit('/', OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}', [path, added]);
+    this.#emit('/', OBJECT_MANAGER, 'InterfacesAdded', 'oa{sa{sv}}', [path, mapped(interfaces, variants)]);
   }
 
   addDevice(address: string, facts: Facts = {}): void {
@@ -184,29 +182,21 @@ export class ScriptedBluez {
     const name = member === 'Set' ? `Set ${property}=${String(value?.value)}` : member;
     this.calls.push(name);
     const wrong = this.misbehaves.get(name) ?? this.misbehaves.get(member);
-    if (wrong === 'hang') return true;
-    if (wrong !== undefined) {
-      this.#refuse(bus, message, wrong.error);
-      return true;
-    }
     const isTyped = value === undefined || value.signature === signatureOf(property, value.value);
-    if (METHODS[member] !== `${message.interface} ${message.signature}`.trim() || !isTyped) {
-      this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');
-      return true;
-    }
-    void this.#carryOut(bus, message, path).catch(() => undefined);
+    const isMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
+    if (wrong === 'hang') return true;
+    if (wrong !== undefined) this.#refuse(bus, message, wrong.error);
+    else if (isMethod && isTyped) void this.#carryOut(bus, message, path).catch(() => undefined);
+    else this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');
     return true;
   }
 
   async #carryOut(bus: MessageBus, message: Message, path: string): Promise<void> {
-    const { member, body } = message;
+    const { member } = message;
     await this.onCall.get(member)?.(path);
     if (member === 'GetManagedObjects') {
-      const all = [...this.objects].map(([at, interfaces]) => [
-        at,
-        Object.fromEntries(Object.entries(interfaces).map(([name, facts]) => [name, variants(facts)])),
-      ]);
-      bus.send(Message.newMethodReturn(message, 'a{oa{sa{sv}}}', [Object.fromEntries(all)]));
+      const all = mapped(Object.fromEntries(this.objects), (interfaces) => mapped(interfaces, variants));
+      bus.send(Message.newMethodReturn(message, 'a{oa{sa{sv}}}', [all]));
       return;
     }
     if (path !== '/org/bluez' && !this.objects.has(path)) {
@@ -215,8 +205,6 @@ export class ScriptedBluez {
     }
     // BlueZ announces some changes only after it has replied.
     if (REPLIES_FIRST.includes(member)) bus.send(Message.newMethodReturn(message));
-    if (member === 'Set')
-      this.change(path, String(body[0]), { [String(body[1])]: (body[2] as Variant).value });
     this.#effects(message, path);
     if (!REPLIES_FIRST.includes(member)) bus.send(Message.newMethodReturn(message));
   }
@@ -229,6 +217,7 @@ export class ScriptedBluez {
       UnregisterAgent: () => {
         this.agent = undefined;
       },
+      Set: () => this.change(path, String(body[0]), { [String(body[1])]: (body[2] as Variant).value }),
       StartDiscovery: () => this.changeAdapter({ Discovering: true }),
       StopDiscovery: () => this.changeAdapter({ Discovering: false }),
       RemoveDevice: () => this.remove(String(body[0])),

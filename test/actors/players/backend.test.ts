@@ -20,7 +20,8 @@ import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import type { PrivateBus } from '../bus/private-bus.js';
 import { reply, type Script, scriptedBus } from '../bus/scripted-bus.js';
-import { faultOf, followed, hungPlayer, named, PlayersRecorder } from './followed.js';
+import { faultOf } from '../recorder.js';
+import { followed, hungPlayer, named, PlayersRecorder } from './followed.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const run = promisify(execFile);
@@ -52,6 +53,10 @@ test('a name in whose queue another player waits changes hands', async (t) => {
   first.change({ Volume: new Variant('d', 0.2) });
 });
 
+/** All connections' rules, from the bus itself. */
+const MATCH_RULES =
+  'org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
+
 test('a connection is one player under its shortest name, and is watched until it has no name', async (t) => {
   const { backend, bus, recorder, start } = await followed(t);
   const player = await start('vlc.instance7');
@@ -67,7 +72,14 @@ test('a connection is one player under its shortest name, and is watched until i
   await until('the long name is published', () => recorder.names.join() === 'vlc.instance7');
   player.change({ Volume: new Variant('d', 0.25) });
   await recorder.until('the volume is published', 'vlc.instance7', ({ volume }) => volume === 0.25);
-  const isHeard = async (): Promise<boolean> => (await matchRules(bus)).includes(PLAYER_PATH);
+  const isHeard = async (): Promise<boolean> => {
+    const { stdout: rules } = await run('busctl', [
+      `--address=${bus.address}`,
+      'call',
+      ...MATCH_RULES.split(' '),
+    ]);
+    return rules.includes(PLAYER_PATH);
+  };
   assert.ok(await isHeard());
   for (const name of ['vlc.instance7', 'vlc.instance9']) await player.disown(name);
   await until('the player is gone', () => recorder.names.length === 0);
@@ -97,13 +109,6 @@ test('two connections of a process are one player only if the name of the second
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
   assert.ok(!recorder.said.includes('drop players vlc.instance1'), recorder.said.join());
 });
-
-/** The match rules of all connections, from the bus itself. */
-async function matchRules({ address }: PrivateBus): Promise<string> {
-  const stats =
-    'org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
-  return (await run('busctl', [`--address=${address}`, 'call', ...stats.split(' ')])).stdout;
-}
 
 test('changes are taken from signals, and invalidated properties are read again', async (t) => {
   const { recorder, start } = await followed(t);
@@ -171,14 +176,12 @@ test('a player whose tracklist hangs is shown without it, and malformed signals 
 test('the first 500 tracks of a longer tracklist are known, and a track is added behind the last of all', async (t) => {
   const { backend, bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(t, bus);
-  Object.assign(player.properties[ROOT_INTERFACE] ?? {}, {
-    SupportedUriSchemes: new Variant('as', ['http']),
-  });
-  const tracks = Array.from({ length: 501 }, (_, n) => `/t/${n + 1}`);
-  player.properties[TRACKLIST_INTERFACE] = {
-    Tracks: new Variant('ao', tracks),
-    CanEditTracks: new Variant('b', true),
-  };
+  player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
+  const Tracks = new Variant(
+    'ao',
+    Array.from({ length: 501 }, (_, n) => `/t/${n + 1}`),
+  );
+  player.properties[TRACKLIST_INTERFACE] = { Tracks, CanEditTracks: new Variant('b', true) };
   await player.own('long');
   await recorder.until('the tracklist is read', 'long', ({ tracklist_supported: isNow }) => isNow);
   const on = { player: named('long') };
@@ -211,10 +214,8 @@ test('a name that comes and goes all the time, even with a hung player, does not
   flapper.misbehaves.set('GetAll', 'hang');
   for (let round = 0; round < 20; round += 1) {
     // All changes are requested at once, so that the bus sends their signals as fast as it can.
-    const turns = Array.from({ length: 200 }, (_, n) => [
-      flapper.own(`f${n}`),
-      flapper.disown(`f${n}`),
-    ]).flat();
+    const names = Array.from({ length: 200 }, (_, n) => `f${n}`);
+    const turns = names.flatMap((name) => [flapper.own(name), flapper.disown(name)]);
     // Each player may have exactly this many commands under way.
     const commanded = Array.from({ length: 8 }, () => others).flat();
     const answers = commanded.map((name) => backend.handle({ do: 'next', player: named(name) }));
@@ -253,9 +254,8 @@ test('each D-Bus error of a player has its problem', async (t) => {
 
 test('each command is one call, and a player is never sent what it cannot do', async (t) => {
   const { backend, recorder, start } = await followed(t);
-  const player = await start('scripted', {
-    Metadata: metadata({ 'mpris:trackid': new Variant('o', '/t/1') }),
-  });
+  const track = metadata({ 'mpris:trackid': new Variant('o', '/t/1') });
+  const player = await start('scripted', { Metadata: track });
   const on = { player: named('scripted') };
   const rows = [
     [{ do: 'play', ...on }, 'Play'],
@@ -277,11 +277,7 @@ test('each command is one call, and a player is never sent what it cannot do', a
   }
   const calls = player.calls.length;
   player.change({ CanControl: new Variant('b', false) });
-  await recorder.until(
-    'the player has no control',
-    'scripted',
-    ({ capabilities }) => !capabilities.can_control,
-  );
+  await recorder.until('the player has no control', 'scripted', (now) => !now.capabilities.can_control);
   for (const [command, call] of rows) assert.equal(faultOf(await backend.handle(command)), 'not-able', call);
   const sent = player.calls.slice(calls).filter((call) => !call.startsWith('GetAll'));
   assert.deepEqual(sent, []);
@@ -296,9 +292,8 @@ test('without a track no position can be set, and a player that cannot pause is 
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
   // An earlier reading may still report that it does not play.
-  await until('the player is not paused', async () => {
-    return faultOf(await backend.handle({ do: 'play_pause', ...on })) === 'not-able';
-  });
+  const answered = async () => faultOf(await backend.handle({ do: 'play_pause', ...on }));
+  await until('the player is not paused', async () => (await answered()) === 'not-able');
 });
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
@@ -319,19 +314,16 @@ test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
 const DYING: Script = {
   call: (socket, { serial, text: heard }) => {
     if (heard.includes('GetAll')) socket.destroy();
-    else if (heard.includes('ListNames')) {
-      socket.write(reply(serial, 'as', [named('one')]));
-    } else if (heard.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.2'));
+    else if (heard.includes('ListNames')) socket.write(reply(serial, 'as', [named('one')]));
+    else if (heard.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.2'));
     else socket.write(reply(serial));
   },
 };
 
 test('the backend is not up on a bus that ends while players are read', async (t) => {
-  const bus = await scriptedBus((connection) => (connection === 1 ? DYING : { greet: () => undefined }));
-  t.after(() => bus.close());
+  const bus = await scriptedBus((connection) => (connection === 1 ? DYING : { greet: () => undefined }), t);
   const recorder = new PlayersRecorder();
-  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const backend = new PlayersBackend(recorder, systemClock, { paths, backoffMs: () => 20 });
+  const backend = new PlayersBackend(recorder, systemClock, { paths: bus.paths, backoffMs: () => 20 });
   t.after(() => backend.stop());
   await until('the backend connects again', () => bus.connections() === 2);
   assert.deepEqual(recorder.said, ['connecting: the bus closed the connection']);

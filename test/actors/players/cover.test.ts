@@ -13,7 +13,7 @@ import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
-import { faultOf } from './followed.js';
+import { faultOf } from '../recorder.js';
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const PNG_OF_10_MB = Buffer.concat([PNG, Buffer.alloc(10 << 20)]);
@@ -127,9 +127,8 @@ test('a cover of the largest size is served', async () => {
   assert.equal(found.bytes.length, MAX_BYTES);
 });
 
-test('a cover of another user is served only if every user may read it', {
-  skip: uid !== 0 && 'needs root',
-}, async () => {
+const needsRoot = { skip: uid !== 0 && 'needs root' };
+test('a cover of another user is served only if every user may read it', needsRoot, async () => {
   const path = file('others', PNG, 0o600);
   chownSync(path, OTHERS_UID, OTHERS_UID);
   assert.equal(await cover(urlOf(path)), undefined);
@@ -168,11 +167,8 @@ function beforeOpening(t: TestContext, first: () => void): void {
   });
 }
 
-const SWAPS: readonly (readonly [what: string, makeIt: (name: string) => string])[] = [
-  ['a link', (name) => link(name, file('behind', PNG))],
-  ['a FIFO', fifo],
-];
-for (const [what, makeIt] of SWAPS) {
+const linked = (name: string) => link(name, file('behind', PNG));
+for (const [what, makeIt] of Object.entries({ 'a link': linked, 'a FIFO': fifo })) {
   test(`a cover that becomes ${what} between its check and its opening is not found`, async (t) => {
     const path = file('swapped', PNG);
     t.after(() => rmSync(path));
@@ -196,10 +192,8 @@ test('a cover that is no regular file is not opened: a device could act', async 
 });
 
 /** The cover is a data: URL in the metadata, so it must be requested from the player. */
-const PLAYER = {
-  owner: ':1.7',
-  facts: withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` } }),
-};
+const Metadata = { 'mpris:artUrl': `data:,${'x'.repeat(10_000)}` };
+const PLAYER = { owner: ':1.7', facts: withPlayerProperties(NOTHING_KNOWN, { Metadata }) };
 
 test('a cover that hangs is answered after 4 s, one is read at a time, and at most 32 wait', async () => {
   const clock = new ManualClock();

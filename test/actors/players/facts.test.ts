@@ -22,25 +22,16 @@ const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, at: AT
 const after = (ms: number) => ({ date: AT.date + ms, monotonic: AT.monotonic + ms });
 
 test('numbers that are not finite, or not exact, are not shown', () => {
-  const odd = { Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n };
-  const record = playerRecord(
-    'org.mpris.MediaPlayer2.odd',
-    withPlayerProperties(NOTHING_KNOWN, odd),
-    anchor(positionIn(odd)),
-    { hasTracklist: false },
-  );
-  for (const field of ['volume', 'rate', 'position'] as const) assert.equal(record[field], undefined, field);
+  const shown = (properties: Readonly<Record<string, unknown>>) => {
+    const facts = withPlayerProperties(NOTHING_KNOWN, properties);
+    return playerRecord('odd', facts, anchor(positionIn(properties)), { hasTracklist: false });
+  };
+  const odd = shown({ Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n });
+  assert.deepEqual([odd.volume, odd.rate, odd.position], [undefined, undefined, undefined]);
   assert.equal(positionIn({ Position: -1 }), 0);
-  const loud = withPlayerProperties(NOTHING_KNOWN, { Volume: 1.333 });
-  assert.equal(
-    playerRecord('org.mpris.MediaPlayer2.loud', loud, anchor(0), { pid: 7, hasTracklist: true }).volume,
-    1.33,
-  );
-  const huge = withPlayerProperties(NOTHING_KNOWN, { Volume: 1e308, Metadata: { 'mpris:length': 1e308 } });
-  assert.equal(
-    playerRecord('org.mpris.MediaPlayer2.huge', huge, anchor(0), { pid: 7, hasTracklist: true }).volume,
-    undefined,
-  );
+  assert.equal(shown({ Volume: 1.333 }).volume, 1.33);
+  assert.equal(shown({ Volume: 1e308 }).volume, undefined);
+  const huge = withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:length': 1e308 } });
   assert.equal(motionOf(huge).lengthUs, undefined);
 });
 
@@ -80,10 +71,8 @@ test('metadata is bounded per value and per player', () => {
   const units = Object.entries(texts).reduce((sum, [key, text]) => sum + key.length + text.length, 0);
   assert.ok(units <= 32 * 1024 && units > 24 * 1024, `${units} units`);
   assert.ok(Object.values(texts).every((text) => text.length === 4096));
-  assert.ok(
-    Object.keys(metadataOf(Object.fromEntries(Object.keys(many).map((key) => [key, 'v']))).texts).length ===
-      64,
-  );
+  const short = Object.fromEntries(Object.keys(many).map((key) => [key, 'v']));
+  assert.equal(Object.keys(metadataOf(short).texts).length, 64);
   assert.deepEqual(metadataOf({ ['k'.repeat(300)]: 'v' }).texts, {});
 });
 
@@ -93,32 +82,23 @@ test('a track id, length or address of a cover that is none is left out', () => 
   for (const id of ['', 'spotify:track:1', '/org/mpris/MediaPlayer2/TrackList/NoTrack', '/a//b', 5]) {
     assert.equal(metadataOf({ 'mpris:trackid': id }).trackId, undefined, String(id));
   }
-  assert.ok(
-    isSameTrack(
-      metadataOf({ 'mpris:trackid': '/1', 'xesam:title': 'a' }),
-      metadataOf({ 'mpris:trackid': '/1' }),
-    ),
-  );
-  assert.ok(!isSameTrack(metadataOf({ 'mpris:trackid': '/1' }), metadataOf({ 'mpris:trackid': '/2' })));
+  const track = (id: string, more = {}) => metadataOf({ 'mpris:trackid': id, ...more });
+  assert.ok(isSameTrack(track('/1', { 'xesam:title': 'a' }), track('/1')));
+  assert.ok(!isSameTrack(track('/1'), track('/2')));
 });
 
-const RECKONED: readonly (readonly [
-  what: string,
-  from: number,
-  rate: number,
-  lengthUs: number | undefined,
-  ms: number,
-  to: number,
-])[] = [
-  ['twice as fast', 5_000_000, 2, undefined, 2_000, 9_000_000],
-  ['standing still', 5_000_000, 0, undefined, 2_000, 5_000_000],
-  ['backwards, to the beginning', 1_000_000, -1, undefined, 2_000, 0],
-  ['up to the end', 5_000_000, 1, 6_000_000, 2_000, 6_000_000],
-  ['beyond the end, where the player itself is', 9_000_000, 1, 6_000_000, 2_000, 9_000_000],
+/** Microseconds at the beginning, and 2 s later. */
+type Reckoned = readonly [what: string, rate: number, from: number, to: number, lengthUs?: number];
+const RECKONED: readonly Reckoned[] = [
+  ['twice as fast', 2, 5_000_000, 9_000_000],
+  ['standing still', 0, 5_000_000, 5_000_000],
+  ['backwards, to the beginning', -1, 1_000_000, 0],
+  ['up to the end', 1, 5_000_000, 6_000_000, 6_000_000],
+  ['beyond the end, where the player itself is', 1, 9_000_000, 9_000_000, 6_000_000],
 ];
-for (const [what, from, rate, lengthUs, ms, to] of RECKONED) {
+for (const [what, rate, from, to, lengthUs] of RECKONED) {
   test(`a position is extrapolated: ${what}`, () => {
-    assert.equal(reckoned(anchor(from), { rate, lengthUs }, after(ms)), to);
+    assert.equal(reckoned(anchor(from), { rate, lengthUs }, after(2_000)), to);
   });
 }
 

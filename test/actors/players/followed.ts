@@ -4,7 +4,6 @@ import type { TestContext } from 'node:test';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
-import type { Answer } from '../../../src/protocol/actor/commands.js';
 import type { PlayerPosition, PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { PLAYER_NAMES } from '../../../src/protocol/dbus/mpris.js';
 import { until } from '../../until.js';
@@ -63,8 +62,8 @@ export async function followed(
   const bus = await privateBus(t, data);
   await before(bus);
   const recorder = new PlayersRecorder();
-  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const backend = new PlayersBackend(recorder, clock, { paths, backoffMs: () => 20, callDeadlineMs });
+  const options = { paths: bus.paths, backoffMs: () => 20, callDeadlineMs };
+  const backend = new PlayersBackend(recorder, clock, options);
   t.after(() => backend.stop());
   await isUp(recorder);
   /** A player that is published; without a name of its own it is `scripted`. */
@@ -83,5 +82,4 @@ export async function hungPlayer(t: TestContext, bus: PrivateBus): Promise<void>
   await player.own('hung');
 }
 
-export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 export const named = (name: string): string => PLAYER_NAMES + name;

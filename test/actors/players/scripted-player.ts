@@ -14,11 +14,10 @@ import type { PrivateBus } from '../bus/private-bus.js';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
 export type Properties = Readonly<Record<string, Variant>>;
+type Reachable = Pick<PrivateBus, 'address'>;
 
 /** A call fails with an error of that name, or gets no answer. */
-export type Misbehaviour = { readonly error: string; readonly text?: string } | 'hang';
-
-const UNWILLING = { error: 'org.freedesktop.DBus.Error.UnknownMethod' } as const;
+type Misbehaviour = { readonly error: string } | 'hang';
 
 const ROOT: Properties = {
   Identity: new Variant('s', 'Scripted'),
@@ -26,17 +25,13 @@ const ROOT: Properties = {
   CanQuit: new Variant('b', true),
 };
 
+const CAPABILITIES = ['CanGoNext', 'CanGoPrevious', 'CanPlay', 'CanPause', 'CanSeek', 'CanControl'];
 const PLAYER: Properties = {
   PlaybackStatus: new Variant('s', 'Paused'),
   Rate: new Variant('d', 1),
   Volume: new Variant('d', 0.5),
   Position: new Variant('x', 1_000_000),
-  ...Object.fromEntries(
-    ['CanGoNext', 'CanGoPrevious', 'CanPlay', 'CanPause', 'CanSeek', 'CanControl'].map((name) => [
-      name,
-      new Variant('b', true),
-    ]),
-  ),
+  ...Object.fromEntries(CAPABILITIES.map((name) => [name, new Variant('b', true)])),
 };
 
 /** Metadata in a player's types: texts, lists of texts, and values with a type of their own. */
@@ -73,7 +68,7 @@ export class ScriptedPlayer {
   }
 
   /** A connection without a name, until the test ends. */
-  static async connect(t: TestContext, { address }: Pick<PrivateBus, 'address'>): Promise<ScriptedPlayer> {
+  static async connect(t: TestContext, { address }: Reachable): Promise<ScriptedPlayer> {
     const bus = sessionBus({ busAddress: address });
     const player = new ScriptedPlayer(bus);
     t.after(() => player.leave());
@@ -82,12 +77,7 @@ export class ScriptedPlayer {
   }
 
   /** A player with a name; these properties of the interface Player are added to the usual ones, or replace them. */
-  static async start(
-    t: TestContext,
-    bus: Pick<PrivateBus, 'address'>,
-    name = 'scripted',
-    properties: Properties = {},
-  ): Promise<ScriptedPlayer> {
+  static async start(t: TestContext, bus: Reachable, name = 'scripted', properties: Properties = {}) {
     const player = await ScriptedPlayer.connect(t, bus);
     Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, properties);
     await player.own(name);
@@ -140,23 +130,22 @@ export class ScriptedPlayer {
     const shown = body.map((each: unknown) => String(each instanceof Variant ? each.value : each));
     this.calls.push([member, ...(member === 'Set' ? shown.slice(1) : shown)].join(' '));
     const wrong = this.misbehaves.get(member);
-    if (wrong === 'hang') this.#hung.push(message);
-    else if (wrong !== undefined) this.#refuse(message, wrong);
-    else if (member === 'GetAll' && this.hangsFor !== body[0])
-      this.#tell(message, this.properties[String(body[0])]);
-    else if (member === 'GetAll') this.#hung.push(message);
+    const isGiven = member === 'GetAll';
+    if (wrong === 'hang' || (isGiven && this.hangsFor === body[0])) this.#hung.push(message);
+    else if (wrong !== undefined) this.#refuse(message, wrong.error);
+    else if (isGiven) this.#tell(message, this.properties[String(body[0])]);
     else this.#reply(Message.newMethodReturn(message));
     return true;
   }
 
   #tell(message: Message, properties: Properties | undefined): void {
-    if (properties === undefined) this.#refuse(message, UNWILLING);
+    if (properties === undefined) this.#refuse(message, 'org.freedesktop.DBus.Error.UnknownMethod');
     else this.#reply(Message.newMethodReturn(message, 'a{sv}', [properties]));
   }
 
-  #refuse(call: Message, { error, text = 'not today' }: Exclude<Misbehaviour, 'hang'>): void {
-    const reply = Message.newMethodReturn(call, 's', [text]);
-    this.#reply(Object.assign(reply, { type: MessageType.ERROR, errorName: error }));
+  #refuse(call: Message, errorName: string): void {
+    const reply = Message.newMethodReturn(call, 's', ['not today']);
+    this.#reply(Object.assign(reply, { type: MessageType.ERROR, errorName }));
   }
 
   /** An exception would reach dbus-next, which then sends it to the bus and throws where nobody can catch it. */

@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
 import { type Clock, systemClock } from '../../../src/clock.js';
+import type { PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
 import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { faultOf, followed, hungPlayer, named, type PlayersRecorder } from './followed.js';
+import { faultOf } from '../recorder.js';
+import { followed, hungPlayer, named, type PlayersRecorder } from './followed.js';
 import { metadata, ScriptedPlayer } from './scripted-player.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
@@ -26,13 +28,9 @@ test('positions are sent only when they cannot be extrapolated', async (t) => {
   await recorder.until('the player plays', 'scripted', ({ playback_status: status }) => status === 'Playing');
   await until('the position at the start is sent', () => recorder.positions.length === 2);
   player.change({ Volume: new Variant('d', 0.3) });
-  const { position, position_updated_at: at } = await recorder.until(
-    'the volume is published',
-    'scripted',
-    ({ volume }) => volume === 0.3,
-  );
-  assert.equal(position, 31_000_000, 'the position of that time still');
-  assert.match(at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
+  const now = await recorder.until('the volume is published', 'scripted', ({ volume }) => volume === 0.3);
+  assert.equal(now.position, 31_000_000, 'the position of that time still');
+  assert.match(now.position_updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
   assert.equal(recorder.positions.length, 2);
   player.change({ PlaybackStatus: new Variant('s', 'Paused'), Position: new Variant('x', 50_000_000n) });
   await until('the position at the end is sent', () => recorder.positions.length === 3);
@@ -74,11 +72,8 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   const manual = new ManualClock();
   let setByMs = 0;
   // Only the timer of 30 s is manual; changes are gathered and published as usual.
-  const clock: Clock = {
-    ...manual,
-    date: () => manual.date() + setByMs,
-    after: (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback),
-  };
+  const after: Clock['after'] = (ms, callback) => (ms < 30_000 ? systemClock : manual).after(ms, callback);
+  const clock: Clock = { ...manual, date: () => manual.date() + setByMs, after };
   const { recorder, start } = await followed(t, undefined, { clock });
   const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
   const dated = (): string | undefined => recorder.record('scripted')?.position_updated_at;
@@ -129,9 +124,8 @@ test('a change of track is one event', async (t) => {
 
 test('an extrapolated position continues without a jump when the rate changes and at a pause', async (t) => {
   const manual = new ManualClock();
-  const { recorder, start } = await followed(t, undefined, {
-    clock: { ...systemClock, monotonic: manual.monotonic },
-  });
+  const clock = { ...systemClock, monotonic: manual.monotonic };
+  const { recorder, start } = await followed(t, undefined, { clock });
   const player = await start('scripted', { PlaybackStatus: new Variant('s', 'Playing') });
   // The position can then come only from extrapolation.
   player.misbehaves.set('GetAll', 'hang');
@@ -141,11 +135,7 @@ test('an extrapolated position continues without a jump when the rate changes an
   assert.equal(faster.position, 1_000_000 + 10_000_000);
   manual.advance(5_000);
   player.say({ PlaybackStatus: new Variant('s', 'Paused') });
-  const paused = await recorder.until(
-    'the player rests',
-    'scripted',
-    (now) => now.playback_status === 'Paused',
-  );
+  const paused = await recorder.until('it rests', 'scripted', (now) => now.playback_status === 'Paused');
   assert.equal(paused.position, 11_000_000 + 2 * 5_000_000);
 });
 
@@ -160,11 +150,8 @@ test('a player that changes while it is read is read once more, because either c
   player.change({ Volume: new Variant('d', 0.7) });
   player.answerHung({ Volume: new Variant('d', 0.5) });
   await until('the player is read again', () => readings() === 3);
-  await recorder.until(
-    'the last state is shown',
-    'scripted',
-    ({ volume, capabilities }) => volume === 0.7 && capabilities.can_play,
-  );
+  const isLast = (now: PlayerRecord) => now.volume === 0.7 && now.capabilities.can_play;
+  await recorder.until('the last state is shown', 'scripted', isLast);
 });
 
 test('20 000 changes in a burst cost some events; other players are followed, and the last state is published', async (t) => {

@@ -7,10 +7,12 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../../temporary-folder.js';
-import { lacks } from '../../tools/requirements.js';
+import { testsNeeding } from '../../tools/requirements.js';
+
+const test = testsNeeding({ programs: ['openssl'] });
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
@@ -49,34 +51,22 @@ async function secureWeb(t: TestContext) {
   const { port } = server.address() as AddressInfo;
   const fetch = async (env: Readonly<Record<string, string>>, ...places: readonly string[]) => {
     const urls = places.map((place) => `https://${place.replace('/', `:${port}/`)}`);
-    const found = await promisify(execFile)(
-      process.execPath,
-      ['--input-type=module', '--eval', FETCH, '--', ...urls],
-      { env },
-    );
+    const args = ['--input-type=module', '--eval', FETCH, '--', ...urls];
+    const found = await promisify(execFile)(process.execPath, args, { env });
     return JSON.parse(found.stdout) as unknown;
   };
   return { fetch, names, trusted: { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') } };
 }
 
-const skip = lacks({ programs: ['openssl'] });
-
-test('a cover by https comes from the address that was looked at, for the name in the certificate', {
-  skip,
-}, async (t) => {
+test('a cover by https comes from the address that was looked at, for the name in the certificate', async (t) => {
   const { fetch, names, trusted } = await secureWeb(t);
-  const covers = await fetch(
-    trusted,
-    'covers.example/',
-    'covers.example/moved',
-    'other.example/',
-    '127.0.0.1/',
-  );
+  const places = ['covers.example/', 'covers.example/moved', 'other.example/', '127.0.0.1/'];
+  const covers = await fetch(trusted, ...places);
   assert.deepEqual(covers, ['image/png', 'image/png', null, null]);
   assert.deepEqual(names, Array(3).fill('covers.example'), 'nothing is sent to who is another');
 });
 
-test('a cover by https does not come from a server for whom nobody vouches', { skip }, async (t) => {
+test('a cover by https does not come from a server for whom nobody vouches', async (t) => {
   const { fetch, names } = await secureWeb(t);
   assert.deepEqual(await fetch({}, 'covers.example/'), [null]);
   assert.deepEqual(names, []);

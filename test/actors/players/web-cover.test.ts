@@ -2,7 +2,7 @@
 // answers, and how often it is asked.
 
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { coverReader, type FetchCover } from '../../../src/actors/players/cover.js';
@@ -19,7 +19,7 @@ const MAX_BYTES = 8 << 20;
 
 /** A web server of this test at 127.0.0.1, which counts as public here; names lead to it. */
 async function web(t: TestContext, answer: RequestListener, more: Partial<WebAccess> = {}) {
-  const server: Server = createServer(answer);
+  const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.after(() => {
     server.closeAllConnections();
@@ -63,10 +63,7 @@ const FAILURES: readonly (readonly [what: string, answer: RequestListener])[] = 
   ],
   ['a redirect without an address', (_, response) => response.writeHead(302).end()],
   ['a redirect to no address', (_, response) => response.writeHead(302, { Location: 'http://[' }).end()],
-  [
-    'a redirect to a file',
-    (_, response) => response.writeHead(302, { Location: 'file:///etc/passwd' }).end(),
-  ],
+  ['a redirect to a file', (_, response) => response.writeHead(302, { Location: 'file:///etc' }).end()],
   ['bytes that are no HTTP', (_, response) => response.socket?.end('hello')],
 ];
 for (const [what, answer] of FAILURES) {
