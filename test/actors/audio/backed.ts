@@ -2,7 +2,6 @@
 
 import type { TestContext } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
-import type { Answer } from '../../../src/protocol/actor/commands.js';
 import type {
   AudioServerRecord,
   CardRecord,
@@ -50,12 +49,7 @@ class AudioRecorder extends Recorder {
 }
 
 /** Starts the backend until the test ends; the path is that of the server's socket. */
-export function backed(
-  t: TestContext,
-  socketPath: string,
-  timing: Partial<Timing> = {},
-  home = '/nonexistent',
-) {
+export function backed(t: TestContext, socketPath: string, timing: Partial<Timing> = {}, home = '/nowhere') {
   const seen = new AudioRecorder();
   const flush = () => undefined;
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
@@ -72,5 +66,3 @@ export async function connected(t: TestContext, handler?: Handler, timing?: Part
   await until('the backend is up', () => seen.up);
   return { backend, seen, server };
 }
-
-export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);

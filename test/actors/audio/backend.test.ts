@@ -9,23 +9,13 @@ import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { framed } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
-import { backed, connected, DEADLINE, faultOf } from './backed.js';
-import {
-  but,
-  COMMAND,
-  EVENT,
-  event,
-  type Handler,
-  inputFields,
-  ordinary,
-  type ScriptedServer,
-  scriptedServer,
-  serverFields,
-  sinkFields,
-} from './scripted-server.js';
+import { faultOf } from '../recorder.js';
+import { backed, connected, DEADLINE } from './backed.js';
+import { but, bytesOf, COMMAND, event, type Handler, ordinary, scriptedServer } from './scripted-server.js';
 
 const VOLUME: AudioCommand = { do: 'volume', target: { kind: 'client', ref: '5' }, volume: 0.5 };
 const TOGGLE: AudioCommand = { do: 'mute', target: { kind: 'client', ref: '5' } };
+const NAMELESS = bytesOf.server({ defaultSink: '@DEFAULT_SINK@' });
 
 describe('connecting', DEADLINE, () => {
   test('subscribes before it reads, and is up behind the records', async (t) => {
@@ -35,21 +25,14 @@ describe('connecting', DEADLINE, () => {
       assert.ok(server.heard.lastIndexOf(read) > subscribed);
     }
     assert.deepEqual(seen.said, [
-      'put audio.kind',
-      'put audio.server',
-      'put audio.outputs 0',
-      'put audio.clients 5',
-      'up',
+      ...['put audio.kind', 'put audio.server', 'put audio.outputs 0', 'put audio.clients 5', 'up'],
     ]);
   });
 
   const troubles: readonly (readonly [string, Handler])[] = [
     ['does not answer the handshake', () => undefined],
     ['does not answer the first request', but({ [COMMAND.getSinks]: () => undefined })],
-    [
-      'refuses the request for its name',
-      but({ [COMMAND.getServerInfo]: ({ tag }, say) => say.error(tag, 1) }),
-    ],
+    ['refuses to tell its name', but({ [COMMAND.getServerInfo]: ({ tag }, say) => say.error(tag, 1) })],
     ['refuses the subscription', but({ [COMMAND.subscribe]: ({ tag }, say) => say.error(tag, 1) })],
     ['refuses a list', but({ [COMMAND.getInputs]: ({ tag }, say) => say.error(tag, 10) })],
     ['sends garbage', () => Buffer.from('rubbish, and more than twenty bytes of it')],
@@ -110,50 +93,27 @@ describe('a lost server', DEADLINE, () => {
   }
 
   test('is noticed by the reading once a minute when the server sends nothing', async (t) => {
-    let deaf = false;
-    const { server, seen } = await connected(
-      t,
-      (request, say) => (deaf ? undefined : ordinary(request, say)),
-      { reconcileMs: 20, requestMs: 50 },
-    );
-    deaf = true;
+    const { server, seen } = await connected(t, ordinary, { reconcileMs: 20, requestMs: 50 });
+    server.handler = () => undefined;
     await until('the dead server is noticed', () => !seen.up);
-    assert.ok(
-      seen.said.some((line) => /^connecting: .*did not answer GET_/.test(line)),
-      seen.said.at(-2),
-    );
+    assert.match(seen.said.join('\n'), /^connecting: .*did not answer GET_/m);
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
   test('is one that names no default output for a round, while another connection is told it', async (t) => {
-    let connections = 0;
-    const { seen } = await connected(
-      t,
-      but({
-        [COMMAND.auth]: (request, say) => {
-          connections += 1;
-          return ordinary(request, say);
-        },
-        [COMMAND.getServerInfo]: ({ tag }, say) =>
-          say.reply(tag, serverFields(connections === 1 ? { defaultSink: '@DEFAULT_SINK@' } : {})),
-      }),
-      { reconcileMs: 20, stableMs: 0 },
-    );
+    const server = await scriptedServer(t);
+    const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
+    server.handler = (request, say) => (server.connections() === 1 ? nameless : ordinary)(request, say);
+    const { seen } = backed(t, server.socketPath, { reconcileMs: 20, stableMs: 0 });
     await until('the default is published', () => seen.output('living')?.default === true);
-    assert.equal(connections, 2);
+    assert.equal(server.connections(), 2);
     const lost = 'connecting: the connection to the sound server failed: it names no default output';
     assert.ok(seen.said.includes(lost), seen.said.join());
   });
 
   test('that names no default output to anybody is replaced ever more seldom', async (t) => {
-    const { server } = await connected(
-      t,
-      but({
-        [COMMAND.getServerInfo]: ({ tag }, say) =>
-          say.reply(tag, serverFields({ defaultSink: '@DEFAULT_SINK@' })),
-      }),
-      { reconcileMs: 20, stableMs: 0 },
-    );
+    const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
+    const { server } = await connected(t, nameless, { reconcileMs: 20, stableMs: 0 });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
     // Without patience each connection would be read once, at its begin; these were read 1, 2 and 4 times.
     const [reads, connections] = [server.count(COMMAND.getSinks), server.count(COMMAND.auth)];
@@ -163,11 +123,9 @@ describe('a lost server', DEADLINE, () => {
 
 describe('events', DEADLINE, () => {
   test('about a record that the server no longer knows remove it', async (t) => {
-    const { server, seen } = await connected(
-      t,
-      but({ [COMMAND.getInput]: ({ tag }, say) => say.error(tag, 5) }),
-    );
-    server.say.send(event(EVENT.inputChange, 5));
+    const forgetful = but({ [COMMAND.getInput]: ({ tag }, say) => say.error(tag, 5) });
+    const { server, seen } = await connected(t, forgetful);
+    server.say.send(event('inputChange', 5));
     await until('the client is dropped', () => seen.said.includes('drop audio.clients 5'));
     assert.equal(seen.up, true);
   });
@@ -177,69 +135,51 @@ describe('events', DEADLINE, () => {
     seen.said.length = 0;
     await until('some readings', () => server.count(COMMAND.getSinks) > 3);
     assert.deepEqual(seen.said, []);
-    server.handler = but({
-      [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, sinkFields(0, 'living', { volume: [0, 0] })),
-    });
+    server.handler = but({ [COMMAND.getSinks]: bytesOf.sink(0, 'living', { volume: [0, 0] }) });
     await until('the difference is published', () => seen.output('living')?.volume === 0);
     assert.deepEqual(seen.said, ['put audio.server', 'put audio.outputs 0']);
   });
 });
 
 describe('commands', DEADLINE, () => {
-  for (const [kind, isFirst] of [
-    ['PipeWire', true],
-    ['PulseAudio', false],
-  ] as const) {
+  /** The request whose answer the event precedes. */
+  const events = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
+  for (const [kind, command] of Object.entries(events)) {
     test(`read the record that they change once, with an event as from ${kind}`, async (t) => {
-      const { backend, server } = await connected(
-        t,
-        but({
-          [COMMAND.setInputVolume]: ({ tag }, say) => {
-            if (isFirst) say.send(event(EVENT.inputChange, 5));
-            return say.reply(tag);
-          },
-          [COMMAND.getInput]: ({ tag }, say) => {
-            if (!isFirst) say.send(event(EVENT.inputChange, 5));
-            return say.reply(tag, inputFields(5, 'News'));
-          },
-        }),
-      );
+      const telling: Handler = (request, say) => {
+        if (request.command === command) say.send(event('inputChange', 5));
+        return ordinary(request, say);
+      };
+      const { backend, server } = await connected(t, telling);
       assert.deepEqual(await backend.handle(VOLUME), { ok: true });
-      server.say.send(event(EVENT.serverChange, 0xffffffff));
+      server.say.send(event('serverChange', 0xffffffff));
       await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
       assert.equal(server.count(COMMAND.getInput), 1);
     });
   }
 
-  const ends: readonly (readonly [string, (server: ScriptedServer) => void])[] = [
-    ['the stream that they changed goes', (server) => server.say.send(event(EVENT.inputRemove, 5))],
-    ['the connection ends', (server) => server.say.hangUp()],
-  ];
-  for (const [what, end] of ends) {
+  for (const what of ['the stream that they changed goes', 'the connection ends']) {
     test(`that were accepted are answered with success when ${what} before it is read again`, async (t) => {
-      const { backend, server } = await connected(t, but({ [COMMAND.getInput]: () => undefined }), {
-        requestMs: 60_000,
-      });
-      server.say.send(event(EVENT.inputChange, 5));
+      const silent = but({ [COMMAND.getInput]: () => undefined });
+      const { backend, server } = await connected(t, silent, { requestMs: 60_000 });
+      server.say.send(event('inputChange', 5));
       await until('the client is being read', () => server.count(COMMAND.getInput) === 1);
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
       // The request that follows this event shows that the backend has read the reply before it.
-      server.say.send(event(EVENT.serverChange, 0xffffffff));
+      server.say.send(event('serverChange', 0xffffffff));
       await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
-      end(server);
+      if (what === 'the connection ends') server.say.hangUp();
+      else server.say.send(event('inputRemove', 5));
       assert.deepEqual(await answer, { ok: true });
     });
   }
 });
 
 test('a port is switched, and the answer comes when the record shows it', DEADLINE, async (t) => {
-  const ports = [
-    ['speaker', 2],
-    ['headphones', 2],
-  ] as const;
+  const ports = ['speaker', 'headphones'].map((name) => [name, 2] as const);
   let activePort = 'speaker';
-  const sink: Handler = ({ tag }, say) => say.reply(tag, sinkFields(0, 'living', { ports, activePort }));
+  const sink: Handler = ({ tag }, say) => say.reply(tag, bytesOf.sink(0, 'living', { ports, activePort }));
   const desk = but({
     ...{ [COMMAND.getSinks]: sink, [COMMAND.getSink]: sink },
     [COMMAND.setSinkPort]: ({ tag, fields }, say) => {

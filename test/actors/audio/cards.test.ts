@@ -9,32 +9,24 @@ import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { type Bytes, props, text, textProp, u8, u32 } from '../../protocol/pulse/bytes.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
-import { connected, DEADLINE, faultOf } from './backed.js';
-import {
-  COMMAND,
-  EVENT,
-  event,
-  type Handler,
-  inputFields,
-  ordinary,
-  type SinkFields,
-  serverFields,
-  sinkFields,
-} from './scripted-server.js';
+import { faultOf } from '../recorder.js';
+import { connected, DEADLINE } from './backed.js';
+import { but, bytesOf, COMMAND, event, type Handler, type SinkFields } from './scripted-server.js';
 
 const [CARD, NOWHERE] = [3, 0xffffffff];
 
-type Profile = readonly [name: string, sinks: number, available: number];
-type Port = readonly [name: string, available: number, profiles: readonly string[]];
+/** Outputs and availability of each profile; availability and profiles of each port. */
+const PROFILES = { off: [0, 1], stereo: [1, 1], surround: [1, 1], hdmi: [1, 0], usb: [1, 1] } as const;
+const PORTS = { line: [2, ['stereo']], speakers: [1, ['surround', 'hdmi']] } as const;
 
-const cardFields = (profiles: readonly Profile[], active: string, ports: readonly Port[]): Bytes =>
+const cardFields = (active: string): Bytes =>
   [
-    ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(profiles.length)],
-    ...profiles.flatMap(([profile, sinks, available]) => [
+    ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(Object.keys(PROFILES).length)],
+    ...Object.entries(PROFILES).flatMap(([profile, [sinks, available]]) => [
       ...[text(profile), text(`Profile ${profile}`), u32(sinks), u32(0), u32(0), u32(available)],
     ]),
-    ...[text(active), props(textProp('device.description', 'The card')), u32(ports.length)],
-    ...ports.flatMap(([port, available, of]) => [
+    ...[text(active), props(textProp('device.description', 'The card')), u32(Object.keys(PORTS).length)],
+    ...Object.entries(PORTS).flatMap(([port, [available, of]]) => [
       ...[text(port), text(`Port ${port}`), u32(0), u32(available), u8(1)],
       ...[props(textProp('port.type', 'hdmi')), u32(of.length), ...of.map(text)],
       ...[[0x72, 0, 0, 0, 0, 0, 0, 0, 0]],
@@ -43,63 +35,39 @@ const cardFields = (profiles: readonly Profile[], active: string, ports: readonl
 
 /** A server with things in it: a sink of a card, one of none, and a stream that plays to the first. */
 class World {
-  readonly sinks = new Map<number, readonly [name: string, fields: SinkFields]>([
-    [0, ['stereo', { card: CARD }]],
-    [1, ['kitchen', {}]],
-  ]);
+  readonly sinks = new Map<number, readonly [name: string, fields: SinkFields]>()
+    .set(0, ['stereo', { card: CARD }])
+    .set(1, ['kitchen', {}]);
   cards: readonly number[] = [CARD];
   profile = 'stereo';
   default = 'stereo';
   streamOn = 0;
-  /** Carries out a switch; otherwise it is refused with this error. */
-  onProfile: ((profile: string) => readonly Buffer[]) | number = 5;
+  /** Carries out a switch; without it one is refused. */
+  onProfile: (() => readonly Buffer[]) | undefined;
   /** Called when the cards have been listed. */
   onListed = (): readonly Buffer[] => [];
 
-  readonly handler: Handler = (request, say) => {
-    const { command, tag, fields } = request;
-    const sink = (index: number): Bytes => sinkFields(index, ...(this.sinks.get(index) ?? assert.fail()));
-    const input = (): Bytes => inputFields(5, 'News', { sink: this.streamOn });
-    const card = (): Bytes =>
-      cardFields(
-        [
-          ['off', 0, 1],
-          ['stereo', 1, 1],
-          ['surround', 1, 1],
-          ['hdmi', 1, 0],
-          ['usb', 1, 1],
-        ],
-        this.profile,
-        [
-          ['line', 2, ['stereo']],
-          ['speakers', 1, ['surround', 'hdmi']],
-        ],
-      );
-    const one = fields.length >= 5 ? fields.readUInt32BE(1) : 0;
-    switch (command) {
-      case COMMAND.getServerInfo:
-        return say.reply(tag, serverFields({ defaultSink: this.default }));
-      case COMMAND.getSinks:
-        return say.reply(tag, ...[...this.sinks.keys()].map(sink));
-      case COMMAND.getSink:
-        return this.sinks.has(one) ? say.reply(tag, sink(one)) : say.error(tag, 5);
-      case COMMAND.getInputs:
-      case COMMAND.getInput:
-        return say.reply(tag, input());
-      case COMMAND.getCards:
-        return Buffer.concat([say.reply(tag, ...this.cards.map(card)), ...this.onListed()]);
-      case COMMAND.getCard:
-        return this.cards.includes(one) ? say.reply(tag, card()) : say.error(tag, 5);
-      case COMMAND.setCardProfile:
-        if (typeof this.onProfile === 'number') return say.error(tag, this.onProfile);
-        return Buffer.concat([
-          say.reply(tag),
-          ...this.onProfile(fields.toString('utf8', fields.indexOf('t') + 1, fields.length - 1)),
-        ]);
-      default:
-        return ordinary(request, say);
-    }
-  };
+  readonly #sink = (index: number): Bytes => bytesOf.sink(index, ...(this.sinks.get(index) ?? assert.fail()));
+  readonly #input: Handler = ({ tag }, { reply }) =>
+    reply(tag, bytesOf.input(5, 'News', { sink: this.streamOn }));
+
+  readonly handler = but({
+    [COMMAND.getServerInfo]: ({ tag }, say) => say.reply(tag, bytesOf.server({ defaultSink: this.default })),
+    [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, ...[...this.sinks.keys()].map(this.#sink)),
+    [COMMAND.getSink]: ({ tag, fields }, say) => {
+      const index = fields.readUInt32BE(1);
+      return this.sinks.has(index) ? say.reply(tag, this.#sink(index)) : say.error(tag, 5);
+    },
+    ...{ [COMMAND.getInputs]: this.#input, [COMMAND.getInput]: this.#input },
+    [COMMAND.getCards]: ({ tag }, say) =>
+      Buffer.concat([say.reply(tag, ...this.cards.map(() => cardFields(this.profile))), ...this.onListed()]),
+    [COMMAND.getCard]: ({ tag, fields }, say) => {
+      const isThere = this.cards.includes(fields.readUInt32BE(1));
+      return isThere ? say.reply(tag, cardFields(this.profile)) : say.error(tag, 5);
+    },
+    [COMMAND.setCardProfile]: ({ tag }, say) =>
+      this.onProfile === undefined ? say.error(tag, 5) : Buffer.concat([say.reply(tag), ...this.onProfile()]),
+  });
 }
 
 const node = async (t: TestContext, world = new World()) => ({
@@ -107,7 +75,8 @@ const node = async (t: TestContext, world = new World()) => ({
   ...(await connected(t, world.handler)),
 });
 const profile = (name: string, card = 'dac'): AudioCommand => ({ do: 'profile', card, profile: name });
-const serverChanged = event(EVENT.serverChange, NOWHERE);
+const serverChanged = event('serverChange', NOWHERE);
+const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
 
 describe('a card', DEADLINE, () => {
   test('is shown with what can be known of each profile, and its output names it', async (t) => {
@@ -146,8 +115,8 @@ describe('a card', DEADLINE, () => {
         world.sinks.delete(0);
         world.sinks.set(7, ['surround', { card: CARD }]);
         Object.assign(world, { profile: 'surround', default: 'surround', streamOn: 7 });
-        const events = [event(EVENT.sinkRemove, 0), event(EVENT.sinkNew, 7), event(EVENT.inputChange, 5)];
-        return [...events, serverChanged, event(EVENT.cardChange, CARD)];
+        const events = [event('sinkRemove', 0), event('sinkNew', 7), event('inputChange', 5)];
+        return [...events, serverChanged, event('cardChange', CARD)];
       };
     },
     'PipeWire, a node at a time': (world) => {
@@ -155,15 +124,15 @@ describe('a card', DEADLINE, () => {
         () => {
           world.sinks.delete(0);
           Object.assign(world, { profile: 'surround', default: 'kitchen', streamOn: NOWHERE });
-          return [event(EVENT.cardChange, CARD), event(EVENT.sinkRemove, 0), serverChanged];
+          return [event('cardChange', CARD), event('sinkRemove', 0), serverChanged];
         },
         () => {
           world.sinks.set(7, ['surround', { card: CARD }]);
-          return [event(EVENT.sinkNew, 7)];
+          return [event('sinkNew', 7)];
         },
         () => {
           Object.assign(world, { default: 'surround', streamOn: 7 });
-          return [serverChanged, event(EVENT.inputChange, 5)];
+          return [serverChanged, event('inputChange', 5)];
         },
       ];
       world.onProfile = () => {
@@ -175,14 +144,12 @@ describe('a card', DEADLINE, () => {
   test('is switched without an event of the card, and without waiting for a stream that had no output before', async (t) => {
     const world = new World();
     world.streamOn = NOWHERE;
-    const { backend, seen, server } = await connected(t, world.handler, {
-      ...{ switchMs: 3_600_000, commandMs: 3_600_000 },
-    });
+    const { backend, seen, server } = await connected(t, world.handler, PATIENT);
     world.onProfile = () => {
       setImmediate(() => {
         world.sinks.delete(0);
         world.sinks.set(7, ['surround', { card: CARD }]);
-        server.say.send(Buffer.concat([event(EVENT.sinkRemove, 0), event(EVENT.sinkNew, 7)]));
+        server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 7)]));
         world.default = 'surround';
         server.say.send(serverChanged);
         // Later than any event has it read.
@@ -200,9 +167,7 @@ describe('a card', DEADLINE, () => {
   test('is not switched before its new output exists, though the profile is active and no stream waits', async (t) => {
     const world = new World();
     world.streamOn = 1;
-    const { backend, seen } = await connected(t, world.handler, {
-      ...{ switchMs: 3_600_000, commandMs: 3_600_000 },
-    });
+    const { backend, seen } = await connected(t, world.handler, PATIENT);
     let readings = 0;
     world.onProfile = () => {
       world.sinks.delete(0);
@@ -211,9 +176,9 @@ describe('a card', DEADLINE, () => {
         readings += 1;
         if (readings !== 3) return [];
         world.sinks.set(7, ['surround', { card: CARD }]);
-        return [event(EVENT.sinkNew, 7)];
+        return [event('sinkNew', 7)];
       };
-      return [event(EVENT.sinkRemove, 0), event(EVENT.cardChange, CARD), serverChanged];
+      return [event('sinkRemove', 0), event('cardChange', CARD), serverChanged];
     };
     assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
     assert.notEqual(seen.output('surround'), undefined);
@@ -226,10 +191,7 @@ describe('a card', DEADLINE, () => {
       seen.said.length = 0;
       assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
       assert.deepEqual(seen.said.toSorted(), [
-        'drop audio.outputs 0',
-        'put audio.cards 3',
-        'put audio.clients 5',
-        'put audio.outputs 7',
+        ...['drop audio.outputs 0', 'put audio.cards 3', 'put audio.clients 5', 'put audio.outputs 7'],
         'put audio.server',
       ]);
       assert.equal(seen.client('News')?.output, 'surround');
@@ -247,7 +209,7 @@ describe('an output', DEADLINE, () => {
     world.sinks.set(0, ['hdmi', {}]);
     Object.assign(world, { cards: [], default: 'kitchen', streamOn: 1 });
     seen.said.length = 0;
-    server.say.send(Buffer.concat([event(EVENT.sinkRemove, 0), event(EVENT.sinkNew, 0)]));
+    server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 0)]));
     await until('the other one is shown', () => seen.output('hdmi') !== undefined);
     assert.deepEqual(seen.said, [
       ...['drop audio.outputs 0', 'drop audio.cards 3', 'put audio.server', 'put audio.outputs 0'],
@@ -263,7 +225,7 @@ describe('an output', DEADLINE, () => {
     const { seen, server, world } = await node(t);
     world.sinks.set(0, ['hdmi', {}]);
     seen.said.length = 0;
-    server.say.send(event(EVENT.sinkChange, 0));
+    server.say.send(event('sinkChange', 0));
     await until('the other output is shown', () => seen.output('hdmi') !== undefined);
     assert.equal(seen.said[0], 'drop audio.outputs 0');
   });
@@ -301,7 +263,7 @@ describe('the lack of any card', DEADLINE, () => {
     await until('the detail is published', () => isSaid(/^up: The sound server sees no sound card: \w/));
     assert.ok(seen.logs.includes('warn: the sound server sees no sound card'));
     world.cards = [CARD];
-    server.say.send(event(EVENT.cardNew, CARD));
+    server.say.send(event('cardNew', CARD));
     await until('the detail goes', () => seen.logs.at(-1) === 'info: the sound server sees a sound card');
     assert.equal(seen.said.at(-1), 'up');
   });

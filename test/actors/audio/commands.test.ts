@@ -79,47 +79,27 @@ describe('a command is refused', () => {
 });
 
 describe('where the volume of kitchen is limited to 0.5', () => {
-  const limited = (volume: number[]): SoundState => {
+  const limited = (from: number): SoundState => {
     const state = new SoundState({ volumeLimit: { kitchen: 0.5 }, outputs: {} });
     state.putServer(serverInfo({ defaultSink: 'kitchen' }));
-    state.putSink(sinkInfo(1, 'kitchen', { volume }));
+    state.putSink(sinkInfo(1, 'kitchen', { volume: [from, from] }));
     return state;
   };
   const ABOVE = "Field volume must be at most 0.5, the output's volume_limit";
+  const step = (delta: number): SoundCommand => ({ do: 'delta', target: SERVER, delta });
+  const volume = (level: number): SoundCommand => ({ do: 'volume', target: SERVER, volume: level });
+  const centred: SoundCommand = { do: 'balance', output: 'kitchen', balance: 0 };
+  const half = (balance?: number[]) => set('SET_SINK_VOLUME', 1, [HALF, HALF], balance);
+  const refused: SettingPlan = { kind: 'fault', fault: { fault: 'bad-value', detail: ABOVE } };
   const rows: readonly (readonly [what: string, from: number, command: SoundCommand, plan: SettingPlan])[] = [
-    [
-      'a step ends at the limit',
-      FULL / 4,
-      { do: 'delta', target: SERVER, delta: 0.4 },
-      set('SET_SINK_VOLUME', 1, [HALF, HALF]),
-    ],
-    [
-      'a step upwards from the limit changes nothing',
-      HALF,
-      { do: 'delta', target: SERVER, delta: 0.1 },
-      { kind: 'nothing' },
-    ],
-    [
-      'a volume at the limit is set',
-      FULL,
-      { do: 'volume', target: SERVER, volume: 0.5 },
-      set('SET_SINK_VOLUME', 1, [HALF, HALF]),
-    ],
-    [
-      'a volume above the limit is refused',
-      HALF,
-      { do: 'volume', target: SERVER, volume: 0.51 },
-      { kind: 'fault', fault: { fault: 'bad-value', detail: ABOVE } },
-    ],
-    [
-      'a balance above the limit ends there, too',
-      FULL,
-      { do: 'balance', output: 'kitchen', balance: 0 },
-      set('SET_SINK_VOLUME', 1, [HALF, HALF], [1, 1]),
-    ],
+    ['a step ends at the limit', FULL / 4, step(0.4), half()],
+    ['a step upwards from the limit changes nothing', HALF, step(0.1), { kind: 'nothing' }],
+    ['a volume at the limit is set', FULL, volume(0.5), half()],
+    ['a volume above the limit is refused', HALF, volume(0.51), refused],
+    ['a balance above the limit ends there, too', FULL, centred, half([1, 1])],
   ];
   for (const [what, from, command, plan] of rows) {
-    test(what, () => assert.deepEqual(planCommand(limited([from, from]), command), plan));
+    test(what, () => assert.deepEqual(planCommand(limited(from), command), plan));
   }
 });
 

@@ -51,11 +51,8 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
     assert.deepEqual(given, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
-    assert.deepEqual(answers[3], {
-      ok: false,
-      fault: 'timeout',
-      detail: 'The commands before this one took too long',
-    });
+    const detail = 'The commands before this one took too long';
+    assert.deepEqual(answers[3], { ok: false, fault: 'timeout', detail });
     assert.deepEqual(await executor.run(MUTE), OK);
     assert.equal(given[3], 9_000);
   });
@@ -91,12 +88,8 @@ test('a command for an output that sleeps is overtaken by those for others, and 
   asleep.clear();
   executor.proceed();
   assert.deepEqual(await Promise.all(answers.slice(0, 2)), [OK, OK]);
-  assert.deepEqual(sent, [
-    'SET_DEFAULT_SINK kitchen',
-    'SET_SINK_VOLUME 1',
-    'SET_SINK_MUTE 0',
-    'SET_SINK_VOLUME 0',
-  ]);
+  const expected = ['SET_DEFAULT_SINK kitchen', 'SET_SINK_VOLUME 1', 'SET_SINK_MUTE 0', 'SET_SINK_VOLUME 0'];
+  assert.deepEqual(sent, expected);
 });
 
 describe('each failure has a sentence', () => {

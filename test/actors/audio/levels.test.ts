@@ -33,29 +33,12 @@ describe('an output is playing', () => {
   }
 });
 
-describe('a level is', () => {
-  const MEASURED = new Map([
-    [1, [0.7]],
-    [3, [0.5, 0.25]],
-    [9, [1]],
-  ]);
-  const rows: readonly (readonly [
-    what: string,
-    sinks: readonly SinkInfo[],
-    measured: ReadonlyMap<number, readonly number[]>,
-    text: string,
-  ])[] = [
-    [
-      'what was measured where something plays, and 0 elsewhere',
-      [LIVING, KITCHEN],
-      MEASURED,
-      '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}',
-    ],
-    ['left out where it is unknown', [LIVING, KITCHEN], new Map(), '{"outputs":[{"id":1,"peak":[0,0]}]}'],
-  ];
-  for (const [what, sinks, measured, text] of rows) {
-    test(what, () => assert.equal(levelText(levelsNow(state(sinks, [NEWS]), measured)), text));
-  }
+test('a level is what was measured where something plays, 0 elsewhere, and left out where it is unknown', () => {
+  const shown = (...measured: (readonly [sink: number, peak: readonly number[]])[]) =>
+    levelText(levelsNow(state([LIVING, KITCHEN], [NEWS]), new Map(measured)));
+  const both = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
+  assert.equal(shown([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), both);
+  assert.equal(shown(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
 });
 
 describe('a fragment', () => {

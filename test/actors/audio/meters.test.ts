@@ -8,18 +8,7 @@ import { u32 } from '../../protocol/pulse/bytes.js';
 import { packet } from '../../sound/packet.js';
 import { until } from '../../until.js';
 import { connected } from './backed.js';
-import {
-  but,
-  COMMAND,
-  EVENT,
-  event,
-  type Handler,
-  inputFields,
-  peaks,
-  recordStreamFields,
-  type ScriptedServer,
-  sinkFields,
-} from './scripted-server.js';
+import { but, bytesOf, COMMAND, event, type Handler, peaks, type ScriptedServer } from './scripted-server.js';
 
 /** All tests of this file together must end within this time, so that a test that never ends fails. */
 const DEADLINE = { timeout: 120_000 };
@@ -33,9 +22,9 @@ async function metered(t: TestContext, handler: Handler, timing: Partial<Timing>
   return { ...both, asked, told: () => both.seen.levels.at(-1) };
 }
 
-const GIVEN: Handler = ({ tag }, { reply }) => reply(tag, recordStreamFields(4));
+const GIVEN: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(4));
 /** The ordinary server, except that `captured` answers captures. */
-const withCaptures = (captured: Handler): Handler => but({ [COMMAND.createRecordStream]: captured });
+const withCaptures = (captured: Handler) => but({ [COMMAND.createRecordStream]: captured });
 
 const living = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringify(peak)}}]}`;
 const UNKNOWN = '{"outputs":[]}';
@@ -54,7 +43,7 @@ async function telling(t: TestContext) {
 /** Makes the backend read the stream's record again. */
 async function readAgain(server: ScriptedServer): Promise<void> {
   const readings = server.count(COMMAND.getInput);
-  server.say.send(event(EVENT.inputChange, 5), 0);
+  server.say.send(event('inputChange', 5), 0);
   await until('a change is read', () => server.count(COMMAND.getInput) > readings);
 }
 
@@ -87,8 +76,7 @@ describe('a meter', DEADLINE, () => {
       return seen.levels.length > 25;
     });
     const seconds = seen.levelsAt.slice(10).map((at, index) => at - (seen.levelsAt[index] ?? 0));
-    const early = seconds.filter((ms) => ms < 1000);
-    assert.deepEqual(early, []);
+    assert.ok(Math.min(...seconds) >= 1000, `${seconds}`);
   });
 
   test('that others end has no level, and is opened again', async (t) => {
@@ -128,11 +116,8 @@ describe('a meter', DEADLINE, () => {
   });
 
   test('without an answer ends with its connection', async (t) => {
-    const { server, backend, asked, seen } = await metered(
-      t,
-      withCaptures(() => undefined),
-      { requestMs: 1_000 },
-    );
+    const silent = withCaptures(() => undefined);
+    const { server, backend, asked, seen } = await metered(t, silent, { requestMs: 1_000 });
     backend.watchLevels(true);
     await until('the meter is tried again', () => asked() >= 2);
     await until('the connection of the first one has ended', () => server.open() === 2);
@@ -143,14 +128,12 @@ describe('a meter', DEADLINE, () => {
     let corked = false;
     let answer = (): void => undefined;
     const two = but({
-      [COMMAND.getInput]: ({ tag }, { reply }) => reply(tag, inputFields(5, 'News', { corked })),
-      [COMMAND.getSinks]: ({ tag }, { reply }) =>
-        reply(tag, sinkFields(0, 'living'), sinkFields(1, 'kitchen')),
-      [COMMAND.getInputs]: ({ tag }, { reply }) =>
-        reply(tag, inputFields(5, 'News'), inputFields(6, 'Song', { sink: 1 })),
+      [COMMAND.getInput]: ({ tag }, { reply }) => reply(tag, bytesOf.input(5, 'News', { corked })),
+      [COMMAND.getSinks]: [...bytesOf.sink(0, 'living'), ...bytesOf.sink(1, 'kitchen')],
+      [COMMAND.getInputs]: [...bytesOf.input(5, 'News'), ...bytesOf.input(6, 'Song', { sink: 1 })],
       [COMMAND.createRecordStream]: ({ tag }, { reply, send }) => {
-        if (asked() > 1) return reply(tag, recordStreamFields(5));
-        answer = () => send(reply(tag, recordStreamFields(4)), METERS);
+        if (asked() > 1) return reply(tag, bytesOf.capture(5));
+        answer = () => send(reply(tag, bytesOf.capture(4)), METERS);
         return undefined;
       },
     });
@@ -170,20 +153,19 @@ describe('a meter', DEADLINE, () => {
     let streams = 0;
     let corked = true;
     const many = but({
-      [COMMAND.getSinks]: ({ tag }, { reply }) =>
-        reply(tag, ...ids.map((id) => sinkFields(id, `sink-${id}`))),
+      [COMMAND.getSinks]: ids.flatMap((id) => bytesOf.sink(id, `sink-${id}`)),
       [COMMAND.getInputs]: ({ tag }, { reply }) =>
-        reply(tag, ...ids.map((id) => inputFields(100 + id, 'News', { sink: id, corked }))),
+        reply(tag, ...ids.map((id) => bytesOf.input(100 + id, 'News', { sink: id, corked }))),
       [COMMAND.createRecordStream]: ({ tag }, { reply }) => {
         streams += 1;
-        return reply(tag, recordStreamFields(streams));
+        return reply(tag, bytesOf.capture(streams));
       },
     });
     const { server, backend, asked, told } = await metered(t, many);
     backend.watchLevels(true);
     await until('all levels are 0', () => (told()?.match(/0,0/g) ?? []).length === ids.length);
     corked = false;
-    for (const id of ids) server.say.send(event(EVENT.inputChange, 100 + id), 0);
+    for (const id of ids) server.say.send(event('inputChange', 100 + id), 0);
     await until('32 meters are opened', () => asked() === 32);
     for (let stream = 1; stream <= 32; stream += 1) server.say.send(peaks(stream, 0.5, 0.5), METERS);
     await until('32 levels are published', () => (told()?.match(/0\.5,0\.5/g) ?? []).length === 32);

@@ -40,25 +40,17 @@ test('clients that swap names are both removed under the old names before either
   update();
   state.replaceInputs([inputInfo(5, 'Weather'), inputInfo(6, 'News')], new Set());
   assert.deepEqual(update(), [
-    'drop audio.clients 5',
-    'drop audio.clients 6',
-    'put audio.clients 5',
-    'put audio.clients 6',
+    ...['drop audio.clients 5', 'drop audio.clients 6', 'put audio.clients 5', 'put audio.clients 6'],
   ]);
 });
 
 test('the bound of known records is logged once, until half of them have gone', () => {
   const { state, update } = setUp();
   const told = (count: number) => {
-    const indices = Array.from({ length: count }, (_, index) => index);
-    state.replaceSinks(
-      indices.map((index) => sinkInfo(index, `sink ${index}`)),
-      new Set(),
-    );
-    state.replaceInputs(
-      indices.map((index) => inputInfo(index, `stream ${index}`)),
-      new Set(),
-    );
+    const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
+    state.replaceSinks(sinks, new Set());
+    const inputs = Array.from({ length: count }, (_, index) => inputInfo(index, `stream ${index}`));
+    state.replaceInputs(inputs, new Set());
     return update().filter((line) => line.startsWith('warn'));
   };
   const full = ['outputs', 'streams'].map((what) => `warn too many ${what}: some are left out {"shown":512}`);

@@ -13,7 +13,7 @@ const NONE = 0xffffffff;
 export { COMMAND };
 
 /** Events by their number: facility in the low four bits, type above. */
-export const EVENT = {
+const EVENT = {
   sinkNew: 0x00,
   sinkChange: 0x10,
   sinkRemove: 0x20,
@@ -25,7 +25,7 @@ export const EVENT = {
   cardChange: 0x19,
 } as const;
 
-export interface Request {
+interface Request {
   readonly command: number;
   readonly tag: number;
   /** The bytes after command and tag. */
@@ -35,7 +35,7 @@ export interface Request {
 /** `reply` takes the fields of the answer; undefined means no answer. */
 export type Handler = (request: Request, say: Say) => Buffer | undefined;
 
-export type Say = ReturnType<typeof sayingTo>;
+type Say = ReturnType<typeof sayingTo>;
 
 /** The sockets stand in the order of their arrival; one that has ended leaves an empty place. */
 const sayingTo = (sockets: readonly (Socket | undefined)[]) => ({
@@ -48,22 +48,16 @@ const sayingTo = (sockets: readonly (Socket | undefined)[]) => ({
   hangUp: (client = -1) => void sockets.at(client)?.end(),
 });
 
-export interface ServerFields {
-  readonly packageName?: string;
-  /** Identifies one life of the server. */
-  readonly cookie?: number;
-  readonly defaultSink?: string;
-}
+/** The cookie identifies one life of the server. */
+const SERVER = { packageName: 'pulseaudio', cookie: 1, defaultSink: 'living' };
 
-export const serverFields = ({
-  packageName = 'pulseaudio',
-  cookie = 1,
-  defaultSink = 'living',
-}: ServerFields = {}): wire.Bytes =>
-  [
+function serverFields(fields: Partial<typeof SERVER> = {}): wire.Bytes {
+  const { packageName, cookie, defaultSink } = { ...SERVER, ...fields };
+  return [
     ...[packageName, '16.1', 'pi', 'node'].map(wire.text),
     ...[wire.spec(3, 2, 44_100), wire.text(defaultSink), wire.text('mic'), wire.u32(cookie), wire.map(1, 2)],
   ].flat();
+}
 
 export interface SinkFields {
   readonly volume?: readonly number[];
@@ -79,11 +73,8 @@ export interface SinkFields {
 
 const FULL: readonly number[] = [0x10000, 0x10000];
 
-export function sinkFields(
-  index: number,
-  name: string,
-  { volume = FULL, ports = [], activePort = ports[0]?.[0], ...fields }: SinkFields = {},
-): wire.Bytes {
+function sinkFields(index: number, name: string, given: SinkFields = {}): wire.Bytes {
+  const { volume = FULL, ports = [], activePort = ports[0]?.[0], ...fields } = given;
   return wire.sink({
     ...{ index, name, description: `The ${name}`, flags: 0, muted: false, monitor: 0, activePort },
     volumes: wire.volumes(...volume),
@@ -94,21 +85,24 @@ export function sinkFields(
   });
 }
 
-export type InputFields = Pick<wire.SinkInputBytes, 'corked' | 'muted' | 'sink' | 'hasVolume'>;
+type InputFields = Pick<wire.SinkInputBytes, 'corked' | 'muted' | 'sink' | 'hasVolume'>;
 
-export const inputFields = (index: number, name: string, fields: InputFields = {}): wire.Bytes =>
+const inputFields = (index: number, name: string, fields: InputFields = {}): wire.Bytes =>
   wire.sinkInput({
     ...{ index, name, sink: 0, corked: false, volumes: wire.volumes(...FULL) },
     ...{ props: wire.props(wire.textProp('media.name', name)), ...fields },
   });
 
 /** The answer to a capture: stream 0 unless given. */
-export const recordStreamFields = (stream = 0): wire.Bytes =>
+const captureFields = (stream = 0): wire.Bytes =>
   [
     ...[stream, 1, 0x400000, 4].map(wire.u32),
     ...[wire.spec(3, 1, 25), wire.map(0), wire.u32(0), wire.text('living.monitor'), wire.bool(false)],
     ...[wire.usec(0, 0), wire.format(1)],
   ].flat();
+
+/** The fields of the answers. */
+export const bytesOf = { server: serverFields, sink: sinkFields, input: inputFields, capture: captureFields };
 
 /** A fragment of a peak stream. */
 export function peaks(stream: number, ...values: readonly number[]): Buffer {
@@ -133,26 +127,28 @@ export const ordinary: Handler = ({ command, tag }, { reply }) => {
   return fields === undefined ? reply(tag) : reply(tag, fields());
 };
 
-/** The ordinary server, except for some commands. */
-export const but = (answers: Readonly<Partial<Record<number, Handler>>>): Handler => {
-  return (request, say) => (answers[request.command] ?? ordinary)(request, say);
-};
+/** The ordinary server, except for some commands: these fields are their answer, or a handler has it. */
+export function but(answers: Readonly<Partial<Record<number, Handler | wire.Bytes>>>): Handler {
+  return (request, say) => {
+    const answer = answers[request.command] ?? ordinary;
+    return typeof answer === 'function' ? answer(request, say) : say.reply(request.tag, answer);
+  };
+}
 
-export const event = (word: number, index: number): Buffer =>
-  packet(COMMAND.event, NONE, wire.u32(word), wire.u32(index));
+export const event = (what: keyof typeof EVENT, index: number): Buffer =>
+  packet(COMMAND.event, NONE, wire.u32(EVENT[what]), wire.u32(index));
 
 export type ScriptedServer = Awaited<ReturnType<typeof scriptedServer>>;
 
 /** Listens until the test ends. */
 export async function scriptedServer(t: TestContext, handler: Handler = ordinary) {
-  const directory = temporaryFolder(t);
-  const socketPath = join(directory, 'native');
+  const socketPath = join(temporaryFolder(t), 'native');
   const sockets: (Socket | undefined)[] = [];
   const say = sayingTo(sockets);
   /** The received commands, in order, over all connections. */
   const heard: number[] = [];
   const server = {
-    ...{ directory, socketPath, heard, say },
+    ...{ socketPath, heard, say },
     /** The number of times that this command has arrived. */
     count: (command: number) => heard.filter((each) => each === command).length,
     /** Connections so far. */
@@ -173,13 +169,9 @@ export async function scriptedServer(t: TestContext, handler: Handler = ordinary
       const { payloads, rest } = split(Buffer.concat([received, data]));
       received = rest;
       for (const payload of payloads) {
-        const request = {
-          command: payload.readUInt32BE(1),
-          tag: payload.readUInt32BE(6),
-          fields: payload.subarray(10),
-        };
-        heard.push(request.command);
-        const answer = server.handler(request, say);
+        const [command, tag] = [payload.readUInt32BE(1), payload.readUInt32BE(6)];
+        heard.push(command);
+        const answer = server.handler({ command, tag, fields: payload.subarray(10) }, say);
         if (answer !== undefined) socket.write(answer);
       }
     });

@@ -37,19 +37,14 @@ describe('socket addresses', () => {
     test(what, () => assert.deepEqual(candidatePaths(env, 42, 'm1'), expected));
   }
 
-  const elsewhere: readonly (readonly [value: string | undefined, named: string | undefined])[] = [
-    ...[undefined, '', ' ', '/a', 'unix:/a', '{m1}unix:/a /b', '{m2}tcp:h /a'].map(
-      (value) => [value, undefined] as const,
-    ),
-    ...['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a'].map(
-      (value) => [value, value] as const,
-    ),
-    ['unix:/a tcp:h', 'tcp:h'],
-    ['{m1}tcp:h', 'tcp:h'],
-    ['{m2}unix:/a', '{m2}unix:/a'],
-    [' {m2}tcp:h ', '{m2}tcp:h'],
-  ];
-  for (const [value, named] of elsewhere) {
+  const usual = [undefined, '', ' ', '/a', 'unix:/a', '{m1}unix:/a /b', '{m2}tcp:h /a'];
+  const elsewhere = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
+  const inParts = { 'unix:/a tcp:h': 'tcp:h', '{m1}tcp:h': 'tcp:h', ' {m2}tcp:h ': '{m2}tcp:h' };
+  for (const [value, named] of [
+    ...usual.map((each) => [each, undefined] as const),
+    ...elsewhere.map((each) => [each, each] as const),
+    ...Object.entries(inParts),
+  ]) {
     test(`PULSE_SERVER=${value} leads ${named === undefined ? 'to the usual sockets' : `elsewhere: ${named}`}`, () =>
       assert.equal(otherServer({ PULSE_SERVER: value }, 'm1'), named));
   }
@@ -75,28 +70,23 @@ function replace(path: string): void {
 
 const nothing = (): void => undefined;
 
-/** Steps before the wait, the file that the waiter knows, steps during the wait, its longest time, and whether the file ends it. */
-const WAITS: readonly (readonly [
-  what: string,
-  first: (path: string) => void,
-  known: 'what lies there' | 'nothing',
-  then: (path: string) => void,
-  delayMs: number,
-  ends: boolean,
-])[] = [
-  ['it appears', nothing, 'what lies there', make, NEVER_MS, true],
-  ['it is replaced', make, 'what lies there', replace, NEVER_MS, true],
-  ['it appeared before', make, 'nothing', nothing, NEVER_MS, true],
-  ['it is still the same', make, 'what lies there', nothing, 20, false],
-  ['it goes', make, 'what lies there', (path) => rmSync(path), 50, false],
+/** Steps before and during the wait; whether the waiter knows what lies there; its longest time; whether the file ends it. */
+type Wait = readonly [what: string, first: Act, isKnown: boolean, then: Act, delayMs: number, ends: boolean];
+type Act = (path: string) => void;
+const WAITS: readonly Wait[] = [
+  ['it appears', nothing, true, make, NEVER_MS, true],
+  ['it is replaced', make, true, replace, NEVER_MS, true],
+  ['it appeared before', make, false, nothing, NEVER_MS, true],
+  ['it is still the same', make, true, nothing, 20, false],
+  ['it goes', make, true, (path) => rmSync(path), 50, false],
 ];
 
 describe('the wait for a socket', DEADLINE, () => {
-  for (const [what, first, known, then, delayMs, ends] of WAITS) {
+  for (const [what, first, isKnown, then, delayMs, ends] of WAITS) {
     test(`${ends ? 'ends when' : 'lasts though'} ${what}`, async (t) => {
       const path = join(temporaryFolder(t), 'a', 'native');
       first(path);
-      const before = { 'what lies there': fileIdentity(path), nothing: undefined }[known];
+      const before = isKnown ? fileIdentity(path) : undefined;
       const stop = new AbortController();
       t.after(() => stop.abort());
       const waited = socketOrDelay([{ path, before }], delayMs, stop.signal);
@@ -126,10 +116,7 @@ function home(t: TestContext, files: Readonly<Record<string, number>>): string {
 
 describe('the cookie is looked for', () => {
   test('in the configuration directory, then in the home directory', () => {
-    assert.deepEqual(cookiePaths({}, '/home/pi'), [
-      '/home/pi/.config/pulse/cookie',
-      '/home/pi/.pulse-cookie',
-    ]);
+    assert.deepEqual(cookiePaths({}, '/pi'), ['/pi/.config/pulse/cookie', '/pi/.pulse-cookie']);
   });
 
   test('first at PULSE_COOKIE, which may be relative to the configuration directory', () => {

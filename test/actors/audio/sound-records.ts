@@ -2,23 +2,13 @@
 
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { decode } from '../../protocol/pulse/decoded.js';
-import { inputFields, serverFields, sinkFields } from './scripted-server.js';
+import { bytesOf } from './scripted-server.js';
 
-export const serverInfo = (fields: Partial<ServerInfo> = {}): ServerInfo => ({
-  ...decode('GET_SERVER_INFO', serverFields()),
-  ...fields,
-});
+export const serverInfo = (fields: Partial<ServerInfo> = {}): ServerInfo =>
+  Object.assign(decode('GET_SERVER_INFO', bytesOf.server()), fields);
 
-export const sinkInfo = (index: number, name: string, fields: Partial<SinkInfo> = {}): SinkInfo => ({
-  ...decode('GET_SINK_INFO', sinkFields(index, name, { state: 1 })),
-  ...fields,
-});
+export const sinkInfo = (index: number, name: string, fields: Partial<SinkInfo> = {}): SinkInfo =>
+  Object.assign(decode('GET_SINK_INFO', bytesOf.sink(index, name, { state: 1 })), fields);
 
-export const inputInfo = (
-  index: number,
-  name: string | undefined,
-  fields: Partial<SinkInputInfo> = {},
-): SinkInputInfo => ({
-  ...decode('GET_SINK_INPUT_INFO', inputFields(index, name ?? '')),
-  ...{ name, ...fields },
-});
+export const inputInfo = (index: number, name: string, fields: Partial<SinkInputInfo> = {}): SinkInputInfo =>
+  Object.assign(decode('GET_SINK_INPUT_INFO', bytesOf.input(index, name)), fields);

@@ -23,11 +23,7 @@ test('another sink with the index of a removed one inherits no balance', () => {
 
 test('a stream keeps its balance through silence', () => {
   const state = filled();
-  for (const volume of [
-    [0x10000, 0x8000],
-    [0, 0],
-  ])
-    state.putInput(inputInfo(5, 'News', { volume }));
+  for (const left of [0x10000, 0]) state.putInput(inputInfo(5, 'News', { volume: [left, left / 2] }));
   assert.deepEqual(state.inputs.get(5)?.balance, [1, 0.5]);
 });
 

@@ -22,10 +22,8 @@ function published<T>(schema: TSchema, record: T): T {
 
 function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
   const sink = held(sinkInfo(7, 'living', fields), balance);
-  return published(
-    OutputRecord,
-    outputRecord(sink, { isDefault: false, card: undefined, wish }, new ShownProps()),
-  );
+  const facts = { isDefault: false, card: undefined, wish };
+  return published(OutputRecord, outputRecord(sink, facts, new ShownProps()));
 }
 
 const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as const;
@@ -49,12 +47,8 @@ describe('the sound server', () => {
       assert.equal(kindOfServer(server), kind);
       const record = published(AudioServerRecord, audioServerRecord(server, held(sinkInfo(7, 'living'))));
       assert.deepEqual(record, {
-        kind,
-        default_sink: 'living',
-        volume: 1,
-        muted: false,
-        server_name: packageName,
-        server_version: version,
+        ...{ kind, default_sink: 'living', volume: 1, muted: false },
+        ...{ server_name: packageName, server_version: version },
       });
     });
   }
@@ -64,32 +58,15 @@ describe('an output', () => {
   test('is shown with all its fields', () => {
     const line = { name: 'line', description: 'Line out', available: 2 };
     const port = { ...line, priority: 1, availabilityGroup: undefined, type: 1 };
+    const tv = { ...port, name: 'tv', description: undefined, available: 1 };
     const record = output({
-      props: { 'node.nick': 'Amp', 'device.class': 'sound' },
-      volume: [0x8000, 0x4000],
-      flags: 0x8,
-      state: 0,
-      ports: [
-        port,
-        { ...port, name: 'tv', description: undefined, available: 1 },
-        { ...port, name: 'x', available: 0 },
-      ],
-      activePort: 'line',
+      ...{ props: { 'node.nick': 'Amp', 'device.class': 'sound' }, volume: [0x8000, 0x4000], flags: 0x8 },
+      ...{ state: 0, ports: [port, tv, { ...port, name: 'x', available: 0 }], activePort: 'line' },
     });
     assert.deepEqual(record, {
-      id: 7,
-      name: 'living',
-      description: 'The living',
-      nick: 'Amp',
-      muted: false,
-      volume: 0.5,
-      state: 'running',
-      default: false,
-      driver: 'alsa',
-      active_port: 'line',
-      is_network: true,
-      props: { 'device.class': 'sound', 'node.nick': 'Amp' },
-      balance: -0.5,
+      ...{ id: 7, name: 'living', description: 'The living', nick: 'Amp', muted: false, volume: 0.5 },
+      ...{ state: 'running', default: false, driver: 'alsa', active_port: 'line', is_network: true },
+      ...{ props: { 'device.class': 'sound', 'node.nick': 'Amp' }, balance: -0.5 },
       ports: [
         { name: 'line', description: 'Line out', available: 'yes' },
         { name: 'tv', description: 'tv', available: 'no' },
@@ -113,14 +90,8 @@ describe('an output', () => {
     assert.equal(record.is_network, false);
   });
 
-  const states: readonly (readonly [number | undefined, string])[] = [
-    [0, 'running'],
-    [1, 'idle'],
-    [2, 'suspended'],
-    [3, 'unknown'],
-    [undefined, 'unknown'],
-  ];
-  for (const [state, expected] of states) {
+  for (const state of [0, 1, 2, 3, undefined]) {
+    const expected = ['running', 'idle', 'suspended'][state ?? 3] ?? 'unknown';
     test(`in state ${state} is ${expected}`, () => assert.equal(output({ state }).state, expected));
   }
 });
@@ -128,25 +99,13 @@ describe('an output', () => {
 describe('a client', () => {
   test('is shown with all its fields', () => {
     const props = {
-      'media.name': 'News',
-      'application.name': 'Radio',
-      'application.process.binary': 'radiod',
-      'application.process.user': 'pi',
-      'application.process.host': 'node',
+      ...{ 'media.name': 'News', 'application.name': 'Radio', 'application.process.binary': 'radiod' },
+      ...{ 'application.process.user': 'pi', 'application.process.host': 'node' },
     };
     assert.deepEqual(client({ props, volume: [0x4000, 0x8000], corked: true, muted: true }), {
-      id: 9,
-      name: 'News #9',
-      app: 'Radio',
-      muted: true,
-      volume: 0.5,
-      corked: true,
-      backend: 'pipewire',
-      binary: 'radiod',
-      user: 'pi',
-      host: 'node',
-      props: Object.fromEntries(Object.entries(props).sort()),
-      output: 'living',
+      ...{ id: 9, name: 'News #9', app: 'Radio', muted: true, volume: 0.5, corked: true },
+      ...{ backend: 'pipewire', binary: 'radiod', user: 'pi', host: 'node' },
+      ...{ props: Object.fromEntries(Object.entries(props).sort()), output: 'living' },
     });
   });
 

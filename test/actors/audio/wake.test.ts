@@ -9,67 +9,53 @@ import { keepsBack } from '../../../src/actors/audio/wake.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
 import { until } from '../../until.js';
-import { connected, DEADLINE, faultOf } from './backed.js';
-import {
-  but,
-  COMMAND,
-  EVENT,
-  event,
-  type Handler,
-  recordStreamFields,
-  serverFields,
-  sinkFields,
-} from './scripted-server.js';
+import { faultOf } from '../recorder.js';
+import { connected, DEADLINE } from './backed.js';
+import { but, bytesOf, COMMAND, event, type Handler } from './scripted-server.js';
 import { serverInfo, sinkInfo } from './sound-records.js';
 
 const PIPEWIRE = 'PulseAudio (on PipeWire 1.4.2)';
 const RUNNING = 0;
 const SUSPENDED = 2;
 const OK = { ok: true } as const;
-const LIVING = { kind: 'output', ref: 'living' } as const;
-const MUTE: AudioCommand = { do: 'mute', target: LIVING, muted: true };
 const mute = (ref: string): AudioCommand => ({ do: 'mute', target: { kind: 'output', ref }, muted: true });
+const MUTE = mute('living');
 /** Captures of a monitor that do not wake the output within the waiting time. */
 const VAIN: readonly (readonly [what: string, captured: Handler])[] = [
   ['whose capture is never answered', () => undefined],
-  ['that sleeps on while it is captured', ({ tag }, { reply }) => reply(tag, recordStreamFields())],
+  ['that sleeps on while it is captured', ({ tag }, { reply }) => reply(tag, bytesOf.capture())],
 ];
 
 describe('a volume waits for its output to wake', () => {
-  const rows: readonly (readonly [
-    what: string,
-    readings: readonly Partial<SinkInfo>[],
-    keptBack: boolean,
-    packageName?: string,
-  ])[] = [
-    ['when its output sleeps', [{ state: SUSPENDED }], true],
-    ['when its output is being made', [{ state: 0xfffffffe }], true],
-    ['even if the output claims to be hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
-    ['not when its output plays', [{ state: 0 }], false],
-    ['not when its output sleeps again', [{ state: 1 }, { state: SUSPENDED }], false],
-    ["not by a card's", [{ state: SUSPENDED, card: 3 }], false],
-    ['not by PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
-  ];
-  const filled = (readings: readonly Partial<SinkInfo>[], packageName = PIPEWIRE): SoundState => {
+  type Readings = readonly Partial<SinkInfo>[];
+  const rows: readonly (readonly [what: string, readings: Readings, isKeptBack: boolean, server?: string])[] =
+    [
+      ['when its output sleeps', [{ state: SUSPENDED }], true],
+      ['when its output is being made', [{ state: 0xfffffffe }], true],
+      ['even if the output claims to be hardware', [{ state: SUSPENDED, flags: 0xa6 }], true],
+      ['not when its output plays', [{ state: 0 }], false],
+      ['not when its output sleeps again', [{ state: 1 }, { state: SUSPENDED }], false],
+      ["not by a card's", [{ state: SUSPENDED, card: 3 }], false],
+      ['not by PulseAudio', [{ state: SUSPENDED }], false, 'pulseaudio'],
+    ];
+  const filled = (readings: Readings, packageName = PIPEWIRE): SoundState => {
     const state = new SoundState();
     state.putServer(serverInfo({ packageName, cookie: 1 }));
     for (const reading of readings) state.putSink(sinkInfo(0, 'living', reading));
     return state;
   };
-  for (const [what, readings, keptBack, packageName] of rows) {
+  for (const [what, readings, isKeptBack, server] of rows) {
     test(what, () => {
       const last = sinkInfo(0, 'living', readings.at(-1));
-      assert.equal(keepsBack(filled(readings, packageName), last), keptBack);
+      assert.equal(keepsBack(filled(readings, server), last), isKeptBack);
     });
   }
 
-  for (const [what, ending] of [
-    ['after a restart of the server', (state: SoundState) => state.enterLife(2)],
-    ['with another output of that index', (state: SoundState) => state.remove('sink', 0)],
-  ] as const) {
+  for (const what of ['after a restart of the server', 'with another output of that index']) {
     test(`${what} the volume waits again`, () => {
       const state = filled([{ state: 0 }]);
-      ending(state);
+      if (what.startsWith('after')) state.enterLife(2);
+      else state.remove('sink', 0);
       state.putServer(serverInfo({ packageName: PIPEWIRE, cookie: 2 }));
       const asleep = sinkInfo(0, 'living', { state: SUSPENDED });
       state.putSink(asleep);
@@ -78,21 +64,16 @@ describe('a volume waits for its output to wake', () => {
   }
 });
 
-/**
- * A backend whose outputs accept everything, and sleep except for the `kitchen`; `captured` answers the capture of a monitor.
- */
+/** A backend whose outputs accept everything, and sleep except for the `kitchen`; `captured` answers the capture of a monitor. */
 async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}) {
-  const sinks = [
-    sinkFields(0, 'living', { state: SUSPENDED }),
-    sinkFields(1, 'kitchen', { state: RUNNING }),
-    sinkFields(2, 'hall', { state: SUSPENDED }),
-  ];
-  const all: Handler = ({ tag }, { reply }) => reply(tag, ...sinks);
+  const sinks = ['living', 'kitchen', 'hall'].map((name, index) => {
+    return bytesOf.sink(index, name, { state: name === 'kitchen' ? RUNNING : SUSPENDED });
+  });
   const one: Handler = ({ tag, fields }, { reply }) =>
-    reply(tag, sinks[fields.readUInt32BE(1)] ?? assert.fail('no such sink'));
+    reply(tag, sinks[fields.readUInt32BE(1)] ?? assert.fail());
   const handler = but({
-    ...{ [COMMAND.createRecordStream]: captured, [COMMAND.getSink]: one, [COMMAND.getSinks]: all },
-    [COMMAND.getServerInfo]: ({ tag }, { reply }) => reply(tag, serverFields({ packageName: PIPEWIRE })),
+    ...{ [COMMAND.createRecordStream]: captured, [COMMAND.getSink]: one, [COMMAND.getSinks]: sinks.flat() },
+    [COMMAND.getServerInfo]: bytesOf.server({ packageName: PIPEWIRE }),
   });
   const both = await connected(t, handler, timing);
   return { ...both, captures: () => both.server.count(COMMAND.createRecordStream) };
@@ -139,8 +120,8 @@ describe('a sleeping output', DEADLINE, () => {
 
   test('that is removed meanwhile delays nobody', async (t) => {
     const { backend, server, captures } = await sleeping(t, ({ tag }, { reply, send }) => {
-      send(event(EVENT.sinkRemove, 0), 0);
-      return reply(tag, recordStreamFields());
+      send(event('sinkRemove', 0), 0);
+      return reply(tag, bytesOf.capture());
     });
     assert.equal(faultOf(await backend.handle(MUTE)), 'no-such-output');
     assert.equal(captures(), 1);
