@@ -18,10 +18,8 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const system = names.map((name) => ({ name }));
   const settings = { enabled: true, system, user: [], internal: ['secret.service'] };
   // The scripted manager replaces the bus of the system.
-  const backend = new SystemdBackend(settings, seen, clock, {
-    system: manager.busOf,
-    user: manager.busOf,
-  } as never);
+  const buses = { system: manager.busOf, user: manager.busOf };
+  const backend = new SystemdBackend(settings, seen, clock, buses as never);
   for (const name of names) manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
   t.after(() => backend.stop());
   return {
@@ -75,10 +73,13 @@ const WATCHED = watchedUnits({
 });
 
 test('system units come first, each list in its configured order, internal units not at all', () => {
-  assert.deepEqual(
-    WATCHED.map(({ key }) => key),
-    ['system/sys.service', 'system/both.service', 'user/one.service', 'user/both.service'],
-  );
+  const keys = WATCHED.map(({ key }) => key);
+  assert.deepEqual(keys, [
+    'system/sys.service',
+    'system/both.service',
+    'user/one.service',
+    'user/both.service',
+  ]);
   assert.equal(WATCHED[2]?.url, 'http://x/');
   assert.equal(Object.hasOwn(WATCHED[0] ?? {}, 'url'), false);
 });

@@ -8,6 +8,7 @@ import { commandUnit, verdictOn } from '../../../src/actors/systemd/commands.js'
 import { type UnitFacts, unknownUnit } from '../../../src/actors/units/facts.js';
 import { UnitFollower } from '../../../src/actors/units/follower.js';
 import { ManualClock } from '../../manual-clock.js';
+import { faultOf } from '../recorder.js';
 import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
 
 /** A start whose job has ended, with the unit in the state `now`. */
@@ -63,18 +64,12 @@ for (const [what, name, now] of AT_ONCE) {
   });
 }
 
-type JobRow = readonly [
-  aim: 'started' | 'stopped',
-  result: string | undefined,
-  facts: Partial<UnitFacts>,
-  refused?: RegExp,
-];
+type Aim = 'started' | 'stopped';
+type JobRow = readonly [aim: Aim, result: string | undefined, facts: Partial<UnitFacts>, refused?: RegExp];
 
-const run = (activeState: string, subState: string, more: Partial<UnitFacts> = {}) => ({
-  activeState,
-  subState,
-  ...more,
-});
+function run(activeState: string, subState: string, more: Partial<UnitFacts> = {}): Partial<UnitFacts> {
+  return { activeState, subState, ...more };
+}
 
 const JOBS: readonly JobRow[] = [
   ['started', 'done', run('active', 'running')],
@@ -110,10 +105,8 @@ const JOBS: readonly JobRow[] = [
 for (const [aim, result, facts, refused] of JOBS) {
   test(`${aim}: ${result}, ${JSON.stringify(facts)}`, () => {
     const answer = verdictOn(aim, result, { ...unknownUnit('x.service'), ...facts });
-    assert.equal(answer.ok ? 'ok' : answer.fault, refused === undefined ? 'ok' : 'refused');
-    if (!answer.ok && refused !== undefined) {
-      assert.match(answer.detail, refused);
-      assert.match(answer.detail, /^[A-Z]/);
-    }
+    assert.equal(faultOf(answer), refused === undefined ? 'none' : 'refused');
+    assert.match(answer.ok ? '' : answer.detail, refused ?? /^$/);
+    assert.match(answer.ok ? 'Done' : answer.detail, /^[A-Z]/);
   });
 }

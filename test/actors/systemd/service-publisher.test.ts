@@ -21,15 +21,11 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) =
   const clock = new ManualClock();
   const publish = {
     put: (_: string, key: string, json: string, rank?: number) => {
-      assert.equal(
-        rank,
-        UNITS.findIndex((unit) => unit.key === key),
-      );
+      assert.equal(UNITS[rank ?? -1]?.key, key);
       return said.push(`${key}=${JSON.parse(json).description}`);
     },
     drop: () => assert.fail('no unit is hidden'),
-    status: (state: string, detail?: string) =>
-      said.push(detail === undefined ? state : `${state}: ${detail}`),
+    status: (state: string, ...detail: readonly string[]) => said.push([state, ...detail].join(': ')),
     log: (_level: string, _message: string, fields?: object) => logged(Object.values(fields ?? {}).join(' ')),
     level: () => undefined,
   };
@@ -139,21 +135,11 @@ const ROWS: readonly Row[] = [
   ['a sub-state called running', run('activating', 'running'), undefined, active('activating', 'running')],
   ['enabled for this boot only is not enabled', {}, 'enabled-runtime', DEAD],
   ['failed', run('failed', 'failed'), 'disabled', FAILED],
-  [
-    'a newer state that has a known equivalent',
-    run('refreshing', 'running'),
-    undefined,
-    active('reloading', 'running'),
-  ],
+  ['a newer state of a known kind', run('refreshing', 'running'), undefined, active('reloading', 'running')],
   ['an unknown state', run('pondering', 'deep'), undefined, {}],
   ['a masked unit exists', { loadState: 'masked' }, 'masked', DEAD],
   ['a loaded unit without a file exists', RUNS, undefined, RUNNING],
-  [
-    'a unit that is deleted while it runs still exists',
-    { ...RUNS, loadState: 'not-found' },
-    undefined,
-    RUNNING,
-  ],
+  ['a unit that is deleted while it runs exists', { ...RUNS, loadState: 'not-found' }, undefined, RUNNING],
   ['a unit with a bad file exists', { loadState: 'bad-setting' }, 'disabled', DEAD],
 ];
 

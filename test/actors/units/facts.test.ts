@@ -14,6 +14,9 @@ import { unitPath } from '../../../src/protocol/dbus/systemd.js';
 const WORKS = { activeState: 'active', subState: 'running', invocation: 'ab', job: '/job/1' };
 const BEFORE = { ...unknownUnit('x.service'), ...WORKS, result: 'signal' };
 
+const CHANGED_AT_7 = { StateChangeTimestamp: 7n };
+const INACTIVE = { activeState: 'inactive' };
+
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
   [{}, {}],
   [{ InvocationID: Uint8Array.of(0, 255) }, { invocation: '00ff' }],
@@ -25,14 +28,11 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
   [{ InactiveExitTimestamp: 0n }, {}],
   [
-    { ActiveState: 'inactive', StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n },
-    { activeState: 'inactive', reset: true },
+    { ActiveState: 'inactive', ...CHANGED_AT_7, InactiveEnterTimestamp: 5n },
+    { ...INACTIVE, reset: true },
   ],
-  [
-    { ActiveState: 'inactive', StateChangeTimestamp: 7n, InactiveEnterTimestamp: 7n },
-    { activeState: 'inactive' },
-  ],
-  [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
+  [{ ActiveState: 'inactive', ...CHANGED_AT_7, InactiveEnterTimestamp: 7n }, INACTIVE],
+  [{ ...CHANGED_AT_7, InactiveEnterTimestamp: 5n }, {}],
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { conditionMet: false }],
   [{ ConditionResult: false }, {}],

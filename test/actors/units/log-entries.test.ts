@@ -8,10 +8,10 @@ import type { LogEntryRecord } from '../../../src/protocol/actor/schemas.js';
 const AT = { __REALTIME_TIMESTAMP: '1790000000123456' };
 const TIME = '2026-09-21T14:13:20.123Z';
 
-const read = (...lines: readonly unknown[]): readonly LogEntryRecord[] =>
-  JSON.parse(
-    logText(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')),
-  );
+function read(...lines: readonly unknown[]): readonly LogEntryRecord[] {
+  const texts = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
+  return JSON.parse(logText(texts.join('\n')));
+}
 
 const bytesOf = (text: string): readonly number[] => [...Buffer.from(text)];
 
@@ -38,15 +38,8 @@ test('a priority that is missing or strange is that of information', () => {
 });
 
 test('log entries begin with the oldest, and incomplete ones are left out', () => {
-  const entries = read(
-    { ...AT, MESSAGE: 'new' },
-    '',
-    'null',
-    '[]',
-    {},
-    { ...AT, MESSAGE: 'old' },
-    '{"MESSAGE": "cu',
-  );
+  const [newer, older] = ['new', 'old'].map((text) => ({ ...AT, MESSAGE: text }));
+  const entries = read(newer, '', 'null', '[]', {}, older, '{"MESSAGE": "cu');
   const messages = entries.map(({ message }) => message);
   assert.deepEqual(messages, ['old', 'new']);
 });
@@ -56,10 +49,7 @@ test('the newest log entries are kept of more than 64 KiB', () => {
   const text = logText(lines.map((line) => JSON.stringify(line)).join('\n'));
   assert.ok(Buffer.byteLength(text) <= 64 * 1024);
   const entries: readonly LogEntryRecord[] = JSON.parse(text);
-  const numbers = entries.map(({ message }) => Number.parseInt(message, 10));
-  assert.deepEqual(
-    numbers,
-    entries.map((_, index) => entries.length - 1 - index),
-  );
   assert.ok(entries.length > 5);
+  for (const [index, { message }] of entries.toReversed().entries())
+    assert.ok(message.startsWith(`${index} `));
 });

@@ -54,7 +54,7 @@ export class ScriptedManager {
   }
 
   async call<Args extends readonly unknown[], Result>(
-    method: Method<Args, Result, 'none'>,
+    { member }: Method<Args, Result, 'none'>,
     args: Args,
     { path }: CallOptions = {},
   ): Promise<Outcome<Result>> {
@@ -62,24 +62,11 @@ export class ScriptedManager {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
     }
     this.#underWay += 1;
-    try {
-      await Promise.resolve();
-      return await this.#carryOut(method, args, path);
-    } finally {
-      this.#underWay -= 1;
-    }
-  }
-
-  async #carryOut<Args extends readonly unknown[], Result>(
-    method: Method<Args, Result, 'none'>,
-    args: Args,
-    path: string | undefined,
-  ): Promise<Outcome<Result>> {
-    this.calls.push(method.member);
-    const refused = this.refusals.get(method.member);
-    if (refused !== undefined) return refused;
-    const answer: Outcome<unknown> = this.#answer(method.member, args, path);
-    if (method.member === 'GetAll') await this.#gate;
+    await Promise.resolve();
+    this.calls.push(member);
+    const answer = this.refusals.get(member) ?? this.#answer(member, args, path);
+    if (member === 'GetAll') await this.#gate;
+    this.#underWay -= 1;
     return answer as Outcome<Result>;
   }
 
@@ -108,11 +95,9 @@ export class ScriptedManager {
     }
     if (member === 'StartUnit') return { ok: true, value: JOB_PATH };
     if (member !== 'GetUnitFileState') return ANSWERED;
-    const state = this.files.get(String(args[0]));
+    const value = this.files.get(String(args[0]));
     const name = 'org.freedesktop.DBus.Error.FileNotFound';
-    return state === undefined
-      ? { ok: false, error: { kind: 'dbus', name, text: '' } }
-      : { ok: true, value: state };
+    return value === undefined ? { ok: false, error: { kind: 'dbus', name, text: '' } } : { ok: true, value };
   }
 
   /** The number of calls of a member since the last time this was asked. */
