@@ -5,13 +5,7 @@ import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
-import {
-  type Bound,
-  canNeverBe,
-  hostFor,
-  type InterfaceAddresses,
-  resolveBind,
-} from '../../src/gateway/bind.js';
+import { canNeverBe, hostFor, type InterfaceAddresses, resolveBind } from '../../src/gateway/bind.js';
 import { ListeningSockets } from '../../src/gateway/listening.js';
 import { ManualClock } from '../manual-clock.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
@@ -36,11 +30,10 @@ const home: InterfaceAddresses = {
   ],
 };
 
-const hasNoIpv6 = !Object.values(networkInterfaces()).some((all) =>
-  all?.some(({ family }) => family === 'IPv6'),
-);
+const families = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ family }) => family));
+const hasNoIpv6 = !families.includes('IPv6');
 
-function outcome({ wanted, waiting }: Bound): string {
+function outcome({ wanted, waiting }: ReturnType<typeof resolveBind>): string {
   const there = wanted.map(({ address }) => address);
   return [...there, ...(waiting.length > 0 ? ['absent', ...waiting] : [])].join(' ');
 }
@@ -97,9 +90,8 @@ for (const bind of LISTENED) {
 }
 
 test('a link-local address is left out with a note', () => {
-  assert.deepEqual(resolveBind(['eth0'], machine).notes, [
-    'bind: eth0: the link-local address fe80::2 is left out',
-  ]);
+  const note = 'bind: eth0: the link-local address fe80::2 is left out';
+  assert.deepEqual(resolveBind(['eth0'], machine).notes, [note]);
 });
 
 test('IPv6 addresses alone can never be listened on where the kernel has no IPv6', () => {
@@ -119,12 +111,7 @@ const clients: readonly [client: string, listening: string[], host: string, why:
   ['fd00::7', ['::'], '[fd00::2]', 'a network of IPv6'],
   ['fd00::7', ['0.0.0.0'], '10.0.0.2', 'IPv6 is not served'],
   ['203.0.113.7', ['::'], '10.0.0.2', 'a client from elsewhere'],
-  [
-    '127.0.0.1',
-    ['127.0.0.1', '192.168.1.5'],
-    '192.168.1.5',
-    'a proxy on the node, and the browser elsewhere',
-  ],
+  ['127.0.0.1', ['127.0.0.1', '192.168.1.5'], '192.168.1.5', 'a proxy on the node, a browser elsewhere'],
   ['127.0.0.1', ['127.0.0.1', '::1'], 'localhost', 'only loopback is served'],
   ['192.168.1.7', [], 'localhost', 'nothing is served'],
 ];
@@ -175,9 +162,8 @@ test('a machine whose addresses cannot be read for a while changes nothing', () 
     machine.clock.advance(10_000);
     assert.deepEqual(machine.open, ['10.0.0.2']);
   }
-  assert.deepEqual(machine.logged.slice(1), [
-    'warn the network addresses cannot be read: Error: too many open files',
-  ]);
+  const [, ...warnings] = machine.logged;
+  assert.deepEqual(warnings, ['warn the network addresses cannot be read: Error: too many open files']);
 });
 
 test('a stopped listener reads no addresses', () => {

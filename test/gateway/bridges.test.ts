@@ -21,11 +21,13 @@ const POST = (path: string, body?: string): HttpRequest => ({
   ...(body !== undefined && { body, headers: { 'Content-Type': 'application/json' } }),
 });
 const LARGE = `{"muted":${' '.repeat(65 * 1024)}true}`;
+const START: BridgeRequest = { operation: 'startUnit', params: { scope: 'other', unit: 'a.service' } };
+const REBOOT: BridgeRequest = { operation: 'reboot', body: { now: true } };
+const MUTE_PATH = '/audio/outputs/sink-0/mute';
 
 describe('a request of a bridge', () => {
   const under = GatewayUnderTest.up().within({ after });
   const ask = (request: BridgeRequest) => under.gateway.listener.asked('discovery', request);
-  const status = async (request: BridgeRequest) => (await ask(request)).status;
   const output = (name: string | undefined): BridgeRequest => ({ ...MUTE, params: { output: name } });
 
   const rows: readonly [what: string, request: BridgeRequest, http: HttpRequest, expected: number][] = [
@@ -37,28 +39,13 @@ describe('a request of a bridge', () => {
     ['a name with a NUL', output('a\0'), POST('/audio/outputs/a%00/mute'), 400],
     ['an empty name', output(''), POST('/audio/outputs//mute'), 404],
     ['a name that is missing', { operation: 'muteOutput' }, POST('/audio/outputs/mute'), 404],
-    [
-      'a scope that is not there',
-      { operation: 'startUnit', params: { scope: 'other', unit: 'a.service' } },
-      POST('/services/other/a.service/start'),
-      404,
-    ],
+    ['a scope that is not there', START, POST('/services/other/a.service/start'), 404],
     ['a body that is not JSON', { ...VOLUME, unread: '{' }, POST('/audio/server/volume', '{'), 400],
     ['a bad field', { ...VOLUME, body: { volume: 2 } }, POST('/audio/server/volume', '{"volume":2}'), 400],
     ['no body where one is needed', VOLUME, POST('/audio/server/volume'), 400],
-    [
-      'a body where none is taken',
-      { operation: 'reboot', body: { now: true } },
-      POST('/power/reboot', '{"now":true}'),
-      400,
-    ],
-    ['a body that is too large', { ...MUTE, unread: LARGE }, POST('/audio/outputs/sink-0/mute', LARGE), 413],
-    [
-      'a command',
-      { ...MUTE, body: { muted: true } },
-      POST('/audio/outputs/sink-0/mute', '{"muted":true}'),
-      202,
-    ],
+    ['a body where none is taken', REBOOT, POST('/power/reboot', '{"now":true}'), 400],
+    ['a body that is too large', { ...MUTE, unread: LARGE }, POST(MUTE_PATH, LARGE), 413],
+    ['a command', { ...MUTE, body: { muted: true } }, POST(MUTE_PATH, '{"muted":true}'), 202],
   ];
   for (const [what, request, http, expected] of rows) {
     test(`for ${what}: ${expected}, with the text of the HTTP answer`, async () => {
@@ -72,7 +59,7 @@ describe('a request of a bridge', () => {
   test('for a missing part names the key that would enable it, as over HTTP', async (context) => {
     const without = GatewayUnderTest.up(CONFIGURATIONS_WITHOUT.audio).within(context);
     const reply = await without.gateway.listener.asked('discovery', MUTE);
-    const http = await without.fetch(POST('/audio/outputs/sink-0/mute'));
+    const http = await without.fetch(POST(MUTE_PATH));
     assert.deepEqual(reply, { status: 404, body: http.text });
     assert.match(reply.body, /pulseaudio\.enabled/);
   });
@@ -81,14 +68,12 @@ describe('a request of a bridge', () => {
     const { gateway, told } = GatewayUnderTest.up().within(context);
     gateway.listener.pulled('mqtt', true);
     gateway.listener.pulled('mqtt', false);
-    const before = told.length;
+    told.length = 0;
     gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
-    const keys = told
-      .slice(before)
-      .map(({ changes }) => changes.map((each) => `${each.kind} ${each.collection} ${each.key}`));
-    assert.deepEqual(keys, [
-      ['put backends audio', 'drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'],
-    ]);
+    assert.equal(told.length, 1);
+    const words = told[0]?.changes.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
+    const ends = ['drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'];
+    assert.deepEqual(words, ['put backends audio', ...ends]);
   });
 
   test('is refused when the service ends, with the changes that wait', async () => {
@@ -98,7 +83,7 @@ describe('a request of a bridge', () => {
     listener.changes([reboot]);
     assert.equal(under.told.length, 1, 'it has not taken in the first message');
     const closed = under.gateway.close(1000);
-    assert.equal(await status({ operation: 'server' }), 503);
+    assert.equal((await ask({ operation: 'server' })).status, 503);
     await closed;
     assert.deepEqual(under.told.at(-1), { bridge: 'mqtt', isWhole: false, changes: [reboot] });
   });

@@ -26,8 +26,8 @@ const HOST = 'Host: 127.0.0.1\r\n';
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\n${HOST}\r\n`;
 const mute = (headers: string): string => `POST /audio/server/mute HTTP/1.1\r\n${HOST}${headers}\r\n`;
 const JSON_TYPE = 'Content-Type: application/json\r\n';
-const statuses = (text: string): string[] =>
-  [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1] ?? '');
+const UNMUTE = `${mute(`${JSON_TYPE}Content-Length: 15\r\n`)}{"muted":false}`;
+const statuses = (text: string): string[] => text.match(/(?<=HTTP\/1\.1 )\d{3}/g) ?? [];
 
 describe('one connection', () => {
   test('serves request after request, GET, HEAD, POST, 304 and problems', async () => {
@@ -69,11 +69,7 @@ describe('one connection', () => {
     assert.deepEqual(statuses(text), ['202', '200', '200']);
   });
 
-  for (const request of [
-    mute(''),
-    `${mute(`${JSON_TYPE}Content-Length: 14\r\n`)}{"muted":true}`,
-    get('/power/'),
-  ]) {
+  for (const request of [mute(''), UNMUTE, get('/power/')]) {
     test(`is answered after half-close: ${request.slice(0, 18)}`, async () => {
       const settle = under.backends.hold();
       const one = connection().write(request).end();
@@ -93,6 +89,8 @@ describe('one connection', () => {
 });
 
 describe('bodies', () => {
+  const CHUNK = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+
   test('may come in pieces', async () => {
     const one = connection().write(mute(`${JSON_TYPE}Content-Length: 14\r\n`));
     for (const piece of ['{"mu', 'ted"', ':true', '}']) {
@@ -100,11 +98,8 @@ describe('bodies', () => {
       await new Promise((resolve) => setImmediate(resolve));
     }
     await one.until((text) => text.startsWith('HTTP/1.1 202 '));
-    assert.deepEqual(under.backends.asked[0]?.command, {
-      do: 'mute',
-      target: { kind: 'server' },
-      muted: true,
-    });
+    const command = { do: 'mute', target: { kind: 'server' }, muted: true };
+    assert.deepEqual(under.backends.asked[0]?.command, command);
   });
 
   test('may be chunked', async () => {
@@ -113,24 +108,20 @@ describe('bodies', () => {
     await one.until((text) => text.startsWith('HTTP/1.1 202 '));
   });
 
-  test('are not read when their announced length is too large', async () => {
-    const one = connection().write(mute(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
-    assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
-    assert.deepEqual(under.backends.asked, []);
-  });
-
-  test('in endless chunks are cut off', async () => {
-    const one = connection().write(mute(`${JSON_TYPE}Transfer-Encoding: chunked\r\n`));
-    const chunk = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
-    for (let sent = 0; sent < 20; sent += 1) one.write(chunk);
-    assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
-    assert.deepEqual(under.backends.asked, []);
-  });
+  for (const [what, headers, rest] of [
+    ['are not read when their announced length is too large', 'Content-Length: 999999999999', ''],
+    ['in endless chunks are cut off', 'Transfer-Encoding: chunked', CHUNK.repeat(20)],
+  ] as const) {
+    test(what, async () => {
+      const one = connection().write(`${mute(`${JSON_TYPE}${headers}\r\n`)}${rest}`);
+      assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
+      assert.deepEqual(under.backends.asked, []);
+    });
+  }
 
   test('of GET are ignored', async () => {
-    const one = connection().write(
-      `GET /server HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\nhello${get('/server')}`,
-    );
+    const head = `GET /server HTTP/1.1\r\n${HOST}Content-Length: 5\r\n\r\n`;
+    const one = connection().write(`${head}hello${get('/server')}`);
     const text = await one.until((all) => statuses(all).length === 2);
     assert.deepEqual(statuses(text), ['200', '200']);
   });

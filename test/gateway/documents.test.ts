@@ -47,8 +47,7 @@ class Scene {
 
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
 const output = (key: string, value: unknown): Change => put('audio.outputs', key, value);
-const unit = (key: string, value: unknown, rank?: number): Change =>
-  put('systemd.services', key, value, rank);
+const unit = (key: string, value: string, rank: number) => put('systemd.services', key, value, rank);
 
 test('no record is read while a backend is not up, and the problem has the reason', () => {
   const scene = new Scene();

@@ -96,10 +96,8 @@ export class GatewayUnderTest {
   /** A gateway with every enabled backend up. */
   static up(settings: RouteSettings = SETTINGS, bind?: readonly string[], clock?: Clock): GatewayUnderTest {
     const under = new GatewayUnderTest({ settings, bind, clock });
-    bringUp(
-      under.gateway.listener,
-      BACKENDS.filter((backend) => settings[backend].enabled),
-    );
+    const enabled = BACKENDS.filter((backend) => settings[backend].enabled);
+    bringUp(under.gateway.listener, enabled);
     return under;
   }
 

@@ -9,6 +9,8 @@ import { drop, put } from './scripted-backends.js';
 const client = (key: string, value: unknown): Change => put('audio.clients', key, value);
 const gone = (key: string): Change => drop('audio.clients', key);
 const line = (percent: number): Change => put('upgrade.progress', '', percent);
+const MPV = put('players', 'mpv', 1);
+const POSITION = put('players.position', 'mpv', 1);
 
 /** Sequence number, `+` for a record, `-` for a removal, `!` for an action, key and text. */
 const shown = ({ sequence, kind, key, json }: JournalEntry): string =>
@@ -37,11 +39,7 @@ const HISTORIES: readonly Row[] = [
   ['an equal text is no change', [[client('1', 'a')], [client('1', 'a')]], '1+1="a"'],
   ['a removal carries the last text', [[client('1', 'a')], [gone('1')]], '2-1="a"'],
   ['removing what is not there is nothing', [[gone('1')]], ''],
-  [
-    'what comes back in the same words was not removed',
-    [[client('1', 'a')], [gone('1'), client('1', 'a')]],
-    '3+1="a"',
-  ],
+  ['what comes back in its words was not removed', [[client('1', 1)], [gone('1'), client('1', 1)]], '3+1=1'],
   [
     'other words under a key may be another record: each removal stays',
     [[client('0', 'x')], [gone('0')], [client('0', 'y')], [gone('0')], [client('0', 'z')]],
@@ -50,29 +48,13 @@ const HISTORIES: readonly Row[] = [
   [
     'a removal in the same words moves to the end',
     [[client('0', 'x'), gone('0')], [line(1)], [client('0', 'x'), gone('0')]],
-    '3!="1" 5-0="x"'.replaceAll('"1"', '1'),
+    '3!=1 5-0="x"',
   ],
   ['every action stays, in order, also in equal words', [[line(1), line(1), line(2)]], '1!=1 2!=1 3!=2'],
-  [
-    'a player that comes back is the same one, and was removed',
-    [[put('players', 'mpv', 1)], [drop('players', 'mpv')], [put('players', 'mpv', 1)]],
-    '2-mpv=1 3+mpv=1',
-  ],
-  [
-    'a position is an event each time',
-    [[put('players.position', 'mpv', 1)], [put('players.position', 'mpv', 1)]],
-    '2+mpv=1',
-  ],
-  [
-    'where a player was goes with it',
-    [[put('players.position', 'mpv', 1)], [drop('players.position', 'mpv')]],
-    '',
-  ],
-  [
-    'what never ends goes without a word',
-    [[put('systemd.services', 'a', 1)], [drop('systemd.services', 'a')]],
-    '',
-  ],
+  ['a player that comes back was removed', [[MPV], [drop('players', 'mpv')], [MPV]], '2-mpv=1 3+mpv=1'],
+  ['a position is an event each time', [[POSITION], [POSITION]], '2+mpv=1'],
+  ['where a player was goes with it', [[POSITION], [drop('players.position', 'mpv')]], ''],
+  ['what never ends goes silently', [[put('systemd.services', 'a', 1)], [drop('systemd.services', 'a')]], ''],
 ];
 for (const [name, batches, after] of HISTORIES) {
   test(name, () => {
@@ -133,10 +115,8 @@ for (const [name, happen, kept] of KEPT) {
     const isWanted = () => true;
     assert.ok(journal.reaches(forgotten, isWanted));
     assert.ok(!journal.reaches(forgotten - 1, isWanted));
-    assert.ok(
-      journal.reaches(0, (collection) => collection === 'systemd.services'),
-      'nothing of that was forgotten',
-    );
+    // Nothing of that was forgotten.
+    assert.ok(journal.reaches(0, (collection) => collection === 'systemd.services'));
   });
 }
 

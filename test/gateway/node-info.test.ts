@@ -26,8 +26,7 @@ const limits: [text: string, max: number][] = [
   ['', ENDLESS],
 ];
 for (const [text, max] of limits) {
-  test(`limits ${JSON.stringify(text)} let ${max} files be open`, () =>
-    assert.equal(openFilesMax(text), max));
+  test(`limits ${JSON.stringify(text)} let ${max} be open`, () => assert.equal(openFilesMax(text), max));
 }
 
 test('this machine has a name, a platform and a system', () => {

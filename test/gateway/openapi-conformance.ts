@@ -60,10 +60,8 @@ export class Conformance {
 function operationFor(document: OpenApi, method: string, path: string): Operation | undefined {
   const bare = (path.split('?')[0] ?? '').replace(/\/$/, '');
   for (const [template, item] of Object.entries(document.paths)) {
-    const pattern = template
-      .replace(/\/$/, '')
-      .replace(/[.]/g, '\\.')
-      .replace(/\{\w+\}/g, '[^/]+');
+    const bareTemplate = template.replace(/\/$/, '').replaceAll('.', '\\.');
+    const pattern = bareTemplate.replace(/\{\w+\}/g, '[^/]+');
     if (new RegExp(`^${pattern}$`).test(bare)) return item[method === 'HEAD' ? 'get' : method.toLowerCase()];
   }
   return undefined;

@@ -13,10 +13,8 @@ import { EXAMPLES } from './example-bodies.js';
 import { SETTINGS } from './gateway-under-test.js';
 
 const DOCUMENT = new URL('../../../docs/http-api.md', import.meta.url);
-const [BEGIN, END] = [
-  '<!-- commands: made of the table of operations -->\n\n',
-  '\n<!-- end of commands -->\n',
-];
+const BEGIN = '<!-- commands: made of the table of operations -->\n\n';
+const END = '\n<!-- end of commands -->\n';
 
 /** Names in the spelling that a path needs. */
 const NAMES: Readonly<Record<ParameterName, string>> = {
@@ -76,9 +74,8 @@ const router = new Router(ROUTES, SETTINGS);
 function found(path: string): string {
   const match = router.match(path);
   if (!match.ok) return match.fault;
-  return [match.route.path, ...Object.entries(match.params).map(([name, value]) => `${name}=${value}`)].join(
-    ' ',
-  );
+  const params = Object.entries(match.params).map(([name, value]) => ` ${name}=${value}`);
+  return `${match.route.path}${params.join('')}`;
 }
 
 const rows: [path: string, expected: string][] = [

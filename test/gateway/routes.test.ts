@@ -1,7 +1,7 @@
 // The routes of docs/http-api.md, "Routes", a row per line, over real HTTP.
 
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { after, afterEach, describe, test } from 'node:test';
 import { ROUTES } from '../../src/gateway/routes.js';
 import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { AudioTarget, Command } from '../../src/protocol/actor/commands.js';
@@ -11,6 +11,10 @@ import type { Asked } from './scripted-backends.js';
 
 describe('every route with every backend', () => {
   const under = GatewayUnderTest.up().within({ after });
+  afterEach(() => {
+    under.backends.answer = { ok: true };
+    under.backends.asked.length = 0;
+  });
 
   const SERVER = {
     ...{ hostname: 'Kitchen', os_platform: 'linux/arm64', os_version: 'Debian' },
@@ -80,11 +84,7 @@ describe('every route with every backend', () => {
     [`${OUTPUT}/default`, '{}', audio({ do: 'default', output: '3' })],
     [`${OUTPUT}/port`, '{"port":"headphones"}', audio({ do: 'port', output: '3', port: 'headphones' })],
     [`${OUTPUT}/balance`, '{"balance":-0.25}', audio({ do: 'balance', output: '3', balance: -0.25 })],
-    [
-      '/audio/cards/hw%3A0/profile',
-      '{"profile":"off"}',
-      audio({ do: 'profile', card: 'hw:0', profile: 'off' }),
-    ],
+    ['/audio/cards/%3A/profile', '{"profile":"off"}', audio({ do: 'profile', card: ':', profile: 'off' })],
     ['/audio/clients/7/output', '{"output":"s"}', audio({ do: 'move', client: '7', output: 's' })],
     ['/audio/clients/7/output', '{"output":1}', audio({ do: 'move', client: '7', output: '1' })],
     ...(['start', 'stop', 'restart', 'enable', 'disable'] as const).map((verb): Mutation => {
@@ -125,7 +125,6 @@ describe('every route with every backend', () => {
   ];
   for (const [path, body, asked] of mutations) {
     test(`POST ${path} ${body ?? 'without body'}`, async () => {
-      under.backends.asked.length = 0;
       const json = body !== undefined && { headers: { 'Content-Type': 'application/json' }, body };
       const { status, text, headers } = await under.fetch({ method: 'POST', path, ...json });
       assert.deepEqual([status, text, headers['content-length']], [202, '', '0']);
@@ -174,7 +173,6 @@ describe('every route with every backend', () => {
     const bytes = Uint8Array.from({ length: 256 }, (_, index) => index);
     under.backends.answer = { ok: true, bytes };
     const response = await under.fetch({ path: '/audio/cookie' });
-    under.backends.answer = { ok: true };
     assert.equal(response.status, 200);
     assert.equal(response.headers['content-type'], 'application/octet-stream');
     assert.equal(response.headers['content-disposition'], 'attachment; filename="cookie"');
@@ -191,14 +189,12 @@ describe('every route with every backend', () => {
     assert.equal((await under.fetch({ path: '/power/', headers: condition })).status, 304);
     under.backends.answer = { ok: true, text: '{"reboot":false,"power_off":false}' };
     assert.equal((await under.fetch({ path: '/power/', headers: condition })).status, 200);
-    under.backends.answer = { ok: true };
   });
 
   const LOG = '/services/user/a%2Fb.service/log';
 
   test('a log is requested with the given number of lines, 20 by default', async () => {
     under.backends.answer = { ok: true, text: '[]' };
-    under.backends.asked.length = 0;
     const given = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];
     for (const path of given) assert.deepEqual(await under.json(path), []);
     assert.deepEqual(
@@ -213,12 +209,10 @@ describe('every route with every backend', () => {
     assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
     assert.deepEqual(await under.json('/upgrade/log?lines=7'), []);
     assert.deepEqual(under.backends.asked.at(-1), { backend: 'upgrade', command: { do: 'log', lines: 7 } });
-    under.backends.answer = { ok: true };
   });
 
   for (const query of ['lines=0', 'lines=201', 'lines=', 'lines=1.5', 'lines=1&lines=1']) {
     test(`a log of ${query} is 400, and names the parameter`, async () => {
-      under.backends.asked.length = 0;
       const { status, text } = await under.fetch({ path: `${LOG}?${query}` });
       assert.equal(status, 400);
       assert.match(text, /bad-query.*lines must be given once, as 1 to 200/);

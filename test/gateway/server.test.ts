@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { connectionLimits } from '../../src/gateway/connection-limits.js';
+import { type ConnectionLimits, connectionLimits } from '../../src/gateway/connection-limits.js';
 import { whyRefused } from '../../src/gateway/listening.js';
 import { addressKey, Connections, LOOPBACK } from '../../src/gateway/server.js';
 import { until } from '../until.js';
@@ -16,19 +16,15 @@ test("a port that another gateway listens on is refused, not shared, with the ke
   // The port is requested by number, because only such a port can be shared; at this address it is free.
   const { port } = gateways[0];
   assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port).refused, []);
-  assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), {
-    port,
-    refused: ['127.0.0.2'],
-  });
+  assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), { port, refused: ['127.0.0.2'] });
   assert.equal(await whyRefused('127.0.0.2', port), 'EADDRINUSE');
 });
 
 test('seats of streams are few where descriptors are, which is logged; one that ends gives its seat back', async (context) => {
   const api = { ...SETTINGS.api, sse: { enabled: true, maxClients: 100 } };
   const under = new GatewayUnderTest({ settings: { ...SETTINGS, api }, descriptorsMax: 20 }).within(context);
-  assert.deepEqual(under.logged, [
-    'warn the limit of open files allows fewer event streams than the configuration',
-  ]);
+  const warning = 'warn the limit of open files allows fewer event streams than the configuration';
+  assert.deepEqual(under.logged, [warning]);
   // A request that opens no stream takes no seat.
   for (let times = 0; times < 6; times += 1) {
     assert.equal((await under.fetch({ path: '/events?exclude=server.info' })).status, 400);
@@ -57,17 +53,16 @@ test('seats of streams are few where descriptors are, which is logged; one that 
 });
 
 test('a closing server completes an answer under way, and refuses new requests', async () => {
+  const reboot = 'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
   const under = GatewayUnderTest.up();
   const settle = under.backends.hold();
   const idle = new RawConnection(under.port).write('GET /server HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await idle.until((text) => text.includes('}'));
-  const waiting = new RawConnection(under.port).write(
-    'POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
-  );
+  const waiting = new RawConnection(under.port).write(reboot);
   await under.backends.askedTimes(1);
 
   const closed = under.close();
-  idle.write('POST /power/reboot HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
+  idle.write(reboot);
   const refused = await idle.until((text) => text.includes('shutting-down'));
   assert.match(refused, /HTTP\/1\.1 503 [\s\S]*Retry-After: /);
   settle({ ok: true });
@@ -80,24 +75,17 @@ test('a closing server completes an answer under way, and refuses new requests',
 const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
 
 /** A configuration's maxClients, the process's limit of descriptors, and the resulting limits. */
-const ROWS: readonly (readonly [
-  clients: number,
-  descriptors: number,
-  connections: number,
-  streams: number,
-  reserved: number,
-  perAddress: number,
-])[] = [
-  [256, 16_384, 768, 256, 96, 128],
-  [10_000, 16_384, 10_512, 10_000, 1314, 5000],
-  [256, 1100, 588, 256, 73, 128],
-  [10_000, 4096, 3584, 3072, 448, 1536],
-  [256, 100, 50, 25, 6, 32],
-  [1, Number.POSITIVE_INFINITY, 513, 1, 64, 32],
+const ROWS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
+  [256, 16_384, { connections: 768, streams: 256, reserved: 96, perAddress: 128 }],
+  [10_000, 16_384, { connections: 10_512, streams: 10_000, reserved: 1314, perAddress: 5000 }],
+  [256, 1100, { connections: 588, streams: 256, reserved: 73, perAddress: 128 }],
+  [10_000, 4096, { connections: 3584, streams: 3072, reserved: 448, perAddress: 1536 }],
+  [256, 100, { connections: 50, streams: 25, reserved: 6, perAddress: 32 }],
+  [1, Number.POSITIVE_INFINITY, { connections: 513, streams: 1, reserved: 64, perAddress: 32 }],
 ];
-for (const [clients, descriptors, connections, streams, reserved, perAddress] of ROWS) {
-  test(`maxClients ${clients} and ${descriptors} descriptors: ${connections} connections, ${perAddress} of one address, ${streams} streams`, () =>
-    assert.deepEqual(connectionLimits(clients, descriptors), { connections, reserved, perAddress, streams }));
+for (const [clients, descriptors, limits] of ROWS) {
+  test(`maxClients ${clients} and ${descriptors} descriptors: ${JSON.stringify(limits)}`, () =>
+    assert.deepEqual(connectionLimits(clients, descriptors), limits));
 }
 
 test('the shipped unit allows as many descriptors as the largest maxClients needs', () => {
@@ -132,20 +120,19 @@ for (const [what, crowd, admitted] of CROWDS) {
   test(what, () => {
     const limits = { connections: 8, reserved: 2, perAddress: 3, streams: 8 };
     const connections = new Connections(limits);
-    const open: { readonly address: string; isOpen: boolean }[] = [];
-    const leave = (address: string): void => {
-      const leaving = open.find((one) => one.isOpen && one.address === address);
-      if (leaving !== undefined) leaving.isOpen = false;
-      connections.left();
-    };
+    const open = new Set<{ readonly address: string }>();
     const inside = [...crowd].filter((letter) => {
-      const address = letter === 'l' ? LOOPBACK : letter;
-      if (letter !== letter.toLowerCase()) leave(letter.toLowerCase());
-      if (letter !== letter.toLowerCase() || !connections.admits(address)) return false;
-      const one = { address, isOpen: true };
-      open.push(one);
-      connections.arrived({ address, isOpen: () => one.isOpen });
-      return true;
+      const address = letter === 'l' ? LOOPBACK : letter.toLowerCase();
+      if (letter !== letter.toLowerCase()) {
+        open.delete([...open].find((one) => one.address === address) ?? assert.fail(letter));
+        connections.left();
+      } else if (connections.admits(address)) {
+        const one = { address, isOpen: (): boolean => open.has(one) };
+        open.add(one);
+        connections.arrived(one);
+        return true;
+      }
+      return false;
     });
     assert.equal(inside.join(''), admitted);
   });

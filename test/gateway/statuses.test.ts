@@ -123,9 +123,8 @@ describe('a refusal of a backend', () => {
   for (const [fault, [status, path, body]] of Object.entries(statuses)) {
     test(`${fault} is ${status}, with the backend's own detail`, async () => {
       under.backends.answer = { ok: false, fault: fault as FaultCode, detail: `because "${fault}"\r\nX: y` };
-      const response = await under.fetch(
-        fault === 'no-cookie' || fault === 'no-cover' ? { path } : post(path, body),
-      );
+      const isRead = fault === 'no-cookie' || fault === 'no-cover';
+      const response = await under.fetch(isRead ? { path } : post(path, body));
       assertProblem(response, status, fault);
       const document = JSON.parse(response.text) as { title: string; detail: string };
       assert.equal(document.title, FAULTS[fault as FaultCode].title);

@@ -59,12 +59,8 @@ export class NodeUnderTest {
 
   /** Removals that no test looks at. */
   noise(count: number): void {
-    for (let v = 0; v < count; v += 1) {
-      this.publish([
-        this.world.outputs({ id: 1_000_000 + v }),
-        this.world.drop('audio.outputs', `${1_000_000 + v}`),
-      ]);
-    }
+    for (let id = 1_000_000; id < 1_000_000 + count; id += 1)
+      this.publish([this.world.outputs({ id }), this.world.drop('audio.outputs', `${id}`)]);
   }
 
   /** The events as `id type data` whose types begin with `of`, without the "connected" at the beginning of every stream. */

@@ -11,7 +11,6 @@ import { NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConsumer } from './simulated-consumer.js';
 
-const SLOW_CONSUMERS = 3;
 const REAL_ID = /^b-[1-9]\d{0,5}$/;
 /** There are only a few names, so that they are used again, also under other keys. */
 const NAMES = ['Spotify', 'mpv', 'a movie'];
@@ -26,11 +25,7 @@ const FILTERS: readonly (readonly [filter: string, names: boolean, actions: bool
   [`${NAMED},upgrade.progress,power.action`, true, true],
 ];
 const TEXTS = ['plain', 'é☕🎵', 'a\r\nid: 9-9\n\ndata: x', '\u2028\0\ufeff', '\ud800'];
-const KEYED = [
-  ['audio.clients', true],
-  ['audio.outputs', true],
-  ['systemd.services', false],
-] as const;
+const KEYED = ['audio.clients', 'audio.outputs', 'systemd.services'] as const;
 
 interface Weather {
   readonly random: SeededRandom;
@@ -48,8 +43,11 @@ const FORGETTING = { padding: 60, burst: 0.03, burstSize: 1200, isRemembered: tr
 const LARGE = { padding: 20_000, burst: 0.03, burstSize: 150, isRemembered: false };
 
 function someText({ random, padding }: Weather): object {
-  const text = TEXTS[random.below(TEXTS.length)] ?? '';
-  return { text, volume: random.below(100) / 100, pad: 'x'.repeat(random.below(padding + 1)) };
+  return {
+    text: random.pick(TEXTS),
+    volume: random.below(100) / 100,
+    pad: 'x'.repeat(random.below(padding + 1)),
+  };
 }
 
 /** A record keeps its name until it gets another one that no live record has (docs/http-api.md, "Names of clients"). */
@@ -64,10 +62,8 @@ function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): 
 function renaming(world: NodeWorld, weather: Weather): readonly Change[] {
   const renamed = [...world.records('audio.clients').keys()].filter(() => weather.random.chance(0.4));
   const removal = world.drop('audio.clients', ...renamed);
-  return [
-    ...removal,
-    ...world.put('audio.clients', ...namedRecords(world, 'audio.clients', renamed, weather)),
-  ];
+  const records = namedRecords(world, 'audio.clients', renamed, weather);
+  return [...removal, ...world.put('audio.clients', ...records)];
 }
 
 function namedRecords(
@@ -92,17 +88,15 @@ function happening(world: NodeWorld, weather: Weather): readonly Change[] {
   if (kind <= 2) return world.action('upgrade.progress', someText(weather));
   if (kind === 3) return world.put('upgrade.info', ['run', { state: 'running', ...someText(weather) }]);
   if (kind === 4) return world.put('upgrade.info', ['status', { current: '1', ...someText(weather) }]);
-  if (kind === 5) {
-    const backend = BACKENDS[random.below(BACKENDS.length)] ?? 'audio';
-    return world.backend(backend, BACKEND_STATES[random.below(BACKEND_STATES.length)] ?? 'up');
-  }
+  if (kind === 5) return world.backend(random.pick(BACKENDS), random.pick(BACKEND_STATES));
   if (kind === 6) return renaming(world, weather);
   return recordChange(world, weather);
 }
 
 function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
   const { random } = weather;
-  const [collection, removable] = KEYED[random.below(KEYED.length)] ?? KEYED[0];
+  const collection = random.pick(KEYED);
+  const removable = collection !== 'systemd.services';
   const live = [...world.records(collection).keys()];
   if (removable && live.length > 0 && random.chance(0.4)) {
     return world.drop(collection, ...live.filter(() => random.chance(0.5)).slice(0, 3));
@@ -111,16 +105,13 @@ function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
   const count = removable ? 1 + random.below(3) : 1;
   const keys = Array.from({ length: count }, (_, index) => String(first + index));
   if (removable) return world.put(collection, ...namedRecords(world, collection, keys, weather));
-  return world.put(
-    collection,
-    ...keys.map((key) => [key, { scope: 'user', name: key, ...someText(weather) }] as const),
-  );
+  const records = keys.map((key) => [key, { scope: 'user', name: key, ...someText(weather) }] as const);
+  return world.put(collection, ...records);
 }
 
 function publishBatch(node: NodeUnderTest, weather: Weather): void {
-  const size = weather.random.chance(weather.burst)
-    ? 200 + weather.random.below(900)
-    : 1 + weather.random.below(5);
+  const { random, burst } = weather;
+  const size = random.chance(burst) ? 200 + random.below(900) : 1 + random.below(5);
   node.publish(Array.from({ length: size }, () => happening(node.world, weather)));
 }
 
@@ -137,9 +128,8 @@ function comeBackUnmarked(consumer: SimulatedConsumer, random: SeededRandom): vo
 
 function comeBack(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
-  const strange = ['other-5', 'b-999999999', 'rubbish', 'b-0'];
   if (REAL_ID.test(consumer.lastEventId) && random.chance(0.1))
-    consumer.pretend(strange[random.below(strange.length)] ?? '');
+    consumer.pretend(random.pick(['other-5', 'b-999999999', 'rubbish', 'b-0']));
   // A consumer without an id requests a snapshot; the others rely on their id, with or without a snapshot.
   const query = consumer.lastEventId === '' || random.chance(0.3) ? 'snapshot=1' : '';
   consumer.open(query, capacityOf(random));
@@ -167,10 +157,7 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
   const actionsKept = kind.isRemembered ? 1024 : 0;
   const quick = new SimulatedConsumer(hub, world);
   quick.open('snapshot=1');
-  const slow = Array.from(
-    { length: SLOW_CONSUMERS },
-    () => new SimulatedConsumer(hub, world, { actionsKept }),
-  );
+  const slow = [1, 2, 3].map(() => new SimulatedConsumer(hub, world, { actionsKept }));
   for (const consumer of slow) consumer.open('snapshot=1', capacityOf(random));
   const unmarked = new SimulatedConsumer(hub, world, { filter: NAMED, heedsMarks: false, actionsKept });
   const parts = FILTERS.filter(() => random.chance(0.4));
