@@ -23,9 +23,15 @@ interface Scripted extends ScriptedNode {
   event: Asked['event'];
 }
 
-async function connected(t: TestContext, options: ConnectOptions = {}): Promise<Scripted> {
+/** The first requests for a stream get `refusals`. */
+async function connected(
+  t: TestContext,
+  options: ConnectOptions = {},
+  ...refusals: readonly Response[]
+): Promise<Scripted> {
   t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   const node = scriptedNode();
+  node.refusals.push(...refusals);
   const changes: Slice[][] = [];
   const live = connect(tonearm('http://node', node), {
     onChange: (_state, changed) => changes.push([...changed]),
@@ -52,41 +58,29 @@ async function live(t: TestContext, options?: ConnectOptions): Promise<Scripted>
 const hello = (stream: Asked) => stream.say(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
 const mark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
 const record = (id: number) => ({ id, name: `r${id}` });
+/** Sends an event of a player with that time. */
+const timed = (scripted: Scripted) => (emitted_at: number) =>
+  scripted.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
 const ids = ({ live }: Scripted): number[] => [...live.state.outputs.keys()];
 
 describe('the client connects', () => {
   const types = ['audio.updated', 'audio.removed'] as const;
   const known = 'service\\.updated,.*,player\\.position,.*,backend\\.updated';
   const audio = { backend: ['audio'] } as const;
-  const rows: readonly (readonly [what: string, options: ConnectOptions, asked: string])[] = [
-    ['for all events, with a snapshot and a keep-alive every 10 s', {}, 'keepalive=10&snapshot=1'],
-    ['for some events', { types }, `keepalive=10&snapshot=1&types=${types}`],
-    [
-      'for some backends',
-      { ...audio, exclude: types },
-      `backend=audio&exclude=${types}&keepalive=10&snapshot=1`,
-    ],
-    [
-      'for all events by name with levels',
-      { levels: true },
-      `keepalive=10&snapshot=1&types=${known},audio.level`,
-    ],
-    [
-      'for one with levels',
-      { ...audio, levels: true },
-      'backend=audio&keepalive=10&snapshot=1&types=audio.level',
-    ],
-    [
-      'for some events with levels',
-      { levels: true, types },
-      `keepalive=10&snapshot=1&types=${types},audio.level`,
-    ],
+  const rows: readonly (readonly [what: string, options: ConnectOptions, front: string, end: string])[] = [
+    ['for all events, with a snapshot and a keep-alive every 10 s', {}, '', ''],
+    ['for some events', { types }, '', `&types=${types}`],
+    ['for some backends', { ...audio, exclude: types }, `backend=audio&exclude=${types}&`, ''],
+    ['for all events by name with levels', { levels: true }, '', `&types=${known},audio.level`],
+    ['for one with levels', { ...audio, levels: true }, 'backend=audio&', '&types=audio.level'],
+    ['for some events with levels', { levels: true, types }, '', `&types=${types},audio.level`],
   ];
-  for (const [what, options, asked] of rows) {
+  for (const [what, options, front, end] of rows) {
     test(what, async (t) => {
       const { url, lastEventId } = (await connected(t, options)).stream();
       url.searchParams.sort();
-      assert.match(decodeURIComponent(url.search), new RegExp(`^\\?${asked}$`));
+      const asked = new RegExp(`^\\?${front}keepalive=10&snapshot=1${end}$`);
+      assert.match(decodeURIComponent(url.search), asked);
       assert.equal(lastEventId, undefined);
     });
   }
@@ -181,8 +175,7 @@ describe('the client notifies', () => {
     await scripted.tick(10_000);
     assert.equal(scripted.live.nodeTime(), Date.now());
     await hello(scripted.stream());
-    const say = (emitted_at: number) =>
-      scripted.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
+    const say = timed(scripted);
     await say(1_000_000);
     assert.equal(scripted.live.nodeTime(), 1_000_000);
     await say(900_000);
@@ -201,8 +194,7 @@ describe('the client notifies', () => {
   ] as const) {
     test(`of the node's time after ${whose}, at the next event of a player`, async (t) => {
       const scripted = await live(t);
-      const say = (emitted_at: number) =>
-        scripted.event('b-1', 'player.updated', { data: { bus_name: 'a' }, emitted_at });
+      const say = timed(scripted);
       t.mock.timers.setTime(10_000_000);
       await say(20_000_000);
       await scripted.event('b-1', 'server.info', 'love');
@@ -210,8 +202,8 @@ describe('the client notifies', () => {
       await say(20_000_000 + nodeMs);
       assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs);
       await say(19_999_000 + nodeMs);
-      const time = scripted.live.nodeTime();
-      assert.equal(time, 20_000_000 + nodeMs, 'a second on its way is no clock that was set');
+      // A second on its way is no clock that was set.
+      assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs);
       await scripted.stream().end();
       await scripted.tick(RETRY_MS);
       await hello(scripted.stream());
@@ -329,29 +321,19 @@ describe('the connection is lost', () => {
   ];
   for (const [what, response, code, status] of refused) {
     test(`before it ever was made, by ${what}: with a reason, and is tried again`, async (t) => {
-      t.mock.timers.enable({ apis: ['setTimeout', 'Date'] });
-      const node = scriptedNode();
-      node.refusals.push(response);
-      const live = connect(tonearm('http://node', node));
-      t.after(() => live.close());
-      await settled();
-      const { connection } = live.state;
-      assert.equal(connection.status, 'connecting');
-      assert.equal(connection.problem?.type, `urn:tonearm:problem:${code}`);
-      assert.equal(connection.problem?.status, status);
-      t.mock.timers.tick(LONG_MS);
-      await settled();
-      assert.equal(node.streams.length, 1);
+      const scripted = await connected(t, {}, response);
+      const { status: now, problem } = scripted.live.state.connection;
+      const expected = ['connecting', `urn:tonearm:problem:${code}`, status];
+      assert.deepEqual([now, problem?.type, problem?.status], expected);
+      await scripted.tick(LONG_MS);
+      assert.equal(scripted.streams.length, 1);
     });
   }
 });
 
 describe('a browser', () => {
   /** The parts of a browser that the client uses. */
-  function browser(t: TestContext): {
-    page: EventTarget;
-    document: EventTarget & { visibilityState?: string };
-  } {
+  function browser(t: TestContext) {
     const page = new EventTarget();
     const document: EventTarget & { visibilityState?: string } = new EventTarget();
     const globals = { addEventListener: page.addEventListener.bind(page), document };

@@ -32,7 +32,7 @@ const ROWS: readonly Row[] = [
   ['an id without data is kept', 'id: 4\n\ndata: 1\n\n', [message('1', '4')]],
   ['an id holds for later blocks', 'id: 4\ndata: 1\n\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
   [
-    'an id with NUL is ignored',
+    'an id with NUL is none',
     'id: 4\ndata: 1\n\nid: 5\0\ndata: 2\n\n',
     [message('1', '4'), message('2', '4')],
   ],
@@ -64,10 +64,8 @@ const RETRIES: readonly [stream: string, retryMs: number | undefined][] = [
   ['retry: 1\nretry: x\n', 1],
 ];
 
-function cut(bytes: Uint8Array, size: number): Uint8Array[] {
-  return Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
-    bytes.subarray(at * size, (at + 1) * size),
-  );
+function* cut(bytes: Uint8Array, size: number): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
 for (const [name, stream, events] of ROWS) {
@@ -75,7 +73,7 @@ for (const [name, stream, events] of ROWS) {
     const bytes = Buffer.from(stream);
     const expected = events.map(([type, data, lastEventId]) => ({ type, data, lastEventId }));
     for (const size of [bytes.length, 1, 2, Math.ceil(bytes.length / 2)])
-      assert.deepEqual(parsed(cut(bytes, size), '').events, expected, `in pieces of ${size}`);
+      assert.deepEqual(parsed([...cut(bytes, size)], '').events, expected, `in pieces of ${size}`);
   });
 }
 
@@ -104,7 +102,7 @@ test(`any stream gives the same events whole and cut (TONEARM_FUZZ_SEED=${SEED})
   for (let round = 0; round < ROUNDS; round += 1) {
     const parts = Array.from({ length: random.below(60) }, () => PARTS[random.below(PARTS.length)]);
     const bytes = Buffer.from(parts.join(''));
-    const pieces = cut(bytes, 1 + random.below(5));
+    const pieces = [...cut(bytes, 1 + random.below(5))];
     assert.deepEqual(parsed(pieces, 'before'), parsed([bytes], 'before'), JSON.stringify(`${bytes}`));
   }
 });

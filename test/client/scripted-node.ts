@@ -54,7 +54,6 @@ export function scriptedNode(): ScriptedNode {
 }
 
 function scriptedStream(url: URL, { signal, headers }: RequestInit): { stream: Asked; body: ReadableStream } {
-  const encoder = new TextEncoder();
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({
     start: (given) => {
@@ -63,7 +62,7 @@ function scriptedStream(url: URL, { signal, headers }: RequestInit): { stream: A
     },
   });
   const say = async (text: string): Promise<void> => {
-    controller?.enqueue(encoder.encode(text));
+    controller?.enqueue(Buffer.from(text));
     await settled();
   };
   const stream: Asked = {

@@ -15,11 +15,8 @@ function told(...events: readonly (readonly [type: string, data: unknown])[]): S
 }
 
 const record = (id: number, name = `r${id}`) => ({ id, name });
-const player = (position: number) => ({
-  bus_name: 'org.mpris.MediaPlayer2.a',
-  position,
-  position_updated_at: 'then',
-});
+const bus_name = 'org.mpris.MediaPlayer2.a';
+const player = (position: number) => ({ bus_name, position, position_updated_at: 'then' });
 
 test('every event of the stream has its rule', () => {
   const known = [...KNOWN_EVENTS, 'server.info'];
@@ -59,7 +56,6 @@ describe('an event', () => {
   });
 
   test('of a player without a tracklist drops its list, and so does the end of the player', () => {
-    const { bus_name } = player(1);
     const updated = (tracklist_supported: boolean) =>
       ({ type: 'player.updated', data: { data: { bus_name, tracklist_supported } } }) as NodeEvent;
     const list = { type: 'player.tracklist.updated', data: { bus_name, tracks: [] } } as unknown as NodeEvent;
@@ -74,7 +70,6 @@ describe('an event', () => {
   });
 
   test('of a position moves a player that is there, and no other', () => {
-    const { bus_name } = player(1);
     const moved = [bus_name, 'gone'].map((name) => ({ bus_name: name, position: 2, emitted_at: 0 }));
     const store = told(['player.added', { data: player(1) }], ['player.position', moved]);
     const there = { bus_name, position: 2, position_updated_at: '1970-01-01T00:00:00.000Z' };
@@ -135,7 +130,7 @@ describe('an event', () => {
     ['audio.card.updated', [record(1)]],
     ['service.updated', { scope: 'user', name: 'a.service' }],
     ['player.added', { data: { ...player(1), tracklist_supported: true } }],
-    ['player.tracklist.updated', { bus_name: player(1).bus_name, tracks: [] }],
+    ['player.tracklist.updated', { bus_name, tracks: [] }],
     ['node.updated', { name: 'attic' }],
   ] as const;
   const SLICES = ['outputs', 'cards', 'clients', 'units', 'players', 'tracklists', 'nodes'] as const;
@@ -147,7 +142,7 @@ describe('an event', () => {
       ['audio.removed', [record(1, 'renamed')]],
       ['audio.output.removed', [record(1)]],
       ['audio.card.removed', [record(1)]],
-      ['player.removed', { bus_name: player(1).bus_name }],
+      ['player.removed', { bus_name }],
       ['node.removed', { name: 'attic' }],
     );
     assert.deepEqual(emptyIn(store), ['outputs', 'cards', 'clients', 'players', 'tracklists', 'nodes']);
