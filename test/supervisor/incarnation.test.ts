@@ -15,9 +15,7 @@ test('a thread is pinged every 30 s, and when it is idle every 5 minutes', () =>
   assert.deepEqual(HEARTBEAT, { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 });
 });
 
-type Row = readonly [utilization: number | undefined, missed: number, verdict: string];
-
-const ROWS: readonly Row[] = [
+const ROWS: readonly (readonly [utilization: number | undefined, missed: number, verdict: string])[] = [
   [1, 0, 'hung: busy and no answer to a ping for 10 s'],
   [0.95, 0, 'hung: busy and no answer to a ping for 10 s'],
   [0.94, 0, 'wait'],
@@ -27,7 +25,6 @@ const ROWS: readonly Row[] = [
   [0, 1, 'not responding: idle and no answer to a ping for 20 s'],
   [undefined, 1, 'not responding: idle and no answer to a ping for 20 s'],
 ];
-
 for (const [utilization, missed, expected] of ROWS) {
   test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () => {
     assert.equal(whyKilled(utilization, missed, HEARTBEAT) ?? 'wait', expected);
@@ -42,7 +39,6 @@ const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: num
   [0, 10, true],
   [undefined, 1, true],
 ];
-
 for (const [utilization, beats, pinged] of PING_ROWS) {
   test(`utilisation ${utilization}, ${beats} beats since the last ping: ${pinged ? 'a' : 'no'} ping`, () => {
     assert.equal(isPinged(utilization, beats, HEARTBEAT), pinged);
@@ -74,29 +70,27 @@ function thread(t: TestContext) {
 
 const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
 const record = (json: string): FromActor => [[0, '1', json, undefined]];
-const DEADLINE = { timeout: 60_000 };
 
-for (const killed of [false, true]) {
-  test(
-    `a thread that ${killed ? 'is killed' : 'ends'} in a storm has handed on ${killed ? 'nothing more' : 'all of it'}`,
-    DEADLINE,
-    async (t) => {
-      const { incarnation, told, say } = thread(t);
-      say(record('a'));
-      await until('the first text has come', () => told.length > 0);
-      say(record('b'), record('c'));
-      // These messages are taken in, and the turn in which they are has not ended; the next one is not taken in.
-      const last = await new Promise<FromActor[]>((resolve) => {
-        setImmediate(() => {
-          say(record('d'));
-          if (killed) incarnation.kill('for a test');
-          resolve(incarnation.close());
-        });
+for (const [killed, title] of [
+  [false, 'ends in a storm has handed on all of it'],
+  [true, 'is killed in a storm has handed on nothing more'],
+] as const) {
+  test(`a thread that ${title}`, { timeout: 60_000 }, async (t) => {
+    const { incarnation, told, say } = thread(t);
+    say(record('a'));
+    await until('the first text has come', () => told.length > 0);
+    say(record('b'), record('c'));
+    // These messages are taken in, and the turn in which they are has not ended; the next one is not taken in.
+    const last = await new Promise<FromActor[]>((resolve) => {
+      setImmediate(() => {
+        say(record('d'));
+        if (killed) incarnation.kill('for a test');
+        resolve(incarnation.close());
       });
-      assert.deepEqual(last.flatMap(texts), killed ? [] : ['b', 'c', 'd']);
-      assert.deepEqual(told, [['a']]);
-    },
-  );
+    });
+    assert.deepEqual(last.flatMap(texts), killed ? [] : ['b', 'c', 'd']);
+    assert.deepEqual(told, [['a']]);
+  });
 }
 
 /** Times of all deaths, the last one being this death; what is done, and after which wait. */
@@ -104,7 +98,6 @@ const DEATHS: readonly (readonly [string, deaths: readonly number[], verdict: st
   ['the sixth at 60 s finds the first forgotten', [0, 1, 2, 3, 4, 60_000], 'restarting', 2000],
   ['a death a minute is always mended at once', [0, 60_000, 120_000, 180_000], 'restarting', 0],
 ];
-
 for (const [name, deaths, verdict, waitMs] of DEATHS) {
   test(name, () => {
     let history: readonly number[] = [];
@@ -144,7 +137,6 @@ const REASONS: readonly [error: unknown, reason: string][] = [
   [{ an: 'object' }, 'threw [object Object]'],
   [new Error('x'.repeat(500)), `${'x'.repeat(200)}...`],
 ];
-
 for (const [error, reason] of REASONS) {
   test(`${String(error).slice(0, 60)}: ${reason.slice(0, 30)}`, () => {
     assert.equal(deathOf(error).reason, reason);

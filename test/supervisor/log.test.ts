@@ -56,7 +56,6 @@ const rows: readonly (readonly [what: string, fields: object, shown: string])[] 
     `${CLOCK} WARN          a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
   ],
 ];
-
 for (const [what, fields, shown] of rows) {
   test(`on a terminal: ${what}`, () =>
     assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), shown));
@@ -69,25 +68,19 @@ test('colours surround time, level and fields, and are reset', () => {
 
 test('lines that are refused are counted, and the count is logged when there is room again', () => {
   const taken: string[] = [];
-  let room = true;
+  let room = false;
   const output = new LogOutput((bytes) => {
     if (!room) throw new Error('ENOSPC');
     taken.push(Buffer.from(bytes).toString());
     return bytes.length;
   });
-  output.write('one\n');
-  room = false;
-  output.write('two\n');
-  output.write('three\n');
-  room = true;
-  output.write('four\n');
-  output.write('five\n');
-  assert.deepEqual(taken, [
-    'one\n',
-    '{"level":"warn","lost":2,"msg":"log lines were lost"}\n',
-    'four\n',
-    'five\n',
-  ]);
+  const lines = { one: true, two: false, three: false, four: true, five: true };
+  for (const [line, hasRoom] of Object.entries(lines)) {
+    room = hasRoom;
+    output.write(`${line}\n`);
+  }
+  const lost = '{"level":"warn","lost":2,"msg":"log lines were lost"}';
+  assert.equal(taken.join(''), `one\n${lost}\nfour\nfive\n`);
 });
 
 test('a line that was accepted in part is completed before the next one, byte by byte if need be', () => {

@@ -9,14 +9,9 @@ import { type ResolveResult, resolve } from '../../../src/supervisor/config/reso
 export const ENVIRONMENT: Environment = { env: {}, home: '/home/pi', hostname: 'kitchen', uid: 1000 };
 
 /** Files of these texts, called a, b, c, ... in their order. */
-export function resolveTexts(
-  texts: readonly string[],
-  environment: Environment = ENVIRONMENT,
-): Promise<ResolveResult> {
-  return resolve(
-    texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text })),
-    environment,
-  );
+export function resolveTexts(texts: readonly string[], environment = ENVIRONMENT): Promise<ResolveResult> {
+  const files = texts.map((text, index) => ({ path: String.fromCharCode(97 + index), text }));
+  return resolve(files, environment);
 }
 
 export async function problemsIn(...texts: readonly string[]): Promise<readonly string[]> {

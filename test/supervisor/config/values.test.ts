@@ -62,10 +62,8 @@ accepted(
 );
 for (const value of ['1.1', '-0.1', '.nan', 'loud', '[1]', ''])
   problemLike('pulseaudio.volumeLimit', value, /^must be a number from 0 to 1, not /);
-problems(
-  'pulseaudio: {volumeLimit: {a: 2}}',
-  '1:31: pulseaudio.volumeLimit.a: must be a number from 0 to 1, not 2',
-);
+const NO_LIMIT = 'must be a number from 0 to 1';
+problems('pulseaudio: {volumeLimit: {a: 2}}', `1:31: pulseaudio.volumeLimit.a: ${NO_LIMIT}, not 2`);
 accepted('pulseaudio.outputs', '', {});
 accepted('pulseaudio.outputs', '{a: {label: Küche 🎵}, b: {hidden: true}, c: {}}', {
   a: { label: 'Küche 🎵' },
@@ -74,25 +72,17 @@ accepted('pulseaudio.outputs', '{a: {label: Küche 🎵}, b: {hidden: true}, c: 
 });
 accepted('pulseaudio.outputs', `{a: {label: ${'🎵'.repeat(64)}}}`, { a: { label: '🎵'.repeat(64) } });
 refused('pulseaudio.outputs', '[a]', 'must be a map by name, not a list');
-problems(
-  'pulseaudio: {outputs: {a: Kitchen}}',
-  '1:27: pulseaudio.outputs.a: must be a map of label and hidden, not the text "Kitchen"',
-);
-for (const [label, count] of [
-  [JSON.stringify('x'.repeat(65)), 65],
-  ['""', 0],
-  ['"  "', 2],
+const NO_OUTPUT = 'must be a map of label and hidden, not the text "Kitchen"';
+problems('pulseaudio: {outputs: {a: Kitchen}}', `1:27: pulseaudio.outputs.a: ${NO_OUTPUT}`);
+const NO_HIDDEN = 'must be true or false, not 1';
+problems('pulseaudio: {outputs: {a: {hidden: 1}}}', `1:36: pulseaudio.outputs.a.hidden: ${NO_HIDDEN}`);
+for (const [label, why] of [
+  [`"${'x'.repeat(65)}"`, /is not a label: it has 65 characters/],
+  ['""', /is not a label: it has 0 characters/],
+  ['"  "', /is not a label: it has 2 characters/],
+  ['"\\u0007"', /is not a label: it holds a control character/],
 ] as const)
-  problemLike(
-    'pulseaudio.outputs',
-    `{a: {label: ${label}}}`,
-    new RegExp(`is not a label: it has ${count} characters`),
-  );
-problemLike('pulseaudio.outputs', '{a: {label: "\\u0007"}}', /is not a label: it holds a control character/);
-problems(
-  'pulseaudio: {outputs: {a: {hidden: 1}}}',
-  '1:36: pulseaudio.outputs.a.hidden: must be true or false, not 1',
-);
+  problemLike('pulseaudio.outputs', `{a: {label: ${label}}}`, why);
 
 accepted('bind', 'eth0', ['eth0']);
 accepted('bind', 'all', ['all']);

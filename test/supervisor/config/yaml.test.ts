@@ -29,18 +29,12 @@ problems('a key that is no text', '? [a]\n: 1', /^a:1:3: syntax: .*keys must be 
 problems('a list as document', '- a\n- b', 'a:1:1: document: must be a map of keys, not a list');
 problems('a word as document', '\nbind', 'a:2:1: document: must be a map of keys, not the text "bind"');
 problems('an alias as document', '*x', 'a:1:1: syntax: the alias "*x" has no anchor before it');
-problems(
-  'an alias in itself',
-  'a: &a {b: *a}',
-  'a:1:1: syntax: its aliases or its nesting make it too large',
-);
+const TOO_LARGE = 'its aliases or its nesting make it too large';
+problems('an alias in itself', 'a: &a {b: *a}', `a:1:1: syntax: ${TOO_LARGE}`);
 problems('a key without a value', '? bind', /^a:1:3: bind: must be .*, not nothing$/);
 problems('a number as document', '5', 'a:1:1: document: must be a map of keys, not 5');
-problems(
-  'two documents',
-  'bind: lo\n---\nbind: all',
-  'a:2:1: syntax: a second YAML document in one file is not allowed',
-);
+const SECOND = 'a second YAML document in one file is not allowed';
+problems('two documents', 'bind: lo\n---\nbind: all', `a:2:1: syntax: ${SECOND}`);
 problems(
   'keys that are given twice, at any depth',
   'api:\n  port: 1\n  "port": 2\nbind: lo\napi:\n  hosts: [x]\n',
@@ -50,18 +44,11 @@ problems(
 problems(
   'a control character',
   'bind: lo\nlogLevel: \u0002x',
-  'a:2:11: syntax: the control character U+0002 is not allowed',
+  /^a:2:11: .* control character U\+0002 is not/,
 );
-problems(
-  'an escape sequence of a terminal',
-  '# \u001b[31m',
-  'a:1:3: syntax: the control character U+001b is not allowed',
-);
-problems(
-  'garbage makes a bounded number of problems',
-  ']'.repeat(5000),
-  ...Array(10).fill(/^a:1:\d+: syntax: /),
-);
+problems('an escape sequence', '# \u001b[31m', 'a:1:3: syntax: the control character U+001b is not allowed');
+const TEN = Array(10).fill(/^a:1:\d+: syntax: /);
+problems('garbage makes a bounded number of problems', ']'.repeat(5000), ...TEN);
 problems('a syntax error hides no more than its own file', 'bind: [\napi: {port: 0}', /^a:\d+:\d+: syntax: /);
 
 test('a broken file does not make the others be judged without it', async () => {
@@ -91,12 +78,8 @@ means('an alias means the latest anchor', 'api: {hosts: [&a one, &a two, *a]}', 
 means('quoting makes text of anything', 'api: {hosts: ["1", \'true\', !!str 2]}', ['1', 'true', '2']);
 means('yes, no, on and off are words', 'api: {hosts: [yes, no, on, off]}', ['yes', 'no', 'on', 'off']);
 means('the rules of YAML 1.2 hold for 1.1 too', '%YAML 1.1\n---\napi: {hosts: [yes]}', ['yes']);
-means(
-  'an unknown tag is a warning',
-  'api: {hosts: [!odd one]}',
-  ['one'],
-  'a:1:15: syntax: Unresolved tag: !odd',
-);
+const UNKNOWN = 'a:1:15: syntax: Unresolved tag: !odd';
+means('an unknown tag is a warning', 'api: {hosts: [!odd one]}', ['one'], UNKNOWN);
 
 const { values: DEFAULTS } = await accepted();
 const { values: FULL } = await accepted(FULL_YAML);
@@ -130,16 +113,12 @@ returns('the defaults', DEFAULTS);
 returns('every key', FULL);
 const ODD_WORDS = 'true null ~ 1 0x10 #a *a " \' \\ \u0085'.split(' ');
 for (const odd of [...ODD_WORDS, '- a', 'a: b', ' a ', 'a\nb', 'é'.repeat(200)]) {
-  returns(`an address that is ${JSON.stringify(odd.slice(0, 20))}`, {
-    ...DEFAULTS,
-    systemd: { ...DEFAULTS.systemd, user: [{ name: 'a.service', url: odd }] },
-  });
+  const systemd = { ...DEFAULTS.systemd, user: [{ name: 'a.service', url: odd }] };
+  returns(`an address that is ${JSON.stringify(odd.slice(0, 20))}`, { ...DEFAULTS, systemd });
 }
 for (const path of ['/a b', '/a: b', '/a #b', '/~/x', '/\u0007', '/[x]', "/it's", '/$HOME', '/тест']) {
-  returns(`a path that is ${JSON.stringify(path)}`, {
-    ...DEFAULTS,
-    upgrade: { ...DEFAULTS.upgrade, resultFile: path },
-  });
+  const upgrade = { ...DEFAULTS.upgrade, resultFile: path };
+  returns(`a path that is ${JSON.stringify(path)}`, { ...DEFAULTS, upgrade });
 }
 for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true']) {
   returns(`an interface that is ${name}`, { ...DEFAULTS, bind: [name] });
