@@ -5,12 +5,7 @@ import { test } from 'node:test';
 import { OWNER_CHANGES, PROPERTIES_CHANGED, readProperties } from '../../../src/protocol/dbus/daemon.js';
 import { LOGIND_METHODS } from '../../../src/protocol/dbus/logind.js';
 import { type Match, matchRule, type Signal, signalValues } from '../../../src/protocol/dbus/method.js';
-import {
-  SYSTEMD_METHODS,
-  SYSTEMD_SIGNALS,
-  UNIT_PROPERTIES,
-  unitPath,
-} from '../../../src/protocol/dbus/systemd.js';
+import * as systemd from '../../../src/protocol/dbus/systemd.js';
 
 const UNIT_PATHS: readonly (readonly [name: string, last: string])[] = [
   ['mpd.service', 'mpd_2eservice'],
@@ -22,10 +17,9 @@ const UNIT_PATHS: readonly (readonly [name: string, last: string])[] = [
   ['é', '_c3_a9'],
   ['', '_'],
 ];
-
 for (const [name, last] of UNIT_PATHS) {
   test(`the path of unit '${name}'`, () => {
-    assert.equal(unitPath(name), `/org/freedesktop/systemd1/unit/${last}`);
+    assert.equal(systemd.unitPath(name), `/org/freedesktop/systemd1/unit/${last}`);
   });
 }
 
@@ -45,7 +39,6 @@ const RULES: readonly (readonly [match: Match, rule: string])[] = [
     "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='a.b'",
   ],
 ];
-
 for (const [match, rule] of RULES) {
   test(`the rule of ${JSON.stringify(match)}`, () => assert.equal(matchRule(match), rule));
 }
@@ -59,10 +52,10 @@ test('a signal is read by its own row only', () => {
     signature: 'uoss',
     values: [3, '/job/3', 'x.service', 'done'],
   };
-  const [id, , unit, result] = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal) ?? [];
+  const [id, , unit, result] = signalValues(systemd.SYSTEMD_SIGNALS.jobRemoved, signal) ?? [];
   assert.deepEqual([id, unit, result], [3, 'x.service', 'done']);
-  assert.equal(signalValues(SYSTEMD_SIGNALS.unitRemoved, signal), undefined);
-  assert.equal(signalValues(SYSTEMD_SIGNALS.jobRemoved, { ...signal, signature: 'uos' }), undefined);
+  assert.equal(signalValues(systemd.SYSTEMD_SIGNALS.unitRemoved, signal), undefined);
+  assert.equal(signalValues(systemd.SYSTEMD_SIGNALS.jobRemoved, { ...signal, signature: 'uos' }), undefined);
   assert.equal(signalValues(PROPERTIES_CHANGED, signal), undefined);
 });
 
@@ -79,7 +72,7 @@ test('properties of a wrong type, missing or inherited, are left out', () => {
     InactiveExitTimestamp: 1.5,
     Other: 1,
   };
-  assert.deepEqual(readProperties(UNIT_PROPERTIES, record), {
+  assert.deepEqual(readProperties(systemd.UNIT_PROPERTIES, record), {
     Id: 'x.service',
     SubState: 'dead',
     Job: [0, '/'],
@@ -90,17 +83,14 @@ test('properties of a wrong type, missing or inherited, are left out', () => {
 });
 
 test('a method that only reads is marked so, and others have what they change', () => {
-  const effects = Object.entries({ ...SYSTEMD_METHODS, ...LOGIND_METHODS }).filter(
-    ([, method]) => method.effect !== 'none',
+  const methods = Object.entries({ ...systemd.SYSTEMD_METHODS, ...LOGIND_METHODS });
+  const effects = methods.map(([name, { effect }]) => `${name}: ${effect}`);
+  assert.deepEqual(
+    effects.filter((line) => !line.endsWith(': none')),
+    [
+      ...['startUnit: units', 'stopUnit: units', 'restartUnit: units'],
+      ...['enableUnitFiles: units', 'disableUnitFiles: units', 'reload: units'],
+      ...['reboot: power', 'powerOff: power'],
+    ],
   );
-  assert.deepEqual(Object.fromEntries(effects.map(([name, method]) => [name, method.effect])), {
-    startUnit: 'units',
-    stopUnit: 'units',
-    restartUnit: 'units',
-    enableUnitFiles: 'units',
-    disableUnitFiles: 'units',
-    reload: 'units',
-    reboot: 'power',
-    powerOff: 'power',
-  });
 });

@@ -3,12 +3,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  AUDIO_MASK,
-  decodeEvent,
-  type RequestArgs,
-  type RequestName,
-} from '../../../src/protocol/pulse/commands.js';
+import type { RequestArgs, RequestName } from '../../../src/protocol/pulse/commands.js';
+import { AUDIO_MASK, decodeEvent } from '../../../src/protocol/pulse/commands.js';
 import { serverFault } from '../../../src/protocol/pulse/outcome.js';
 import { negotiate, WireError } from '../../../src/protocol/pulse/wire.js';
 import { reply, u32 } from './bytes.js';
@@ -51,16 +47,11 @@ const ROWS: readonly Row[] = [
   ['GET_CARD_INFO_LIST', {}, sent('0000000a', '00000059')],
   [
     'SET_CARD_PROFILE',
-    { index: 1, profile: 'off' },
-    sent('00000015', '0000005a', `4c 00000001 ${NULL} 74 6f6666 00`),
+    { index: 1, profile: 'a' },
+    sent('00000013', '0000005a', `4c 00000001 ${NULL} 74 6100`),
   ],
-  [
-    'SET_SINK_PORT',
-    { index: 1, port: 'hdmi' },
-    sent('00000016', '00000060', `4c 00000001 ${NULL} 74 68646d69 00`),
-  ],
+  ['SET_SINK_PORT', { index: 1, port: 'a' }, sent('00000013', '00000060', `4c 00000001 ${NULL} 74 6100`)],
 ];
-
 for (const [command, args, hex] of ROWS) {
   test(`${command} is sent as the protocol has it`, () => {
     const { session } = ready();
@@ -98,10 +89,8 @@ test('SET_CLIENT_NAME carries the properties, their values with a final NUL', ()
   session.receive(reply(0, u32(35)));
   const first = '74 612e6200 4c 00000003 78 00000003 c3a900';
   const second = '74 6300 4c 00000001 78 00000001 00';
-  assert.deepEqual(
-    written(session),
-    bytesOf(`0000002c ${HEADER} 4c 00000009 4c 00000001 50 ${first} ${second} ${NULL}`),
-  );
+  const head = `0000002c ${HEADER} 4c 00000009 4c 00000001`;
+  assert.deepEqual(written(session), bytesOf(`${head} 50 ${first} ${second} ${NULL}`));
 });
 
 const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]])[] = [
@@ -113,10 +102,7 @@ const BAD: readonly (readonly [what: string, row: readonly [RequestName, object]
   ['33 channels', ['SET_SINK_VOLUME', { index: 1, volume: new Array(33).fill(1) }]],
   ['a volume that no server should see', ['SET_SINK_VOLUME', { index: 1, volume: [0xffffffff] }]],
   ['a channel position over a byte', ['CREATE_RECORD_STREAM', { ...PEAKS, channelMap: [256] }]],
-  [
-    'a sample spec without a rate',
-    ['CREATE_RECORD_STREAM', { ...PEAKS, sampleSpec: { format: 5, channels: 1 } }],
-  ],
+  ['a sample spec without a rate', ['CREATE_RECORD_STREAM', { ...PEAKS, sampleSpec: { format: 5 } }]],
   ['a volume with a fraction', ['SET_SINK_VOLUME', { index: 1, volume: [0.5] }]],
 ];
 for (const [what, [command, args]] of BAD) {
@@ -146,18 +132,10 @@ for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff]) {
   test(`event 0x${word.toString(16)} is none`, () => assert.throws(() => decodeEvent(word, 1), WireError));
 }
 
-const VERSIONS = [
-  [35, 35],
-  [32, 32],
-  [36, 35],
-  [0xc0000023, 35],
-  [31, undefined],
-  [0x80000000, undefined],
-] as const;
-for (const [answered, expected] of VERSIONS) {
-  test(`a server that answers version ${answered} is addressed in ${expected ?? 'none'}`, () => {
-    assert.equal(negotiate(answered), expected);
-  });
+const VERSIONS = { 35: 35, 32: 32, 36: 35, 3221225507: 35, 31: undefined, 2147483648: undefined };
+for (const [answered, expected] of Object.entries(VERSIONS)) {
+  test(`a server that answers version ${answered} is addressed in ${expected ?? 'none'}`, () =>
+    assert.equal(negotiate(Number(answered)), expected));
 }
 
 test('a code that is in no table is an error all the same', () => {

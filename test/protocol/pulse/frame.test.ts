@@ -41,10 +41,9 @@ const EXPECTED: readonly Delivered[] = [
 ];
 
 /** The stream in pieces of that size. */
-const chunksOf = (stream: Uint8Array, size: number): Uint8Array[] =>
-  Array.from({ length: Math.ceil(stream.length / size) }, (_, at) =>
-    stream.subarray(at * size, (at + 1) * size),
-  );
+function* chunksOf(stream: Uint8Array, size: number): Generator<Uint8Array> {
+  for (let at = 0; at < stream.length; at += size) yield stream.subarray(at, at + size);
+}
 
 test('frames come out whole, audio data with its channel, also when the stream is cut in two', () => {
   for (let cut = 0; cut <= STREAM.length; cut += 1) {
@@ -55,10 +54,7 @@ test('frames come out whole, audio data with its channel, also when the stream i
 test('large frames are the same in chunks of any size, and behind a beginning of any', () => {
   const payload = Array.from({ length: 10_000 }, (_, at) => at % 251);
   const stream = join(framed([1, 2, 3]), framed(payload));
-  const expected = [
-    [CONTROL_CHANNEL, [1, 2, 3]],
-    [CONTROL_CHANNEL, payload],
-  ];
+  const expected = [[1, 2, 3], payload].map((bytes) => [CONTROL_CHANNEL, bytes]);
   for (const size of [1, 1000, 4096]) {
     assert.deepEqual(payloads(...chunksOf(stream, size)), expected, `chunks of ${size}`);
   }
@@ -72,13 +68,7 @@ test('a payload that is kept is not overwritten by the next frame', () => {
   const framer = new Framer();
   for (const byte of join(framed([1, 2]), framed([3, 4])))
     framer.push(Uint8Array.of(byte), ({ bytes }, start, end) => kept.push(bytes.subarray(start, end)));
-  assert.deepEqual(
-    kept.map((payload) => [...payload]),
-    [
-      [1, 2],
-      [3, 4],
-    ],
-  );
+  assert.equal(kept.map((payload) => payload.join()).join(' '), '1,2 3,4');
 });
 
 const HEADERS: readonly (readonly [what: string, bytes: Uint8Array])[] = [

@@ -63,32 +63,26 @@ for (const [what, change, field] of FIELDS) {
 }
 
 const utf8 = (value: string): Bytes => [...new TextEncoder().encode(value)];
-const PROPS: readonly (readonly [what: string, entries: Bytes[], expected: (readonly [string, string])[]])[] =
+/** Entries of a property list, and the list that is read, as JSON. */
+const PROPS: readonly (readonly [what: string, entries: Bytes[], expected: string])[] = [
+  ['a value without a final NUL', [wire.prop('k', utf8('abc'))], '{"k":"abc"}'],
+  ['only a NUL', [wire.prop('k', [0])], '{"k":""}'],
+  ['a NUL inside', [wire.prop('k', [97, 0, 98, 0])], '{"k":"a\\u0000b"}'],
+  ['a broken sequence', [wire.prop('k', [97, 0xf0, 0x9f, 98, 0])], '{"k":"a\ufffdb"}'],
+  ['the name __proto__', [wire.textProp('__proto__', 'x')], '{"__proto__":"x"}'],
+  ['a key twice', [wire.textProp('k', '1'), wire.textProp('k', '2')], '{"k":"2"}'],
   [
-    ['a value without a final NUL', [wire.prop('k', utf8('abc'))], [['k', 'abc']]],
-    ['only a NUL', [wire.prop('k', [0])], [['k', '']]],
-    ['a NUL inside', [wire.prop('k', [97, 0, 98, 0])], [['k', 'a\0b']]],
-    ['a broken sequence', [wire.prop('k', [97, 0xf0, 0x9f, 98, 0])], [['k', 'a\ufffdb']]],
-    ['the name __proto__', [wire.textProp('__proto__', 'x')], [['__proto__', 'x']]],
-    ['a key twice', [wire.textProp('k', '1'), wire.textProp('k', '2')], [['k', '2']]],
-    [
-      'short values that differ by length',
-      ['', 'a', 'aa', 'aaa'].map((v, at) => wire.textProp(`k${at}`, v)),
-      [
-        ['k0', ''],
-        ['k1', 'a'],
-        ['k2', 'aa'],
-        ['k3', 'aaa'],
-      ],
-    ],
-  ];
+    'short values that differ by length',
+    ['', 'a', 'aa', 'aaa'].map((value, at) => wire.textProp(`k${at}`, value)),
+    '{"k0":"","k1":"a","k2":"aa","k3":"aaa"}',
+  ],
+];
 for (const [what, entries, expected] of PROPS) {
   test(`properties: ${what}`, () => {
     const { props } = sinkInput({ props: wire.props(...entries) });
-    assert.deepEqual(Object.entries(props), expected);
+    assert.equal(JSON.stringify(props), expected);
     assert.deepEqual(Reflect.ownKeys(Object.getPrototypeOf(props)), []);
     assert.equal('toString' in props, false);
-    assert.equal(JSON.stringify(props), JSON.stringify(Object.fromEntries(expected)));
   });
 }
 
@@ -190,14 +184,10 @@ for (const [version, bytes, ports] of PORTS) {
     }
   });
 }
-for (const [version, bytes] of [
-  [33, NEW_PORT],
-  [34, OLD_PORT],
-] as const) {
-  test(`a port of another version than ${version} is a violation`, () => {
+test('a port of another version is a violation', () => {
+  for (const [version, bytes] of [[33, NEW_PORT] as const, [34, OLD_PORT] as const])
     assert.throws(() => decode('GET_SINK_INFO', wire.sink({ ports: [bytes] }), { version }), WireError);
-  });
-}
+});
 
 test('a sink has no field for an absent state, card, monitor or description', () => {
   const sink = decode('GET_SINK_INFO', wire.sink({ state: 0xffffffff }));
@@ -239,9 +229,6 @@ const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes,
 ];
 for (const [what, command, payload, detail] of VIOLATIONS) {
   test(`a violation: ${what}`, () => {
-    assert.throws(
-      () => decode(command, payload),
-      (error) => error instanceof WireError && detail.test(error.message),
-    );
+    assert.throws(() => decode(command, payload), { name: 'WireError', message: detail });
   });
 }

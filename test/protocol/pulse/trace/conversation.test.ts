@@ -3,12 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TextCache } from '../../../../src/protocol/pulse/text-cache.js';
-import {
-  blockOf,
-  Conversation,
-  labelOf,
-  withoutCookie,
-} from '../../../../src/protocol/pulse/trace/conversation.js';
+import * as trace from '../../../../src/protocol/pulse/trace/conversation.js';
 import { SEED, SeededRandom } from '../../../seeded-random.js';
 import * as wire from '../bytes.js';
 import { GOLDEN } from '../captures.js';
@@ -18,7 +13,7 @@ const AUTH = 8;
 const GET_SINK_INFO = 21;
 const UNKNOWN = 200;
 
-const conversation = (): Conversation => new Conversation(new TextCache());
+const conversation = () => new trace.Conversation(new TextCache());
 const read = (...said: Parameters<typeof wire.command>) =>
   conversation().read('client', Buffer.from(wire.command(...said)));
 
@@ -81,7 +76,7 @@ for (const [what, fields] of [
 
 const SHM = 0x80000000;
 const MEMFD = 0x40000000;
-const auth = (version: number): Buffer =>
+const auth = (version: number) =>
   Buffer.from(wire.command(AUTH, 0, wire.u32(version >>> 0), wire.blob(COOKIE)));
 const answer = (version: number): Buffer => Buffer.from(wire.reply(0, wire.u32(version >>> 0)));
 
@@ -100,25 +95,23 @@ test('shared memory is declined in AUTH and in its reply, and nothing else is ch
 test('a cookie is not kept, nor is anything else in its place', () => {
   const frame = auth(35);
   const at = frame.indexOf(Buffer.from(COOKIE));
-  assert.deepEqual(withoutCookie(frame), Buffer.from(frame).fill(0, at, at + COOKIE.length));
+  assert.deepEqual(trace.withoutCookie(frame), Buffer.from(frame).fill(0, at, at + COOKIE.length));
   assert.deepEqual(frame, auth(35));
   const text = [0x74, ...COOKIE, 0];
-  for (const wrong of [
-    wire.command(AUTH, 0, wire.u32(35), text),
-    wire.command(AUTH, 0, wire.text('x'), text),
-  ]) {
-    const kept = withoutCookie(Buffer.from(wrong));
+  for (const version of [wire.u32(35), wire.text('x')]) {
+    const wrong = wire.command(AUTH, 0, version, text);
+    const kept = trace.withoutCookie(Buffer.from(wrong));
     assert.equal(kept.length, wrong.length);
     assert.ok(!kept.includes(Buffer.from(COOKIE.slice(8, 12))));
   }
   const other = Buffer.from(wire.command(20, 1, text));
-  assert.deepEqual(withoutCookie(other), other);
+  assert.deepEqual(trace.withoutCookie(other), other);
 });
 
 test('the kept frames are listed with number and tag, and audio data with its place', () => {
-  assert.deepEqual(labelOf(auth(35)), { command: AUTH, tag: 0 });
+  assert.deepEqual(trace.labelOf(auth(35)), { command: AUTH, tag: 0 });
   const data = Buffer.from(wire.framed(Array(100).fill(0xaa), { channel: 2, offset: 1, flags: 1 }));
-  assert.deepEqual(blockOf(data, 2), { channel: 2, offset: 2 ** 32, length: 100, seek: 'absolute' });
+  assert.deepEqual(trace.blockOf(data, 2), { channel: 2, offset: 2 ** 32, length: 100, seek: 'absolute' });
 });
 
 test('the requests that wait for a reply are bounded', () => {
@@ -140,6 +133,6 @@ test(`no bytes make it throw, seed ${SEED}`, () => {
     one.read('client', Buffer.from(wire.command(random.below(105), 2, wire.u32(random.below(40)))));
     const end = random.chance(0.5) ? bytes.length : HEADER + random.below(bytes.length - HEADER);
     for (const from of ['client', 'server'] as const) JSON.stringify(one.read(from, bytes.subarray(0, end)));
-    withoutCookie(bytes.subarray(0, end));
+    trace.withoutCookie(bytes.subarray(0, end));
   }
 });

@@ -44,7 +44,6 @@ const ROWS: readonly (readonly [TraceLine, string])[] = [
   [{ ...AT, note: 'connected' }, '   1.250000 #3 connected'],
   [{ ...AT, from: 'client', note: 'malformed: x' }, '   1.250000 #3 > malformed: x'],
 ];
-
 for (const [line, text] of ROWS) test(`a line: ${text}`, () => assert.equal(textLine(line), text));
 
 test('JSON has what a line has, but no list that is empty', () => {

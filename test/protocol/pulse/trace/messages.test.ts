@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { COMMANDS, FROM_SERVER } from '../../../../src/protocol/pulse/commands.js';
 import { TextCache } from '../../../../src/protocol/pulse/text-cache.js';
-import { Conversation, type DecodedMessage } from '../../../../src/protocol/pulse/trace/conversation.js';
+import { Conversation } from '../../../../src/protocol/pulse/trace/conversation.js';
 import { MESSAGES } from '../../../../src/protocol/pulse/trace/messages.js';
 import { NEWEST_VERSION } from '../../../../src/protocol/pulse/wire.js';
 import * as wire from '../bytes.js';
@@ -19,18 +19,11 @@ const numberOf = (name: string): number => MESSAGES.findIndex((each) => each.nam
 /** A conversation in that protocol version. */
 function speaking(version: number): Conversation {
   const conversation = new Conversation(new TextCache());
-  conversation.read(
-    'client',
-    Buffer.from(wire.command(numberOf('AUTH'), 0, wire.u32(version), wire.blob([]))),
-  );
+  const auth = wire.command(numberOf('AUTH'), 0, wire.u32(version), wire.blob([]));
+  conversation.read('client', Buffer.from(auth));
   conversation.read('server', Buffer.from(wire.reply(0, wire.u32(version))));
   assert.equal(conversation.negotiated, Math.min(version, NEWEST_VERSION));
   return conversation;
-}
-
-/** Whole: named to its end. */
-function assertWhole({ unnamed, problem, command }: DecodedMessage): void {
-  assert.deepEqual([unnamed, problem], [[], undefined], String(command));
 }
 
 test('the numbers of commands are those of the protocol, as the daemon has them', () => {
@@ -75,7 +68,7 @@ for (const capture of GOLDEN.files) {
       }
       const from = capture.file.startsWith('client') ? 'client' : 'server';
       const read = conversation.read(from, bytes.subarray(offset, offset + HEADER + length));
-      assertWhole(read);
+      assert.deepEqual([read.unnamed, read.problem], [[], undefined], String(read.command));
       assert.equal(read.command, MESSAGES[command ?? NONE]?.name);
       if (command === numberOf('REPLY')) assert.equal(read.answers, asked);
       if (capture.count !== undefined) assert.equal(Object.values(read.fields).flat().length, capture.count);
