@@ -48,14 +48,10 @@ test('threads that are stuck in the kernel do not pile up, and the child starts 
   assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
   process.env[FIFO] = fifo;
   const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, restMs: 60_000 };
-  const { witness, say } = stage(
-    t,
-    { audio: 'sticks', power: 'obedient' },
-    { restarts, heartbeat: QUICK_PULSE },
-  );
-  await witness.until(
-    () => witness.now('audio')?.detail === 'thread ended: 3 earlier threads are still stuck',
-  );
+  const options = { restarts, heartbeat: QUICK_PULSE };
+  const { witness, say } = stage(t, { audio: 'sticks', power: 'obedient' }, options);
+  const stuck = 'thread ended: 3 earlier threads are still stuck';
+  await witness.until(() => witness.now('audio')?.detail === stuck);
   assert.equal((await say('power', 'who')).ok, true);
   // Held open, so that nobody else has to wait; both ways, so that opening it does not wait either.
   const end = openSync(fifo, 'r+');

@@ -13,11 +13,8 @@ async function lateAtStop({ supervisor, witness }: { supervisor: Supervisor; wit
 }
 
 test('children stop in reverse order of their start', async (t) => {
-  const { supervisor, witness } = await stageUp(t, {
-    audio: 'obedient',
-    systemd: 'obedient',
-    power: 'obedient',
-  });
+  const cast: Cast = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
+  const { supervisor, witness } = await stageUp(t, cast);
   assert.deepEqual(await lateAtStop({ supervisor, witness }), []);
   const stopped = witness.lines.filter(({ message }) => message === 'stops as told');
   const names = stopped.map(({ fields }) => fields['backend']);
@@ -41,10 +38,7 @@ test('a stop that ends with an error is logged, and is not late; what it has los
   assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
 });
 
-for (const [state, waitsMs] of [
-  ['restarting', [3_600_000]],
-  ['failed', []],
-] as const) {
+for (const [state, waitsMs] of Object.entries({ restarting: [3_600_000], failed: [] })) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {
     const restarts = { waitsMs, windowMs: 60_000, restMs: 3_600_000 };
     const { supervisor, witness } = stage(t, { audio: 'throws-at-load' }, { restarts });
