@@ -11,12 +11,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
 
 /** To be put before a program and its arguments: Node hands on its own sockets as non-blocking ones, journald's are not. */
-export const BLOCKING: readonly string[] = [
-  'perl',
-  '-MFcntl',
-  '-e',
-  'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV',
-];
+export const BLOCKING = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
 
 /** Its other end never reads. `close` when the program has ended. */
 interface Full {

@@ -18,17 +18,15 @@ interface Entry {
 
 // build/test/tools/lock.test.js -> the project's root
 const LOCK = new URL('../../../package-lock.json', import.meta.url);
+const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(LOCK, 'utf8'));
 
 /** Names of the folders in which Node would look for a dependency of the package at `path`. */
 function places(path: string, name: string): readonly string[] {
   const levels = path.split('/node_modules/').map((_, i, all) => all.slice(0, i + 1).join('/node_modules/'));
-  return ['', ...levels.filter((level) => level !== '')].map((level) =>
-    level === '' ? `node_modules/${name}` : `${level}/node_modules/${name}`,
-  );
+  return ['', ...levels.map((level) => level && `${level}/`)].map((level) => `${level}node_modules/${name}`);
 }
 
 test('the lock file holds every package that another one requires', () => {
-  const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(LOCK, 'utf8'));
   const missing = Object.entries(packages).flatMap(([path, { dependencies, optionalDependencies }]) =>
     Object.keys({ ...dependencies, ...optionalDependencies })
       .filter((name) => !places(path, name).some((place) => Object.hasOwn(packages, place)))
@@ -49,7 +47,6 @@ test('no override names another package, which npm 9.2 cannot read', () => {
 test("usocket is our own stub, never built, and dbus-next uses Node's sockets", async (t) => {
   const require = createRequire(import.meta.url);
   assert.throws(() => require('usocket'), /usocket is not part of tonearm/);
-  const { packages }: { packages: Readonly<Record<string, Entry>> } = JSON.parse(readFileSync(LOCK, 'utf8'));
   const found = Object.keys(packages).filter((path) => /usocket|node-gyp/.test(path));
   assert.deepEqual(found, ['node_modules/usocket', 'packaging/no-usocket']);
 

@@ -16,35 +16,21 @@ async function node(t: TestContext, ...args: readonly string[]) {
   return { failed: (await program.ended) !== 0, stdout: program.out() };
 }
 
-interface Counted {
-  readonly passed: number;
-  readonly failed: number;
-  readonly isGreen: boolean;
-  readonly skipped: readonly (readonly [reason: string, count: number])[];
-}
-
 /** Runs test files with these texts; resolves with the counts and the output. */
 async function runFiles(
   t: TestContext,
   texts: readonly string[],
   options: object = {},
-): Promise<readonly [counted: Counted, said: string]> {
+): Promise<readonly [counted: { failed: number; isGreen: boolean }, said: string]> {
   const files = texts.map((text, at) => {
     const file = join(temporaryFolder(t), `sample-${at}.test.mjs`);
     writeFileSync(file, `import { before, describe, test } from 'node:test';\n${text}`);
     return file;
   });
-  const run = {
-    place: 'the moon',
-    files,
-    command: [process.execPath],
-    atOnce: 2,
-    deadlineMs: 60_000,
-    ...options,
-  };
+  const run = { place: 'the moon', files, command: [process.execPath], atOnce: 2, ...options };
   const script = `
     import { runTests } from '${new URL('test-run.mjs', PACKAGING).href}';
-    const { passed, failed, isGreen, skipped } = await runTests(${JSON.stringify(run)});
+    const { passed, failed, isGreen, skipped } = await runTests(${JSON.stringify({ deadlineMs: 60_000, ...run })});
     console.log('COUNTED' + JSON.stringify({ passed, failed, isGreen, skipped: [...skipped] }));`;
   const { stdout } = await node(t, '--input-type=module', '--eval', script);
   const [said = '', counted = ''] = stdout.split('COUNTED');
@@ -71,9 +57,8 @@ test('a skipped test is a failure only where none may be skipped', async (t) => 
 });
 
 test('tests that a title excludes are neither run nor counted as skipped', async (t) => {
-  const [counted] = await runFiles(t, [GOOD, "test('bad', () => { throw new Error(); });"], {
-    titles: ['goo'],
-  });
+  const bad = "test('bad', () => { throw new Error(); });";
+  const [counted] = await runFiles(t, [GOOD, bad], { titles: ['goo'] });
   assert.deepEqual(counted, { passed: 1, failed: 0, isGreen: true, skipped: [] });
 });
 

@@ -2,12 +2,11 @@
 // scripts go: nothing starts behind a killed npm.
 
 import assert from 'node:assert/strict';
-import { type ChildProcess, type ChildProcessByStdio, execFile, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable, Writable } from 'node:stream';
 import { describe, type TestContext, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -21,9 +20,10 @@ const START = fileURLToPath(new URL('../../../packaging/start.mjs', import.meta.
 /** The program through which npm's scripts run. */
 const RUN = fileURLToPath(new URL('../../../packaging/run', import.meta.url));
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat', 'curl'] });
-const withPlayer = {
-  skip: lacks({ programs: ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'], root: true }),
-};
+const PLAYER_PROGRAMS = ['dbus-daemon', 'mpv', 'unshare', 'nsenter', 'ip'];
+
+/** Stands in for npm. Not the shell's last command, which it would turn into. */
+const NPM = ['-c', '"$@"; exit', 'npm', 'sh'];
 
 /** Every other backend is off. */
 const BARE = 'systemd: { enabled: false }\n';
@@ -34,7 +34,7 @@ interface Started {
   /** Everything printed so far. */
   printed(): string;
   /** Exit status and signal. */
-  readonly ended: Promise<readonly [number | null, NodeJS.Signals | null]>;
+  readonly ended: Promise<readonly unknown[]>;
   /** Names in its directory for temporary files. */
   left(): readonly string[];
 }
@@ -68,9 +68,7 @@ async function start(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const printed = textOf(process_.stdout, process_.stderr);
-  const ended = new Promise<readonly [number | null, NodeJS.Signals | null]>((resolve) => {
-    process_.once('close', (code, signal) => resolve([code, signal]));
-  });
+  const ended = once(process_, 'close');
   t.after(async () => {
     process_.kill('SIGKILL');
     await ended;
@@ -111,11 +109,9 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     });
     assert.equal(said.lines.filter((line) => line.includes('no sound server can be reached')).length, 1);
     for (const command of said.commands) {
-      const { stdout } = await promisify(execFile)('sh', [
-        '-ec',
-        command.replace('--max-time 10 ', '--max-time 1 '),
-      ]).catch(
-        // Listening to events ends by the time that it is given.
+      // Listening to events ends by the time that it is given.
+      const short = command.replace('--max-time 10 ', '--max-time 1 ');
+      const { stdout } = await promisify(execFile)('sh', ['-ec', short]).catch(
         (error: { code: number; stdout: string }) => (error.code === 28 ? error : Promise.reject(error)),
       );
       assert.match(stdout, command.includes('POST') ? /^$/ : /living|connected/);
@@ -123,34 +119,24 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     await endsWhenTold(started);
   });
 
-  test(
-    'gives a daemon without configuration players too, with mpv on a bus of its own',
-    withPlayer,
-    async (t) => {
-      // Its port is the default one: in a network of its own, where it is asked too.
-      const inside = 'ip link set lo up && exec "$@"';
-      const started = await start(t, [], {
-        parent: ['unshare', '--net', 'sh', '-c', inside, 'net'],
-        config: null,
-      });
-      const inNetwork = ['-t', String(started.process.pid), '--net'];
-      const asked = ['curl', '-s', 'http://localhost:8018/players'];
-      await until('mpv is shown', async () => {
-        const { stdout } = await promisify(execFile)('nsenter', [...inNetwork, ...asked]);
-        return stdout.includes('"bus_name":"org.mpris.MediaPlayer2.mpv"');
-      });
-      await endsWhenTold(started);
-    },
-  );
+  test('gives a daemon without configuration players too, with mpv on a bus of its own', {
+    skip: lacks({ programs: PLAYER_PROGRAMS, root: true }),
+  }, async (t) => {
+    // Its port is the default one: in a network of its own, where it is asked too.
+    const parent = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'net'];
+    const started = await start(t, [], { parent, config: null });
+    const inNetwork = ['-t', String(started.process.pid), '--net'];
+    const asked = ['curl', '-s', 'http://localhost:8018/players'];
+    await until('mpv is shown', async () => {
+      const { stdout } = await promisify(execFile)('nsenter', [...inNetwork, ...asked]);
+      return stdout.includes('"bus_name":"org.mpris.MediaPlayer2.mpv"');
+    });
+    await endsWhenTold(started);
+  });
 
   test('ends with npm, also when that is killed', async (t) => {
-    // Not the shell's last command, which it would turn into.
-    const parent = ['sh', '-c', '"$@"; exit', 'npm'];
-    const started = await start(t, [], {
-      parent,
-      entry: ['sh', RUN],
-      env: { npm_lifecycle_event: 'start' },
-    });
+    const env = { npm_lifecycle_event: 'start' };
+    const started = await start(t, [], { parent: ['sh', ...NPM], entry: [RUN], env });
     await until('the outputs are shown', () => namesAt(started.port, '/audio/outputs'));
     started.process.kill('SIGKILL');
     await until('all processes have ended', () => started.left().length === 0);
@@ -180,35 +166,20 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
   });
 });
 
-/** Not the shell's last command, which it would turn into. */
-const NPM = ['-c', '"$@"; exit', 'npm', 'sh', RUN];
-
-interface Run {
-  readonly npm: ChildProcessByStdio<Writable, Readable, Readable>;
-  /** All output, once every process has closed the pipe. */
-  readonly said: Promise<string>;
-}
-
-/** `node`: a shell script that stands in for Node on the PATH. */
-function runAs(t: TestContext, script: string, node: string): Run {
+test('the script does not start when npm was killed during the preparation', async (t) => {
   const folder = temporaryFolder(t);
   const file = join(folder, 'script.mjs');
-  writeFileSync(file, script);
-  writeFileSync(join(folder, 'node'), `#!/bin/sh\n${node}\n`, { mode: 0o755 });
-  const npm = spawn('sh', [...NPM, file], {
-    env: { ...process.env, PATH: `${folder}:${process.env['PATH']}` },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  return { npm, said: once(npm.stdout, 'close').then(textOf(npm.stdout)) };
-}
-
-test('the script does not start when npm was killed during the preparation', async (t) => {
-  // Says that it has begun, and goes on once its input ends.
-  const node = `echo begun >&2; cat > /dev/null; echo ${process.execPath}`;
-  const { npm, said } = runAs(t, "console.log('started')", node);
+  writeFileSync(file, "console.log('started')");
+  // Stands in for Node: says that it has begun, and goes on once its input ends.
+  const node = `#!/bin/sh\necho begun >&2; cat > /dev/null; echo ${process.execPath}\n`;
+  writeFileSync(join(folder, 'node'), node, { mode: 0o755 });
+  const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
+  const npm = spawn('sh', [...NPM, RUN, file], { env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const said = once(npm.stdout, 'close').then(textOf(npm.stdout));
   await once(npm.stderr, 'data');
   npm.kill('SIGKILL');
   await once(npm, 'exit');
   npm.stdin.end();
+  // Every process has closed the pipe.
   assert.equal(await said, '');
 });
