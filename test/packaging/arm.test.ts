@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Daemon, type Health } from '../contract/daemon.js';
+import { Daemon } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
@@ -19,10 +19,8 @@ const skip = lacks({ programs: ['apt-get', 'dpkg-deb', 'pulseaudio', 'pactl'], r
 /** An emulated processor is ten times slower than this one, and this one may be busy. */
 const EMULATED_MS = 180_000;
 
-const ARCHITECTURES = [
-  { architecture: 'arm64', qemu: 'qemu-aarch64' },
-  { architecture: 'armhf', qemu: 'qemu-arm' },
-];
+/** Each with its emulator. */
+const ARCHITECTURES = Object.entries({ arm64: 'qemu-aarch64', armhf: 'qemu-arm' });
 
 /** The flags that the package's own script gives Node, between the program and main.js. */
 function flagsOf(tree: string): readonly string[] {
@@ -43,7 +41,7 @@ describe('the packages for ARM', { skip }, () => {
     }
   });
 
-  for (const { architecture, qemu } of ARCHITECTURES) {
+  for (const [architecture, qemu] of ARCHITECTURES) {
     test(`${architecture}: the daemon starts, answers, follows a change, carries out a command, ends`, async (t) => {
       if (trouble !== '') return t.skip(trouble);
       const folder = temporaryFolder(t);
@@ -66,8 +64,7 @@ describe('the packages for ARM', { skip }, () => {
         startMs: EMULATED_MS,
       });
       t.after(() => daemon.stop());
-      const isUp = async (): Promise<boolean> =>
-        (await daemon.read<Health>('/health')).backends['audio']?.state === 'up';
+      const isUp = async () => (await daemon.health()).backends['audio']?.state === 'up';
       await until('the audio backend is up', isUp, EMULATED_MS);
       const outputs = await daemon.read<{ name: string }[]>('/audio/outputs');
       assert.deepEqual(outputs.map(({ name }) => name).sort(), ['kitchen', 'living']);

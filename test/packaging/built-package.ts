@@ -43,15 +43,10 @@ export const buildRelease = (folder: string, ...args: readonly string[]): Promis
 };
 
 /** A release that must be refused, or else is made below `folder`. */
-export const refusedRelease = (folder: string, version: string): Promise<string> =>
-  built(
-    process.execPath,
-    join(ROOT, 'packaging/release.mjs'),
-    version,
-    '--no-image',
-    '--out',
-    join(folder, 'refused'),
-  );
+export const refusedRelease = (folder: string, version: string): Promise<string> => {
+  const out = ['--no-image', '--out', join(folder, 'refused')];
+  return built(process.execPath, join(ROOT, 'packaging/release.mjs'), version, ...out);
+};
 
 /**
  * Where Node does not come from a Debian package on the machine over which the test node boots, this empty package stands in
@@ -67,7 +62,7 @@ Description: stands in for Node
 /** Builds that package into the folder. */
 export async function buildStandIn(folder: string): Promise<void> {
   const script =
-    'mkdir -p "$1/nodejs/DEBIAN" && cat > "$1/nodejs/DEBIAN/control" && dpkg-deb --build "$1/nodejs" "$1"';
+    'cd "$1"; mkdir -p nodejs/DEBIAN && cat > nodejs/DEBIAN/control && dpkg-deb --build nodejs .';
   const building = run('sh', ['-c', script, 'build', folder]);
   building.child.stdin?.end(NODEJS_CONTROL);
   await building;
@@ -80,9 +75,8 @@ export async function output(command: string, ...args: readonly string[]): Promi
 
 /** The package of that name and architecture in a folder. */
 export function packageIn(folder: string, name: string, architecture: string): string {
-  const found = readdirSync(folder).find(
-    (file) => file.startsWith(`${name}_`) && file.endsWith(`_${architecture}.deb`),
-  );
+  const isWanted = (file: string) => file.startsWith(`${name}_`) && file.endsWith(`_${architecture}.deb`);
+  const found = readdirSync(folder).find(isWanted);
   return join(folder, found ?? assert.fail(`there is no ${name} for ${architecture}`));
 }
 

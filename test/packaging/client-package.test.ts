@@ -15,30 +15,16 @@ import { output, run } from './built-package.js';
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const BUNDLE_BYTES_MAX = 6000;
 
-const OPTIONS = {
-  ...{
-    strict: true,
-    noUncheckedIndexedAccess: true,
-    exactOptionalPropertyTypes: true,
-    noPropertyAccessFromIndexSignature: true,
-  },
-  ...{ noEmit: true, target: 'es2022', skipLibCheck: false },
+const STRICT = {
+  ...{ strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
+  ...{ noPropertyAccessFromIndexSignature: true, noEmit: true, target: 'es2022', skipLibCheck: false },
 };
+const TYPES = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
 /** Two kinds of project: what runs in Node, and what a bundler makes for browsers. */
 const PROJECTS = {
-  node: {
-    module: 'nodenext',
-    lib: ['es2022'],
-    types: ['node'],
-    typeRoots: [join(ROOT, 'node_modules/@types')],
-  },
-  browser: {
-    module: 'esnext',
-    moduleResolution: 'bundler',
-    lib: ['es2022', 'dom', 'dom.iterable'],
-    types: [],
-  },
-} as const;
+  node: { module: 'nodenext', lib: ['es2022'], ...TYPES },
+  browser: { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom'], types: [] },
+};
 
 /** A user's program; it compiles only if the types express as much as this, and no more. */
 const USER = `
@@ -109,12 +95,11 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
   });
 
   async function compiles(kind: keyof typeof PROJECTS, files: readonly string[]): Promise<void> {
-    const compilerOptions = { ...OPTIONS, ...PROJECTS[kind] };
+    const compilerOptions = { ...STRICT, ...PROJECTS[kind] };
     write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
     const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-    await run(process.execPath, [tsc, '-p', folder]).catch((error: { stdout: string }) =>
-      assert.fail(error.stdout),
-    );
+    const compiling = run(process.execPath, [tsc, '-p', folder]);
+    await compiling.catch((error: { stdout: string }) => assert.fail(error.stdout));
   }
 
   test('and the daemon are installed alone: neither has dependencies, and npm warns of nothing', () => {
@@ -167,9 +152,7 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
 
   test("has the daemon's own types, neither wider nor narrower", async () => {
     const text = readFileSync(packed('records.d.ts'), 'utf8');
-    const names = [...text.matchAll(/^export type (\w+Record|Upgrade\w+|Player\w+) =/gm)].map(
-      (match) => match[1],
-    );
+    const names = text.match(/(?<=^export type )(?:\w+Record|Upgrade\w+|Player\w+)(?= =)/gm) ?? [];
     assert.ok(names.length > 10, names.join());
     const same = names.map((name) => `export const ${name}: Same<Client.${name}, Daemon.${name}> = true;`);
     const lines = [

@@ -8,11 +8,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Daemon, type Health } from '../contract/daemon.js';
+import { Daemon } from '../contract/daemon.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
-import { until } from '../until.js';
 import { buildPackage, packageIn, run } from './built-package.js';
 
 // build/test/packaging/image.test.js -> the project's root
@@ -30,6 +29,8 @@ interface Descriptor {
 /** Enters the image's root; all that the test keeps below TMPDIR lies there, too. `shift` drops this machine's Node. */
 const ENTER =
   'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';
+
+const UNSHARE = ['unshare', '--mount', '--propagation', 'private', 'sh', '-euc'];
 
 describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () => {
   const folder = temporaryFolder({ after });
@@ -69,24 +70,10 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
       env: sound.env,
       config: 'systemd: {enabled: false}\n',
       entry: config.Entrypoint[0],
-      launcher: [
-        'unshare',
-        '--mount',
-        '--propagation',
-        'private',
-        'sh',
-        '-euc',
-        ENTER,
-        'enter',
-        path('root'),
-        tmpdir(),
-      ],
+      launcher: [...UNSHARE, ENTER, 'enter', path('root'), tmpdir()],
     };
     const daemon = await Daemon.start(options, t);
-    await until(
-      'the audio backend is up',
-      async () => (await daemon.read<Health>('/health')).backends['audio']?.state === 'up',
-    );
+    await daemon.backend('audio', 'up');
     const answer = await daemon.post('/audio/outputs/living/volume', { volume: 0.44 });
     assert.equal(answer.status, 202, answer.text);
     assert.match(await sound.pactl('get-sink-volume', 'living'), / 44% /);

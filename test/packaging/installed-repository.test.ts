@@ -64,9 +64,8 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
   const { node } = booted;
   const folder = temporaryFolder({ after });
   let key = '';
-  const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(
-    readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8'),
-  );
+  const system = readFileSync(join(NODE_ROOT, 'etc/os-release'), 'utf8');
+  const isBookworm = /^VERSION_CODENAME=bookworm$/m.test(system);
 
   before(async () => {
     key = await makeKey(folder);
@@ -94,10 +93,8 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
     await node().shell(PREPARE);
     await publish('0.1.0-1', SERVED);
     node().spawnRoot(NODE_PROGRAM, '-e', SERVER, SERVED, '8765');
-    await until(
-      'the web server',
-      async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0,
-    );
+    const isServed = async () => (await node().root('curl', '-sf', `${ADDRESS}/tonearm.asc`)).status === 0;
+    await until('the web server', isServed);
     await node().shell(lines());
     assert.equal(await installed(node()), '0.1.0-1');
   });
