@@ -61,12 +61,7 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['boundaries', 'src/supervisor/a.ts', "import express from 'express';", /express/],
   ['boundaries', 'src/client/a.ts', "import { A } from '../protocol/actor/schemas.js';", /schemas/],
   ['boundaries', 'src/client/a.ts', "import type { A } from '../gateway/problem.js';", /problem/],
-  [
-    'who holds what',
-    'src/actors/systemd/a.ts',
-    "import { A } from '../bus/connection.js';",
-    /bus\/connection/,
-  ],
+  ['who holds what', 'src/actors/upgrade/a.ts', "import { A } from '../bus/connection.js';", /connection/],
   ['who opens which bus', 'src/actors/systemd/a.ts', "new Bus('power', {}, owner);", /:2: .*power/],
   ['who opens which bus', 'src/actors/power/a.ts', 'new Bus<Effect>(effect, {}, owner);', /:2: .*undefined/],
   ['who opens which bus', 'src/actors/power/a.ts', "class A extends Bus<'power'> {}", /:2: .*undefined/],
@@ -85,19 +80,9 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['no state of modules', 'src/gateway/a.ts', 'const cache = new Map<string, string>();', /cache/],
   ['no switched-off checks', 'src/gateway/a.ts', '// biome-ignore lint/style/useConst: no', /biome-ignore/],
   ['no words of unfinished work', 'src/gateway/a.ts', '// TODO: later', /TODO/],
-  [
-    'comments begin with a subject',
-    'src/gateway/a.ts',
-    `/** ${'Of'} a connection. */`,
-    /:2: .*Of a connection/,
-  ],
+  ['comments begin with a subject', 'src/gateway/a.ts', `/** ${'Of'} a connection. */`, /:2: .*Of a conn/],
   ['comments begin with a subject', 'src/gateway/a.ts', `/**\n * ${'What'} is kept.\n */`, /What is kept/],
-  [
-    'comments use plain verbs',
-    'test/gateway/a.ts',
-    `/${'/'} The listener is told so.`,
-    /:2: .*a state known/,
-  ],
+  ['comments use plain verbs', 'test/gateway/a.ts', `/${'/'} A listener is told.`, /:2: .*a state known/],
   ['names', 'src/gateway/utils.ts', '', /does not say/],
 ];
 

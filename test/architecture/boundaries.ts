@@ -12,11 +12,7 @@ export interface Boundary {
 }
 
 const SHARED = [
-  'src/protocol/actor/',
-  'src/clock.ts',
-  'src/idle-heap.ts',
-  'src/node-warnings.ts',
-  'src/version.ts',
+  ...['src/protocol/actor/', 'src/clock.ts', 'src/idle-heap.ts', 'src/node-warnings.ts', 'src/version.ts'],
   'src/user-directories.ts',
 ];
 
@@ -70,16 +66,8 @@ export const BOUNDARIES: readonly Boundary[] = [
   // It may import only types of the daemon, because it runs in browsers.
   { of: 'src/client/', may: [], mayTypes: ['src/protocol/actor/'], builtins: '' },
   { of: 'src/page/', may: ['src/client/'], builtins: '' },
-  {
-    of: 'src/gateway/',
-    may: SHARED,
-    builtins: 'fs net os crypto path',
-  },
-  {
-    of: 'src/supervisor/',
-    may: SHARED,
-    builtins: 'buffer fs net os path tty url worker_threads',
-  },
+  { of: 'src/gateway/', may: SHARED, builtins: 'fs net os crypto path' },
+  { of: 'src/supervisor/', may: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
   // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its file.
   {
     of: 'src/cli/bench/',

@@ -89,11 +89,7 @@ const buses: Check = each('src/', ({ path, code, text }) =>
 );
 
 /** Files that are loaded together with the first one. `how` selects the imports that count. */
-function reach(
-  files: readonly SourceFile[],
-  first: string,
-  how: (each: Import) => boolean,
-): ReadonlySet<string> {
+function reach(files: readonly SourceFile[], first: string, how: (each: Import) => boolean): Set<string> {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const reached = new Set<string>();
   const queue = [first];
@@ -107,16 +103,12 @@ function reach(
   return reached;
 }
 
-const mainDecodesNothing: Check = (files) =>
-  [
-    ...reach(
-      files,
-      'src/main.ts',
-      (each) => !each.typeOnly && !(each.dynamic && PROGRAMS.includes(each.target)),
-    ),
-  ]
+const mainDecodesNothing: Check = (files) => {
+  const isLoaded = (each: Import) => !each.typeOnly && !(each.dynamic && PROGRAMS.includes(each.target));
+  return [...reach(files, 'src/main.ts', isLoaded)]
     .filter((path) => NOT_IN_MAIN.some((prefix) => path.startsWith(prefix)))
     .map((path) => `${path}: is in the main thread`);
+};
 
 const mainStartsWithoutSchemas: Check = (files) =>
   [...reach(files, 'src/main.ts', ({ typeOnly, dynamic }) => !typeOnly && !dynamic)]
@@ -168,9 +160,7 @@ export const RULES = {
   'only main ends the process': never(
     /\bprocess\.(?:exit|abort|reallyExit|kill)\s*\(/,
     'only src/main.ts may',
-    {
-      except: (path) => path === 'src/main.ts',
-    },
+    { except: (path) => path === 'src/main.ts' },
   ),
   'no other processes': never(/\brequire\s*\(|\beval\s*\(|\bnew Function\b/, 'not here'),
   'no state of modules': never(
