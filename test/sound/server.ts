@@ -39,10 +39,7 @@ export interface Recipe {
    * Starts the processes, the one that holds the socket last; that it answers is waited for elsewhere. Each goes through
    * `start`, so that it is ended even if this fails half-way.
    */
-  bringUp(
-    directory: string,
-    start: (command: string, ...args: readonly string[]) => Program,
-  ): Promise<void> | void;
+  bringUp(directory: string, start: (...command: readonly string[]) => void): Promise<void> | void;
 }
 
 /** Quoted for the server's module arguments, inside single quotes. */
@@ -80,10 +77,23 @@ export class SoundServer {
   readonly #players = new Set<Program>();
   readonly #clients = new Set<StreamClient>();
 
-  constructor(recipe: Recipe, sinks: readonly SinkSpec[]) {
+  private constructor(recipe: Recipe, sinks: readonly SinkSpec[]) {
     this.kind = recipe.kind;
     this.#recipe = recipe;
     this.#sinks = new Map(sinks.map((sink) => [sink.name, sink]));
+  }
+
+  /** Brings a server up in a directory of its own. Leaves nothing behind when it fails. */
+  static async start(recipe: Recipe, sinks: readonly SinkSpec[]): Promise<SoundServer> {
+    const server = new SoundServer(recipe, sinks);
+    try {
+      await server.#bringUp();
+      return server;
+    } catch (error) {
+      const log = server.#logTail();
+      await server.stop();
+      throw new Error(`${recipe.kind} did not come up\n${log}`, { cause: error });
+    }
   }
 
   /** Runs pactl on this server and gives what it prints. Rejects when pactl fails. */
@@ -182,22 +192,9 @@ export class SoundServer {
     rmSync(this.directory, { recursive: true, force: true });
   }
 
-  /** Starts what was described. Leaves nothing behind when it fails. */
-  async start(): Promise<void> {
-    try {
-      await this.#bringUp();
-    } catch (error) {
-      const log = this.#logTail();
-      await this.stop();
-      throw new Error(`${this.kind} did not come up\n${log}`, { cause: error });
-    }
-  }
-
   async #bringUp(): Promise<void> {
-    await this.#recipe.bringUp(this.directory, (command, ...args) => {
-      const program = startProgram(command, args, { env: this.env, log: this.#log });
-      this.#programs.push(program);
-      return program;
+    await this.#recipe.bringUp(this.directory, (command = '', ...args) => {
+      this.#programs.push(startProgram(command, args, { env: this.env, log: this.#log }));
     });
     await until('the sound server answers', async () => {
       const dead = this.#programs.find((program) => !program.alive());
@@ -205,7 +202,7 @@ export class SoundServer {
       return this.pactl('info');
     });
     for (const sink of this.#sinks.values()) await this.#loadSink(sink);
-    const first = [...this.#sinks.keys()][0];
+    const [first] = this.#sinks.keys();
     if (first === undefined) return;
     await until('the first sink can be made the default', async () => {
       // PipeWire refuses it until WirePlumber has made the place where the default is kept.
@@ -237,11 +234,4 @@ export class SoundServer {
   #logTail(): string {
     return readFileSync(this.#log, 'utf8').slice(-LOG_TAIL_CHARS);
   }
-}
-
-/** Brings a private server up in a directory of its own. */
-export async function startServer(recipe: Recipe, sinks: readonly SinkSpec[]): Promise<SoundServer> {
-  const server = new SoundServer(recipe, sinks);
-  await server.start();
-  return server;
 }

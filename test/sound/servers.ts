@@ -4,7 +4,7 @@ import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type Kind, type Recipe, type SinkSpec, type SoundServer, startServer } from './server.js';
+import { type Kind, type Recipe, type SinkSpec, SoundServer } from './server.js';
 
 interface ServerOptions {
   /** The first one becomes the default. Unless given: `living` and `kitchen`. */
@@ -69,7 +69,7 @@ const pipeWire: Recipe = {
 };
 
 export const startPulseAudio = ({ sinks = SINKS, alwaysSink = true }: ServerOptions = {}) =>
-  startServer(pulseAudio(alwaysSink), sinks);
+  SoundServer.start(pulseAudio(alwaysSink), sinks);
 
 /** Both kinds, for tests that hold for either; `skip` is the reason why that kind is missing here. */
 export const SOUND_SERVERS: readonly {
@@ -80,6 +80,6 @@ export const SOUND_SERVERS: readonly {
   { kind: 'pulseaudio', skip: lacks({ programs: ['pulseaudio', ...CLIENTS] }), start: startPulseAudio },
   {
     ...{ kind: 'pipewire', skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }) },
-    start: ({ sinks = SINKS } = {}) => startServer(pipeWire, sinks),
+    start: ({ sinks = SINKS } = {}) => SoundServer.start(pipeWire, sinks),
   },
 ];
