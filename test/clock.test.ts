@@ -21,7 +21,6 @@ const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [4, 1, 1500],
   [10_000, 1, 22_500],
 ];
-
 for (const [attempt, random, delayMs] of ROWS) {
   test(`attempt ${attempt} with chance ${random} waits ${delayMs} ms`, () => {
     assert.equal(backoffMs(attempt, random), delayMs);

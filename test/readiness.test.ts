@@ -51,11 +51,8 @@ describe('wait-listening', { timeout: 60_000 }, () => {
   /** `meanwhile`: a script that stands in for its `sleep`. Resolves with the status, and the output of that script. */
   const waiting = async (directory: string, pid: number, meanwhile: string) => {
     writeFileSync(join(directory, 'sleep'), `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
-    const env = {
-      PATH: `${directory}:${process.env['PATH']}`,
-      RUNTIME_DIRECTORY: directory,
-      MAINPID: String(pid),
-    };
+    const PATH = `${directory}:${process.env['PATH']}`;
+    const env = { PATH, RUNTIME_DIRECTORY: directory, MAINPID: String(pid) };
     const child = spawn(WAIT_LISTENING, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     const said = textOf(child.stdout);
     const [status] = await once(child, 'close');

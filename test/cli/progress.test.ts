@@ -28,12 +28,12 @@ writes('begin --total 3', '{"event":"begin","total":3}');
 writes('begin --total=3', '{"event":"begin","total":3}');
 writes('begin --total -3', '{"event":"begin","total":-3}');
 writes(
-  'step --percent 40 --current 1 --step a"b',
-  '{"event":"progress","percent":40,"current":1,"step":"a\\"b"}',
+  'step --percent 4 --current 1 --step a"b',
+  '{"event":"progress","percent":4,"current":1,"step":"a\\"b"}',
 );
 writes(
-  'step --step --odd --percent 4 --current 1',
-  '{"event":"progress","percent":4,"current":1,"step":"--odd"}',
+  'step --step --a --percent 4 --current 1',
+  '{"event":"progress","percent":4,"current":1,"step":"--a"}',
 );
 writes('step --step= --percent 4 --current 1', '{"event":"progress","percent":4,"current":1,"step":""}');
 writes('end --success', '{"event":"end","success":true}');

@@ -1,14 +1,8 @@
 // A bus of a fuzzed node, the user's or the system's: managers of units, logind and a player answer as far as each backend needs it to
 // be up, and whatever is asked of them is written down.
 
-import {
-  errorReply,
-  type Heard,
-  reply,
-  type ScriptedBus,
-  scriptedBus,
-  type Value,
-} from '../actors/bus/scripted-bus.js';
+import type { Heard, ScriptedBus, Value } from '../actors/bus/scripted-bus.js';
+import { errorReply, reply, scriptedBus } from '../actors/bus/scripted-bus.js';
 
 const OWNER = ':1.2';
 const NAMES = ['org.freedesktop.systemd1', 'org.freedesktop.login1', 'org.mpris.MediaPlayer2.one'];

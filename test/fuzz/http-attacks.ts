@@ -1,6 +1,7 @@
 // Requests that no client should send: those of the OpenAPI document, changed, and shapes that one parser could read as one request and
 // another as two. What hides in those is a command that nothing here asks for by itself.
 
+import type { OpenApi } from '../gateway/openapi-conformance.js';
 import type { SeededRandom } from '../seeded-random.js';
 import { damage } from './damaging-proxy.js';
 
@@ -13,10 +14,6 @@ export type Pieces = readonly string[];
 export interface Route {
   readonly method: string;
   readonly path: string;
-}
-
-interface OpenApi {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 /** The routes of a document; none that ends the machine. */
@@ -40,10 +37,9 @@ const BODIES = [
   ...'{"muted": false, "muted": true} | {"output": "\\ud800"} | \0'.split(' | '),
   ...['', '['.repeat(5000), `{"output": "${'x'.repeat(60_000)}"}`, 'x'.repeat(70_000)],
 ];
-const QUERIES = [
-  ...['', '', '', `?${'q'.repeat(2000)}`],
-  ...'? ?a=b ?% ?types=%00 #x ?a=%0d%0aX:%20y'.split(' '),
-];
+const QUERIES = `   ?${'q'.repeat(2000)} ? ?a=b ?% ?types=%00 #x ?a=%0d%0aX:%20y`.split(' ');
+const METHODS = ['PUT', 'HEAD', 'OPTIONS', 'get', 'X'.repeat(50), ''];
+const VERSIONS = ['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 x', 'http/1.1', ''];
 const HEADERS = [
   ...'Accept: */* | Origin: null | Origin: http://127.0.0.1 | Sec-Fetch-Site: cross-site'.split(' | '),
   ...'If-None-Match: * | If-None-Match: W/" | Expect: 100-continue | Connection: close'.split(' | '),
@@ -68,25 +64,17 @@ function cut(text: string, random: SeededRandom): string[] {
 
 function request(routes: readonly Route[], random: SeededRandom): string {
   const route = random.pick(routes);
-  const method = random.chance(0.9)
-    ? route.method
-    : random.pick(['PUT', 'HEAD', 'OPTIONS', 'get', 'X'.repeat(50), '']);
-  const version = random.chance(0.95)
-    ? 'HTTP/1.1'
-    : random.pick(['HTTP/1.0', 'HTTP/2.0', 'HTTP/1.1 x', 'http/1.1', '']);
-  const some = Array.from({ length: random.chance(0.03) ? 150 : random.below(4) }, () =>
-    random.pick(HEADERS),
-  );
+  const method = random.chance(0.9) ? route.method : random.pick(METHODS);
+  const version = random.chance(0.95) ? 'HTTP/1.1' : random.pick(VERSIONS);
+  const count = random.chance(0.03) ? 150 : random.below(4);
+  const some = Array.from({ length: count }, () => random.pick(HEADERS));
   const body = route.method === 'POST' && random.chance(0.8) ? random.pick(BODIES) : '';
   const typed = body === '' ? [] : ['Content-Type: application/json'];
   const bytes = Buffer.byteLength(body);
   const chunked = `${bytes.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   const isChunked = body !== '' && random.chance(0.2);
-  const framing = isChunked
-    ? ['Transfer-Encoding: chunked']
-    : body === ''
-      ? []
-      : [`Content-Length: ${bytes}`];
+  const size = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${bytes}`;
+  const framing = body === '' ? [] : [size];
   const host = random.chance(0.95) ? ['Host: 127.0.0.1'] : [];
   const head = [`${method} ${pathOf(route, random)} ${version}`, ...host, ...typed, ...framing, ...some];
   return `${head.join('\r\n')}\r\n\r\n${isChunked ? chunked : body}`;

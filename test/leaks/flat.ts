@@ -77,10 +77,8 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
     const before = all.at(-1);
     const isAsBefore = async (): Promise<Held | false> => {
       const now = await held();
-      return before === undefined ||
-        (now.handles.length <= before.handles.length && now.descriptors === before.descriptors)
-        ? now
-        : false;
+      const { handles, descriptors } = before ?? now;
+      return now.handles.length <= handles.length && now.descriptors === descriptors && now;
     };
     // If it does not come to rest, the checks below find that.
     all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(held));
@@ -93,10 +91,7 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
     `${times * ROUNDS} times: heap ${kb(last?.heap ?? 0)} (${kb(grown('heap'))}), external ${kb(last?.external ?? 0)} (${kb(grown('external'))}), ${last?.descriptors} descriptors, ${last?.listeners} listeners, ${last?.handles.join(' ')}`,
   );
   assert.ok(grown('heap') < HEAP_SLACK_BYTES, `the heap has grown by ${kb(grown('heap'))}`);
-  assert.ok(
-    grown('external') < EXTERNAL_SLACK_BYTES,
-    `external memory has grown by ${kb(grown('external'))}`,
-  );
+  assert.ok(grown('external') < EXTERNAL_SLACK_BYTES, `external memory has grown: ${kb(grown('external'))}`);
   assert.equal(grown('descriptors'), 0, 'descriptors');
   assert.equal(grown('listeners'), 0, 'listeners');
   // One that is looked at while a timer runs that will end by itself has one more: what is left behind is more in every late one.

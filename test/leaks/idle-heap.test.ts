@@ -37,10 +37,8 @@ test('an actor that is pinged gives back what a storm has left', async (t) => {
   );
   t.after(() => port.close());
   const settings = { enabled: true, serveCookie: false, outputs: {} };
-  const work = actorThread<'audio'>(() => ({
-    handle: async () => ({ ok: true }),
-    stop: async () => undefined,
-  }));
+  const handle = async () => ({ ok: true }) as const;
+  const work = actorThread<'audio'>(() => ({ handle, stop: async () => undefined }));
   void work({ port: port2, settings });
   const before = process.memoryUsage().heapTotal;
   assert.equal(grow(), RECORDS);

@@ -139,10 +139,8 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   t.after(() => bluez.die());
   const seen = new Recorder();
   // Pauses between events pass at once; deadlines are as long as ever.
-  const clock: Clock = {
-    ...systemClock,
-    after: (ms, callback) => systemClock.after(ms <= 250 ? 1 : ms, callback),
-  };
+  const after: Clock['after'] = (ms, callback) => systemClock.after(ms <= 250 ? 1 : ms, callback);
+  const clock: Clock = { ...systemClock, after };
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
   const backend = new BluetoothBackend(BLUETOOTH_SETTINGS, seen, clock, { paths });
   t.after(() => backend.stop());

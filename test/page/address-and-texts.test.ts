@@ -13,7 +13,6 @@ const ROWS: readonly (readonly [query: string, isWall: boolean, only: readonly s
   ['?only=%20power%20,nothing', false, ['system']],
   ['?only=toString,', false, undefined],
 ];
-
 for (const [query, isWall, only] of ROWS) {
   test(`${query || 'nothing'}: ${isWall ? 'a wall' : (only?.join() ?? 'all')}`, () => {
     const view = viewOf(query);
@@ -30,7 +29,6 @@ const LANGUAGES: readonly (readonly [wanted: readonly string[], language: string
   [[], 'en'],
   [['toString', 'constructor'], 'en'],
 ];
-
 for (const [wanted, language] of LANGUAGES) {
   test(`for ${JSON.stringify(wanted)}: ${language}`, () => assert.equal(textsIn(wanted).language, language));
 }

@@ -30,12 +30,13 @@ class Hand {
   }
 }
 
-const ROWS: readonly (readonly [
+type Row = readonly [
   what: string,
   inputs: readonly Input[],
   shown: readonly number[],
   sent: readonly number[],
-])[] = [
+];
+const ROWS: readonly Row[] = [
   ['what the node sends is shown', [known(0.7)], [0.7], []],
   ['what is set is shown and sent at once', [set(0.6)], [0.6], [0.6]],
   [

@@ -28,12 +28,11 @@ test('each encoding has the same bytes', () => {
 });
 
 /** Names in a file, resolved as by a browser that has the page below a path of a proxy. */
-const named = (name: string, at: string): readonly string[] =>
-  [
-    ...(FILES.get(name)?.identity.toString() ?? '').matchAll(
-      /(?:src|href|start_url|scope)"?[=:] ?"([^"]*)"/g,
-    ),
-  ].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${at}`).pathname);
+function named(name: string, at: string): readonly string[] {
+  const text = FILES.get(name)?.identity.toString() ?? '';
+  const found = text.matchAll(/(?:src|href|start_url|scope)"?[=:] ?"([^"]*)"/g);
+  return [...found].map(([, address = '']) => new URL(address, `http://proxy/kitchen/${at}`).pathname);
+}
 
 test('every file but the document has a hash in its name, and is named relative to the document', () => {
   const manifest = [...FILES.keys()].find((name) => name.endsWith('.webmanifest')) ?? '';

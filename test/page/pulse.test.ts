@@ -118,13 +118,11 @@ const LOST_AT = 1_000_000;
 const MINUTE_MS = 60_000;
 const RUNNING = { run: { state: 'running' } } as const;
 
-const ROWS: readonly (readonly [
-  what: string,
-  announced: AnnouncedAbsence['reason'] | undefined,
-  isUpgrading: boolean,
-  minutes: number,
-  reason: AbsenceReason | undefined,
-])[] = [
+type Row = readonly [
+  ...[what: string, announced: AnnouncedAbsence['reason'] | undefined, isUpgrading: boolean],
+  ...[minutes: number, reason: AbsenceReason | undefined],
+];
+const ROWS: readonly Row[] = [
   ['nobody has asked for anything', undefined, false, 0, undefined],
   ['the service ended', 'restart', false, 0.5, 'restart'],
   ['the service ended, and does not come back', 'restart', false, 2, undefined],
@@ -136,7 +134,6 @@ const ROWS: readonly (readonly [
   ['an upgrade without a word', undefined, true, 20, 'upgrade'],
   ['an upgrade that takes too long', undefined, true, 40, undefined],
 ];
-
 for (const [what, announced, isUpgrading, minutes, reason] of ROWS) {
   test(`${what}, after ${minutes} minutes: ${reason ?? 'lost'}`, () => {
     const announcement = announced === undefined ? undefined : { reason: announced, at: LOST_AT };

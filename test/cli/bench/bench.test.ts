@@ -3,13 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseBench } from '../../../src/cli/bench/bench.js';
-import {
-  type Figures,
-  MORE_LISTENERS,
-  makeReport,
-  quantile,
-  reportTable,
-} from '../../../src/cli/bench/report.js';
+import * as reports from '../../../src/cli/bench/report.js';
 import { sampleWork } from '../../../src/cli/bench/sample-list.js';
 
 function measures(args: readonly string[], seconds: number, json: boolean): void {
@@ -61,19 +55,22 @@ const FIGURES = {
   ...CODEC,
   round_trip_ms_p50: 2,
   cpu_ms_per_change: 2,
-  cpu_ms_per_change_crowded: 2 + MORE_LISTENERS * 0.01,
+  cpu_ms_per_change_crowded: 2 + reports.MORE_LISTENERS * 0.01,
 };
-const report = (figures: Figures, missing = '') => makeReport({ figures, missing }, 10);
+const report = (figures: reports.Figures, missing = '') => reports.makeReport({ figures, missing }, 10);
 
-test('a quantile is one of the values', () => {
-  assert.deepEqual([quantile([90, 30, 20], 0.5), quantile([9, 8, 7], 0.99), quantile([], 0.5)], [30, 9, NaN]);
+test('a reports.quantile is one of the values', () => {
+  assert.deepEqual(
+    [reports.quantile([90, 30, 20], 0.5), reports.quantile([9, 8, 7], 0.99), reports.quantile([], 0.5)],
+    [30, 9, NaN],
+  );
 });
 
 test('the estimate follows from the figures', () => {
-  const made = makeReport({ figures: FIGURES, server: 'pulseaudio, 16.1' }, 10);
+  const made = reports.makeReport({ figures: FIGURES, server: 'pulseaudio, 16.1' }, 10);
   assert.deepEqual([made.server, made.missing, made.figures.memory_mb], ['pulseaudio, 16.1', null, 61.2]);
   assert.deepEqual(made.estimate, { changes_per_second: 250, listeners: 4800, streams: 2500 });
-  const text = reportTable(made);
+  const text = reports.reportTable(made);
   assert.match(text, /^a request to the sound server, median +2 ms$/m);
   assert.match(text, /estimate.*\nhalf of a core .* 250 changes .*\n.* 4800 listeners .*\n.* 2500 streams /);
 });
@@ -95,7 +92,7 @@ test('a figure that could not be measured is null, a dash, and not in the estima
   const { figures, estimate } = JSON.parse(JSON.stringify(made));
   assert.equal(figures.round_trip_ms_p50, null);
   assert.deepEqual(estimate, { changes_per_second: null, listeners: null, streams: 2500 });
-  const text = reportTable(made);
+  const text = reports.reportTable(made);
   assert.match(text, /some figures could not be measured: nobody is there/);
   assert.match(text, /^a request to the sound server, median +-$/m);
   assert.doesNotMatch(text, /null|NaN|half of a core/);
