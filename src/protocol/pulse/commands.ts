@@ -24,13 +24,14 @@ import { NONE, WireError } from './wire.js';
 import type { Writer } from './writer.js';
 
 /** Write positions are contravariant, so `never` is what every kind accepts. */
-type Arguments = Readonly<Record<string, Writable<never>>>;
+export type Arguments = Readonly<Record<string, Writable<never>>>;
 type ArgumentOf<W> = W extends Writable<infer T> ? T : never;
 type ArgsOf<A extends Arguments> = { readonly [K in keyof A]: ArgumentOf<A[K]> };
 
-/** A request: its code, how its arguments are written, how its reply is read. */
+/** A request: its code, its arguments in wire order, how they are written, how its reply is read. */
 interface RequestSpec<Args, Value> {
   readonly code: number;
+  readonly args: Arguments;
   readonly reply: Readable<Value>;
   write(writer: Writer, args: Args): void;
 }
@@ -43,6 +44,7 @@ function request<const A extends Arguments, Value>(
   const rows = Object.entries(args) as [keyof A, Writable<unknown>][];
   return {
     code,
+    args,
     reply,
     write: (writer, values) => {
       for (const [name, kind] of rows) kind.write(writer, values[name]);

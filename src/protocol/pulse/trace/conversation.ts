@@ -6,7 +6,7 @@ import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
 import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG, WireError } from '../wire.js';
-import { type Field, MESSAGES, recordOf } from './messages.js';
+import { type Field, type Fields, MESSAGES } from './messages.js';
 import { type TypedValue, type Value, valueIn } from './values.js';
 
 export type Side = 'client' | 'server';
@@ -159,7 +159,7 @@ function withoutSecrets(auth: DecodedMessage): DecodedMessage {
 /** The values of a message, behind its code and tag, until one cannot be read. */
 function decode(
   reader: Reader,
-  named: readonly Field[],
+  named: Fields,
   version: number,
 ): Pick<DecodedMessage, 'fields' | 'unnamed' | 'problem'> {
   const fields: Record<string, Value> = {};
@@ -181,13 +181,13 @@ function decode(
 
 function readRecord(
   reader: Reader,
-  fields: readonly Field[],
+  fields: Fields,
   version: number,
   into: Record<string, Value>,
 ): Record<string, Value> {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
-    if (reader.atEnd && field.list !== '+')
+    if (reader.atEnd && field.list !== 'open')
       throw new WireError(`${field.name} is missing: this is the end of the frame`);
     into[field.name] = field.list === undefined ? plainValue(reader, field) : list(reader, field, version);
   }
@@ -201,11 +201,11 @@ function plainValue(reader: Reader, { as }: Field): Value {
 
 /** The frame bounds it, whatever a count claims. */
 function list(reader: Reader, field: Field, version: number): Value[] {
-  const isOpen = field.list === '+';
+  const isOpen = field.list === 'open';
   const count = isOpen ? Number.POSITIVE_INFINITY : valueIn(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
   while (values.length < count && !(isOpen && reader.atEnd))
-    values.push(field.of ? readRecord(reader, recordOf(field.of), version, {}) : valueIn(reader).value);
+    values.push(field.of ? readRecord(reader, field.of, version, {}) : valueIn(reader).value);
   return values;
 }
