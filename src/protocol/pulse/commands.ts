@@ -69,8 +69,9 @@ const STREAM_FLAGS = {
   variableRate: bool,
 };
 
-/** Fields after the source in CREATE_RECORD_STREAM. */
-export const RECORD_OPTIONS = {
+/** A stream from a source to us, whose data comes in frames of its own (frame.ts). */
+const RECORD_STREAM = {
+  ...{ sampleSpec, channelMap, source: byIndex },
   /** Size of the server's buffer, in bytes; like the other sizes, undefined leaves it to the server. */
   maxLength: index,
   corked: bool,
@@ -94,8 +95,9 @@ export const RECORD_OPTIONS = {
   passthrough: bool,
 };
 
-/** Fields after the sink in CREATE_PLAYBACK_STREAM. Streams with the same `syncId` start together. */
-export const PLAYBACK_OPTIONS = {
+/** A stream from us to a sink. Streams with the same `syncId` start together. */
+const PLAYBACK_STREAM = {
+  ...{ sampleSpec, channelMap, sink: byIndex },
   maxLength: index,
   corked: bool,
   /** The server's wanted fill level, its level for starting, and its smallest request for data, in bytes. */
@@ -136,10 +138,6 @@ export const SIMPLE_STREAM = {
   relativeVolume: false,
   passthrough: false,
 };
-
-/** A stream from us to a sink, and one from a source to us, whose data comes in frames of its own (frame.ts). */
-const PLAYBACK_STREAM = { sampleSpec, channelMap, sink: byIndex, ...PLAYBACK_OPTIONS };
-const RECORD_STREAM = { sampleSpec, channelMap, source: byIndex, ...RECORD_OPTIONS };
 
 /** The requests that are allowed once the session is ready. */
 export const REQUESTS = {
@@ -263,8 +261,7 @@ export function decodeEvent(word: number, object: number): SubscriptionEvent {
   const facility = FACILITIES[word & FACILITY_BITS];
   // Unsigned shift: undefined high bits make an unknown type instead of being ignored.
   const type = TYPES[word >>> TYPE_SHIFT];
-  if (facility === undefined || type === undefined) {
+  if (facility === undefined || type === undefined)
     throw new WireError(`an event of unknown kind 0x${word.toString(16)}`);
-  }
   return { facility, type, index: object === NONE ? undefined : object };
 }

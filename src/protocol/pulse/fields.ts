@@ -94,15 +94,10 @@ export type RecordOf<F extends FieldTable> = {
   readonly [K in OptionalNames<F>]?: ValueOf<F[K]> | undefined;
 };
 
-interface FieldRow {
-  readonly name: string;
-  readonly kind: Readable<unknown>;
-}
-
 /** The fields of a table in one protocol version: computed once per table instead of once per record. */
 interface Layout {
   /** In wire order. */
-  readonly rows: readonly FieldRow[];
+  readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
   /** All names without values. Filling a copy takes a tenth less time than an object that grows, and half the heap. */
   readonly empty: Readonly<Record<string, unknown>>;
 }

@@ -38,9 +38,8 @@ function readHeader(view: DataView, at: number): FrameHeader {
   const channel = view.getUint32(at + 4);
   if (channel !== CONTROL_CHANNEL) return { length, channel };
   // Offset and flags belong to audio data and to shared memory, which we did not agree to.
-  if (view.getUint32(at + 8) !== 0 || view.getUint32(at + 12) !== 0 || view.getUint32(at + 16) !== 0) {
+  if (view.getUint32(at + 8) !== 0 || view.getUint32(at + 12) !== 0 || view.getUint32(at + 16) !== 0)
     throw new WireError('a command frame with an offset or flags');
-  }
   return { length, channel };
 }
 

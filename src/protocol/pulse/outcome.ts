@@ -33,13 +33,11 @@ const FAULTS = [
   ['BUSY', 'device or resource busy'],
 ] as const;
 
-/** `UNLISTED` is ours: a code that is not in the table. */
-export type ServerFaultName = (typeof FAULTS)[number][0] | 'UNLISTED';
-
 /** An ERROR of the server. Decide by `name`; `meaning` is for people. */
 export interface ServerFault {
   readonly code: number;
-  readonly name: ServerFaultName;
+  /** `UNLISTED` is ours: a code that is not in the table. */
+  readonly name: (typeof FAULTS)[number][0] | 'UNLISTED';
   readonly meaning: string;
 }
 

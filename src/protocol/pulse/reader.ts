@@ -234,9 +234,8 @@ export class Reader {
     this.#advance(PROP_HEADER_BYTES);
     const announced = this.#view.getUint32(at + 1);
     const length = this.#view.getUint32(at + 6);
-    if (bytes[at + 5] !== TAG.bytes || length !== announced) {
+    if (bytes[at + 5] !== TAG.bytes || length !== announced)
       throw this.#error(`a value of ${length} bytes that was announced with ${announced}`);
-    }
     return this.#advance(length);
   }
 

@@ -9,8 +9,6 @@ export const RAW_MAX = 0x7fffffff;
 const LEFT: ReadonlySet<number> = new Set([1, 5, 8, 10, 45, 48]);
 const RIGHT: ReadonlySet<number> = new Set([2, 6, 9, 11, 46, 49]);
 
-const round2 = (value: number): number => Math.round(value * 100) / 100;
-
 /** Raw to fraction, two decimals. */
 export function fractionOf(raw: number): number {
   return Math.round((raw / RAW_NORM) * 100) / 100;
@@ -41,25 +39,17 @@ export function levelOf(volume: readonly number[]): number {
   return fractionOf(loudestOf(volume));
 }
 
-function averageAt(
-  positions: ReadonlySet<number>,
-  volume: readonly number[],
-  map: readonly number[],
-): number | undefined {
-  const raws = volume.filter((_, channel) => positions.has(map[channel] ?? -1));
-  if (raws.length === 0) return undefined;
-  return raws.reduce((sum, raw) => sum + raw, 0) / raws.length;
-}
-
 /**
  * From -1 (left only) to 1 (right only), two decimals, like `pa_cvolume_get_balance`: the quieter side's average relative to the louder's.
  * 0 if a side has no channel.
  */
 export function balanceOf(volume: readonly number[], map: readonly number[]): number {
-  const left = averageAt(LEFT, volume, map);
-  const right = averageAt(RIGHT, volume, map);
+  const [left, right] = [LEFT, RIGHT].map((side) => {
+    const raws = volume.filter((_, channel) => side.has(map[channel] ?? -1));
+    return raws.length === 0 ? undefined : raws.reduce((sum, raw) => sum + raw, 0) / raws.length;
+  });
   if (left === undefined || right === undefined || left === right) return 0;
-  return round2(left > right ? right / left - 1 : 1 - left / right);
+  return Math.round((left > right ? right / left - 1 : 1 - left / right) * 100) / 100;
 }
 
 /** Each channel as a part of the loudest one, 0..1. */

@@ -19,12 +19,10 @@ const TIME_CHARS = 11;
 const UNSHOWN = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
 export function jsonLine(line: TraceLine): string {
+  /** Lists that are usually empty, if they are. */
+  const isVoid = (key: string, value: unknown): boolean =>
+    ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
   return shown(JSON.stringify(line, (key, value: unknown) => (isVoid(key, value) ? undefined : value)));
-}
-
-/** True for lists that are usually empty, if they are. */
-function isVoid(key: string, value: unknown): boolean {
-  return ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
 }
 
 export function textLine(line: TraceLine): string {

@@ -40,53 +40,43 @@ const ENCODINGS = [
   ...'truehd-iec61937 dtshd-iec61937'.split(' '),
 ];
 
-/** 64 bits without a sign, as a number if that is exact. */
-function wholeIn(reader: Reader): number | string {
-  const value = reader.block(TAG.u64, 8).readBigUInt64BE();
-  return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
-}
-
-/** Seconds, since the epoch or since another moment. */
-function timeIn(reader: Reader): number {
-  const words = reader.block(TAG.time, 8);
-  return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
-}
-
-/** Bytes may be a secret: only their number is shown. */
-function bytesIn(reader: Reader): string {
-  const rest = reader.rest();
-  const length = rest.length < 5 ? 0 : rest.readUInt32BE(1);
-  reader.block(TAG.bytes, 4 + length);
-  return `${length} bytes`;
-}
-
-function samplesIn(reader: Reader): Value {
-  const { format: samples, ...others } = fields.sampleSpec.read(reader);
-  return { format: SAMPLE_FORMATS[samples] ?? samples, ...others };
-}
-
-function formatIn(reader: Reader): Value {
-  const { encoding, props: own } = fields.format.read(reader);
-  return { encoding: ENCODINGS[encoding] ?? encoding, props: own };
-}
-
 /** By the names of types in ../wire.ts. */
 const KINDS: Readonly<Record<string, (reader: Reader) => Value>> = {
   text: (reader) => fields.excerpt.read(reader) ?? null,
   u32: (reader) => fields.index.read(reader) ?? null,
   u8: fields.u8.read,
-  u64: wholeIn,
+  /** 64 bits without a sign, as a number if that is exact. */
+  u64: (reader) => {
+    const value = reader.block(TAG.u64, 8).readBigUInt64BE();
+    return Number.isSafeInteger(Number(value)) ? Number(value) : `${value}`;
+  },
   s64: fields.s64.read,
-  sampleSpec: samplesIn,
-  bytes: bytesIn,
+  sampleSpec: (reader) => {
+    const { format, ...others } = fields.sampleSpec.read(reader);
+    return { format: SAMPLE_FORMATS[format] ?? format, ...others };
+  },
+  /** They may be a secret: only their number is shown. */
+  bytes: (reader) => {
+    const rest = reader.rest();
+    const length = rest.length < 5 ? 0 : rest.readUInt32BE(1);
+    reader.block(TAG.bytes, 4 + length);
+    return `${length} bytes`;
+  },
   bool: fields.bool.read,
-  time: timeIn,
+  /** Seconds, since the epoch or since another moment. */
+  time: (reader) => {
+    const words = reader.block(TAG.time, 8);
+    return (words.readUInt32BE(0) * 1e6 + words.readUInt32BE(4)) / 1e6;
+  },
   usec: fields.usec.read,
   channelMap: (reader) => fields.channelMap.read(reader).map((at) => POSITIONS[at] ?? at),
   volumes: fields.volumes.read,
   volume: fields.volume.read,
   props: fields.props.read,
-  format: formatIn,
+  format: (reader) => {
+    const { encoding, props } = fields.format.read(reader);
+    return { encoding: ENCODINGS[encoding] ?? encoding, props };
+  },
 };
 
 /** Tags that are values themselves, with their types. */
