@@ -35,9 +35,6 @@ const ROOT = new URL('./', import.meta.url);
 
 const DEFAULTS = '/dev/null';
 
-/** The files of the page, beside this file in the bundle. */
-const PAGE = new URL('page/', ROOT);
-
 /** Exists if the kernel has IPv6. */
 const IPV6_OF_THE_KERNEL = '/proc/net/if_inet6';
 
@@ -72,9 +69,8 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
     case 'check-config':
       return checkConfig(await load(request.configPath));
     case 'run':
-      if (process.getuid?.() === 0 && !request.allowRoot) {
+      if (process.getuid?.() === 0 && !request.allowRoot)
         return fail(EXIT.refusesRoot, ['tonearm: refuses to run as root; --allow-root allows it']);
-      }
       return start(request.configPath);
   }
 }
@@ -178,11 +174,7 @@ async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | u
   return undefined;
 }
 
-function assemble(
-  settings: Settings,
-  threads: Threads,
-  log: Log,
-): { readonly supervisor: Supervisor; readonly gateway: Gateway } {
+function assemble(settings: Settings, threads: Threads, log: Log) {
   const supervisor = new Supervisor({ settings, root: ROOT, log, threads });
   const gateway = createGateway({
     settings,
@@ -191,7 +183,7 @@ function assemble(
     bridges: supervisor,
     interfaces: networkInterfaces,
     version: VERSION,
-    page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(PAGE)) : new Map(),
+    page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(new URL('page/', ROOT))) : new Map(),
     log,
     clock: systemClock,
   });
@@ -200,9 +192,8 @@ function assemble(
 
 /** Undefined: the addresses of `bind` that exist are listened on, others when they appear. Otherwise a line with the reason for failure. */
 async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string | undefined> {
-  if (canNeverBe(bind, existsSync(IPV6_OF_THE_KERNEL))) {
+  if (canNeverBe(bind, existsSync(IPV6_OF_THE_KERNEL)))
     return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
-  }
   for (const address of gateway.listen(bind, api.port).refused) {
     const why = UNLISTENABLE[(await whyRefused(address, api.port)) ?? ''];
     if (why !== undefined) return `cannot listen on ${address} port ${api.port}: ${why}`;

@@ -8,10 +8,8 @@ export type CommandLine =
   | { readonly do: 'check-config'; readonly configPath?: string }
   | { readonly do: 'version' }
   | { readonly do: 'help' }
-  /** `args` are the unparsed arguments after the word `progress`. */
-  | { readonly do: 'progress'; readonly args: readonly string[] }
-  /** The same for `bench` and `trace`. */
-  | { readonly do: 'bench' | 'trace'; readonly args: readonly string[] }
+  /** `args` are the unparsed arguments after that word. */
+  | { readonly do: 'progress' | 'bench' | 'trace'; readonly args: readonly string[] }
   | WrongUsage;
 
 /** The command line is wrong (EX_USAGE); `message` is one line with the reason, and where to read more. */

@@ -16,10 +16,7 @@ const EVERY_ADDRESS = ['::', '0.0.0.0'];
 const LOCALHOST = ['127.0.0.1', '::1', ...EVERY_ADDRESS];
 
 export function thisMachine(): Machine {
-  return {
-    interfaces: networkInterfaces(),
-    hasInterface: (name) => existsSync(`/sys/class/net/${name}`),
-  };
+  return { interfaces: networkInterfaces(), hasInterface: (name) => existsSync(`/sys/class/net/${name}`) };
 }
 
 /** The last sentence contains the address to open, if anything is served now. */

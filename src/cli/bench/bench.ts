@@ -75,10 +75,8 @@ export async function runBench(
   parts: BenchParts,
 ): Promise<string> {
   const { settings } = parts;
-  const { supervisor, gateway } = parts.assemble({
-    ...settings,
-    systemd: { ...settings.systemd, enabled: false },
-  });
+  const systemd = { ...settings.systemd, enabled: false };
+  const { supervisor, gateway } = parts.assemble({ ...settings, systemd });
   try {
     const { port, refused } = gateway.listen(['127.0.0.1'], 0);
     if (refused.length > 0) throw new Error('cannot listen on 127.0.0.1');

@@ -85,11 +85,7 @@ async function dialServer(): Promise<Link> {
   throw new Error(problem);
 }
 
-function requestReply<C extends RequestName>(
-  link: Link,
-  command: C,
-  args: RequestArgs<C>,
-): Promise<Reply<C>> {
+function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>): Promise<Reply<C>> {
   return new Promise((resolve, reject) => {
     link.request(command, args, (result) => {
       if (result.ok) resolve(result.value);
@@ -100,10 +96,10 @@ function requestReply<C extends RequestName>(
 
 /** A corked stream plays nothing and keeps no output awake. Prefers an output that is awake already. Returns the stream's index. */
 async function openSilentStream(link: Link): Promise<number> {
-  const sinks = await requestReply(link, 'GET_SINK_INFO_LIST', {});
+  const sinks = await ask(link, 'GET_SINK_INFO_LIST', {});
   const sink: SinkInfo | undefined = sinks.find(({ state }) => state !== SUSPENDED) ?? sinks[0];
   if (sink === undefined) throw new Error('the sound server has no output');
-  const reply = await requestReply(link, 'CREATE_PLAYBACK_STREAM', {
+  const reply = await ask(link, 'CREATE_PLAYBACK_STREAM', {
     ...SIMPLE_STREAM,
     sampleSpec: SAMPLE_SPEC,
     channelMap: STEREO,
@@ -141,9 +137,8 @@ class Listener {
       this.#wanted = { text, found: () => resolve(true) };
     });
     this.#take('');
-    if ((await within(systemClock, ANSWER_MS, found)) === undefined) {
+    if ((await within(systemClock, ANSWER_MS, found)) === undefined)
       throw new Error('a change was not reported within 2 s');
-    }
   }
 
   close(): void {
@@ -163,18 +158,13 @@ class Listener {
  * Renames the stream, which is a change like any other but makes no sound. All names differ, also between two calls. `ms`: the time of each
  * change. `cpuMs`: CPU time of the whole process per change, including this thread.
  */
-async function measureChanges(
-  link: Link,
-  stream: number,
-  listener: Listener,
-  forMs: number,
-): Promise<{ readonly ms: readonly number[]; readonly cpuMs: number }> {
+async function measureChanges(link: Link, stream: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();
   const ms = await forTime(forMs, async () => {
     const begun = performance.now();
     const name = `tonearm bench ${process.hrtime.bigint()}`;
     const [, at] = await Promise.all([
-      requestReply(link, 'SET_PLAYBACK_STREAM_NAME', { stream, name }),
+      ask(link, 'SET_PLAYBACK_STREAM_NAME', { stream, name }),
       listener.reads(`"${name}"`).then(() => performance.now()),
     ]);
     await pause(EVERY_MS);
@@ -215,7 +205,7 @@ async function measureServer(task: ProbeTask, measured: Mutable<Measured>): Prom
   const link = await dialServer();
   const { figures } = measured;
   try {
-    const request = (): Promise<Reply<'GET_SERVER_INFO'>> => requestReply(link, 'GET_SERVER_INFO', {});
+    const request = (): Promise<Reply<'GET_SERVER_INFO'>> => ask(link, 'GET_SERVER_INFO', {});
     const info = await request();
     measured.server = `${kindOfServer(info)}, ${info.packageName ?? ''} ${info.packageVersion ?? ''}`.trim();
     const trips = await timed(task.seconds * 100, request);
@@ -237,10 +227,7 @@ async function measureCodec(seconds: number): Promise<Figures> {
     await forTime(seconds * 25, one);
     return (quantile(await timed(seconds * 50, one), 0.5) * 1000) / streams;
   };
-  return {
-    decode_us_per_stream: await perStreamUs(decode),
-    encode_us_per_stream: await perStreamUs(encode),
-  };
+  return { decode_us_per_stream: await perStreamUs(decode), encode_us_per_stream: await perStreamUs(encode) };
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };

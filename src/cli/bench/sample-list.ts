@@ -54,11 +54,7 @@ function streamList(): Uint8Array {
 }
 
 /** `decode`: bytes to records; `encode`: records to the JSON for clients. Each call handles `streams` streams. */
-export function sampleWork(): {
-  readonly streams: number;
-  readonly decode: () => SinkInputList;
-  readonly encode: () => readonly string[];
-} {
+export function sampleWork() {
   const [bytes, framer, texts] = [streamList(), new Framer(), new TextCache()];
   const decode = (): SinkInputList => {
     let list: SinkInputList = [];

@@ -17,13 +17,6 @@ const NOTE =
   'Byte streams of clients and a sound server, as they passed; each file is one direction of one connection, a concatenation of whole ' +
   'frames; frame = 20-byte header (length, channel, offset_hi, offset_lo, flags; u32 big-endian) + payload. Cookies are zeros.';
 
-/** The file of one direction of a connection. */
-export interface CapturedSide {
-  keep(frame: Buffer, channel: number): void;
-  /** Closes the file, and adds it to the list. */
-  end(conversation: Conversation): void;
-}
-
 export class Capture {
   readonly #stem: string;
   readonly #list: number;
@@ -36,13 +29,14 @@ export class Capture {
     writeFileSync(this.#list, `{\n "note": ${JSON.stringify(NOTE)},\n "files": [`);
   }
 
-  open(connection: number, from: Side): CapturedSide {
+  /** The file of one direction of a connection. */
+  open(connection: number, from: Side) {
     const path = `${this.#stem}-${connection}-${from}.bin`;
     const file = openSync(path, 'w', 0o600);
     const frames: object[] = [];
     let [bytes, frame_count] = [0, 0];
     return {
-      keep: (frame, channel) => {
+      keep: (frame: Buffer, channel: number): void => {
         const isCommand = channel === CONTROL_CHANNEL;
         writeFileSync(file, isCommand ? withoutCookie(frame) : frame);
         const entry = { offset: bytes, payload: frame.length - HEADER_BYTES, channel };
@@ -50,18 +44,16 @@ export class Capture {
         bytes += frame.length;
         frame_count += 1;
       },
-      end: ({ offered: offered_version, negotiated: negotiated_version }) => {
+      /** Closes the file, and adds it to the list. */
+      end: ({ offered: offered_version, negotiated: negotiated_version }: Conversation): void => {
         closeSync(file);
         const description = `connection ${connection}, from the ${from}`;
         const versions = { offered_version, negotiated_version };
-        this.#enter({ file: basename(path), description, ...versions, bytes, frame_count, frames });
+        const entry = { file: basename(path), description, ...versions, bytes, frame_count, frames };
+        writeFileSync(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
+        this.#files += 1;
       },
     };
-  }
-
-  #enter(entry: object): void {
-    writeFileSync(this.#list, `${this.#files === 0 ? '' : ','}\n${JSON.stringify(entry)}`);
-    this.#files += 1;
   }
 
   end(): void {

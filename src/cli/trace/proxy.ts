@@ -42,10 +42,8 @@ export class TraceProxy {
     this.#parts = parts;
     // A side that has closed its writing end still reads.
     this.#server = createServer({ allowHalfOpen: true }, (client) => {
-      this.#open.set(
-        client,
-        this.#serve(client).finally(() => this.#open.delete(client)),
-      );
+      const served = this.#serve(client).finally(() => this.#open.delete(client));
+      this.#open.set(client, served);
     });
     this.#server.maxConnections = CLIENTS_MAX;
     this.#server.on('drop', () =>

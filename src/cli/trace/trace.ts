@@ -65,19 +65,14 @@ const OPTIONS = {
 /** `args` are the arguments after the word `trace`. Pure. */
 export function parseTrace(args: readonly string[]): TraceRequest {
   const at = args.includes('--') ? args.indexOf('--') : args.length;
-  const command = args.slice(at + 1);
-  return readOptions<typeof OPTIONS, TraceRequest>(
-    'tonearm trace',
-    args.slice(0, at),
-    OPTIONS,
-    ({ values }) => {
-      const { raw, data, json } = values;
-      if (values.help) return { do: 'help', text: TRACE_HELP };
-      if (raw === '') return '--raw needs a value';
-      if (at < args.length && !command[0]) return 'a command must follow --';
-      return { do: 'trace', raw, data, json, command };
-    },
-  );
+  const [own, command] = [args.slice(0, at), args.slice(at + 1)];
+  return readOptions<typeof OPTIONS, TraceRequest>('tonearm trace', own, OPTIONS, ({ values }) => {
+    const { raw, data, json, help } = values;
+    if (help) return { do: 'help', text: TRACE_HELP };
+    if (raw === '') return '--raw needs a value';
+    if (at < args.length && !command[0]) return 'a command must follow --';
+    return { do: 'trace', raw, data, json, command };
+  });
 }
 
 /** An exit status by its name in main.ts, or that of the command; `message` is for people. */
@@ -117,10 +112,8 @@ export async function runTrace(
   const path = join(directory, `tonearm-trace-${pid}`);
   if (!existsSync(directory)) {
     const who = 'run this in a login of the user of the sound server, or set XDG_RUNTIME_DIR to a folder';
-    return {
-      end: 'cannotListen',
-      message: `the folder ${directory}, for the socket of the trace, does not exist: ${who}`,
-    };
+    const message = `the folder ${directory}, for the socket of the trace, does not exist: ${who}`;
+    return { end: 'cannotListen', message };
   }
   try {
     await proxy.listen(path);
