@@ -5,10 +5,4 @@ export type { EventData, EventName, NodeEvent, UpgradeCheck, UpgradeProgress } f
 export { type OwnCode, type ProblemCode, ProblemError, type Transport } from './problem.js';
 export type * from './records.js';
 export { type ClientOptions, type Tonearm, tonearm } from './routes.js';
-export {
-  type BackendInfo,
-  type Connection,
-  type NodeState,
-  positionOf,
-  type Slice,
-} from './store.js';
+export { type BackendInfo, type Connection, type NodeState, positionOf, type Slice } from './store.js';

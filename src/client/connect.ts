@@ -184,9 +184,8 @@ class LiveNode implements Live {
     if (changed.length === 0) return;
     this.#askForTheRest(before);
     safely(() => this.#options.onChange?.(state, changed));
-    for (const slice of changed) {
+    for (const slice of changed)
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
-    }
   }
 
   /** Fetches what the stream does not carry of a backend that has come up. */

@@ -89,6 +89,8 @@ export interface Transport {
   readonly timeoutMs: number;
 }
 
+const JSON_TYPE = { 'Content-Type': 'application/json' };
+
 /** Rejects with a `ProblemError` and nothing else. `path` is encoded. */
 export async function send<T>(
   { base, fetch, timeoutMs }: Transport,
@@ -101,10 +103,7 @@ export async function send<T>(
     const response = await fetch(base + path, {
       method,
       signal: AbortSignal.timeout(timeoutMs),
-      ...(body !== undefined && {
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
+      ...(body !== undefined && { headers: JSON_TYPE, body: JSON.stringify(body) }),
     });
     if (!response.ok) throw await problemOf(response);
     return await read(response);

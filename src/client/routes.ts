@@ -58,9 +58,7 @@ function routeFunction(transport: Transport, name: string, route: string) {
     const path = template.replaceAll('{}', () => encodeURIComponent(String(rest.shift())));
     const [last] = rest;
     if (method !== 'GET') return send(transport, method, path, last, read);
-    const query = Object.entries(last ?? {}).map(
-      ([key, value]) => `${key}=${encodeURIComponent(String(value))}`,
-    );
-    return send(transport, method, [path, ...query].join('?'), undefined, read);
+    const query = String(new URLSearchParams((last ?? {}) as Record<string, string>));
+    return send(transport, method, query === '' ? path : `${path}?${query}`, undefined, read);
   };
 }

@@ -97,7 +97,6 @@ function emptySlices(): RecordSlices {
   };
 }
 
-/** The `detail` of the event that begins a backend's part of a snapshot. */
 const MARK = 'snapshot';
 
 /** True for the event that begins a backend's part of a snapshot. */
@@ -112,6 +111,11 @@ const FORGOTTEN: Readonly<Partial<Record<ChildName, readonly (keyof RecordSlices
   players: ['players', 'tracklists'],
   discovery: ['nodes'],
 };
+
+const idOf = ({ id }: { readonly id: number }): number => id;
+const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_name;
+const addressOf = ({ address }: { readonly address: string }): string => address;
+const unitKey = ({ scope, name }: ServiceRecord): string => `${scope}/${name}`;
 
 type Patch = Partial<RecordSlices>;
 type Rules = {
@@ -129,9 +133,7 @@ const RULES: Rules = {
   }),
   'audio.card.updated': ({ cards }, changed) => ({ cards: put(cards, changed, idOf) }),
   'audio.card.removed': ({ cards }, gone) => ({ cards: drop(cards, gone.map(idOf)) }),
-  'audio.level': (_state, { outputs }) => ({
-    levels: new Map(outputs.map(({ id, peak }) => [id, peak])),
-  }),
+  'audio.level': (_state, { outputs }) => ({ levels: new Map(outputs.map(({ id, peak }) => [id, peak])) }),
   'power.action': () => ({}),
   'upgrade.info': ({ upgrade }, info) => {
     if ('check' in info) return { upgrade: { ...upgrade, check: info.check } };
@@ -160,9 +162,7 @@ const RULES: Rules = {
     bluetooth: record,
     ...(record.scanning && bluetooth?.scanning !== true && { discovered: new Map() }),
   }),
-  'bluetooth.discovered': ({ discovered }, device) => ({
-    discovered: put(discovered, [device], ({ address }) => address),
-  }),
+  'bluetooth.discovered': ({ discovered }, device) => ({ discovered: put(discovered, [device], addressOf) }),
   'backend.updated': ({ backends }, { backend, state, detail }) => ({
     backends: new Map(backends).set(backend, {
       state,
@@ -224,11 +224,7 @@ export function positionOf(player: PlayerRecord, now: number): number | undefine
   return Math.max(0, Math.min(length, reckoned));
 }
 
-function put<K, R>(
-  records: ReadonlyMap<K, R>,
-  changed: readonly R[],
-  keyOf: (record: R) => K,
-): ReadonlyMap<K, R> {
+function put<K, R>(records: ReadonlyMap<K, R>, changed: readonly R[], keyOf: (record: R) => K) {
   return new Map([...records, ...changed.map((record) => [keyOf(record), record] as const)]);
 }
 
@@ -239,10 +235,7 @@ function drop<K, R>(records: ReadonlyMap<K, R>, keys: readonly K[]): ReadonlyMap
 }
 
 /** A tracklist that ends has no event of its own: the player's record shows it. */
-function playerPatch(
-  { players, tracklists }: RecordSlices,
-  { data }: { readonly data: PlayerRecord },
-): Patch {
+function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData['player.added']): Patch {
   const hasNoMore = !data.tracklist_supported && tracklists.has(data.bus_name);
   return {
     players: put(players, [data], busNameOf),
@@ -261,16 +254,4 @@ function playersMovedTo(players: ReadonlyMap<string, PlayerRecord>) {
 function upgradeWithStatus(upgrade: NodeState['upgrade'], status: UpgradeStatus): NodeState['upgrade'] {
   const { checked_at: _, extra: __, ...others } = upgrade ?? {};
   return { ...others, ...status };
-}
-
-function idOf({ id }: { readonly id: number }): number {
-  return id;
-}
-
-function busNameOf({ bus_name }: { readonly bus_name: string }): string {
-  return bus_name;
-}
-
-function unitKey({ scope, name }: ServiceRecord): string {
-  return `${scope}/${name}`;
 }

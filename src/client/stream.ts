@@ -171,14 +171,11 @@ export class ReconnectingStream {
     page.addEventListener?.('online', () => this.#hurry(), { signal });
     // Timers stop while a phone sleeps, and the monotonic clock may stop too, so this compares the date.
     const { document } = page;
-    document?.addEventListener(
-      'visibilitychange',
-      () => {
-        if (document.visibilityState !== 'visible') return;
-        if (Date.now() - this.#receivedAt > SILENCE_MS_MAX) this.#attempt.abort(ownProblem('silent'));
-        this.#hurry();
-      },
-      { signal },
-    );
+    const appeared = (): void => {
+      if (document?.visibilityState !== 'visible') return;
+      if (Date.now() - this.#receivedAt > SILENCE_MS_MAX) this.#attempt.abort(ownProblem('silent'));
+      this.#hurry();
+    };
+    document?.addEventListener('visibilitychange', appeared, { signal });
   }
 }
