@@ -31,7 +31,7 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 
-/** The event with the newest reading of the meters: sent, without id, only to streams whose `types` names it, and never kept. */
+/** The newest reading of the meters: sent, without id, only to streams whose `types` names it, and never kept. */
 export const LEVEL_EVENT = 'audio.level' satisfies EventType;
 export const LEVEL_BACKEND = 'audio' satisfies Backend;
 
@@ -135,14 +135,14 @@ export const COLLECTION_NAMES = Object.keys(COLLECTIONS) as readonly Collection[
 /** The table with its entries widened to all optional fields. */
 export const SPECS: Readonly<Record<Collection, CollectionSpec>> = COLLECTIONS;
 
-/** The texts of a collection's records, by rank, then in the order in which they were first put. */
-type RecordTexts = (collection: Collection) => readonly string[];
-
 export interface ResourceSpec {
   readonly backend: ChildName;
   readonly collections: readonly Collection[];
-  /** Undefined if a record is missing without which the answer would be wrong. */
-  join(texts: RecordTexts): string | undefined;
+  /**
+   * Undefined if a record is missing without which the answer would be wrong. `texts`: those of a collection's records, by rank, then in the
+   * order in which they were first put.
+   */
+  join(texts: (collection: Collection) => readonly string[]): string | undefined;
 }
 
 function list(backend: ChildName, collection: Collection): ResourceSpec {
@@ -157,20 +157,18 @@ function jsonArray(texts: readonly string[]): string {
   return `[${texts.join(',')}]`;
 }
 
-const AUDIO: ResourceSpec = {
-  backend: 'audio',
-  collections: ['audio.kind', 'audio.server', 'audio.outputs', 'audio.clients'],
-  join: (texts) => {
-    const [[kind], [server]] = [texts('audio.kind'), texts('audio.server')];
-    if (kind === undefined || server === undefined) return undefined;
-    const [outputs, clients] = [jsonArray(texts('audio.outputs')), jsonArray(texts('audio.clients'))];
-    return `{"kind":${kind},"server":${server},"outputs":${outputs},"clients":${clients}}`;
-  },
-};
-
 /** The sources of each GET of published state, and of each such MQTT topic. */
 export const RESOURCES = {
-  audio: AUDIO,
+  audio: {
+    backend: 'audio',
+    collections: ['audio.kind', 'audio.server', 'audio.outputs', 'audio.clients'],
+    join: (texts) => {
+      const [[kind], [server]] = [texts('audio.kind'), texts('audio.server')];
+      if (kind === undefined || server === undefined) return undefined;
+      const [outputs, clients] = [jsonArray(texts('audio.outputs')), jsonArray(texts('audio.clients'))];
+      return `{"kind":${kind},"server":${server},"outputs":${outputs},"clients":${clients}}`;
+    },
+  },
   'audio.server': single('audio', 'audio.server'),
   'audio.outputs': list('audio', 'audio.outputs'),
   'audio.clients': list('audio', 'audio.clients'),

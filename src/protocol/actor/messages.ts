@@ -8,7 +8,7 @@ import type { Answer, Command } from './commands.js';
 import type { OperationName } from './operations.js';
 import type { LogLevel } from './settings.js';
 
-interface Put {
+export interface Put {
   readonly kind: 'put';
   readonly collection: Collection;
   readonly key: string;
@@ -16,7 +16,7 @@ interface Put {
   /** Its rank in lists; without one it is listed after those that came before. */
   readonly rank?: number | undefined;
 }
-type Drop = { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
+export type Drop = { readonly kind: 'drop'; readonly collection: Collection; readonly key: string };
 
 /** A change of the published records, sent in order. `json` is encoded once, in the actor's thread. */
 export type Change = Put | Drop;

@@ -79,19 +79,15 @@ type ReadWith<C> = (ReadRow<string, ComponentName> & Json<C>) | (ReadRow<string,
 function read<
   P extends string,
   S extends ComponentName | undefined,
-  const F extends Json<AnyCommand> | Bytes<AnyCommand>,
->(path: P, summary: string, schema: S, source: F, ...needs: readonly Need[]): ReadRow<P, S> & F {
-  return { method: 'GET', path, summary, schema, needs, ...source };
+  const F extends (Json<AnyCommand> | Bytes<AnyCommand>) & { readonly needs?: readonly Need[] },
+>(path: P, summary: string, schema: S, source: F): ReadRow<P, S> & F {
+  return { method: 'GET', path, summary, schema, needs: [], ...source };
 }
 
 type PathOf<R extends string> = R extends `${infer A}.${infer B}` ? `/${A}/${B}` : `/${R}`;
 
 /** The published records of the resource that is called like the path, with a dot between its levels. */
-function published<const P extends PathOf<Resource>, S extends ComponentName>(
-  path: P,
-  summary: string,
-  schema: S,
-) {
+function published<P extends PathOf<Resource>, S extends ComponentName>(path: P, summary: string, schema: S) {
   const resource = path.slice(1).replace('/', '.') as Resource;
   const { backend } = RESOURCES[resource];
   return read(path, summary, schema, { kind: 'document', backend, resource });
@@ -210,21 +206,10 @@ const TABLE = {
   enableUnit: post('systemd', UNIT, 'enable', 'Enables a unit', { mqtt: word('enable', ENABLED) }),
   disableUnit: post('systemd', UNIT, 'disable', 'Disables a unit', { mqtt: word('disable', ENABLED) }),
 
-  unitLog: read(
-    `${UNIT}/log`,
-    "The newest lines of a unit's log",
-    'Log',
-    {
-      ...{ kind: 'log', backend: 'systemd' },
-      command: ({ scope, unit }: ParamsOf<typeof UNIT>, lines) => ({
-        do: 'log' as const,
-        scope,
-        unit,
-        lines,
-      }),
-    },
-    'api.logs',
-  ),
+  unitLog: read(`${UNIT}/log`, "The newest lines of a unit's log", 'Log', {
+    ...{ kind: 'log', backend: 'systemd', needs: ['api.logs'] },
+    command: (unit: ParamsOf<typeof UNIT>, lines) => ({ ...unit, do: 'log' as const, lines }),
+  }),
 
   audio: published('/audio', 'The whole state of the sound server', 'Audio'),
   audioServer: published('/audio/server', 'The sound server', 'AudioServer'),
@@ -253,13 +238,9 @@ const TABLE = {
     ...{ body: 'move', mqtt: [member('output')] },
     command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
   }),
-  cookie: read(
-    '/audio/cookie',
-    'The authentication cookie',
-    undefined,
-    { kind: 'cookie', backend: 'audio', command: { do: 'cookie' } },
-    'pulseaudio.serve_cookie',
-  ),
+  cookie: read('/audio/cookie', 'The authentication cookie', undefined, {
+    ...{ kind: 'cookie', backend: 'audio', command: { do: 'cookie' }, needs: ['pulseaudio.serve_cookie'] },
+  }),
 
   power: read('/power/', 'The granted power actions', 'Power', {
     ...{ kind: 'text', backend: 'power', command: { do: 'status' } },
@@ -332,13 +313,10 @@ const TABLE = {
   forgetDevice: post('bluetooth', BLUETOOTH, 'forget', 'Forgets a device, and its keys', { body: 'device' }),
 
   upgrade: published('/upgrade', 'The state of upgrades', 'Upgrade'),
-  upgradeLog: read(
-    '/upgrade/log',
-    "The newest lines of the upgrade unit's log",
-    'Log',
-    { kind: 'log', backend: 'upgrade', command: (_params, lines) => ({ do: 'log' as const, lines }) },
-    ...(['api.logs', 'upgrade.upgradeUnit'] as const),
-  ),
+  upgradeLog: read('/upgrade/log', "The newest lines of the upgrade unit's log", 'Log', {
+    ...{ kind: 'log', backend: 'upgrade', needs: ['api.logs', 'upgrade.upgradeUnit'] },
+    command: (_params, lines) => ({ do: 'log' as const, lines }),
+  }),
   checkUpgrade: post('upgrade', '/upgrade', 'check', 'Looks for an upgrade', {
     needs: ['upgrade.checkUnit'],
     mqtt: word('check', 'check'),

@@ -166,13 +166,9 @@ export const AudioRecord = closed({
   clients: Type.Array(ClientRecord),
 });
 
-const AudioLevelRecord = closed({
-  outputs: Type.Array(
-    closed({
-      id: Type.Integer({ minimum: 0 }),
-      peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
-    }),
-  ),
+const AudioLevel = closed({
+  id: Type.Integer({ minimum: 0 }),
+  peak: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), { description: 'one for each channel' }),
 });
 
 export const PowerRecord = closed({ reboot: Type.Boolean(), power_off: Type.Boolean() });
@@ -245,10 +241,6 @@ export const PlayerRecord = closed({
   can_quit: Type.Optional(Type.Boolean()),
 });
 
-const PlayerEvent = closed({ data: PlayerRecord, emitted_at: EmittedAt });
-
-const PlayerRemoval = closed({ bus_name: BusName });
-
 export const PlayerPosition = closed({ bus_name: BusName, position: Microseconds, emitted_at: EmittedAt });
 
 const Track = closed({ track_id: Type.String(), metadata: StringMap });
@@ -256,8 +248,6 @@ const Track = closed({ track_id: Type.String(), metadata: StringMap });
 const tracklist = { can_edit_tracks: Type.Boolean(), tracks: Type.Array(Track) };
 
 export const TracklistRecord = closed(tracklist);
-
-const TracklistEvent = closed({ bus_name: BusName, ...tracklist });
 
 export const NodeRecord = closed({
   name: Type.String({ description: 'as announced' }),
@@ -284,8 +274,6 @@ export const DeviceRecord = closed({
   rssi: Type.Optional(Type.Integer({ description: 'dBm, while there is a scan' })),
   output: Type.Optional(Type.String({ description: 'name of the output that it is' })),
 });
-
-const NodeRemoval = closed({ name: Type.String() });
 
 export const BluetoothRecord = closed({
   powered: Type.Boolean(),
@@ -369,7 +357,7 @@ export const COMPONENTS = {
   Cards: Type.Array(CardRecord),
   Client: ClientRecord,
   Clients: Type.Array(ClientRecord),
-  AudioLevel: AudioLevelRecord,
+  AudioLevel: closed({ outputs: Type.Array(AudioLevel) }),
   Power: PowerRecord,
   Upgrade: UpgradeRecord,
   UpgradeStatus: UpgradeStatus,
@@ -379,16 +367,16 @@ export const COMPONENTS = {
   PowerAction: Type.Object({ action: oneOf('reboot', 'poweroff') }),
   Player: PlayerRecord,
   Players: Type.Array(PlayerRecord),
-  PlayerEvent: PlayerEvent,
-  PlayerRemoval: PlayerRemoval,
+  PlayerEvent: closed({ data: PlayerRecord, emitted_at: EmittedAt }),
+  PlayerRemoval: closed({ bus_name: BusName }),
   PlayerPosition: PlayerPosition,
   PlayerPositions: Type.Array(PlayerPosition),
   Track: Track,
   Tracklist: TracklistRecord,
-  TracklistEvent: TracklistEvent,
+  TracklistEvent: closed({ bus_name: BusName, ...tracklist }),
   Node: NodeRecord,
   Nodes: Type.Array(NodeRecord),
-  NodeRemoval: NodeRemoval,
+  NodeRemoval: closed({ name: Type.String() }),
   Bluetooth: BluetoothRecord,
   BluetoothDevice: DeviceRecord,
   BluetoothDevices: Type.Array(DeviceRecord),

@@ -9,16 +9,6 @@ export interface UnitEntry {
   readonly url?: string;
 }
 
-export interface ApiSettings {
-  readonly port: number;
-  readonly cors: { readonly origins: readonly string[] };
-  readonly hosts: readonly string[];
-  readonly sse: { readonly enabled: boolean; readonly maxClients: number };
-  readonly ui: { readonly enabled: boolean };
-  /** The logs of units can be read. */
-  readonly logs: boolean;
-}
-
 export interface SystemdSettings {
   readonly enabled: boolean;
   readonly system: readonly UnitEntry[];
@@ -54,12 +44,6 @@ export interface UpgradeSettings {
   readonly upgradeUnit?: string | undefined;
   readonly progressSocket: string;
   readonly stateFile: string;
-}
-
-export interface PlayersSettings {
-  readonly enabled: boolean;
-  /** Covers at web addresses are fetched by the node. */
-  readonly fetchCovers: boolean;
 }
 
 export interface BluetoothSettings {
@@ -99,12 +83,21 @@ export interface MqttSettings {
 export interface Settings {
   readonly bind: readonly string[];
   readonly logLevel: LogLevel;
-  readonly api: ApiSettings;
+  readonly api: {
+    readonly port: number;
+    readonly cors: { readonly origins: readonly string[] };
+    readonly hosts: readonly string[];
+    readonly sse: { readonly enabled: boolean; readonly maxClients: number };
+    readonly ui: { readonly enabled: boolean };
+    /** The logs of units can be read. */
+    readonly logs: boolean;
+  };
   readonly systemd: SystemdSettings;
   readonly audio: AudioSettings;
   readonly power: PowerSettings;
   readonly upgrade: UpgradeSettings;
-  readonly players: PlayersSettings;
+  /** `fetchCovers`: the node fetches covers at web addresses. */
+  readonly players: { readonly enabled: boolean; readonly fetchCovers: boolean };
   readonly bluetooth: BluetoothSettings;
   readonly discovery: DiscoverySettings;
   readonly mqtt: MqttSettings;
