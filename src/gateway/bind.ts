@@ -33,9 +33,8 @@ const ADDRESS_MARKS = /[.:]/;
  * contains, because the second socket would be refused as taken.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
-  if (bind.includes('all')) {
+  if (bind.includes('all'))
     return { wanted: [{ address: wildcardAddress(interfaces), name: 'all' }], waiting: [], notes: [] };
-  }
   const wanted = new Map<string, WantedAddress>();
   const waiting = new Set<string>();
   const notes: string[] = [];
@@ -46,13 +45,13 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
       ? presentAddresses(canonicalAddress(name), interfaces)
       : addressesOf(name, interfaces);
     const usable = found.filter((address) => written || !isLinkLocal(address));
+    if (usable.length === 0) waiting.add(name);
     for (const address of found) {
       // Link-local addresses need a zone, which clients cannot write into a URL; the interface has other addresses.
       if (!usable.includes(address))
         notes.push(`bind: ${name}: the link-local address ${address} is left out`);
+      else if (!wanted.has(address)) wanted.set(address, { address, name });
     }
-    if (usable.length === 0) waiting.add(name);
-    for (const address of usable) if (!wanted.has(address)) wanted.set(address, { address, name });
   }
   return { wanted: withoutContained([...wanted.values()]), waiting: [...waiting], notes };
 }
@@ -73,24 +72,20 @@ export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
  * The host at which `client` can reach this service: an address on the client's network, else one that other machines can reach,
  * else `localhost`.
  */
-export function hostFor(
-  client: string,
-  listening: readonly string[],
-  interfaces: InterfaceAddresses,
-): string {
-  const reachable = reachableAt(listening, interfaces).map(({ info }) => info);
+export function hostFor(client: string, served: readonly string[], interfaces: InterfaceAddresses): string {
+  const reachable = reachableAt(served, interfaces).map(({ info }) => info);
   const found = reachable.find((info) => isNeighbour(client, info)) ?? reachable[0];
   if (found === undefined) return 'localhost';
   return found.family === 'IPv6' ? `[${found.address}]` : found.address;
 }
 
-/** The addresses at which other machines reach the sockets of `listening`. Link-local ones need a zone, which URLs cannot contain. */
+/** The addresses at which other machines reach the sockets of `served`. Link-local ones need a zone, which URLs cannot contain. */
 export function reachableAt(
-  listening: readonly string[],
+  served: readonly string[],
   interfaces: InterfaceAddresses,
 ): readonly { readonly name: string; readonly info: NetworkInterfaceInfo }[] {
   const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
-    listening.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
+    served.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
   return Object.entries(interfaces)
     .flatMap(([name, infos = []]) => infos.map((info) => ({ name, info })))
     .filter(({ info }) => !info.internal && !isLinkLocal(info.address) && isServed(info));
@@ -124,9 +119,8 @@ function withoutContained(wanted: readonly WantedAddress[]): readonly WantedAddr
 
 /** Interfaces do not list these: the sockets for every address, and all of 127.0.0.0/8 except 127.0.0.1. */
 function isAlwaysThere(address: string): boolean {
-  return (
-    address === EVERY_ADDRESS || address === EVERY_IPV4 || (isIP(address) === 4 && address.startsWith('127.'))
-  );
+  const isLoopback = isIP(address) === 4 && address.startsWith('127.');
+  return address === EVERY_ADDRESS || address === EVERY_IPV4 || isLoopback;
 }
 
 /**

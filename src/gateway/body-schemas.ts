@@ -32,9 +32,8 @@ function explain(schema: PlainSchema, json: unknown): string {
   const known: Record<string, PlainSchema> = Object.assign({}, ...variants.map((one) => one.properties));
   const names = Object.keys(known).join(' or ');
   if (json === undefined) return `A body is needed: an object with ${names}`;
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
     return `The body must be an object with ${names}, got ${shownValue(json)}`;
-  }
   const fields = Object.entries(json);
   const stranger = fields.find(([field]) => !Object.hasOwn(known, field));
   if (stranger !== undefined) return `Field ${shownValue(stranger[0])} does not exist, only ${names}`;

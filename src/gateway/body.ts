@@ -40,18 +40,14 @@ export async function checkBody(
 /** Parameters are allowed, but only `charset` is checked: JSON must be UTF-8. */
 export function checkContentType(contentType: string): Problem | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
-  if (type !== 'application/json') {
-    const got = type === '' ? 'none' : JSON.stringify(type);
-    return problem('unsupported-type', `Content-Type: must be application/json, got ${got}`);
-  }
+  const wrong = (what: string): Problem => problem('unsupported-type', `Content-Type: ${what}`);
+  if (type !== 'application/json')
+    return wrong(`must be application/json, got ${type === '' ? 'none' : JSON.stringify(type)}`);
   const charset = parameters
     .map((parameter) => /^charset\s*=\s*"?([^"]*)"?$/.exec(parameter)?.[1])
     .find((value) => value !== undefined);
   if (charset === undefined || charset === 'utf-8' || charset === 'utf8') return undefined;
-  return problem(
-    'unsupported-type',
-    `Content-Type: the charset must be utf-8, got ${JSON.stringify(charset)}`,
-  );
+  return wrong(`the charset must be utf-8, got ${JSON.stringify(charset)}`);
 }
 
 function parseJson(bytes: Uint8Array): ParsedBody {

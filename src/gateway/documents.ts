@@ -3,8 +3,12 @@
 
 import type { Clock } from '../clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
-import type { Collection } from '../protocol/actor/collections.js';
-import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';
+import {
+  type Collection,
+  RESOURCES,
+  type Resource,
+  type ResourceSpec,
+} from '../protocol/actor/collections.js';
 import type { Changed, Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
@@ -32,9 +36,8 @@ export class Documents {
     this.#maker = maker;
     this.#clock = clock;
     this.#waiting = new Map(enabled.map((child) => [child, new Set()]));
-    this.#health = new Map(
-      enabled.map((child) => [child, { state: 'connecting', since: clock.date(), restarts: 0 }]),
-    );
+    const begins: BackendHealth = { state: 'connecting', since: clock.date(), restarts: 0 };
+    this.#health = new Map(enabled.map((child) => [child, begins]));
   }
 
   health(child: ChildName, health: BackendHealth): void {

@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import type { OpenStream, TextSink } from './events/stream.js';
-import { type HeaderPair, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
+import { type HeaderPairs, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
 
 /** Read and discarded, so that a client whose body is too large can read the answer instead of getting a reset. */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
@@ -46,7 +46,7 @@ export class Exchange {
   readonly #clock: Clock;
   #request: HttpRequest | undefined;
   #state: ExchangeState = 'open';
-  #headers: readonly HeaderPair[] = [];
+  #headers: HeaderPairs = [];
   #isCollecting = false;
   #isPaused = false;
   #onGone: (() => void) | undefined;
@@ -86,7 +86,7 @@ export class Exchange {
   }
 
   /** Headers for the reply or stream of this exchange, in addition to the reply's own. */
-  setHeaders(headers: readonly HeaderPair[]): void {
+  setHeaders(headers: HeaderPairs): void {
     this.#headers = headers;
   }
 
@@ -150,7 +150,7 @@ export class Exchange {
   }
 
   /** Prepares an event stream as the answer. Call it in the handler's synchronous part. */
-  openStream(headers: readonly HeaderPair[]): ResponseStream {
+  openStream(headers: HeaderPairs): ResponseStream {
     const response = this.#response;
     const begin = (): void => {
       this.#state = 'streaming';
@@ -234,7 +234,7 @@ export class Exchange {
     if (!send(0)[1]) this.#response.onWritable((offset) => send(offset - begun)[0]);
   }
 
-  #writeHeaders(headers: readonly HeaderPair[]): void {
+  #writeHeaders(headers: HeaderPairs): void {
     for (const [name, value] of headers) this.#response.writeHeader(name, oneLine(value));
   }
 

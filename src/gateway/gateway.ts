@@ -46,12 +46,6 @@ export interface GatewayOptions {
   readonly clock: Clock;
 }
 
-export interface ListenResult {
-  readonly port: number;
-  /** Addresses that exist but cannot be listened on. */
-  readonly refused: readonly string[];
-}
-
 export interface Gateway {
   readonly listener: ChildListener;
   /** Resolves when an enabled child has reported that it is up, or why not; at the latest after `withinMs`. */
@@ -60,7 +54,7 @@ export interface Gateway {
    * Listens on the addresses of `bind`, and follows them as they come and go. Call it once. Port 0 means any free port, the same for
    * all. Does not throw: an address that cannot be listened on is in `refused`, and is tried again.
    */
-  listen(bind: readonly string[], port: number): ListenResult;
+  listen(bind: readonly string[], port: number): Pick<ListeningSockets, 'port' | 'refused'>;
   /**
    * Refuses new requests, waits for pending answers, sends `bye` to the streams, and cuts what is left after `withinMs`.
    * Resolves by then, and never rejects. Only the first call counts; later calls get its promise.
@@ -87,10 +81,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const feeds = new BridgeFeeds(options.bridges, journal);
   const intake = new Intake({ journal, documents, hub, feeds, clock });
   const publishServed = (): void =>
-    intake.served({
-      port: sockets?.port ?? settings.api.port,
-      addresses: sockets?.state.listening ?? [],
-    });
+    intake.served({ port: sockets?.port ?? settings.api.port, addresses: sockets?.state.listening ?? [] });
   const { hosts, cors } = settings.api;
   const identity = new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
   const replies = new OperationReplies({

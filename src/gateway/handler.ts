@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.js';
 import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
-import type { HeaderPair } from './reply.js';
+import type { HeaderPairs } from './reply.js';
 import type { OperationRoute, Route } from './routes.js';
 import { methodsOf, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
@@ -39,7 +39,7 @@ export interface HandlerParts {
 
 type Handled = void | Promise<void>;
 
-const STREAM_HEADERS: readonly HeaderPair[] = [
+const STREAM_HEADERS: HeaderPairs = [
   ['Content-Type', 'text/event-stream'],
   ['Cache-Control', 'no-cache'],
   ['X-Accel-Buffering', 'no'],

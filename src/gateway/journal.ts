@@ -3,25 +3,18 @@
 //
 // A reader that has everything up to a number reads on from there: the newest text of each record, every removal, every action.
 
-import {
-  COLLECTION_NAMES,
-  type Collection,
-  type CollectionSpec,
-  SPECS,
-} from '../protocol/actor/collections.js';
-import type { Change } from '../protocol/actor/messages.js';
+import { COLLECTION_NAMES, type Collection, SPECS } from '../protocol/actor/collections.js';
+import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 
 /** docs/events.md, "Coming back": for removals and for actions. */
 const KEPT_MAX = 1024;
 /** For each of the two. A record may have 130 kB, and 1024 of these would fill a small node's memory. */
 const KEPT_BYTES_MAX = 2 * 1024 * 1024;
 
-export type EntryKind = 'record' | 'removal' | 'action';
-
 /** Immutable: a change of its record creates another entry. */
 export interface JournalEntry {
   readonly sequence: number;
-  readonly kind: EntryKind;
+  readonly kind: 'record' | 'removal' | 'action';
   readonly collection: Collection;
   readonly key: string;
   /** JSON; for a removal, the record's last text. */
@@ -33,6 +26,8 @@ export interface JournalEntry {
   readonly at: number;
 }
 
+type Kept = Pick<JournalEntry, 'collection' | 'key' | 'json' | 'at'>;
+
 /** A collection's last change. */
 export interface Changed {
   /** Its number among all changes, also those that make no entry; 0 if there was none. */
@@ -41,7 +36,7 @@ export interface Changed {
 }
 
 interface Shelf extends Changed {
-  readonly spec: CollectionSpec;
+  readonly spec: (typeof SPECS)[Collection];
   readonly records: Map<string, JournalEntry>;
   order: number;
   at: number;
@@ -118,11 +113,7 @@ export class Journal {
       const { backend: owner, removed, keeps, isPart } = SPECS[name];
       return owner === backend && (removed !== undefined || keeps === 'passing' || isPart === true);
     }).flatMap((collection) =>
-      [...this.#shelves[collection].records.keys()].map((key) => ({
-        kind: 'drop' as const,
-        collection,
-        key,
-      })),
+      [...this.#shelves[collection].records.keys()].map((key): Change => ({ kind: 'drop', collection, key })),
     );
   }
 
@@ -147,16 +138,12 @@ export class Journal {
 
   /** True if nothing after a sequence number was dropped from the wanted collections. */
   reaches(sequence: number, isWanted: (collection: Collection) => boolean): boolean {
-    for (const [collection, forgotten] of this.#forgotten) {
+    for (const [collection, forgotten] of this.#forgotten)
       if (forgotten > sequence && isWanted(collection)) return false;
-    }
     return true;
   }
 
-  #put(
-    { collection, key, json, rank }: Extract<Change, { readonly kind: 'put' }>,
-    at: number,
-  ): JournalEntry | undefined {
+  #put({ collection, key, json, rank }: Put, at: number): JournalEntry | undefined {
     const shelf = this.#shelves[collection];
     const { keeps } = shelf.spec;
     if (keeps === 'each') return this.#keep('action', { collection, key, json, at });
@@ -183,10 +170,7 @@ export class Journal {
     return entry;
   }
 
-  #drop(
-    { collection, key }: Extract<Change, { readonly kind: 'drop' }>,
-    at: number,
-  ): JournalEntry | undefined {
+  #drop({ collection, key }: Drop, at: number): JournalEntry | undefined {
     const shelf = this.#shelves[collection];
     const before = shelf.records.get(key);
     if (before === undefined) return undefined;
@@ -199,10 +183,7 @@ export class Journal {
     return this.#keep('removal', { collection, key, json: before.json, at });
   }
 
-  #keep(
-    kind: 'removal' | 'action',
-    what: Pick<JournalEntry, 'collection' | 'key' | 'json' | 'at'>,
-  ): JournalEntry {
+  #keep(kind: 'removal' | 'action', what: Kept): JournalEntry {
     this.#newest += 1;
     const entry: JournalEntry = { ...what, sequence: this.#newest, kind, since: this.#newest, rank: 0 };
     const kept = this.#kept[kind];
@@ -226,7 +207,7 @@ export class Journal {
    * Deletes the earlier removal of the same record. Its text is compared too, because a sound server that restarts reuses its ids: the next
    * record under a key is another one with another name, and clients know records by their names (docs/http-api.md, "Names of clients").
    */
-  #forgetRemoval({ collection, key, json }: Pick<JournalEntry, 'collection' | 'key' | 'json'>): void {
+  #forgetRemoval({ collection, key, json }: Omit<Kept, 'at'>): void {
     const isPlayer = SPECS[collection].shape === 'player';
     for (const entry of this.#kept.removal.entries) {
       if (entry.key !== key || entry.collection !== collection) continue;

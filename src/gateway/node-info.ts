@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { arch, hostname, release, type } from 'node:os';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
+import type { EventHub } from './events/hub.js';
 import type { ListeningState } from './listening.js';
 import type { RouteSettings } from './routes.js';
 
@@ -23,9 +24,7 @@ export interface NodeInfo {
 const OS_RELEASE_FILES = ['/etc/os-release', '/usr/lib/os-release'] as const;
 
 export function readNodeInfo(): NodeInfo {
-  const pretty = OS_RELEASE_FILES.map((file) => prettyName(readIfThere(file))).find(
-    (name) => name !== undefined,
-  );
+  const pretty = OS_RELEASE_FILES.map((file) => prettyName(readIfThere(file))).find(Boolean);
   return {
     get hostname() {
       return hostname();
@@ -77,11 +76,10 @@ export function serverRecord(
   };
 }
 
-export interface HealthFacts {
+interface HealthFacts {
   readonly version: string;
   readonly uptimeMs: number;
-  /** `closedSlow` counts streams that were closed because their consumer read too slowly. */
-  readonly streams: { readonly open: number; readonly closedSlow: number };
+  readonly streams: ReturnType<EventHub['stats']>;
   readonly listening: ListeningState;
   readonly backends: ReadonlyMap<ChildName, BackendHealth>;
 }

@@ -15,13 +15,7 @@ type JsonObject = Readonly<Record<string, unknown>>;
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
 /** Problems of every route. */
-const ANYWHERE: readonly ProblemCode[] = [
-  'bad-request',
-  'bad-path',
-  'foreign-host',
-  'gateway-failed',
-  'shutting-down',
-];
+const ANYWHERE = ['bad-request', 'bad-path', 'foreign-host', 'gateway-failed', 'shutting-down'] as const;
 /** Besides these, by what answers; `problemsOf` adds those of a backend. */
 const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
@@ -41,39 +35,26 @@ const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]
 const TEXT = Type.String();
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
-const EVENT_QUERY: readonly JsonObject[] = [
-  queryParameter(
-    'types',
-    'Sends only these events, separated by commas; audio.level is sent only if it is listed',
-    TEXT,
-  ),
-  queryParameter(
-    'backend',
-    'Sends only events of these backends, separated by commas; with types, events of either list are sent',
-    TEXT,
-  ),
-  queryParameter(
-    'exclude',
-    'Does not send these events, separated by commas; server.info is always sent',
-    TEXT,
-  ),
-  queryParameter('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
-  queryParameter('snapshot', '1: the stream begins with the current state', oneOf('0', '1')),
-  queryParameter('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it', TEXT),
-];
-
 const { minimum, maximum, byDefault } = LOG_LINES;
-const LOG_QUERY: readonly JsonObject[] = [
-  queryParameter(
-    'lines',
-    'How many of the newest lines',
-    Type.Integer({ minimum, maximum, default: byDefault }),
-  ),
-];
 
 const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> = {
-  events: EVENT_QUERY,
-  log: LOG_QUERY,
+  events: [
+    inQuery(
+      'types',
+      'Sends only these events, separated by commas; audio.level is sent only if it is listed',
+    ),
+    inQuery(
+      'backend',
+      'Sends only events of these backends, separated by commas; with types, events of either list are sent',
+    ),
+    inQuery('exclude', 'Does not send these events, separated by commas; server.info is always sent'),
+    inQuery('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
+    inQuery('snapshot', '1: the stream begins with the current state', oneOf('0', '1')),
+    inQuery('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it'),
+  ],
+  log: [
+    inQuery('lines', 'How many of the newest lines', Type.Integer({ minimum, maximum, default: byDefault })),
+  ],
 };
 
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
@@ -179,10 +160,7 @@ function cacheable(name: ComponentName): JsonObject {
       schema: Type.String({ format: 'date-time' }),
     },
   };
-  return {
-    200: { ...json(name), headers },
-    304: { ...UNCHANGED, headers },
-  };
+  return { 200: { ...json(name), headers }, 304: { ...UNCHANGED, headers } };
 }
 
 function json(name: ComponentName): JsonObject {
@@ -200,21 +178,20 @@ function pathParameter(name: string): JsonObject {
   return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }
 
-function queryParameter(name: string, description: string, schema: TSchema): JsonObject {
+function inQuery(name: string, description: string, schema: TSchema = TEXT): JsonObject {
   return { name, in: 'query', required: false, description, schema };
 }
 
 /** The components; a component inside another one is a reference. */
 function schemaComponents(): JsonObject {
-  const names = new Map<unknown, string>(Object.entries(COMPONENTS).map(([name, schema]) => [schema, name]));
+  const all = Object.entries(COMPONENTS);
+  const names = new Map<unknown, string>(all.map(([name, schema]) => [schema, name]));
   const referring = (schema: TSchema): string =>
     JSON.stringify(schema, (key, value: unknown) => {
       const name = key === '' ? undefined : names.get(value);
       return name === undefined ? value : ref(name);
     });
-  return Object.fromEntries(
-    Object.entries(COMPONENTS).map(([name, schema]) => [name, JSON.parse(referring(schema))]),
-  );
+  return Object.fromEntries(all.map(([name, schema]) => [name, JSON.parse(referring(schema))]));
 }
 
 function ref(name: string): JsonObject {

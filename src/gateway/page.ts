@@ -2,10 +2,17 @@
 // framing. The files are read once at start; this file does not know their content.
 
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import type { Exchange } from './exchange.js';
 import { problem, problemReply } from './problem.js';
-import { type HeaderPair, type HttpReply, isMatch, REVALIDATE, weightsIn } from './reply.js';
+import {
+  type HeaderPair,
+  type HeaderPairs,
+  type HttpReply,
+  isMatch,
+  REVALIDATE,
+  weightsIn,
+} from './reply.js';
 import { foreignOrigin, type OriginStanding } from './trust.js';
 
 /** One file in each encoding that exists; `identity` always does. */
@@ -29,18 +36,18 @@ const ENCODINGS = [
 ] as const;
 
 const TYPES: Readonly<Record<string, string>> = {
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml',
-  png: 'image/png',
-  webmanifest: 'application/manifest+json',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.webmanifest': 'application/manifest+json',
 };
 
 /** The content types of all files, as OpenAPI writes them. */
 export const FILE_CONTENT = Object.fromEntries(Object.values(TYPES).map((type) => [type, {}]));
 
-const ALWAYS: readonly HeaderPair[] = [
+const ALWAYS: HeaderPairs = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],
   ['Vary', 'Accept-Encoding'],
@@ -99,7 +106,7 @@ export class Page {
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
     // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
     const etag = `"${this.#boot}-${coding}"`;
-    const headers: readonly HeaderPair[] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
+    const headers: HeaderPairs = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
   }
@@ -125,11 +132,8 @@ function securityPolicy(origins: readonly string[]): string {
   ].join('; ');
 }
 
-function contentHeaders(name: string, coding: string): readonly HeaderPair[] {
-  const type: HeaderPair = [
-    'Content-Type',
-    TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream',
-  ];
+function contentHeaders(name: string, coding: string): HeaderPairs {
+  const type: HeaderPair = ['Content-Type', TYPES[extname(name)] ?? 'application/octet-stream'];
   return coding === 'identity' ? [type] : [type, ['Content-Encoding', coding]];
 }
 

@@ -30,13 +30,10 @@ export interface Problem {
   readonly detail: string;
 }
 
-export interface ProblemKind {
-  readonly status: HttpReply['status'];
-  readonly title: string;
-}
-
 /** All problems; the OpenAPI document and the tests use this table. */
-export const PROBLEMS: Readonly<Record<ProblemCode, ProblemKind>> = { ...FAULTS, ...GATEWAY_PROBLEMS };
+export const PROBLEMS: {
+  readonly [C in ProblemCode]: { readonly status: HttpReply['status']; readonly title: string };
+} = { ...FAULTS, ...GATEWAY_PROBLEMS };
 
 /** Seconds. A lost sound server or bus is usually back after one or two attempts (docs/http-api.md, "Backends that are away"). */
 const RETRY_AFTER_S = 2;
@@ -60,13 +57,10 @@ export function problemOf(error: unknown): Problem {
 
 /** `headers` are added to the document's own, for instance `Allow`. */
 export function problemReply(found: Problem, headers: HttpReply['headers'] = []): HttpReply {
-  const { status, title } = PROBLEMS[found.fault];
+  const { fault, detail } = found;
+  const { status, title } = PROBLEMS[fault];
   const own: [string, string][] = [['Content-Type', 'application/problem+json']];
   if (status === 503) own.push(['Retry-After', String(RETRY_AFTER_S)]);
-  const type = `urn:tonearm:problem:${found.fault}`;
-  return {
-    status,
-    headers: [...own, ...headers],
-    body: JSON.stringify({ type, title, status, detail: found.detail }),
-  };
+  const body = JSON.stringify({ type: `urn:tonearm:problem:${fault}`, title, status, detail });
+  return { status, headers: [...own, ...headers], body };
 }

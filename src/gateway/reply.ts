@@ -22,10 +22,11 @@ export const STATUS_LINES = {
 } as const;
 
 export type HeaderPair = readonly [name: string, value: string];
+export type HeaderPairs = readonly HeaderPair[];
 
 export interface HttpReply {
   readonly status: keyof typeof STATUS_LINES;
-  readonly headers: readonly HeaderPair[];
+  readonly headers: HeaderPairs;
   /** Absent: no content at all (204, 304). An empty string is a body of length 0. */
   readonly body?: string | Uint8Array;
   readonly close?: boolean;
@@ -64,12 +65,12 @@ export class ResponseMaker {
   make(text: string, changedAt: number): CachedResponse {
     this.#revision += 1;
     const etag = `"${this.#boot}-${this.#revision}"`;
-    const validators: readonly HeaderPair[] = [
+    const validators: HeaderPairs = [
       ['ETag', etag],
       ['X-Cache-Updated-At', new Date(changedAt).toISOString()],
       REVALIDATE,
     ];
-    const headers: readonly HeaderPair[] = [JSON_TYPE, ...validators];
+    const headers: HeaderPairs = [JSON_TYPE, ...validators];
     return {
       etag,
       whole: { status: 200, headers, body: Buffer.from(text) },

@@ -20,19 +20,7 @@ const EXCLUSIVE_PORT = 1;
 
 /** `listen` with options and a host exists, but the package's types lack it. */
 interface ExclusiveListener {
-  listen(
-    host: string,
-    port: number,
-    options: number,
-    done: (socket: us_listen_socket | false) => void,
-  ): unknown;
-}
-
-export interface HttpServer {
-  /** Port 0 means any free port. Undefined if the address cannot be listened on. */
-  open(address: string, port: number): ListeningSocket | undefined;
-  /** Cuts every connection. */
-  close(): void;
+  listen(host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void): void;
 }
 
 /**
@@ -56,7 +44,7 @@ export function createServer(
   clock: Clock,
   limits: ConnectionLimits,
   onFull: (address: string) => void,
-): HttpServer {
+) {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
   boundConnections(app, limits, onFull, clock);
 
@@ -73,7 +61,8 @@ export function createServer(
   });
 
   return {
-    open: (address, port) => {
+    /** Port 0 means any free port. Undefined if the address cannot be listened on. */
+    open: (address: string, port: number): ListeningSocket | undefined => {
       let socket: ListeningSocket | undefined;
       // `listen` calls back before it returns.
       app.listen(address, port, EXCLUSIVE_PORT, (held) => {
@@ -82,9 +71,8 @@ export function createServer(
       });
       return socket;
     },
-    close: () => {
-      app.close();
-    },
+    /** Cuts every connection. */
+    close: (): void => void app.close(),
   };
 }
 

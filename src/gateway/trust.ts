@@ -5,7 +5,7 @@
 import { isIP } from 'node:net';
 import type { Exchange } from './exchange.js';
 import { PROBLEMS, type Problem, problem, problemReply } from './problem.js';
-import { type HeaderPair, type HttpReply, weightsIn } from './reply.js';
+import { type HeaderPair, type HeaderPairs, type HttpReply, weightsIn } from './reply.js';
 
 /** The configuration has normalized both: lower case, no trailing dot or slash, an origin as browsers send it. */
 export interface TrustSettings {
@@ -41,18 +41,13 @@ const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-D
 /** Seconds. Without it browsers repeat the preflight every 5 s, which delays a volume slider. */
 const PREFLIGHT_AGE_S = 600;
 const VARY: HeaderPair = ['Vary', 'Origin'];
-const NO_HEADERS: readonly HeaderPair[] = [];
-const ONLY_VARY: readonly HeaderPair[] = [VARY];
 
 export function trustRules(nodeName: string, settings: TrustSettings): TrustRules {
   const hostname = plainName(nodeName);
   // mDNS and DHCP use only the first label, even if the hostname is a full domain name.
   const label = hostname.split('.')[0] ?? hostname;
   const own = label === '' ? [] : [hostname, label, ...HOME_SUFFIXES.map((suffix) => `${label}.${suffix}`)];
-  return {
-    names: new Set(['localhost', ...own, ...settings.hosts]),
-    origins: new Set(settings.origins),
-  };
+  return { names: new Set(['localhost', ...own, ...settings.hosts]), origins: new Set(settings.origins) };
 }
 
 /**
@@ -140,10 +135,8 @@ export function ambiguityProblem(exchange: RequestHead): Problem | undefined {
   if (twice !== undefined) return problem('bad-request', `The header ${twice} came more than once`);
   const coding = exchange.header('transfer-encoding').trim().toLowerCase();
   if (coding === '' || coding === 'chunked') return undefined;
-  return problem(
-    'bad-request',
-    `Transfer-Encoding ${JSON.stringify(coding)} is not supported, only chunked is`,
-  );
+  const detail = `Transfer-Encoding ${JSON.stringify(coding)} is not supported, only chunked is`;
+  return problem('bad-request', detail);
 }
 
 /**
@@ -158,10 +151,9 @@ export function originProblem(
 ): Problem | undefined {
   if (method === 'GET' || method === 'HEAD') return undefined;
   if (standing === 'foreign') return foreignOrigin(origin);
-  if (method !== 'OPTIONS' && standing !== 'listed' && secFetchSite.toLowerCase() === 'cross-site') {
-    return problem('foreign-origin', 'A page of another site sent this request');
-  }
-  return undefined;
+  const isCrossSite = standing !== 'listed' && secFetchSite.toLowerCase() === 'cross-site';
+  if (method === 'OPTIONS' || !isCrossSite) return undefined;
+  return problem('foreign-origin', 'A page of another site sent this request');
 }
 
 export function foreignOrigin(origin: string): Problem {
@@ -169,13 +161,9 @@ export function foreignOrigin(origin: string): Problem {
 }
 
 /** For every reply except preflights. If no origin is configured, replies do not vary by origin and have no CORS headers. */
-export function corsHeaders(
-  origin: string,
-  standing: OriginStanding,
-  rules: TrustRules,
-): readonly HeaderPair[] {
-  if (rules.origins.size === 0) return NO_HEADERS;
-  if (standing !== 'listed') return ONLY_VARY;
+export function corsHeaders(origin: string, standing: OriginStanding, rules: TrustRules): HeaderPairs {
+  if (rules.origins.size === 0) return [];
+  if (standing !== 'listed') return [VARY];
   return [allowOrigin(origin, rules), VARY, ['Access-Control-Expose-Headers', EXPOSED_HEADERS]];
 }
 
@@ -218,17 +206,6 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-const HTML = 'text/html';
-const JSON_TYPES = ['application/problem+json', 'application/json'] as const;
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
 /** A problem, or for a browser a page with an address that works. `placeFor` is that of `ListeningSockets`; it is called only for the page. */
 export function refusedNameReply(
   found: Problem,
@@ -260,12 +237,14 @@ export function refusedNameReply(
 /** True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1). */
 export function prefersHtml(accept: string): boolean {
   const weights = weightsIn(accept);
-  const [html, ...others] = [HTML, ...JSON_TYPES].map(
-    (type) => weights.get(type) ?? weights.get(type.replace(/\/.*/, '/*')) ?? weights.get('*/*') ?? 0,
+  const weightOf = (type: string, range: string): number =>
+    weights.get(type) ?? weights.get(range) ?? weights.get('*/*') ?? 0;
+  const html = weightOf('text/html', 'text/*');
+  return ['application/problem+json', 'application/json'].every(
+    (type) => html > weightOf(type, 'application/*'),
   );
-  return others.every((other) => (html ?? 0) > other);
 }
 
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

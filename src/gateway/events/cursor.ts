@@ -103,10 +103,8 @@ export class Cursor {
 
   #wants(collection: Collection): boolean {
     const { added, updated, removed } = SPECS[collection];
-    return accepts(
-      this.#filter,
-      filterOf((type) => [added, updated, removed].includes(type)),
-    );
+    const its = filterOf((type) => [added, updated, removed].includes(type));
+    return accepts(this.#filter, its);
   }
 
   /** Also reads changes that arrive during the iteration, as they are appended to the journal. */

@@ -34,19 +34,16 @@ export interface EventKind {
 
 const TYPES = Object.keys(EVENTS) as readonly EventType[];
 const ALL_SPECS: readonly CollectionSpec[] = Object.values(SPECS);
-const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOfType).map((kind, at) => ({
-  ...kind,
-  bits: 1 << at,
-}));
+const KINDS: readonly EventKind[] = TYPES.flatMap(kindsOf).map((kind, at) => ({ ...kind, bits: 1 << at }));
 const KINDS_BY_TYPE = new Map(
-  TYPES.map((type) => [
-    type,
-    new Map(KINDS.filter((kind) => kind.type === type).map((kind) => [kind.of, kind])),
-  ]),
+  TYPES.map((type) => {
+    const kinds = KINDS.filter((kind) => kind.type === type);
+    return [type, new Map(kinds.map((kind) => [kind.of, kind]))];
+  }),
 );
 
 /** `server.info` has none: it is always sent. */
-function kindsOfType(type: EventType): readonly Omit<EventKind, 'bits'>[] {
+function kindsOf(type: EventType): readonly Omit<EventKind, 'bits'>[] {
   if (type === LEVEL_EVENT) return [{ type, of: LEVEL_BACKEND, listed: false }];
   const spec = ALL_SPECS.find((each) => [each.added, each.updated, each.removed].includes(type));
   if (spec === undefined) return [];

@@ -4,9 +4,7 @@ import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import { EVENTS, LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import { type Filter, filterOf } from './frames.js';
 
-const KEEPALIVE_S_MIN = 10;
-const KEEPALIVE_S_MAX = 120;
-const KEEPALIVE_S_DEFAULT = 30;
+const KEEPALIVE_S = { least: 10, most: 120, byDefault: 30 };
 const SECONDS = /^([1-9]\d{1,2})s?$/;
 
 export interface EventQuery {
@@ -36,11 +34,9 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEv
   if (excluded.includes('server.info'))
     return refuseQuery('Parameter exclude cannot hold server.info, which is always sent');
   const keepaliveMs = parseKeepalive(parameters.getAll('keepalive'));
-  if (keepaliveMs === undefined) {
-    return refuseQuery(
-      `Parameter keepalive must be given once, as ${KEEPALIVE_S_MIN} to ${KEEPALIVE_S_MAX} seconds`,
-    );
-  }
+  const { least, most } = KEEPALIVE_S;
+  if (keepaliveMs === undefined)
+    return refuseQuery(`Parameter keepalive must be given once, as ${least} to ${most} seconds`);
   const snapshot = parseSnapshot(parameters.getAll('snapshot'));
   if (snapshot === undefined) return refuseQuery('Parameter snapshot must be given once, as 0 or 1');
   const types = listedNames(parameters, 'types');
@@ -77,18 +73,16 @@ function decodeParameters(query: string): URLSearchParams | undefined {
 }
 
 function listedNames(parameters: URLSearchParams, list: string): readonly string[] | undefined {
-  const given = parameters
-    .getAll(list)
-    .flatMap((value) => value.split(','))
-    .map((name) => name.trim());
-  const named = given.filter((name) => name !== '');
+  const given = parameters.getAll(list).flatMap((value) => value.split(','));
+  const named = given.map((name) => name.trim()).filter((name) => name !== '');
   return named.length === 0 ? undefined : named;
 }
 
 function parseKeepalive(values: readonly string[]): number | undefined {
-  if (values.length === 0) return KEEPALIVE_S_DEFAULT * 1000;
+  const { least, most, byDefault } = KEEPALIVE_S;
+  if (values.length === 0) return byDefault * 1000;
   const seconds = values.length === 1 ? Number(SECONDS.exec(values[0] ?? '')?.[1]) : Number.NaN;
-  return seconds >= KEEPALIVE_S_MIN && seconds <= KEEPALIVE_S_MAX ? seconds * 1000 : undefined;
+  return seconds >= least && seconds <= most ? seconds * 1000 : undefined;
 }
 
 function parseSnapshot(values: readonly string[]): boolean | undefined {

@@ -91,12 +91,9 @@ export class EventStream implements OpenStream {
 
   /** Ends the stream after the unread events and `bye`. */
   bye(): void {
-    if (this.#state === 'flowing') {
-      this.#state = 'leaving';
-      this.#pump();
-    } else if (this.#state === 'behind') {
-      this.#state = 'leaving';
-    }
+    const flows = this.#state === 'flowing';
+    if (flows || this.#state === 'behind') this.#state = 'leaving';
+    if (flows) this.#pump();
   }
 
   cut(): void {
@@ -119,9 +116,8 @@ export class EventStream implements OpenStream {
 
   /** Writes the cursor's portions until a write is refused. */
   #pump(): void {
-    for (let portion = this.#cursor?.take(); portion !== undefined; portion = this.#cursor?.take()) {
+    for (let portion = this.#cursor?.take(); portion !== undefined; portion = this.#cursor?.take())
       if (!this.#write(portion)) return;
-    }
     const level = this.#level;
     this.#level = undefined;
     if (level !== undefined && !this.#put(level)) return;
