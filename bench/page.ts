@@ -44,7 +44,7 @@ const EMPTY_PAGE = new Map([
   ['app.js', { identity: Buffer.from('setInterval(() => undefined, 50);') }],
 ]);
 
-const AUDIO = [...(ORDINARY['audio'] ?? []).slice(0, 4), ...IDS.map((id) => stream(id))];
+const AUDIO = [...ORDINARY.audio.slice(0, 4), ...IDS.map((id) => stream(id))];
 
 /** Runs in the page: notes each text of the first `within` that shows a volume, and when it was shown. */
 const watchText = (within: string): string => `
@@ -141,7 +141,7 @@ async function change(node: NodeWithPage, changes: number, reported: Map<string,
     // Each volume is different, so that the text on the page identifies the change.
     const volume = count / 100;
     reported.set(`${count}%`, Date.now());
-    node.change('audio', stream(100, { volume }), stream(101 + (count % (STREAMS - 1)), { volume }));
+    node.change(stream(100, { volume }), stream(101 + (count % (STREAMS - 1)), { volume }));
     await pause(EVERY_MS);
   }
   await pause(REST_MS);
@@ -162,8 +162,8 @@ function stormsOf(node: NodeWithPage, turns: number): readonly Part[] {
     {
       name: 'all change at once',
       run: repeatedly(
-        () => node.change('audio', ...IDS.map((id) => stream(id, { volume: 0.2 }))),
-        () => node.change('audio', ...IDS.map((id) => stream(id, { volume: 0.7 }))),
+        () => node.change(...IDS.map((id) => stream(id, { volume: 0.2 }))),
+        () => node.change(...IDS.map((id) => stream(id, { volume: 0.7 }))),
       ),
     },
     {
@@ -171,10 +171,9 @@ function stormsOf(node: NodeWithPage, turns: number): readonly Part[] {
       run: repeatedly(
         () =>
           node.change(
-            'audio',
             ...IDS.map((id) => ({ kind: 'drop', collection: 'audio.clients', key: String(id) }) as const),
           ),
-        () => node.change('audio', ...IDS.map((id) => stream(id))),
+        () => node.change(...IDS.map((id) => stream(id))),
       ),
     },
     {
@@ -182,7 +181,7 @@ function stormsOf(node: NodeWithPage, turns: number): readonly Part[] {
       run: repeatedly(
         () => node.health('audio', 'connecting'),
         () => {
-          node.change('audio', ...AUDIO);
+          node.change(...AUDIO);
           node.health('audio', 'up');
         },
       ),

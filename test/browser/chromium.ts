@@ -3,33 +3,21 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
+import { type BrowserContextOptions, chromium } from 'playwright-core';
 
-const CHROMIUM = '/usr/bin/chromium';
 /** Root needs --no-sandbox; the other arguments keep the browser from making requests of its own. */
 const ARGUMENTS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
+  ...['--disable-background-networking', '--disable-component-update'],
 ];
 
-export interface OpenBrowser {
-  readonly context: BrowserContext;
-  /** Ends the browser and removes its profile. */
-  close(): Promise<void>;
-}
+export type OpenBrowser = Awaited<ReturnType<typeof openChromium>>;
 
-export async function openChromium(options: BrowserContextOptions = {}): Promise<OpenBrowser> {
+export async function openChromium(options: BrowserContextOptions = {}) {
   const profile = mkdtempSync(join(tmpdir(), 'tonearm-chromium-'));
-  const context = await chromium.launchPersistentContext(profile, {
-    ...options,
-    executablePath: CHROMIUM,
-    args: ARGUMENTS,
-  });
+  const program = { executablePath: '/usr/bin/chromium', args: ARGUMENTS };
+  const context = await chromium.launchPersistentContext(profile, { ...options, ...program });
+  /** Ends the browser and removes its profile. */
   const close = async (): Promise<void> => {
     await context.close();
     // Chromium's helper processes end later, and may write to the profile until then.

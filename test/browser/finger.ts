@@ -4,44 +4,30 @@ import type { Locator, Page } from 'playwright-core';
 
 export type Spot = readonly [x: number, y: number];
 
-export interface Finger {
-  down(at: Spot): Promise<void>;
-  /** Moves in this number of steps. */
-  move(to: Spot, steps?: number): Promise<void>;
-  up(): Promise<void>;
-  /** The system takes the touch away, for example for an incoming call. */
-  cancel(): Promise<void>;
-  tap(at: Spot): Promise<void>;
-}
+export type Finger = Awaited<ReturnType<typeof fingerOn>>;
 
-export async function fingerOn(page: Page): Promise<Finger> {
+export async function fingerOn(page: Page) {
   const protocol = await page.context().newCDPSession(page);
   let spot: Spot = [0, 0];
-  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd' | 'touchCancel', at?: Spot) =>
-    protocol.send('Input.dispatchTouchEvent', {
-      type,
-      touchPoints: at === undefined ? [] : [{ x: at[0], y: at[1] }],
-    });
-  const down = async (at: Spot): Promise<void> => {
+  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd' | 'touchCancel', ...at: readonly Spot[]) =>
+    protocol.send('Input.dispatchTouchEvent', { type, touchPoints: at.map(([x, y]) => ({ x, y })) });
+  const down = (at: Spot) => {
     spot = at;
-    await send('touchStart', at);
+    return send('touchStart', at);
   };
-  const up = async (): Promise<void> => {
-    await send('touchEnd');
-  };
+  const up = () => send('touchEnd');
   return {
-    down,
-    up,
-    move: async (to, steps = 8) => {
+    ...{ down, up },
+    /** Moves in this number of steps. */
+    move: async (to: Spot, steps = 8): Promise<void> => {
       const [x, y] = spot;
       for (let step = 1; step <= steps; step += 1)
         await send('touchMove', [x + ((to[0] - x) * step) / steps, y + ((to[1] - y) * step) / steps]);
       spot = to;
     },
-    cancel: async () => {
-      await send('touchCancel');
-    },
-    tap: async (at) => {
+    /** The system takes the touch away, for example for an incoming call. */
+    cancel: () => send('touchCancel'),
+    tap: async (at: Spot): Promise<void> => {
       await down(at);
       await up();
     },

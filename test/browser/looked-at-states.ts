@@ -66,60 +66,58 @@ function misfits(page: Page): Promise<readonly string[]> {
 
 /** A test for each state. */
 export function lookedAt(states: Readonly<Record<string, State>>): void {
-  describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => inAll(states));
-}
-
-function inAll(states: Readonly<Record<string, State>>): void {
-  let browser: OpenBrowser;
-  /** A page for each language, because loading into an open one takes a third of the time of a new one. */
-  const pages = new Map<string, Page>();
-  const faults: string[] = [];
-  before(async () => {
-    browser = await openChromium({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
-  });
-  const pageIn = async (language: string): Promise<Page> => {
-    const open = pages.get(language);
-    if (open !== undefined) return open;
-    const page = await browser.context.newPage();
-    pages.set(language, page);
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-    await page.addInitScript(`Object.defineProperty(navigator, 'languages', { value: ['${language}'] })`);
-    return page;
-  };
-  after(() => browser.close());
-
-  for (const [name, { node: state = {}, language = 'en', prepare, act }] of Object.entries(states)) {
-    test(`in the state ${name}: no finding, nothing cut off, nothing too small`, async () => {
-      const node = new NodeWithPage().up(state);
-      prepare?.(node);
-      const page = await pageIn(language);
-      faults.length = 0;
-      try {
-        await page.setViewportSize({ width: WIDTHS[0], height: 740 });
-        await page.goto(node.url);
-        await page.locator('header .good').waitFor();
-        await page.locator('#system .health').waitFor();
-        await act?.(page, node);
-        await page.evaluate(axe.source);
-        for (const width of WIDTHS) {
-          await page.setViewportSize({ width, height: width < 500 ? 740 : 900 });
-          for (const colorScheme of SCHEMES) {
-            await page.emulateMedia({ colorScheme });
-            if (PICTURES !== '') await savePicture(page, `${name}-${width}-${colorScheme}.png`);
-            if (width !== WIDTHS[0]) continue;
-            const rules = colorScheme === SCHEMES[0] ? AXE_TAGS : AXE_COLOURS;
-            assert.deepEqual(await findings(page, rules), [], colorScheme);
-          }
-          assert.deepEqual(await misfits(page), [], String(width));
-        }
-        assert.match(await page.title(), /living-room$/);
-        if (!['restarting', 'refused'].includes(name)) assert.deepEqual(faults, []);
-      } finally {
-        await page.unrouteAll();
-        await page.goto('about:blank');
-        await node.close();
-      }
+  describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
+    let browser: OpenBrowser;
+    /** A page for each language, because loading into an open one takes a third of the time of a new one. */
+    const pages = new Map<string, Page>();
+    const faults: string[] = [];
+    before(async () => {
+      browser = await openChromium({ locale: 'en-GB', timezoneId: 'UTC', reducedMotion: 'reduce' });
     });
-  }
+    const pageIn = async (language: string): Promise<Page> => {
+      const open = pages.get(language);
+      if (open !== undefined) return open;
+      const page = await browser.context.newPage();
+      pages.set(language, page);
+      page.on('pageerror', (error) => faults.push(error.message));
+      page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+      await page.addInitScript(`Object.defineProperty(navigator, 'languages', { value: ['${language}'] })`);
+      return page;
+    };
+    after(() => browser.close());
+
+    for (const [name, { node: state = {}, language = 'en', prepare, act }] of Object.entries(states)) {
+      test(`in the state ${name}: no finding, nothing cut off, nothing too small`, async () => {
+        const node = new NodeWithPage().up(state);
+        prepare?.(node);
+        const page = await pageIn(language);
+        faults.length = 0;
+        try {
+          await page.setViewportSize({ width: WIDTHS[0], height: 740 });
+          await page.goto(node.url);
+          await page.locator('header .good').waitFor();
+          await page.locator('#system .health').waitFor();
+          await act?.(page, node);
+          await page.evaluate(axe.source);
+          for (const width of WIDTHS) {
+            await page.setViewportSize({ width, height: width < 500 ? 740 : 900 });
+            for (const colorScheme of SCHEMES) {
+              await page.emulateMedia({ colorScheme });
+              if (PICTURES !== '') await savePicture(page, `${name}-${width}-${colorScheme}.png`);
+              if (width !== WIDTHS[0]) continue;
+              const rules = colorScheme === SCHEMES[0] ? AXE_TAGS : AXE_COLOURS;
+              assert.deepEqual(await findings(page, rules), [], colorScheme);
+            }
+            assert.deepEqual(await misfits(page), [], String(width));
+          }
+          assert.match(await page.title(), /living-room$/);
+          if (!['restarting', 'refused'].includes(name)) assert.deepEqual(faults, []);
+        } finally {
+          await page.unrouteAll();
+          await page.goto('about:blank');
+          await node.close();
+        }
+      });
+    }
+  });
 }

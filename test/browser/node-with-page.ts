@@ -4,12 +4,7 @@
 import { fileURLToPath } from 'node:url';
 import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
-import {
-  BACKENDS,
-  type Backend,
-  type BackendState,
-  type ChildName,
-} from '../../src/protocol/actor/backends.js';
+import { BACKENDS, type Backend, type BackendState } from '../../src/protocol/actor/backends.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
 import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import * as scripted from '../gateway/scripted-backends.js';
@@ -75,14 +70,12 @@ export function player(name: string, more: object = {}): Change {
 
 /** A card with two profiles. */
 export function card(id: number, name: string, more: object = {}): Change {
-  const profile = (own: string, description: string, available: string) => ({
-    ...{ name: own, description, available, outputs: 1, inputs: 0 },
-  });
-  return put('audio.cards', String(id), {
-    ...{ id, name, description: 'HiFi HAT', active_profile: 'analog' },
-    profiles: [profile('analog', 'Analog stereo', 'yes'), profile('hdmi', 'HDMI', 'no')],
-    ...more,
-  });
+  const profiles = [
+    { name: 'analog', description: 'Analog stereo', available: 'yes', outputs: 1, inputs: 0 },
+    { name: 'hdmi', description: 'HDMI', available: 'no', outputs: 1, inputs: 0 },
+  ];
+  const own = { id, name, description: 'HiFi HAT', active_profile: 'analog', profiles };
+  return put('audio.cards', String(id), { ...own, ...more });
 }
 
 const PORTS = {
@@ -99,13 +92,18 @@ export const PAIRED_PHONE = {
 };
 
 export function bluetooth(more: object = {}): Change {
-  return put('bluetooth', '', {
-    ...{ ...scripted.ADAPTER, known_devices: [PAIRED_PHONE], name: 'living-room', ...more },
-  });
+  const adapter = { ...scripted.ADAPTER, known_devices: [PAIRED_PHONE], name: 'living-room' };
+  return put('bluetooth', '', { ...adapter, ...more });
+}
+
+/** Another node of the house. */
+export function networked(name: string, more: object = {}): Change {
+  const found = { name, host: `${name}.local`, addresses: ['192.0.2.7'], port: 8018, path: '/ui' };
+  return put('nodes', name, { ...found, api: 'tonearm', self: false, ...more });
 }
 
 /** An ordinary node, as in a living room: it has everything. */
-export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
+export const ORDINARY = {
   audio: [
     put('audio.kind', '', 'pipewire'),
     put('audio.server', '', { kind: 'pipewire', default_sink: 'output-0', volume: 0.4, muted: false }),
@@ -126,12 +124,8 @@ export const ORDINARY: Readonly<Record<string, readonly Change[]>> = {
   power: [],
   players: [player('mpd')],
   bluetooth: [bluetooth()],
-  upgrade: upgrade({
-    latest: '1.5.0',
-    upgrade_available: true,
-    checked_at: '2026-01-01T10:00:00Z',
-  }),
-};
+  upgrade: upgrade({ latest: '1.5.0', upgrade_available: true, checked_at: '2026-01-01T10:00:00Z' }),
+} as const satisfies Readonly<Record<Backend, readonly Change[]>>;
 
 export class NodeWithPage extends GatewayUnderTest {
   override hostname = 'living-room';
@@ -150,18 +144,18 @@ export class NodeWithPage extends GatewayUnderTest {
   /** Brings every backend up; `state` replaces the ordinary state of a backend. */
   up(state: Partial<Record<Backend, readonly Change[]>> = {}): this {
     for (const backend of BACKENDS) {
-      this.gateway.listener.changes(state[backend] ?? ORDINARY[backend] ?? []);
+      this.gateway.listener.changes(state[backend] ?? ORDINARY[backend]);
       this.health(backend, 'up');
     }
     return this;
   }
 
   health(backend: Backend, state: BackendState, detail?: string): void {
-    const told = detail === undefined ? {} : { detail };
+    const told = detail !== undefined && { detail };
     this.gateway.listener.health(backend, { state, since: Date.now(), restarts: 0, ...told });
   }
 
-  change(_backend: ChildName, ...changes: readonly Change[]): void {
+  change(...changes: readonly Change[]): void {
     this.gateway.listener.changes(changes);
   }
 

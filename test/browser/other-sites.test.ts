@@ -21,13 +21,8 @@ import { startProxy } from './severable-proxy.js';
 /** The client reconnects within 5 s; on a busy machine it may need a second attempt. */
 const RETURN_MS_MAX = 30_000;
 
-interface Site {
-  readonly origin: string;
-  close(): void;
-}
-
 /** A web site on loopback, another origin than the node's. `answer` returns the content for a path: a script if the path ends with .js, else a document. */
-async function serveSite(answer: (path: string) => string): Promise<Site> {
+async function serveSite(answer: (path: string) => string) {
   const server = createServer(({ url = '/' }, response) => {
     response.setHeader('Content-Type', url.endsWith('.js') ? 'text/javascript' : 'text/html');
     response.end(answer(url));
@@ -39,14 +34,6 @@ async function serveSite(answer: (path: string) => string): Promise<Site> {
   };
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
 }
-
-/** Serves the page for a node at that port, and the client beside it. */
-const serve = (nodePort: () => number): Promise<Site> =>
-  serveSite((path) =>
-    path === '/client.js'
-      ? readFileSync(join(PROJECT, 'dist-client/client.js'), 'utf8')
-      : exampleFile('volumes.html').replace('http://node.local:8018', `http://127.0.0.1:${nodePort()}`),
-  );
 
 /** The page's visible state: its status, and the sliders as `title volume`. */
 function shown(page: Page): Promise<readonly string[]> {
@@ -73,10 +60,16 @@ const LISTEN = (url: string): string => `
     for (const { name, volume } of JSON.parse(data)) if (name === 'kitchen') window.heard.push(volume);
   });`;
 
+const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
+
 test('examples/volumes.html in Chromium is live, reconnects after every loss, and sets volumes', {
-  skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] }),
+  skip,
 }, async (t) => {
-  const site = await serve(() => proxy.port);
+  const site = await serveSite((path) =>
+    path === '/client.js'
+      ? readFileSync(join(PROJECT, 'dist-client/client.js'), 'utf8')
+      : exampleFile('volumes.html').replace('http://node.local:8018', `http://127.0.0.1:${proxy.port}`),
+  );
   const api = `cors: {origins: ['${site.origin}']}`;
   const { sound, daemon } = await startAudio(t, { api });
   const proxy = await startProxy(daemon.port);
@@ -132,9 +125,7 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   await shows('live', 'Living room 0.4', 'Kitchen 0.7');
 });
 
-test('the page works in a frame of a site of api.cors.origins', {
-  skip: lacks({ programs: ['chromium'] }),
-}, async (t) => {
+test('the page works in a frame of a site of api.cors.origins', { skip }, async (t) => {
   const site = await serveSite((path) => `<!doctype html><iframe src="${path.split('?')[1]}"></iframe>`);
   const node = new NodeWithPage({ cors: { origins: [site.origin] } }).up();
   const browser = await openChromium({ locale: 'en-GB' });

@@ -1,5 +1,5 @@
-// Tests the page in a real Chromium on the built daemon and a real sound server: pactl shows the effect of clicks, typing and drags, the
-// page shows changes of others, two browsers agree, and what goes away comes back without a reload.
+// Tests the page in a real Chromium on the built daemon and a real sound server: pactl shows the effect of clicks, typing and drags, and
+// what goes away comes back without a reload.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -12,40 +12,26 @@ import { type OpenBrowser, openChromium } from './chromium.js';
 import { spotOn } from './finger.js';
 import { DESK } from './pages.js';
 
-describe('the page on a sound server', {
-  skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] }),
-}, () => {
+const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl', 'pacat'] });
+
+describe('the page on a sound server', { skip }, () => {
   const audible = audioForAll();
   let browser: OpenBrowser;
   let page: Page;
   const foreign: string[] = [];
 
-  const open = async (): Promise<Page> => {
-    const opened = await browser.context.newPage();
-    opened.on('pageerror', (error) => foreign.push(error.message));
-    await opened.goto(`http://127.0.0.1:${audible.daemon.port}/ui`);
-    await opened.locator('.output').first().waitFor();
-    return opened;
-  };
-  const output = (name: string): Locator => page.locator('.output').filter({ hasText: name });
-  const volumeOf = (name: string, on = page): Locator =>
-    on.getByRole('slider', { name: `Volume of ${name}`, exact: true });
-  const shows = (name: string, percent: number): Promise<unknown> =>
-    until(`${name} shows ${percent} %`, async () => (await volumeOf(name).inputValue()) === String(percent));
-  const sink = async (name: string): Promise<Listed> => {
-    const found = (await audible.sound.sinks()).find((each) => each.name === name);
-    assert.ok(found, name);
-    return found;
-  };
-  const sinkHas = (what: string, name: string, is: (sink: Listed) => boolean): Promise<unknown> =>
-    until(`${name}: ${what}`, async () => is(await sink(name)));
+  const volumeOf = (name: string): Locator =>
+    page.getByRole('slider', { name: `Volume of ${name}`, exact: true });
 
   before(async () => {
     browser = await openChromium(DESK);
     browser.context.on('request', (request) => {
       if (new URL(request.url()).hostname !== '127.0.0.1') foreign.push(request.url());
     });
-    page = await open();
+    page = await browser.context.newPage();
+    page.on('pageerror', (error) => foreign.push(error.message));
+    await page.goto(`http://127.0.0.1:${audible.daemon.port}/ui`);
+    await page.locator('.output').first().waitFor();
     await page.evaluate('window.sameDocument = true');
   });
   after(() => browser.close());
@@ -62,7 +48,10 @@ describe('the page on a sound server', {
       const value = Number(await slider.inputValue());
       return Math.abs(value - 30) <= 1 ? value : undefined;
     });
-    await sinkHas(`${shown} %`, 'living', (each) => percents(each).every((percent) => percent === shown));
+    await until(`the output has ${shown} %`, async () => {
+      const living = (await audible.sound.sinks()).find(({ name }) => name === 'living');
+      return living && percents(living).every((percent) => percent === shown);
+    });
     assert.equal(Number(await slider.inputValue()), shown);
   });
 
@@ -105,10 +94,10 @@ describe('the page on a sound server', {
     await page.getByText('Not connected, trying again').first().waitFor();
     assert.equal(await page.locator('.output').count(), 0);
     await sound.restart();
-    await output('Living room').waitFor();
+    await page.locator('.output').filter({ hasText: 'Living room' }).waitFor();
     await sound.wake('living');
     await sound.pactl('set-sink-volume', 'living', '51%');
-    await shows('Living room', 51);
+    await until('51 % is shown', async () => (await volumeOf('Living room').inputValue()) === '51');
     assert.equal(await page.evaluate('window.sameDocument'), true, 'it has never reloaded');
     assert.deepEqual(foreign, [], 'no error, and nothing from elsewhere');
   });

@@ -18,9 +18,9 @@ type Row = readonly [what: string, happen: (node: NodeWithPage) => void, short: 
 /** An event before the connection ends, and the text of the page afterwards. */
 const ROWS: readonly Row[] = [
   ['nothing', () => undefined, 'Connection lost', 'Trying again'],
-  ['a reboot', (node) => node.change('power', action('reboot')), 'Restarting', 'is restarting'],
-  ['power off', (node) => node.change('power', action('poweroff')), 'Switched off', 'is switched off'],
-  ['an upgrade', (node) => node.change('upgrade', ...upgrade({}, RUNNING)), 'Upgrading', 'is being upgraded'],
+  ['a reboot', (node) => node.change(action('reboot')), 'Restarting', 'is restarting'],
+  ['power off', (node) => node.change(action('poweroff')), 'Switched off', 'is switched off'],
+  ['an upgrade', (node) => node.change(...upgrade({}, RUNNING)), 'Upgrading', 'is being upgraded'],
 ];
 
 function action(what: string): Change {
@@ -132,11 +132,11 @@ describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.goto(node.url);
     const button = page.getByRole('button', { name: /^Upgrade to/ });
     await button.focus();
-    node.change('upgrade', ...upgrade({}, RUNNING));
+    node.change(...upgrade({}, RUNNING));
     await page.getByRole('progressbar').waitFor();
     const within = () => page.evaluate("document.activeElement.closest('#upgrade') !== null");
     await until('the card has the focus', within);
-    node.change('upgrade', ...(ORDINARY['upgrade'] ?? []));
+    node.change(...ORDINARY.upgrade);
     await button.waitFor();
     assert.equal(await within(), true);
   });

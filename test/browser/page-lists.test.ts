@@ -6,7 +6,7 @@ import type { Locator } from 'playwright-core';
 import { drop, put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { bluetooth, PAIRED_PHONE, player } from './node-with-page.js';
+import { bluetooth, networked, PAIRED_PHONE, player } from './node-with-page.js';
 import { asks, node, PHONE, page, pageForEach } from './pages.js';
 
 const VLC = 'org.mpris.MediaPlayer2.vlc';
@@ -16,12 +16,6 @@ const TRACKS = ['One', 'Two'].map((title, at) => ({
 }));
 const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker', paired: false };
 
-const networked = (name: string, more: object = {}) =>
-  put('nodes', name, {
-    ...{ name, host: `${name}.local`, addresses: ['192.0.2.7'], port: 8018, path: '/ui', api: 'tonearm' },
-    ...{ self: false, ...more },
-  });
-
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
@@ -30,9 +24,8 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.goto(node.url);
     await page.locator('h1').waitFor();
     assert.equal(await page.locator('.house').count(), 0);
-    node.change('discovery', networked('kitchen', { self: true }));
-    node.change('discovery', networked('attic', { addresses: ['2001:db8::1'], path: '//evil.example' }));
-    node.change('discovery', networked('cellar', { addresses: [] }));
+    const strange = networked('attic', { addresses: ['2001:db8::1'], path: '//evil.example' });
+    node.change(networked('kitchen', { self: true }), strange, networked('cellar', { addresses: [] }));
     await page.locator('.house summary').click();
     const links = page.locator('.house a');
     await links.nth(2).waitFor();
@@ -49,7 +42,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.keyboard.press('Escape');
     await until('it closes', async () => !(await links.first().isVisible()));
     await page.locator('.house summary').click();
-    node.change('discovery', drop('nodes', 'attic'));
+    node.change(drop('nodes', 'attic'));
     await until('the link is gone', async () => (await links.count()) === 2);
     await page.locator('main').click({ position: { x: 2, y: 2 } });
     await until('it closes', async () => !(await links.first().isVisible()));
@@ -58,7 +51,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test("plays, removes and adds a player's tracks", async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
     const tell = (canEdit: boolean): void =>
-      node.change('players', put('players.tracklist', VLC, { can_edit_tracks: canEdit, tracks: TRACKS }));
+      node.change(put('players.tracklist', VLC, { can_edit_tracks: canEdit, tracks: TRACKS }));
     tell(true);
     await page.goto(node.url);
     await page.getByText('Tracks (2)').click();
@@ -87,11 +80,11 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.backends.answer = { ok: true };
     await button('Pair a phone').click();
     const pairing_until = new Date(Date.now() + 60_000).toISOString();
-    node.change('bluetooth', bluetooth({ known_devices: [], pairing_active: true, pairing_until }));
+    node.change(bluetooth({ known_devices: [], pairing_active: true, pairing_until }));
     await text(/^Choose .*living-room.* on the phone: \d+ s left$/);
     await button('Stop pairing').click();
     await asks({ do: 'pairing_mode' }, { do: 'pairing_mode/stop' });
-    node.change('bluetooth', bluetooth());
+    node.change(bluetooth());
     await text('Connected · Battery 80%');
     await button('Pair a phone').waitFor();
   });
@@ -101,14 +94,14 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.goto(node.url);
     node.backends.answer = { ok: true };
     await button('Look for speakers').click();
-    node.change('bluetooth', bluetooth({ scanning: true }));
+    node.change(bluetooth({ scanning: true }));
     await button('Stop looking').waitFor();
-    node.change('bluetooth', put('bluetooth.discovered', SPEAKER.address, { ...SPEAKER, connected: false }));
+    node.change(put('bluetooth.discovered', SPEAKER.address, { ...SPEAKER, connected: false }));
     await button('Connect Speaker').click();
     await button('Disconnect My phone').click();
     await button('More of My phone').click();
     await button('Forget My phone').click();
-    node.change('bluetooth', bluetooth({ known_devices: [], powered: false }));
+    node.change(bluetooth({ known_devices: [], powered: false }));
     await until('the button is disabled', () => button('Connect Speaker').isDisabled());
     await card().getByRole('switch', { name: 'Bluetooth' }).click();
     await asks(

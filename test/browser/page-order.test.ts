@@ -31,8 +31,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     const place = await height();
     await tap(make);
     await asked();
-    node.change('audio', output(0, { default: false }));
-    node.change('audio', output(1, { default: true, description: 'Kitchen' }));
+    node.change(output(0, { default: false }), output(1, { default: true, description: 'Kitchen' }));
     await page.locator('.output[data-default=true]').filter({ hasText: 'Kitchen' }).waitFor();
     assert.deepEqual(await names(), before);
     assert.equal(await height(), place);
@@ -44,8 +43,8 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     const place = await button('Pause: First').boundingBox();
     await tap(button('Pause: First'));
     await asked();
-    node.change('players', player('b', { ...second, playback_status: 'Playing' }));
-    node.change('players', player('a', { ...first, playback_status: 'Paused' }));
+    const [paused, playing] = [{ playback_status: 'Paused' }, { playback_status: 'Playing' }];
+    node.change(player('b', { ...second, ...playing }), player('a', { ...first, ...paused }));
     await page.locator('.player[data-playing=true]').filter({ hasText: 'Second' }).waitFor();
     assert.deepEqual(await button('Play: First').boundingBox(), place);
   });
@@ -65,19 +64,14 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await page.locator('.player').getByText('Nothing is playing').waitFor();
     for (const name of ['Previous', 'Play', 'Next'])
       assert.equal(await button(name).isDisabled(), true, name);
-    node.change('players', player('mpv', { ...none, identity: 'VLC', tracklist_supported: true }));
+    node.change(player('mpv', { ...none, identity: 'VLC', tracklist_supported: true }));
     await until('a player with a list can start it', () => button('Play').isEnabled());
   });
 
   test('a long title takes two lines and keeps its beginning, and a touch shows all of it', async () => {
-    const [long, hebrew] = [
-      'A title that is far too long for two lines, '.repeat(4),
-      'מילה ארוכה '.repeat(20),
-    ];
-    await openPage({
-      players: [player('mpd', { metadata: { 'xesam:title': long } })],
-      audio: [output(0, { description: hebrew })],
-    });
+    const long = 'A title that is far too long for two lines, '.repeat(4);
+    const players = [player('mpd', { metadata: { 'xesam:title': long } })];
+    await openPage({ players, audio: [output(0, { description: 'מילה ארוכה '.repeat(20) })] });
     const title = page.locator('.player .title');
     const height = async (): Promise<number> => (await title.boundingBox())?.height ?? 0;
     const two = await height();

@@ -32,6 +32,11 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('main .heard, main .output').first().waitFor();
     node.backends.asked.length = 0;
   };
+  /** The height of all of the page on such a screen. */
+  const heightAt = async (width: number, height: number): Promise<number> => {
+    await page.setViewportSize({ width, height });
+    return page.evaluate('document.documentElement.scrollHeight');
+  };
   const kitchen = { kind: 'output', ref: '1' };
 
   test('a level is shown and measured while the page is visible, and none is shown while it is unknown', async () => {
@@ -104,18 +109,15 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const silent = output(2, { description: 'Attic', muted: true });
     await open({ audio: [...IN_THE_KITCHEN, silent] });
     const mute = page.getByRole('button', { name: 'Mute all' });
-    const muted = (ref: string, is: boolean): object => ({
-      do: 'mute',
-      target: { kind: 'output', ref },
-      muted: is,
-    });
+    const asksAll = (muted: boolean): Promise<unknown> =>
+      asks(...['0', '1'].map((ref) => ({ do: 'mute', target: { kind: 'output', ref }, muted })));
     await mute.tap();
-    await asks(muted('0', true), muted('1', true));
-    node.change('audio', output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
+    await asksAll(true);
+    node.change(output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
     await page.locator('.foot [aria-pressed=true][aria-label="Mute all"]').waitFor();
     node.backends.asked.length = 0;
     await mute.tap();
-    await asks(muted('0', false), muted('1', false));
+    await asksAll(false);
   });
 
   test('on a desk the wheel changes only the volume under it', async () => {
@@ -139,14 +141,8 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.ok(cover && cover.width > 700, JSON.stringify(cover));
     await page.getByText('Nocturne in E-flat major').waitFor();
     assert.equal(await page.locator('#outputs, header .bar, .foot').count(), 0);
-    for (const [width, height] of [
-      [360, 740],
-      [820, 900],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      const tall: number = await page.evaluate('document.documentElement.scrollHeight');
-      assert.equal(tall, height, 'all of it is on the screen');
-    }
+    for (const [width, height] of Object.entries({ 360: 740, 820: 900 }))
+      assert.equal(await heightAt(Number(width), height), height, 'all of it is on the screen');
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await until('the node gets the command', () => commands().length > 0);
     await page.clock.install();
@@ -180,7 +176,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     )) as { title: string; state: string };
     assert.match(session.title, /^Nocturne/);
     assert.equal(session.state, 'playing');
-    node.change('players', player('mpd', { playback_status: 'Paused' }));
+    node.change(player('mpd', { playback_status: 'Paused' }));
     await until("the tab has the node's name", async () => (await page.title()) === 'living-room');
   });
 
@@ -189,12 +185,8 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('#system .health').waitFor();
     await page.locator('.service').nth(6).getByText('View only').waitFor();
     assert.equal(await page.locator('#system .lines').isVisible(), false, 'all is well');
-    for (const [width, height] of [
-      [1440, 900],
-      [1920, 1080],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      const tall: number = await page.evaluate('document.documentElement.scrollHeight');
+    for (const [width, height] of Object.entries({ 1440: 900, 1920: 1080 })) {
+      const tall = await heightAt(Number(width), height);
       assert.ok(tall <= height * 1.25, `${tall} at ${width}`);
     }
     node.health('upgrade', 'failed', 'it has died six times');

@@ -75,7 +75,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await begin.press('Enter');
     await dialog.getByRole('button', { name: 'Upgrade to' }).press('Enter');
     assert.deepEqual(await asked(), { do: 'start' });
-    node.change('upgrade', ...upgrade({}));
+    node.change(...upgrade({}));
     await page.getByText('Up to date').waitFor();
     assert.equal(await button(/^Upgrade/).count(), 0);
   });
@@ -92,18 +92,18 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('keeps the step of an upgrade when the service has forgotten it, and offers the log of one that failed', async () => {
     const running = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
-    node.change('upgrade', ...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
+    node.change(...upgrade({}, running, { percent: 37, step: 'Unpacking' }));
     const line = { event: 'progress', percent: 40, current: 4, step: 'Restarting the service' };
-    node.change('upgrade', put('upgrade.progress', '', line));
+    node.change(put('upgrade.progress', '', line));
     const step = page.getByText('Restarting the service');
     await step.waitFor();
     node.health('upgrade', 'connecting');
     await step.waitFor({ state: 'detached' });
-    node.change('upgrade', ...upgrade({}, running));
+    node.change(...upgrade({}, running));
     node.health('upgrade', 'up');
     await step.waitFor();
     const failed = { ...running, state: 'failed', finished_at: '2026-01-01T10:05:00Z' };
-    node.change('upgrade', ...upgrade({}, failed));
+    node.change(...upgrade({}, failed));
     await page.getByText(/The last upgrade failed, .*, at the step: .*Restarting the service/).waitFor();
     const entry = { time: '2026-01-01T10:05:00.000Z', priority: 3, message: 'No space left on device' };
     node.backends.answer = { ok: true, text: JSON.stringify([entry]) };
@@ -131,15 +131,13 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('shows the first eight of many streams until all are wanted, and remembers that', async () => {
     const shows = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
-    const place = (): Promise<unknown> =>
-      page.evaluate(
-        "[document.querySelector('#streams')?.offsetHeight, document.querySelector('#services').offsetLeft]",
-      );
+    const place = (): Promise<unknown[]> =>
+      page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
     // Together with the two existing streams that makes nine.
-    node.change('audio', ...streams(100, 106));
+    node.change(...streams(100, 106));
     await shows(9);
     assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');
-    node.change('audio', ...streams(107, 150));
+    node.change(...streams(107, 150));
     const more = button('45 more streams');
     await more.waitFor();
     await shows(8);
@@ -152,9 +150,8 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await focused('ariaLabel'), 'Output of Stream 106', 'what has come is next');
     node.health('audio', 'connecting');
     await page.locator('#streams').waitFor({ state: 'detached' });
-    const places = await place();
-    assert.deepEqual(places, [undefined, (folded as unknown[])[1]], 'each other thing stays in its column');
-    node.change('audio', ...(ORDINARY['audio'] ?? []), ...streams(100, 150));
+    assert.deepEqual(await place(), [undefined, folded[1]], 'each other thing stays in its column');
+    node.change(...ORDINARY.audio, ...streams(100, 150));
     node.health('audio', 'up');
     await shows(53);
     await more.press('Enter');
@@ -163,10 +160,10 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('sends the volume of a stream far down the list, also while all streams change', async () => {
-    node.change('audio', ...streams(100, 161));
+    node.change(...streams(100, 161));
     await button('56 more streams').click();
     await page.getByText('Stream 161', { exact: true }).scrollIntoViewIfNeeded();
-    node.change('audio', ...streams(100, 161, { volume: 0.3 }));
+    node.change(...streams(100, 161, { volume: 0.3 }));
     for (const name of ['Stream 161', 'Stream 101']) {
       const volume = page.getByRole('slider', { name: `Volume of ${name}` });
       await until(`${name} is published`, async () => (await volume.inputValue()) === '30');
@@ -177,7 +174,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test('sends nothing for units of the system, and links no unit whose address is no web page', async () => {
     const url = 'javascript:alert(1)';
-    node.change('systemd', service('bluetooth.service', { description: 'Bluetooth service', url }, 'system'));
+    node.change(service('bluetooth.service', { description: 'Bluetooth service', url }, 'system'));
     const card = page.locator('.service').filter({ hasText: 'Bluetooth service' });
     await card.getByRole('button', { name: 'More of Bluetooth service' }).click();
     await card.getByText('bluetooth.service').waitFor();
@@ -205,7 +202,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   test('shows that the node does not answer, even though the stream is open', async () => {
     await page.route('**/server', (route) => route.abort());
     await page.getByText('Connection lost').waitFor();
-    node.change('power', put('power.action', '', { action: 'reboot' }));
+    node.change(put('power.action', '', { action: 'reboot' }));
     await page.getByText('living-room\u2069 is restarting').waitFor();
     await page.unroute('**/server');
     await page.getByText('Connected', { exact: true }).waitFor();

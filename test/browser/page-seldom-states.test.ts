@@ -1,12 +1,12 @@
 // The states of the page that people see seldom: parts that are away, crowds, questions, losses, refusals, names of every kind (see looked-at-states.ts).
 
 import assert from 'node:assert/strict';
-import type { Change } from '../../src/protocol/actor/messages.js';
 import { put } from '../gateway/scripted-backends.js';
 import { lookedAt, type State } from './looked-at-states.js';
 import {
   bluetooth,
   card,
+  networked,
   ORDINARY,
   output,
   PAIRED_PHONE,
@@ -18,22 +18,12 @@ import {
 
 const ENOENT = 'connect ENOENT /run/user/1000/pulse/native, /run/user/1000/pulse is not there';
 
-const CROWD = {
-  audio: [
-    ...(ORDINARY['audio'] ?? []).slice(0, 4),
-    ...Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: (index % 100) / 100 })),
-  ],
-};
+const CROWD = Array.from({ length: 64 }, (_, index) => stream(100 + index, { volume: index / 100 }));
 
 const TRACKS = ['One', 'Two'.repeat(99)].map((title, at) => ({
   track_id: `/list/${at}`,
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
-
-const networked = (name: string, self: boolean): Change =>
-  put('nodes', name, {
-    ...{ name, host: 'node.local', addresses: [], port: 8018, path: '/ui', api: 'tonearm', self },
-  });
 
 const WILD = [
   '<img src=x onerror="document.title=1"><b>bold</b>',
@@ -60,25 +50,23 @@ const STATES: Readonly<Record<string, State>> = {
     },
   },
   'no-card': {
-    node: { audio: [...(ORDINARY['audio'] ?? []).slice(0, 2), output(0, { name: 'auto_null' })] },
+    node: { audio: [...ORDINARY.audio.slice(0, 2), output(0, { name: 'auto_null' })] },
     // No event says so to a page that is opened later.
     prepare: (node) => node.health('audio', 'up', 'The sound server sees no sound card: the kernel has none'),
     act: (page) => page.getByText('sees no sound card: the kernel has none').waitFor(),
   },
   'card-off': {
-    node: { audio: [...(ORDINARY['audio'] ?? []), card(4, 'usb', { description: 'USB DAC' })] },
+    node: { audio: [...ORDINARY.audio, card(4, 'usb', { description: 'USB DAC' })] },
     act: (page) => page.getByRole('combobox', { name: 'Profile of USB DAC' }).waitFor(),
   },
   empty: {
     node: {
-      audio: (ORDINARY['audio'] ?? []).slice(0, 2),
-      systemd: [],
-      players: [],
+      ...{ audio: ORDINARY.audio.slice(0, 2), systemd: [], players: [] },
       upgrade: upgrade({ current: '', latest: '' }),
     },
   },
   crowd: {
-    node: CROWD,
+    node: { audio: [...ORDINARY.audio.slice(0, 4), ...CROWD] },
     act: async (page) => {
       await page.getByText('56 more streams').click();
       await page.locator('.stream').nth(63).waitFor({ state: 'attached' });
@@ -90,24 +78,15 @@ const STATES: Readonly<Record<string, State>> = {
       bluetooth: [bluetooth({ scanning: true, pairing_active: true, pairing_until: '2126-01-01T10:00:00Z' })],
     },
     prepare: (node) => {
-      node.change(
-        'players',
-        put('players.tracklist', 'org.mpris.MediaPlayer2.vlc', { can_edit_tracks: true, tracks: TRACKS }),
-      );
-      node.backends.answer = {
-        ok: true,
-        text: JSON.stringify([{ time: '2026-01-01T10:00:00Z', priority: 3, message: 'x'.repeat(200) }]),
-      };
+      const list = { can_edit_tracks: true, tracks: TRACKS };
+      node.change(put('players.tracklist', 'org.mpris.MediaPlayer2.vlc', list));
+      const entry = { time: '2026-01-01T10:00:00Z', priority: 3, message: 'x'.repeat(200) };
+      node.backends.answer = { ok: true, text: JSON.stringify([entry]) };
     },
     act: async (page, node) => {
-      const found = {
-        ...PAIRED_PHONE,
-        address: 'AA:BB:CC:DD:EE:02',
-        name: 'Speaker '.repeat(9),
-        connected: false,
-      };
-      node.change('bluetooth', put('bluetooth.discovered', found.address, found));
-      node.change('discovery', networked('living-room', true), networked('attic-'.repeat(9), false));
+      const speaker = { address: 'AA:BB:CC:DD:EE:02', name: 'Speaker '.repeat(9), connected: false };
+      node.change(put('bluetooth.discovered', speaker.address, { ...PAIRED_PHONE, ...speaker }));
+      node.change(networked('living-room', { self: true }), networked('attic-'.repeat(9)));
       await page.getByRole('button', { name: /^Connect Speaker/ }).waitFor();
       await page.getByText('Tracks (2)').click();
       await page.locator('.service summary').click();
@@ -160,7 +139,7 @@ const STATES: Readonly<Record<string, State>> = {
   wild: {
     node: {
       audio: [
-        ...(ORDINARY['audio'] ?? []).slice(0, 2),
+        ...ORDINARY.audio.slice(0, 2),
         ...WILD.map((name, id) => output(id, { name, description: name })),
         ...WILD.map((name, id) => stream(10 + id, { name, app: name, output: name })),
       ],
@@ -175,11 +154,9 @@ const STATES: Readonly<Record<string, State>> = {
   },
   refused: {
     act: async (page, node) => {
-      node.backends.answer = {
-        ok: false,
-        fault: 'refused',
-        detail: 'The job ended failed: result exit-code, Main process exited, code=exited, status=203/EXEC',
-      };
+      const detail =
+        'The job ended failed: result exit-code, Main process exited, code=exited, status=203/EXEC';
+      node.backends.answer = { ok: false, fault: 'refused', detail };
       await page.getByRole('button', { name: 'Start AirPlay receiver' }).click();
       await page.getByText('AirPlay receiver could not start: exit status 203').waitFor();
       await page.getByRole('alert').getByText('Details').click();

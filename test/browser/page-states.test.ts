@@ -23,12 +23,7 @@ const STATES: Readonly<Record<string, State>> = {
           loop_status: undefined,
           volume: undefined,
         }),
-        player('spotifyd', {
-          identity: 'spotifyd',
-          playback_status: 'Paused',
-          loop_status: 'Track',
-          shuffle: true,
-        }),
+        player('spotifyd', { playback_status: 'Paused', loop_status: 'Track', shuffle: true }),
         player('mpv', { identity: 'mpv', playback_status: 'Stopped', metadata: {}, position: undefined }),
       ],
     },

@@ -16,7 +16,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   pageForEach(PHONE);
   beforeEach(async () => {
     finger = await fingerOn(page);
-    await openPage({ audio: [...(ORDINARY['audio'] ?? []), ...LONG] });
+    await openPage({ audio: [...ORDINARY.audio, ...LONG] });
   });
 
   const slider = (name: string | RegExp): Locator => page.getByRole('slider', { name });

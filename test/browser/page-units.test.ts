@@ -21,18 +21,15 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.locator('.service').waitFor();
     node.backends.asked.length = 0;
   };
-  const tell = (more: object): void => node.change('systemd', service('mpd.service', more));
+  const tell = (more: object): void => node.change(service('mpd.service', more));
   const button = (name: string): Locator => page.getByRole('button', { name: `${name} MPD`, exact: true });
   const says = (text: string): Promise<void> =>
     page.locator('.service .state').getByText(text, { exact: true }).waitFor();
-  const asksTo = (...wanted: string[]): Promise<unknown> =>
-    until(
-      wanted.join(),
-      () =>
-        commands()
-          .map((command) => command.do)
-          .join() === wanted.join(),
-    );
+  const verbs = (): string =>
+    commands()
+      .map((command) => command.do)
+      .join();
+  const asksTo = (wanted: string): Promise<unknown> => until(wanted, () => verbs() === wanted);
 
   test('that hangs as it starts can be stopped at once, and its start is then no failure', async () => {
     await open(DEAD);
@@ -42,7 +39,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await asksTo('start');
     node.backends.answer = { ok: true };
     await button('Stop').click();
-    await asksTo('start', 'stop');
+    await asksTo('start,stop');
     start({ ok: false, fault: 'refused', detail: 'The job ended canceled' });
     await says('Stopping');
     tell(DEAD);
@@ -51,12 +48,10 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
   });
 
   const FAILED = { ...MPD, active_state: 'failed', sub_state: 'failed', running: false };
-  const log = (...messages: string[]) => ({
-    ok: true as const,
-    text: JSON.stringify(
-      messages.map((message) => ({ time: '2026-11-23T12:03:15.100Z', priority: 4, message })),
-    ),
-  });
+  const log = (...messages: string[]) => {
+    const entries = messages.map((message) => ({ time: '2026-11-23T12:03:15.100Z', priority: 4, message }));
+    return { ok: true as const, text: JSON.stringify(entries) };
+  };
 
   test('that has failed shows its log on request, and requests nothing before', async () => {
     await open(FAILED);
