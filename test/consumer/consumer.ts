@@ -36,14 +36,6 @@ export class EventConsumer {
     return this.#response.statusCode ?? 0;
   }
 
-  get retryMs(): number | undefined {
-    return this.#parser.retryMs;
-  }
-
-  get lastEventId(): string {
-    return this.#parser.lastEventId;
-  }
-
   /** The current connection has ended, in order or not. */
   get ended(): boolean {
     return this.#ended;
@@ -54,12 +46,8 @@ export class EventConsumer {
     return this.events.filter((event) => event.type === type).map((event): unknown => JSON.parse(event.data));
   }
 
-  /** Resolves as soon as `condition` holds; checks it after every chunk. Rejects with the events so far, after 15 s unless given. */
-  until(
-    condition: (consumer: EventConsumer) => boolean,
-    what = 'the condition',
-    deadlineMs = UNTIL_MS_MAX,
-  ): Promise<void> {
+  /** Resolves as soon as it `is` so; checks it after every chunk. Rejects with the events so far, after 15 s unless given. */
+  until(is: (consumer: this) => boolean, what = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(deadline);
@@ -67,7 +55,7 @@ export class EventConsumer {
       };
       const look = (): void => {
         try {
-          if (!condition(this)) return;
+          if (!is(this)) return;
           settle();
           resolve();
         } catch (error) {
@@ -77,9 +65,9 @@ export class EventConsumer {
       };
       const deadline = setTimeout(() => {
         settle();
-        const tail = this.events.slice(-5).map(({ type, data }) => `${type} ${data.slice(0, 200)}`);
+        const last = this.events.slice(-5).map(({ type, data }) => `${type} ${data.slice(0, 200)}`);
         reject(
-          new Error(`${what} did not come; ${this.events.length} events, the last: ${tail.join(' | ')}`),
+          new Error(`${what} did not come; ${this.events.length} events, the last: ${last.join(' | ')}`),
         );
       }, deadlineMs);
       this.#watchers.add(look);
@@ -120,7 +108,7 @@ export class EventConsumer {
     const isCurrent = (): boolean => this.#response === response;
     response.on('data', (chunk: Buffer) => {
       if (!isCurrent()) return;
-      if (isStream) for (const event of parser.feed(chunk)) hear(event);
+      if (isStream) for (const event of parser.read(chunk)) hear(event);
       this.#look();
     });
     // A connection that breaks off reports an error and then closes; for a consumer both are just the end.

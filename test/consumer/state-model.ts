@@ -1,15 +1,10 @@
 // A consumer's model of the node: the client's own state. Beside that it demands that each event is known and fits what came before, and
-// keeps the actions.
-// Clients that identify records by name have a model of their own.
+// keeps the actions. Clients that identify records by name have a model of their own.
 
 import assert from 'node:assert/strict';
 import type { NodeEvent } from '../../src/client/events.js';
+import type { ParsedEvent } from '../../src/client/parser.js';
 import { KNOWN_EVENTS, type NodeState, Store } from '../../src/client/store.js';
-
-export interface StreamedEvent {
-  readonly type: string;
-  readonly data: string;
-}
 
 const sorted = (records: ReadonlyMap<unknown, unknown>): object =>
   Object.fromEntries([...records].map(([key, record]) => [String(key), record] as const).sort());
@@ -21,7 +16,7 @@ export class StateModel {
   snapshots = 0;
   readonly #store = new Store(0);
 
-  apply({ type, data }: StreamedEvent): void {
+  apply({ type, data }: ParsedEvent): void {
     const event = { type, data: JSON.parse(data) } as NodeEvent;
     assert.ok(fits(this.held, event), `an event that does not fit: ${type} ${data.slice(0, 200)}`);
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.snapshots += 1;
@@ -51,9 +46,8 @@ function fits({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean
       return ['connected', 'love', 'bye'].includes(data);
     case 'player.added':
     case 'player.updated':
-      return (
-        players.has(data.data.bus_name) === (type === 'player.updated') && Number.isInteger(data.emitted_at)
-      );
+      assert.ok(Number.isInteger(data.emitted_at), 'it has a time');
+      return players.has(data.data.bus_name) === (type === 'player.updated');
     case 'player.removed':
     case 'player.tracklist.updated':
       return players.has(data.bus_name);
@@ -89,13 +83,12 @@ export class NamesHeld {
     this.#heedsMarks = heedsMarks;
   }
 
-  apply({ type, data }: StreamedEvent): void {
-    const rule = RULES[type];
-    if (rule !== undefined) {
-      const [collection, removal] = rule;
+  apply({ type, data }: ParsedEvent): void {
+    const [collection, isRemoval] = RULES[type] ?? [];
+    if (collection !== undefined) {
       for (const record of JSON.parse(data) as readonly Named[]) {
         const name = String(record['name']);
-        if (removal) this.#collections[collection].delete(name);
+        if (isRemoval) this.#collections[collection].delete(name);
         else this.#collections[collection].set(name, record);
       }
     } else if (type === 'backend.updated' && this.#heedsMarks) {
@@ -105,16 +98,11 @@ export class NamesHeld {
   }
 
   clear(): void {
-    this.#collections.clients.clear();
-    this.#collections.outputs.clear();
+    for (const held of Object.values(this.#collections)) held.clear();
   }
 
   /** Plain data in a fixed order, for comparison with the true state. */
   state(): object {
-    const { clients, outputs } = this.#collections;
-    return {
-      clients: Object.fromEntries([...clients].sort()),
-      outputs: Object.fromEntries([...outputs].sort()),
-    };
+    return Object.fromEntries(Object.entries(this.#collections).map(([name, held]) => [name, sorted(held)]));
   }
 }

@@ -81,10 +81,8 @@ const BY_NEEDS: readonly (readonly [needs: readonly Need[], routes: string])[] =
   [['audio', 'cookie'], 'GET /audio/cookie'],
   [['power'], 'GET /power/, POST /power/ power_off reboot'],
   [['players'], 'GET /players, GET /players/{player}/ cover tracklist'],
-  [
-    ['players'],
-    'POST /players/{player}/ play pause play_pause stop next previous seek position volume loop shuffle',
-  ],
+  [['players'], 'POST /players/{player}/ play pause play_pause stop next previous seek'],
+  [['players'], 'POST /players/{player}/ position volume loop shuffle'],
   [['players'], 'POST /players/{player}/tracklist/ goto/{trackid} remove/{trackid} add'],
   [['bluetooth'], 'GET /bluetooth, GET /bluetooth/devices'],
   [['bluetooth'], 'POST /bluetooth/ power_up power_down pairing_mode pairing_mode/stop scan scan/stop'],
@@ -168,13 +166,10 @@ export const ADDRESSES = ['127.0.0.1', '127.0.0.2', '::1', '10.9.0.1', 'fd00:9::
 export type Address = (typeof ADDRESSES)[number];
 
 /** `house0` has 10.9.0.1 and fd00:9::1, `guest0` has 10.9.1.1. All other addresses are closed. */
-export const OPEN_BY_BIND: readonly (readonly [bind: readonly string[], open: readonly Address[]])[] = [
-  [['lo'], ['127.0.0.1', '::1']],
-  [['10.9.0.1'], ['10.9.0.1']],
-  [['house0'], ['10.9.0.1', 'fd00:9::1']],
-  [
-    ['lo', '10.9.1.1'],
-    ['127.0.0.1', '::1', '10.9.1.1'],
-  ],
-  [['all'], ADDRESSES],
-];
+export const OPEN_BY_BIND: Readonly<Record<string, readonly Address[]>> = {
+  lo: ['127.0.0.1', '::1'],
+  '10.9.0.1': ['10.9.0.1'],
+  house0: ['10.9.0.1', 'fd00:9::1'],
+  'lo,10.9.1.1': ['127.0.0.1', '::1', '10.9.1.1'],
+  all: ADDRESSES,
+};

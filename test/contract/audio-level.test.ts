@@ -19,18 +19,16 @@ const isNear = (value: number | undefined, wanted: number): boolean =>
   value !== undefined && Math.abs(value - wanted) < TOLERANCE;
 
 async function shows(stream: EventConsumer, output: number, ...peak: readonly number[]): Promise<void> {
-  await stream.until(
-    ({ model }) => {
-      const level = model.held.levels.get(output);
-      return level?.length === peak.length && peak.every((wanted, channel) => isNear(level[channel], wanted));
-    },
-    `the level ${peak.join(', ')} of output ${output}`,
-  );
+  const isShown = ({ model }: EventConsumer): boolean => {
+    const level = model.held.levels.get(output);
+    return level?.length === peak.length && peak.every((wanted, at) => isNear(level[at], wanted));
+  };
+  await stream.until(isShown, `the level ${peak.join(', ')} of output ${output}`);
 }
 
 /** The number of the server's captures. */
 const captures = async (sound: SoundServer): Promise<number> =>
-  (await sound.pactl('list', 'short', 'source-outputs')).split('\n').filter((line) => line !== '').length;
+  (await sound.pactl('list', 'short', 'source-outputs')).split('\n').length - 1;
 
 const captured = (sound: SoundServer, count: number): Promise<boolean> =>
   until(`${count} monitors are captured`, async () => (await captures(sound)) === count);
@@ -60,10 +58,8 @@ onEachSoundServer('the level of an output', (node) => {
     assert.equal(await captures(node().sound), 0);
     // An output may only have fallen asleep: PipeWire puts an idle one to sleep after some seconds.
     const now = await states();
-    assert.ok(
-      resting?.every((state, at) => [state, 'SUSPENDED'].includes(now?.[at] ?? '')),
-      `${resting} has become ${now}`,
-    );
+    const isAtRest = resting?.every((state, at) => [state, 'SUSPENDED'].includes(now?.[at] ?? ''));
+    assert.ok(isAtRest, `${resting} has become ${now}`);
   });
 
   test('follows what plays to it, and no other output', async (t) => {
@@ -78,9 +74,8 @@ onEachSoundServer('the level of an output', (node) => {
     await shows(stream, living.id, 0, 0);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
     await shows(stream, living.id, 0.5, 0.25);
-    await node().moves(playing.id, 'kitchen', () =>
-      sound.pactl('move-sink-input', `${playing.id}`, 'kitchen'),
-    );
+    const move = () => sound.pactl('move-sink-input', `${playing.id}`, 'kitchen');
+    await node().moves(playing.id, 'kitchen', move);
     await shows(stream, kitchen.id, 0.5, 0.25);
     await shows(stream, living.id, 0, 0);
     await captured(node().sound, 1);
@@ -98,9 +93,8 @@ onEachSoundServer('the level of an output', (node) => {
   test(`is measured for those who request levels only, and ${VISITS} visits leave nothing behind`, async (t) => {
     const { id } = await node().output('living');
     await playTone(t, 'living');
-    const others = await Promise.all(
-      ['', '?backend=audio', '?exclude=power.action'].map((query) => listen(t, query)),
-    );
+    const queries = ['', '?backend=audio', '?exclude=power.action'];
+    const others = await Promise.all(queries.map((query) => listen(t, query)));
     await node().settles('the client is published', ({ clients }) => clients.length > 0);
     assert.equal(await captures(node().sound), 0);
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {

@@ -4,11 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  AudioRecord as Audio,
-  ClientRecord as Client,
-  OutputRecord as Output,
-} from '../../src/protocol/actor/schemas.js';
+import type * as schemas from '../../src/protocol/actor/schemas.js';
 import type { EventConsumer } from '../consumer/consumer.js';
 import { NamesHeld } from '../consumer/state-model.js';
 import type { SoundServer } from '../sound/server.js';
@@ -16,7 +12,9 @@ import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
 import { until } from '../until.js';
 import { Daemon, type DaemonOptions, type Ending } from './daemon.js';
 
-export type { Audio, Client, Output };
+export type Audio = schemas.AudioRecord;
+export type Client = schemas.ClientRecord;
+export type Output = schemas.OutputRecord;
 
 export const AUDIO_ONLY = 'systemd: {enabled: false}\n';
 
@@ -31,11 +29,8 @@ interface Audible {
 }
 
 /** A sound server and a daemon on it, audio only unless the configuration is given, with audio up. Both end with `t`. */
-export async function startAudio(
-  t: Ending,
-  { startSound = startPulseAudio, ...options }: AudioOptions = {},
-): Promise<Audible> {
-  const sound = await startSound();
+export async function startAudio(t: Ending, options: AudioOptions = {}): Promise<Audible> {
+  const sound = await (options.startSound ?? startPulseAudio)();
   let daemon: Daemon | undefined;
   t.after(async () => {
     await daemon?.stop();
@@ -62,9 +57,8 @@ export function audioForAll(options?: AudioOptions): Audible {
 
 type Identified = { readonly id: number };
 
-function byId(records: readonly Identified[]): readonly Identified[] {
-  return [...records].sort((one, other) => one.id - other.id);
-}
+const byId = (records: Iterable<Identified>): readonly Identified[] =>
+  [...records].sort((one, other) => one.id - other.id);
 
 export const hasValues = (record: object, values: object): boolean =>
   isDeepStrictEqual({ ...record, ...values }, record);
@@ -85,15 +79,8 @@ export class AudioNode {
   }
 
   async output(name: string): Promise<Output> {
-    const found = (await this.audio()).outputs.find((output) => output.name === name);
-    assert.ok(found, `output ${name}`);
-    return found;
-  }
-
-  async client(id: number): Promise<Client> {
-    const found = (await this.audio()).clients.find((client) => client.id === id);
-    assert.ok(found, `client ${id}`);
-    return found;
+    const { outputs } = await this.audio();
+    return outputs.find((output) => output.name === name) ?? assert.fail(`there is no output ${name}`);
   }
 
   /** POSTs and demands a 202 with an empty body. */
@@ -109,27 +96,25 @@ export class AudioNode {
   async moves(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
     await until(`stream ${id} plays to ${output}`, async () => {
       await move();
-      return until('the move is seen', async () => (await this.client(id)).output === output, 1000);
+      return this.clientIs(id, { output }, 1000);
     });
   }
 
-  /** Waits until the audio record satisfies `condition`. */
-  settles(what: string, condition: (audio: Audio) => boolean): Promise<boolean> {
-    return until(what, async () => condition(await this.audio()));
+  /** Waits until the audio record is so. */
+  settles(what: string, is: (audio: Audio) => boolean, deadlineMs?: number): Promise<boolean> {
+    return until(what, async () => is(await this.audio()), deadlineMs);
   }
 
   /** Waits until the output is listed with these values. */
   outputIs(name: string, values: Partial<Output>): Promise<boolean> {
-    return this.settles(`${name} is ${JSON.stringify(values)}`, ({ outputs }) =>
-      outputs.some((each) => hasValues(each, { name, ...values })),
-    );
+    const is = ({ outputs }: Audio): boolean => outputs.some((each) => hasValues(each, { name, ...values }));
+    return this.settles(`${name} is ${JSON.stringify(values)}`, is);
   }
 
   /** Waits until the stream is listed, with these values. */
-  clientIs(id: number, values: Partial<Client> = {}): Promise<boolean> {
-    return this.settles(`${id} is ${JSON.stringify(values)}`, ({ clients }) =>
-      clients.some((each) => hasValues(each, { id, ...values })),
-    );
+  clientIs(id: number, values: Partial<Client> = {}, deadlineMs?: number): Promise<boolean> {
+    const is = ({ clients }: Audio): boolean => clients.some((each) => hasValues(each, { id, ...values }));
+    return this.settles(`${id} is ${JSON.stringify(values)}`, is, deadlineMs);
   }
 
   /** Waits until the stream has brought the outputs and clients that `GET /audio` lists, and nothing else, by id and by name. */
@@ -140,8 +125,8 @@ export class AudioNode {
       truth.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
       truth.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
       const { model, names } = this.stream;
-      assert.deepEqual(byId([...model.held.outputs.values()]), byId(outputs));
-      assert.deepEqual(byId([...model.held.clients.values()]), byId(clients));
+      assert.deepEqual(byId(model.held.outputs.values()), byId(outputs));
+      assert.deepEqual(byId(model.held.clients.values()), byId(clients));
       assert.deepEqual(names.state(), truth.state());
       return true;
     });
@@ -155,10 +140,7 @@ export class AudioNode {
 }
 
 /** Declares a group of tests for each kind of sound server; `node` gives the started node within a test. */
-export function onEachSoundServer(
-  what: string,
-  declare: (node: () => AudioNode, kind: SoundServer['kind']) => void,
-): void {
+export function onEachSoundServer(what: string, declare: (node: () => AudioNode) => void): void {
   for (const { kind, skip, start: startSound } of SOUND_SERVERS) {
     describe(`${what} on ${kind}`, { skip }, () => {
       const audible = audioForAll({ startSound });
@@ -166,7 +148,7 @@ export function onEachSoundServer(
       before(async () => {
         started = new AudioNode(audible, await audible.daemon.events('?snapshot=1'));
       });
-      declare(() => started ?? assert.fail('it has not been started'), kind);
+      declare(() => started ?? assert.fail('it has not been started'));
     });
   }
 }

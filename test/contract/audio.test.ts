@@ -19,27 +19,26 @@ import { Daemon } from './daemon.js';
 type Seen = readonly { readonly type: string; readonly data: string }[];
 
 /** Records of one event type, newest last. */
-function records(seen: Seen, type: string): readonly (Client & Output)[] {
-  return seen.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
-}
+const records = (seen: Seen, type: string): readonly (Client & Output)[] =>
+  seen.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
 
 const raw = (percent: number): number => Math.round(percent * 0x10000);
 
-onEachSoundServer('audio', (node, kind) => {
+onEachSoundServer('audio', (node) => {
   test('GET /audio has the parts that its routes have', async () => {
-    const { daemon } = node();
+    const { daemon, sound } = node();
     const whole = await node().audio();
-    assert.equal(whole.kind, kind);
+    assert.equal(whole.kind, sound.kind);
     assert.deepEqual(await daemon.read('/audio/server'), whole.server);
     assert.deepEqual(await daemon.read('/audio/outputs/'), whole.outputs);
     assert.deepEqual(await daemon.read('/audio/clients'), whole.clients);
     assert.equal(whole.outputs.map(({ name }) => name).join(), 'living,kitchen');
   });
 
-  for (const [target, sink] of [
-    ['/audio/server', 'living'],
-    ['/audio/outputs/kitchen', 'kitchen'],
-  ] as const) {
+  for (const [sink, target] of Object.entries({
+    living: '/audio/server',
+    kitchen: '/audio/outputs/kitchen',
+  })) {
     test(`POST ${target}/volume sets, by value and by delta`, async () => {
       await node().change(`${target}/volume`, { volume: 0.5 });
       await node().outputIs(sink, { volume: 0.5 });
@@ -183,6 +182,8 @@ onEachSoundServer('audio', (node, kind) => {
   });
 });
 
+const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
+
 const WISHES = `${AUDIO_ONLY}pulseaudio:
   volumeLimit: {living: 0.6}
   outputs: {living: {label: Living room}, kitchen: {hidden: true}}
@@ -190,18 +191,12 @@ const WISHES = `${AUDIO_ONLY}pulseaudio:
 
 /** Steps and balances at the limit: actors/audio/commands.test.ts. */
 test('outputs that the configuration names have their label, are marked, and refuse a volume above their limit', {
-  skip: lacks({ programs: ['pulseaudio', 'pactl'] }),
+  skip,
 }, async (t) => {
   const { daemon } = await startAudio(t, { config: WISHES });
-  type Told = Output & { readonly nick?: string; readonly hidden?: true; readonly volume_limit?: number };
-  const outputs = await daemon.read<readonly Told[]>('/audio/outputs');
-  assert.deepEqual(
-    outputs.map(({ name, nick, hidden, volume_limit }) => [name, nick, hidden, volume_limit]),
-    [
-      ['living', 'Living room', undefined, 0.6],
-      ['kitchen', undefined, true, undefined],
-    ],
-  );
+  const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
+  const told = outputs.map(({ name, nick, hidden, volume_limit }) => [name, nick, hidden, volume_limit]);
+  assert.equal(JSON.stringify(told), '[["living","Living room",null,0.6],["kitchen",null,true,null]]');
   const volume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
   assert.equal((await volume('outputs/living', { volume: 0.5 })).status, 202);
   for (const path of ['outputs/living', 'server', `outputs/${outputs[0]?.id}`]) {
@@ -211,25 +206,18 @@ test('outputs that the configuration names have their label, are marked, and ref
   }
   assert.equal((await volume('outputs/living', { delta: 0.3 })).status, 202);
   assert.equal((await volume('outputs/kitchen', { volume: 1 })).status, 202);
-  const volumes = await daemon.read<readonly Output[]>('/audio/outputs');
-  const levels = volumes.map((output) => output.volume);
+  const levels = (await daemon.read<readonly Output[]>('/audio/outputs')).map((output) => output.volume);
   assert.deepEqual(levels, [0.6, 1]);
 });
 
-const PATHS = ['/audio', '/audio/server', '/audio/outputs', '/audio/clients', '/players'];
-const CONFIG = `${AUDIO_ONLY}players: {enabled: true}\n`;
-
 /** A client that comes back with the service must find all (docs/http-api.md, "Answers"). */
-test('the first answers hold what the backends have, and why one has nothing', {
-  skip: lacks({ programs: ['pulseaudio'] }),
-}, async (t) => {
+test('the first answers hold what the backends have, and why one has nothing', { skip }, async (t) => {
   const sound = await startPulseAudio();
   t.after(() => sound.stop());
-  const daemon = await Daemon.start({ env: sound.env, config: CONFIG }, t);
-  const answers = await Promise.all(PATHS.map((path) => daemon.get(path)));
-  const [audio, , , , players] = answers;
-  const statuses = answers.map(({ status }) => status);
-  assert.deepEqual(statuses, [200, 200, 200, 200, 503]);
-  assert.equal(JSON.parse(audio?.text ?? '').outputs.length > 0, true);
-  assert.match(players?.text ?? '', /Backend players is connecting: /);
+  const config = `${AUDIO_ONLY}players: {enabled: true}\n`;
+  const daemon = await Daemon.start({ env: sound.env, config }, t);
+  const [audio, players] = await Promise.all([daemon.get('/audio'), daemon.get('/players')]);
+  assert.deepEqual([audio.status, players.status], [200, 503]);
+  assert.ok(JSON.parse(audio.text).outputs.length > 0);
+  assert.match(players.text, /Backend players is connecting: /);
 });

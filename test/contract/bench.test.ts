@@ -32,20 +32,18 @@ async function playing(t: TestContext, startServer: () => Promise<SoundServer>) 
 
 async function isAsBefore(sound: SoundServer, before: unknown): Promise<void> {
   // The server notices the end of a connection a moment after the end of the process.
-  await until('the stream of the bench is gone', async () => (await benchStreams(sound)).length === 0);
+  await until('the stream of the bench is gone', async () => (await benchStream(sound)) === undefined);
   assert.deepEqual(await audio(sound), before);
 }
 
-async function benchStreams(sound: SoundServer) {
-  const streams = await sound.sinkInputs();
-  return streams.filter(({ properties }) => properties['application.name'] === 'tonearm bench');
-}
+const benchStream = async (sound: SoundServer) =>
+  (await sound.sinkInputs()).find(({ properties: { 'application.name': name } }) => name === 'tonearm bench');
 
-/** Stops by a signal to the bench itself, or to the shell that started it; the shell waits for the bench. */
-const INTERRUPTIONS: readonly (readonly [string, NodeJS.Signals, readonly string[]])[] = [
-  ['SIGTERM', 'SIGTERM', BENCH],
-  ['SIGKILL', 'SIGKILL', BENCH],
-  ['the end of its parent', 'SIGKILL', ['sh', '-c', '"$@" & wait', 'sh', ...BENCH]],
+/** Signals to the bench itself, or to the shell that started it, which waits for the bench. */
+const INTERRUPTIONS: readonly (readonly [NodeJS.Signals, ...command: string[]])[] = [
+  ['SIGTERM', ...BENCH],
+  ['SIGKILL', ...BENCH],
+  ['SIGKILL', 'sh', '-c', '"$@" & wait', 'sh', ...BENCH],
 ];
 
 for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
@@ -55,12 +53,9 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
   }, async (t) => {
     const { sound, before } = await playing(t, startServer);
     const bench = spawned(t, sound.env, BENCH);
-    const [stream] = await until('the bench has a stream', async () => {
-      const streams = await benchStreams(sound);
-      return streams.length > 0 && streams;
-    });
+    const { corked, mute } = await until('the bench has a stream', () => benchStream(sound));
     assert.match(bench.err(), /^tonearm bench: for about 2 s, the sound server has one more stream/);
-    assert.deepEqual([stream?.corked, stream?.mute], [true, false]);
+    assert.deepEqual([corked, mute], [true, false]);
     assert.equal(await bench.ended, 0);
     await isAsBefore(sound, before);
     const report: Report = JSON.parse(bench.out());
@@ -73,9 +68,9 @@ for (const { kind, skip, start: startServer } of SOUND_SERVERS) {
 
   test(`${kind}: an interrupted bench leaves nothing behind`, { ...BOUNDED, skip }, async (t) => {
     const { sound, before } = await playing(t, startServer);
-    for (const [what, signal, command] of INTERRUPTIONS) {
+    for (const [signal, ...command] of INTERRUPTIONS) {
       const bench = spawned(t, sound.env, command);
-      await until(`the bench plays before ${what}`, async () => (await benchStreams(sound)).length > 0);
+      await until(`the bench plays before ${signal}`, () => benchStream(sound));
       bench.child.kill(signal);
       await bench.ended;
       await isAsBefore(sound, before);

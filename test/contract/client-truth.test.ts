@@ -13,7 +13,7 @@ import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import { SEED, SeededRandom } from '../seeded-random.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
-import type { Stream, StreamClient } from '../sound/streams.js';
+import type { Stream } from '../sound/streams.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { Daemon } from './daemon.js';
@@ -33,59 +33,36 @@ const STREAMS_MAX = 12;
  * Any number of real changes at the sound server: volumes of sinks and streams, streams that appear, are renamed and end. The seed
  * determines the changes; each step resolves when the sound server has applied it.
  */
-class Storm {
-  readonly #random: SeededRandom;
-  readonly #mixer: Mixer;
-  readonly #client: StreamClient;
-  readonly #sinks: readonly number[];
-  #streams: Stream[] = [];
-  #titles = 0;
-
-  private constructor(random: SeededRandom, mixer: Mixer, client: StreamClient, sinks: readonly number[]) {
-    this.#random = random;
-    this.#mixer = mixer;
-    this.#client = client;
-    this.#sinks = sinks;
-  }
-
-  static async over(sound: SoundServer, random: SeededRandom): Promise<Storm> {
-    const sinks = (await sound.sinks()).map(({ index }) => index);
-    return new Storm(random, await Mixer.connect(sound.socketPath), await sound.streams('storm'), sinks);
-  }
-
-  /** One change. */
-  async step(): Promise<void> {
-    const random = this.#random;
-    const stream = this.#streams[random.below(STREAMS_MAX)];
-    const sink = this.#sinks[random.below(this.#sinks.length)] ?? 0;
-    const level = random.below(100) / 100;
-    if (stream === undefined) await this.#mixer.setSinkVolume(sink, level);
-    else await this.#mixer.setStreamVolume(stream.id, level);
-    if (random.chance(0.08)) await stream?.rename(this.#title());
-    if (random.chance(0.08) && this.#streams.length < STREAMS_MAX) await this.#open();
-    if (random.chance(0.08) && stream !== undefined) await this.#end(stream);
-  }
-
-  async close(): Promise<void> {
-    this.#mixer.close();
-    await this.#client.close();
-  }
-
+async function stormOver(sound: SoundServer, random: SeededRandom) {
+  const sinks = (await sound.sinks()).map(({ index }) => index);
+  const mixer = await Mixer.connect(sound.socketPath);
+  const client = await sound.streams('storm');
+  const streams = new Set<Stream>();
+  let titles = 0;
   /** Some streams share a title, so that names are assigned anew. */
-  #title(): string {
-    this.#titles += 1;
-    return `song ${this.#titles % 7}`;
-  }
-
-  async #open(): Promise<void> {
-    const props = { 'media.name': this.#title() };
-    this.#streams.push(...(await this.#client.open([{ sink: 'kitchen', props }])));
-  }
-
-  async #end(stream: Stream): Promise<void> {
-    this.#streams = this.#streams.filter((each) => each !== stream);
-    await stream.remove();
-  }
+  const title = (): string => {
+    titles += 1;
+    return `song ${titles % 7}`;
+  };
+  const open = async (): Promise<void> => {
+    const [stream] = await client.open([{ sink: 'kitchen', props: { 'media.name': title() } }]);
+    if (stream !== undefined) streams.add(stream);
+  };
+  /** One change. */
+  const step = async (): Promise<void> => {
+    const stream = [...streams][random.below(STREAMS_MAX)];
+    const level = random.below(100) / 100;
+    if (stream === undefined) await mixer.setSinkVolume(random.pick(sinks), level);
+    else await mixer.setStreamVolume(stream.id, level);
+    if (random.chance(0.08)) await stream?.rename(title());
+    if (random.chance(0.08) && streams.size < STREAMS_MAX) await open();
+    if (random.chance(0.08) && stream !== undefined && streams.delete(stream)) await stream.remove();
+  };
+  const close = async (): Promise<void> => {
+    mixer.close();
+    await client.close();
+  };
+  return { step, close };
 }
 
 /** The filter of each connection, and the slices that it then keeps up to date. */
@@ -139,7 +116,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
   let sound: SoundServer;
   let daemon: Daemon;
   let proxy: SeverableProxy;
-  let storm: Storm;
+  let storm: Awaited<ReturnType<typeof stormOver>>;
   let watched: readonly Watched[] = [];
   let resultFile = '';
 
@@ -151,10 +128,9 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     daemon = await Daemon.start({ env: sound.env, config });
     for (const backend of ['audio', 'upgrade']) await daemon.backend(backend, 'up');
     proxy = await startProxy(daemon.port);
-    storm = await Storm.over(sound, random);
-    watched = FILTERS.map(
-      ([options, slices]) => new Watched(`http://127.0.0.1:${proxy.port}`, options, slices),
-    );
+    storm = await stormOver(sound, random);
+    const url = `http://127.0.0.1:${proxy.port}`;
+    watched = FILTERS.map(([options, slices]) => new Watched(url, options, slices));
   });
   after(async () => {
     for (const { live } of watched) live.close();
@@ -178,16 +154,10 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
     };
   }
 
-  async function allAreTrue(): Promise<void> {
-    await until(
-      'every connection has the state of the node',
-      async () => {
-        const now = await truth();
-        for (const each of watched) each.assertHears(now);
-        return true;
-      },
-      RETURN_MS_MAX,
-    );
+  async function areAllTrue(): Promise<true> {
+    const now = await truth();
+    for (const each of watched) each.assertHears(now);
+    return true;
   }
 
   /** Writes a result in the same way as a detector: beside the file, then renamed. */
@@ -242,7 +212,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
         );
         await sound.restart();
         await daemon.backend('audio', 'up');
-        storm = await Storm.over(sound, random);
+        storm = await stormOver(sound, random);
       },
     ],
   ];
@@ -252,7 +222,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
       await blow();
       await daemon.backend('audio', 'up');
       await storms();
-      await allAreTrue();
+      await until('every connection has the state of the node', areAllTrue, RETURN_MS_MAX);
     });
   }
 });

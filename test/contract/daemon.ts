@@ -9,7 +9,7 @@ import { EventConsumer } from '../consumer/consumer.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
 import { type Environment, type Program, startProgram } from '../sound/program.js';
 import { freePort } from '../tools/free-port.js';
-import { type HttpAnswer, type HttpRequest, send } from '../tools/http.js';
+import { type HttpAnswer, send } from '../tools/http.js';
 import { until } from '../until.js';
 
 /** The shipped bundle, as `npm run build` leaves it beside the compiled tests. */
@@ -57,34 +57,16 @@ export class Daemon {
   }
 
   /** Resolves when the daemon answers. The daemon ends with `t`, where that is given. */
-  static async start(
-    {
-      env = {},
-      config = '',
-      api = '',
-      nodeArguments = [],
-      launcher = [],
-      entry = ENTRY,
-      startMs,
-    }: DaemonOptions = {},
-    t?: Ending,
-  ): Promise<Daemon> {
+  static async start(options: DaemonOptions = {}, t?: Ending): Promise<Daemon> {
     const directory = mkdtempSync(join(tmpdir(), 'tonearm-daemon-'));
     const port = await freePort();
-    const extra = api === '' ? '' : `, ${api}`;
-    writeFileSync(join(directory, 'config.yaml'), `api: {port: ${port}${extra}}\n${config}`);
-    const whole: Environment = {
-      PATH: process.env['PATH'] ?? '/usr/bin:/bin',
-      HOME: directory,
-      XDG_RUNTIME_DIR: directory,
-      ...env,
-    };
-    const daemon = new Daemon(port, directory, () =>
-      launch(directory, whole, [...launcher, process.execPath, ...nodeArguments, entry]),
-    );
+    const extra = options.api === undefined ? '' : `, ${options.api}`;
+    const config = join(directory, 'config.yaml');
+    writeFileSync(config, `api: {port: ${port}${extra}}\n${options.config ?? ''}`);
+    const daemon = new Daemon(port, directory, () => launch(directory, config, options));
     process.once('exit', daemon.#lastResort);
     t?.after(() => daemon.stop());
-    await daemon.#answers(startMs);
+    await daemon.#answers(options.startMs);
     return daemon;
   }
 
@@ -102,7 +84,7 @@ export class Daemon {
     return Math.round(Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024);
   }
 
-  get(path: string, headers: HttpRequest['headers'] = {}): Promise<HttpAnswer> {
+  get(path: string, headers?: Environment): Promise<HttpAnswer> {
     return this.send('GET', path, undefined, headers);
   }
 
@@ -112,12 +94,7 @@ export class Daemon {
   }
 
   /** Every answer is checked against the daemon's own OpenAPI document. */
-  async send(
-    method: string,
-    path: string,
-    body?: unknown,
-    headers: HttpRequest['headers'] = {},
-  ): Promise<HttpAnswer> {
+  async send(method: string, path: string, body?: unknown, headers?: Environment): Promise<HttpAnswer> {
     const json = body !== undefined && { body: JSON.stringify(body) };
     const typed = json && { 'Content-Type': 'application/json' };
     const answer = await send(this.port, { method, path, ...json, headers: { ...typed, ...headers } });
@@ -192,16 +169,23 @@ export class Daemon {
   }
 }
 
+export interface BackendHealth {
+  readonly state: string;
+  readonly restarts: number;
+  readonly detail?: string;
+}
+
 export interface Health {
   readonly status: string;
-  readonly backends: Readonly<
-    Record<string, { readonly state: string; readonly restarts: number; readonly detail?: string }>
-  >;
+  readonly backends: Readonly<Record<string, BackendHealth>>;
   readonly streams: { readonly open: number; readonly closed_slow: number };
 }
 
-function launch(directory: string, env: Environment, node: readonly string[]): Program {
-  const [program = '', ...before] = node;
-  const args = [...before, '--allow-root', '--config', join(directory, 'config.yaml')];
-  return startProgram(program, args, { env, log: join(directory, 'log') });
+function launch(directory: string, config: string, options: DaemonOptions): Program {
+  const { env = {}, nodeArguments = [], launcher = [], entry = ENTRY } = options;
+  const [program = '', ...args] = [...launcher, process.execPath, ...nodeArguments, entry];
+  const own = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: directory, XDG_RUNTIME_DIR: directory };
+  return startProgram(program, [...args, '--allow-root', '--config', config], {
+    ...{ env: { ...own, ...env }, log: join(directory, 'log') },
+  });
 }

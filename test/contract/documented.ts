@@ -11,11 +11,9 @@ export const PROJECT = fileURLToPath(new URL('../../..', import.meta.url));
 /** The only block of a document in that language. */
 export function documentedBlock(document: string, language: string): string {
   const text = readFileSync(join(PROJECT, document), 'utf8');
-  const [block, ...others] = [
-    ...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm')),
-  ];
-  assert.ok(block?.[1] !== undefined && others.length === 0, `one block in ${language} in ${document}`);
-  return block[1];
+  const blocks = [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))];
+  assert.equal(blocks.length, 1, `one block in ${language} in ${document}`);
+  return blocks[0]?.[1] ?? '';
 }
 
 /** The text of a file in examples/. */

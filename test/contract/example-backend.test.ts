@@ -6,34 +6,26 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
+import { PROJECT } from './documented.js';
 import { BACKEND_FILE, BRIDGE_EDITS, BRIDGE_FILE, BRIDGE_WORKER, EDITS, WORKER } from './example-backend.js';
-
-// build/test/contract/example-backend.test.js -> the project's root
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** Puts the project with the example in it into the folder. */
 function addExample(folder: string): void {
   for (const name of ['src', 'packaging', 'package.json', 'tsconfig.json']) {
-    cpSync(join(ROOT, name), join(folder, name), { recursive: true });
+    cpSync(join(PROJECT, name), join(folder, name), { recursive: true });
   }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  symlinkSync(join(PROJECT, 'node_modules'), join(folder, 'node_modules'));
   for (const [file, text, becomes] of [...EDITS, ...BRIDGE_EDITS]) {
     const source = readFileSync(join(folder, file), 'utf8');
     assert.equal(source.split(text).length, 2, `${file} has ${JSON.stringify(text)} once`);
-    writeFileSync(
-      join(folder, file),
-      source.replace(text, () => becomes.replace('@', () => text)),
-    );
+    const edited = source.replace(text, () => becomes.replace('@', () => text));
+    writeFileSync(join(folder, file), edited);
   }
-  for (const [file, text] of [
-    [BACKEND_FILE, WORKER],
-    [BRIDGE_FILE, BRIDGE_WORKER],
-  ] as const) {
+  for (const [file, text] of Object.entries({ [BACKEND_FILE]: WORKER, [BRIDGE_FILE]: BRIDGE_WORKER })) {
     mkdirSync(dirname(join(folder, file)));
     writeFileSync(join(folder, file), text);
   }
@@ -49,7 +41,7 @@ for (const [what, edits, worker] of [
   ['bridge', BRIDGE_EDITS, BRIDGE_FILE.replace('clapper', 'NAME')],
 ] as const) {
   test(`the documentation lists the places in which the example of a ${what} is added`, () => {
-    const page = readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').split(`\n## Adding a ${what}\n`)[1];
+    const page = readFileSync(join(PROJECT, 'ARCHITECTURE.md'), 'utf8').split(`\n## Adding a ${what}\n`)[1];
     const listed = [...(page?.split('\n## ')[0] ?? '').matchAll(/^\| `([^`]+)` \|/gm)].map((row) => row[1]);
     const edited = new Set([...edits.map(([file]) => file), worker]);
     assert.deepEqual(listed.sort(), [...edited].sort());
@@ -59,7 +51,7 @@ for (const [what, edits, worker] of [
 test('an example backend answers its route, sends its event and obeys its command, also from an example bridge', async (t) => {
   const folder = temporaryFolder(t);
   addExample(folder);
-  node(folder, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', '.');
+  node(folder, join(PROJECT, 'node_modules/typescript/bin/tsc'), '-p', '.');
   node(folder, 'packaging/build.mjs', '--dist-only');
   const config = `bell: {enabled: true}\n${NO_BACKENDS}`;
   const entry = join(folder, 'dist/main.js');
@@ -70,17 +62,14 @@ test('an example backend answers its route, sends its event and obeys its comman
   const methods = [paths['/bell'], paths['/bell/ring']].map((path) => Object.keys(path ?? {}));
   assert.deepEqual(methods, [['get'], ['post']]);
   // The tests' own consumer refuses events that docs/events.md does not list.
-  const stream = new RawConnection(daemon.port).write(
-    'GET /events?types=bell.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n',
-  );
+  const request = 'GET /events?types=bell.updated HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n';
+  const stream = new RawConnection(daemon.port).write(request);
   t.after(() => stream.destroy());
   await stream.until((text) => text.includes('connected'));
   assert.equal((await daemon.post('/bell/ring')).status, 202);
   await stream.until((text) => /^event: bell\.updated\n(?:id: .*\n)?data: \{"rings":1\}$/m.test(text));
   assert.deepEqual(await daemon.read('/bell'), { rings: 1 });
   const rung = await Daemon.start({ config: `clapper: {enabled: true}\n${config}`, entry }, t);
-  await until(
-    'the bridge has got the event',
-    async () => (await rung.health()).backends['clapper']?.detail === '{"rings":1}',
-  );
+  const detail = async () => (await rung.health()).backends['clapper']?.detail;
+  await until('the bridge has got the event', async () => (await detail()) === '{"rings":1}');
 });

@@ -1,13 +1,11 @@
 // A backend and a bridge, added by the lists of ARCHITECTURE.md alone, as edits of the sources: a bell that counts how often it rings.
 
+const SETTINGS = 'src/protocol/actor/settings.ts';
+
 /** File, a text that it contains once, and the replacement, in which `@` stands for the text. */
 export const EDITS: readonly (readonly [file: string, text: string, becomes: string])[] = [
   ['src/protocol/actor/backends.ts', "'bluetooth'] as const", "'bluetooth', 'bell'] as const"],
-  [
-    'src/protocol/actor/settings.ts',
-    'interface Settings {',
-    '@\n readonly bell: { readonly enabled: boolean };',
-  ],
+  [SETTINGS, 'interface Settings {', '@\n readonly bell: { readonly enabled: boolean };'],
   ['src/protocol/actor/collections.ts', "  'server.info': 'ServerInfo',", "@ 'bell.updated': 'Bell',"],
   [
     'src/protocol/actor/collections.ts',
@@ -45,11 +43,7 @@ export const BRIDGE_EDITS: typeof EDITS = [
     "  discovery: (collection) => collection !== 'served',",
     "@ clapper: (collection) => collection !== 'bell',",
   ],
-  [
-    'src/protocol/actor/settings.ts',
-    'interface Settings {',
-    '@\n readonly clapper: { readonly enabled: boolean };',
-  ],
+  [SETTINGS, 'interface Settings {', '@\n readonly clapper: { readonly enabled: boolean };'],
   ['src/supervisor/config/keys.ts', '\n  power: {', '\n clapper: { enabled: key(false, read.flag) },@'],
 ];
 

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, type TestContext, test } from 'node:test';
-import { type Mpv, startMpv } from '../players/mpv.js';
+import { startMpv } from '../players/mpv.js';
 import { PLAYER_PROGRAMS, type PlayersNode, startPlayersNode } from '../players/node.js';
-import { startSession, TONES } from '../players/session.js';
+import { startSession } from '../players/session.js';
 import { startProgram } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
@@ -17,47 +17,34 @@ import { exampleFile, PROJECT } from './documented.js';
 
 const MPV = 'org.mpris.MediaPlayer2.mpv';
 
-async function alarm(t: TestContext, ...args: readonly string[]) {
-  const program = spawned(t, process.env, [join(PROJECT, 'examples/alarm.sh'), ...args]);
-  return { status: await program.ended, stdout: program.out(), stderr: program.err() };
-}
-
 describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'curl'] }) }, () => {
   let node: PlayersNode;
-  let mpv: Mpv;
-  let url: string;
-  const living = async (): Promise<Output | undefined> =>
-    (await node.daemon.read<readonly Output[]>('/audio/outputs')).find(({ name }) => name === 'living');
+  const alarm = async (t: TestContext, ...args: readonly string[]) => {
+    const url = `http://127.0.0.1:${node.daemon.port}`;
+    const program = spawned(t, process.env, [join(PROJECT, 'examples/alarm.sh'), url, ...args]);
+    return [await program.ended, program.out(), program.err()] as const;
+  };
 
   before(async () => {
     node = await startPlayersNode(await startSession());
-    url = `http://127.0.0.1:${node.daemon.port}`;
-    mpv = await startMpv(
-      node.session,
-      TONES.map(({ title }) => node.session.tone(title)),
-    );
+    await startMpv(node.session);
     await node.player(MPV);
   });
-  after(async () => {
-    await mpv.program.end();
-    await node.stop();
-  });
+  after(() => node.stop());
 
   test('starts the player on a silent output, which rises to the volume', async (t) => {
     await node.change('mpv', 'pause');
     await node.player(MPV, 'paused', ({ playback_status }) => playback_status === 'Paused');
     await node.daemon.post('/audio/outputs/living/mute', { muted: true });
     const earlier = node.stream.events.length;
-    assert.deepEqual(await alarm(t, url, 'living', 'mpv', '0.4', '2'), { status: 0, stdout: '', stderr: '' });
+    assert.deepEqual(await alarm(t, 'living', 'mpv', '0.4', '2'), [0, '', '']);
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
-    const { volume, muted } = (await living()) ?? assert.fail('the output has gone');
-    assert.deepEqual({ volume, muted }, { volume: 0.4, muted: false });
-    const volumes = node.stream.events
-      .slice(earlier)
-      .filter(({ type }) => type === 'audio.output.updated')
-      .flatMap(({ data }) => JSON.parse(data) as readonly Output[])
-      .filter(({ name }) => name === 'living')
-      .map((output) => output.volume);
+    const outputs = await node.daemon.read<readonly Output[]>('/audio/outputs');
+    const living = outputs.find(({ name }) => name === 'living');
+    assert.deepEqual([living?.volume, living?.muted], [0.4, false]);
+    const updates = node.stream.events.slice(earlier).filter(({ type }) => type === 'audio.output.updated');
+    const records = updates.flatMap(({ data }) => JSON.parse(data) as readonly Output[]);
+    const volumes = records.filter(({ name }) => name === 'living').map((output) => output.volume);
     const rising = volumes.slice(volumes.indexOf(0));
     const sorted = rising.toSorted((a, b) => a - b);
     assert.deepEqual(rising, sorted);
@@ -65,18 +52,18 @@ describe('examples/alarm.sh', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'cu
   });
 
   test('ends with the reason of a refusal, and with its usage where names are missing', async (t) => {
-    const refused = await alarm(t, url, 'nowhere', 'mpv');
-    assert.notEqual(refused.status, 0);
-    assert.match(refused.stdout, /There is no output \\"nowhere\\"/);
-    const { status, stderr } = await alarm(t, url);
+    const [refused, why] = await alarm(t, 'nowhere', 'mpv');
+    assert.notEqual(refused, 0);
+    assert.match(why, /There is no output \\"nowhere\\"/);
+    const [status, , usage] = await alarm(t);
     assert.equal(status, 64);
-    assert.match(stderr, /^Usage: /);
+    assert.match(usage, /^Usage: /);
   });
 });
 
-test('examples/limit.mjs limits volumes, prints what plays, and outlives the daemon', {
-  skip: lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] }),
-}, async (t) => {
+const skip = lacks({ programs: ['pulseaudio', 'pactl', 'pacat'] });
+
+test('examples/limit.mjs limits volumes, prints what plays, and outlives the daemon', { skip }, async (t) => {
   const folder = temporaryFolder(t);
   const { sound, daemon } = await startAudio(t);
   mkdirSync(join(folder, 'node_modules'));

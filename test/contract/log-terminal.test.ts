@@ -26,11 +26,9 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   const port = await freePort();
   writeFileSync(config, `api: {port: ${port}}\n${NO_BACKENDS}`);
   const command = `exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
-  const args = ['--quiet', '--return', '--command', command, '/dev/null'];
-  const path = process.env['PATH'] ?? '';
-  const child = spawn('script', args, {
-    env: { PATH: path, HOME: home, XDG_RUNTIME_DIR: home, ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
+  const own = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
+  const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
+    ...{ env: { ...own, ...env }, stdio: ['pipe', 'pipe', 'inherit'] },
   });
   const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, cpSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { constants } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
@@ -46,17 +46,20 @@ async function started(t: TestContext, how: Started = {}) {
   const { command = NODE, config = NO_BACKENDS, output = 'ignore', env = {} } = how;
   const port = await freePort();
   const path = file(`${port}.yaml`, `api: {port: ${port}}\n${config}`);
-  const [program = '', ...before] = command;
+  const [program = '', ...args] = [...command, '--allow-root', '--config', path];
   const stdio: StdioOptions = ['ignore', output, 'ignore'];
-  const daemon = spawn(program, [...before, '--allow-root', '--config', path], {
-    stdio,
-    env: { ...ENV, ...env },
-  });
+  const daemon = spawn(program, args, { stdio, env: { ...ENV, ...env } });
   t.after(() => daemon.kill('SIGKILL'));
   const exit = once(daemon, 'exit');
   const url = `http://127.0.0.1:${port}/events`;
   const stream = await until('the daemon answers', () => EventConsumer.open(url));
-  return { daemon, exit, url, stream };
+  /** Resolves with its status and signal, once the streams have ended. */
+  const endOf = async (...signals: readonly NodeJS.Signals[]): Promise<unknown> => {
+    for (const signal of signals) daemon.kill(signal);
+    await stream.until(({ ended }) => ended, 'the end');
+    return exit;
+  };
+  return { daemon, url, stream, endOf };
 }
 
 const bad = file('bad.yaml', 'api:\n  port: 99999\n  sse: {maxClients: 0}\nlogLevl: info\n');
@@ -149,30 +152,19 @@ test('a port in use: exit 69, one line that names it, and no second listener', a
   }
 });
 
-async function listener(): Promise<{ port: number; stop(): Promise<void> }> {
-  const port = await freePort();
-  const server = createServer().listen(port, '127.0.0.1');
+async function listener() {
+  const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  return {
-    port,
-    stop: async () => {
-      server.close();
-      await once(server, 'close');
-    },
-  };
+  return { port: (server.address() as AddressInfo).port, stop: () => once(server.close(), 'close') };
 }
 
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   test(`${signal}: bye to every stream, then status 0`, async (t) => {
-    const { daemon, exit, url, stream } = await started(t);
+    const { url, stream, endOf } = await started(t);
     const streams = [stream, await EventConsumer.open(url)];
     for (const each of streams) await each.until(({ events }) => events.length > 0);
-    daemon.kill(signal);
-    for (const each of streams) {
-      await each.until(({ ended }) => ended, 'the end');
-      assert.deepEqual(each.dataOf('server.info').at(-1), 'bye');
-    }
-    assert.deepEqual(await exit, [0, null]);
+    assert.deepEqual(await endOf(signal), [0, null]);
+    for (const each of streams) await each.until(() => each.dataOf('server.info').at(-1) === 'bye');
   });
 }
 
@@ -197,38 +189,30 @@ test('SIGUSR1 opens no inspector in the daemon', async (t) => {
 });
 
 test('a log that cannot be written costs lines, not the service', async (t) => {
-  const { daemon, exit, stream } = await started(t, { output: FULL });
-  daemon.kill('SIGTERM');
-  await stream.until(({ ended }) => ended, 'the end');
-  assert.deepEqual(await exit, [0, null]);
+  const { endOf } = await started(t, { output: FULL });
+  assert.deepEqual(await endOf('SIGTERM'), [0, null]);
 });
 
-test('a journal that hangs costs lines, not the service', {
-  skip: lacks({ programs: ['perl'] }),
-}, async (t) => {
+const skip = lacks({ programs: ['perl', 'mkfifo'] });
+
+test('a journal that hangs costs lines, not the service', { skip }, async (t) => {
   const { output, close } = await fullSocket();
   t.after(close);
-  const { daemon, exit, stream } = await started(t, { command: [...BLOCKING, ...NODE], output });
-  daemon.kill('SIGTERM');
-  await stream.until(({ ended }) => ended, 'the end');
-  assert.deepEqual(await exit, [0, null]);
+  const { endOf } = await started(t, { command: [...BLOCKING, ...NODE], output });
+  assert.deepEqual(await endOf('SIGTERM'), [0, null]);
 });
 
 for (const signals of [['SIGTERM'], ['SIGTERM', 'SIGINT']] as const) {
-  test(`a thread that is stuck in the kernel does not delay the end: ${signals.join(', ')}`, {
-    skip: lacks({ programs: ['mkfifo'] }),
-  }, async (t) => {
+  test(`a thread that is stuck in the kernel does not delay the end: ${signals}`, { skip }, async (t) => {
     const fifo = join(home, `fifo-${signals.length}`);
     assert.equal(spawnSync('mkfifo', [fifo]).status, 0);
-    const { daemon, exit, stream } = await started(t, {
+    const { daemon, endOf } = await started(t, {
       command: [process.execPath, ...SABOTEUR, ENTRY],
       config: 'systemd: {enabled: false}\n',
       env: { SABOTAGE: file(`order-${signals.length}`, 'stick audio'), SABOTAGE_FIFO: fifo },
     });
     await until('the thread is stuck', () => daemon.kill('SIGUSR2') && existsSync(`${fifo}.reached`));
-    for (const signal of signals) daemon.kill(signal);
-    await stream.until(({ ended }) => ended, 'the end');
     // The status is not 0, because only the kernel can end this process.
-    assert.deepEqual(await exit, [null, 'SIGKILL']);
+    assert.deepEqual(await endOf(...signals), [null, 'SIGKILL']);
   });
 }

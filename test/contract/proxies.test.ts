@@ -23,9 +23,8 @@ const PAGE = 'docs/security.md';
 
 interface Proxy {
   readonly programs: readonly string[];
-  /** The lines of docs/security.md, "Behind a reverse proxy", and the same below a path. */
+  /** The lines of docs/security.md, "Behind a reverse proxy", with the same below a path. */
   readonly lines: string;
-  readonly below: (lines: string) => string;
   /** The whole configuration around these lines, for a port and a folder. */
   readonly whole: (lines: string, port: number, folder: string) => string;
   readonly start: (file: string) => readonly [program: string, ...args: string[]];
@@ -34,12 +33,10 @@ interface Proxy {
 const PROXIES: Readonly<Record<string, Proxy>> = {
   nginx: {
     programs: ['nginx', 'openssl'],
-    lines: documentedBlock(PAGE, 'nginx'),
-    below: (lines) =>
-      lines.replace(
-        / location .*? {2}\}\n/s,
-        (at) => at + at.replace('location /', `location ${PATH}`).replace(':8018;', ':8018/;'),
-      ),
+    lines: documentedBlock(PAGE, 'nginx').replace(
+      / location .*? {2}\}\n/s,
+      (at) => at + at.replace('location /', `location ${PATH}`).replace(':8018;', ':8018/;'),
+    ),
     whole: (lines, port, folder) => {
       const places = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
       const temporary = places.map((place) => `${place}_temp_path ${folder}/${place};`).join(' ');
@@ -51,8 +48,10 @@ ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl',
   },
   caddy: {
     programs: ['caddy'],
-    lines: documentedBlock(PAGE, 'caddy'),
-    below: (lines) => lines.replace(/ +reverse_proxy.*/, (at) => `${at}\n handle_path ${PATH}* {\n${at}\n}`),
+    lines: documentedBlock(PAGE, 'caddy').replace(
+      / +reverse_proxy.*/,
+      (at) => `${at}\n handle_path ${PATH}* {\n${at}\n}`,
+    ),
     whole: (lines, port) => `{
   admin off
   auto_https disable_redirects
@@ -70,55 +69,42 @@ ${lines.replace(NAME, `${NAME}:${port}`)}`,
 function certificate(folder: string): void {
   const files = ['-keyout', join(folder, 'music.key'), '-out', join(folder, 'music.pem')];
   const whose = ['-subj', `/CN=${NAME}`, '-addext', `subjectAltName=DNS:${NAME}`];
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...files, ...whose], {
-    stdio: 'pipe',
-  });
+  const kind = ['-x509', '-newkey', 'rsa:2048', '-nodes'];
+  execFileSync('openssl', ['req', ...kind, ...files, ...whose], { stdio: 'pipe' });
 }
 
-/** Resolves with the address of the proxy, which ends with `t`. */
-async function startProxy(
-  t: { after(act: () => unknown): void },
-  { programs, lines, below, whole, start }: Proxy,
-  nodePort: number,
-): Promise<string> {
-  const folder = temporaryFolder(t);
+async function startProxy({ programs, lines, whole, start }: Proxy, nodePort: number) {
+  const folder = temporaryFolder();
   const port = await freePort();
   if (programs.includes('openssl')) certificate(folder);
-  const named = below(lines).replaceAll('music.example.org', NAME).replaceAll(':8018', `:${nodePort}`);
+  const named = lines.replaceAll('music.example.org', NAME).replaceAll(':8018', `:${nodePort}`);
   const file = join(folder, 'config');
   writeFileSync(file, whole(named, port, folder));
   const [program, ...args] = start(file);
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: folder,
-    XDG_DATA_HOME: folder,
-    XDG_CONFIG_HOME: folder,
-  };
-  const running = startProgram(program, args, { env, log: join(folder, 'log') });
-  t.after(() => running.end());
-  return `https://${NAME}:${port}`;
+  const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const env = { PATH: process.env['PATH'] ?? '', ...home };
+  const { end } = startProgram(program, args, { env, log: join(folder, 'log') });
+  return { origin: `https://${NAME}:${port}`, end };
 }
 
 for (const [name, proxy] of Object.entries(PROXIES)) {
-  describe(`behind ${name}`, {
-    skip: lacks({ programs: ['chromium', 'pulseaudio', 'pactl', ...proxy.programs] }),
-  }, () => {
+  const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl', ...proxy.programs] });
+  describe(`behind ${name}`, { skip }, () => {
     const audible = audioForAll({ api: `hosts: [${NAME}]` });
     let browser: OpenBrowser;
-    let origin: string;
-    const ends: (() => unknown)[] = [];
+    let running: Awaited<ReturnType<typeof startProxy>>;
     before(async () => {
-      origin = await startProxy({ after: (act) => ends.unshift(act) }, proxy, audible.daemon.port);
+      running = await startProxy(proxy, audible.daemon.port);
       browser = await openChromium({ locale: 'en-GB', ignoreHTTPSErrors: true });
     });
     after(async () => {
       await browser.close();
-      for (const end of ends) await end();
+      await running.end();
     });
 
     async function open(path: string): Promise<Page> {
       const page = await browser.context.newPage();
-      await until('the proxy answers', () => page.goto(`${origin}${path}`));
+      await until('the proxy answers', () => page.goto(`${running.origin}${path}`));
       await page.getByText('Connected', { exact: true }).waitFor();
       return page;
     }
@@ -127,7 +113,7 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
       test(`at ${path} the page loads, is live, and a button of it works`, async () => {
         const { sound } = audible;
         const page = await open(path);
-        assert.equal(page.url(), `${origin}${path}ui`);
+        assert.equal(page.url(), `${running.origin}${path}ui`);
         for (const percent of [30, 50]) {
           await sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
           const slider = page.getByRole('slider', { name: 'Volume of Kitchen', exact: true });

@@ -10,6 +10,7 @@ import { PLAYER_PROGRAMS, type PlayersNode, reckoned, startPlayersNode } from '.
 import { ALBUM, startSession, TONES } from '../players/session.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
+import { hasValues } from './audio-node.js';
 
 const skip = lacks({ programs: PLAYER_PROGRAMS });
 
@@ -52,15 +53,11 @@ const titled =
   (title: string | undefined) =>
   ({ metadata }: PlayerRecord): boolean =>
     metadata?.['xesam:title'] === title;
-const track = (value: number): Effect => ({
-  property: 'playlist-pos',
-  value,
-  shown: titled(TONES[value]?.title),
+const track = (at: number): Effect => ({
+  ...{ property: 'playlist-pos', value: at, shown: titled(TONES[at]?.title) },
 });
 const loops = (property: string, value: unknown, status: string): Effect => ({
-  property,
-  value,
-  shown: ({ loop_status }) => loop_status === status,
+  ...{ property, value, shown: ({ loop_status }) => loop_status === status },
 });
 
 /** In this order, from the first tone on; the player is paused where positions are compared. */
@@ -81,20 +78,15 @@ const COMMANDS: readonly Row[] = [
   { command: 'stop', property: 'idle-active', value: true, shown: (p) => p.playback_status === 'Stopped' },
 ];
 
-/** Those that mpv lacks, or does otherwise. */
-const CMUS_COMMANDS: readonly (readonly [
-  command: string,
-  body: object | undefined,
-  line: string,
-  value: string,
-  shown: (player: PlayerRecord) => boolean,
-])[] = [
-  ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', ({ shuffle }) => shuffle === true],
-  ['shuffle', { shuffle: false }, 'set shuffle', 'off', ({ shuffle }) => shuffle === false],
-  ['loop', { loop: 'Playlist' }, 'set repeat', 'true', ({ loop_status }) => loop_status === 'Playlist'],
-  ['loop', { loop: 'Track' }, 'set repeat_current', 'true', ({ loop_status }) => loop_status === 'Track'],
-  ['loop', { loop: 'None' }, 'set repeat_current', 'false', ({ loop_status }) => loop_status === 'None'],
-  ['volume', { volume: 0.5 }, 'set vol_left', '50', ({ volume }) => volume === 0.5],
+type CmusRow = readonly [command: string, body: object, line: string, value: string, shown: object];
+/** Those that mpv lacks, or does otherwise: a line of its state, and what the record then has. */
+const CMUS_COMMANDS: readonly CmusRow[] = [
+  ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', { shuffle: true }],
+  ['shuffle', { shuffle: false }, 'set shuffle', 'off', { shuffle: false }],
+  ['loop', { loop: 'Playlist' }, 'set repeat', 'true', { loop_status: 'Playlist' }],
+  ['loop', { loop: 'Track' }, 'set repeat_current', 'true', { loop_status: 'Track' }],
+  ['loop', { loop: 'None' }, 'set repeat_current', 'false', { loop_status: 'None' }],
+  ['volume', { volume: 0.5 }, 'set vol_left', '50', { volume: 0.5 }],
 ];
 
 describe('mpv', { skip }, () => {
@@ -103,24 +95,15 @@ describe('mpv', { skip }, () => {
 
   before(async () => {
     node = await startPlayersNode(await startSession());
-    mpv = await startMpv(
-      node.session,
-      TONES.map(({ title }) => node.session.tone(title)),
-    );
+    mpv = await startMpv(node.session);
   });
-  after(async () => {
-    await mpv.program.end();
-    await node.stop();
-  });
+  after(() => node.stop());
 
   test('is shown with every field when it starts, also on the stream', async () => {
     const expected = {
-      bus_name: MPV,
-      identity: 'mpv',
-      playback_status: 'Playing',
-      loop_status: 'None',
-      volume: 1,
-      rate: 1,
+      ...{ bus_name: MPV, identity: 'mpv', playback_status: 'Playing', loop_status: 'None' },
+      ...{ volume: 1, rate: 1, capabilities: ALL_CAPABILITIES, tracklist_supported: false },
+      ...{ pid: mpv.program.pid, can_raise: false, can_quit: true },
       metadata: {
         'mpris:artUrl': `file://${node.session.cover}`,
         'mpris:length': String(first.seconds * SECOND_US),
@@ -130,11 +113,6 @@ describe('mpv', { skip }, () => {
         'xesam:title': first.title,
         'xesam:url': encodeURI(`file://${node.session.tone(first.title)}`),
       },
-      capabilities: ALL_CAPABILITIES,
-      tracklist_supported: false,
-      pid: mpv.program.pid,
-      can_raise: false,
-      can_quit: true,
     };
     // mpv sends its properties one after the other, while it opens the file.
     const { position, position_updated_at } = await until('every field is shown', async () => {
@@ -154,9 +132,8 @@ describe('mpv', { skip }, () => {
   test('has the position where it really is, though its output first took two seconds and it stood still', async () => {
     const place = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
     await until('mpv plays on', async () => (await place()) > 1.5 * SECOND_US);
-    await until('the position is shown', async () =>
-      near(reckoned(await node.player(MPV), Date.now()), await place()),
-    );
+    const shown = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
+    await until('the position is shown', async () => near(await shown(), await place()));
   });
 
   test('has the pid of its stream', async () => {
@@ -223,21 +200,13 @@ describe('cmus', { skip }, () => {
 
   before(async () => {
     const session = await startSession();
-    // cmus starts before the daemon.
-    cmus = await startCmus(
-      session,
-      TONES.map(({ title }) => session.tone(title)),
-    );
+    cmus = await startCmus(session);
     node = await startPlayersNode(session);
   });
-  after(async () => {
-    await cmus.end();
-    await node.stop();
-  });
+  after(() => node.stop());
 
   test('is shown with every field, though it started before the daemon', async () => {
-    const player = await node.player(CMUS);
-    const { position, position_updated_at, metadata, ...rest } = player;
+    const { position, position_updated_at, metadata, ...rest } = await node.player(CMUS);
     assert.deepEqual(rest, {
       ...{ bus_name: CMUS, identity: 'cmus', playback_status: 'Playing', loop_status: 'None' },
       ...{ shuffle: false, volume: 1, rate: 1, capabilities: ALL_CAPABILITIES, tracklist_supported: false },
@@ -253,10 +222,10 @@ describe('cmus', { skip }, () => {
   });
 
   for (const [command, body, line, value, shown] of CMUS_COMMANDS) {
-    test(`obeys ${command} ${JSON.stringify(body ?? {})}`, async () => {
+    test(`obeys ${command} ${JSON.stringify(body)}`, async () => {
       await node.change('cmus', command, body);
       await until(`${line} of cmus is ${value}`, async () => (await cmus.get(line)) === value);
-      await node.player(CMUS, 'shown so', shown);
+      await node.player(CMUS, 'shown so', (player) => hasValues(player, shown));
       await node.streamTellsTheTruth();
     });
   }

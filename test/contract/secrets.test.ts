@@ -36,9 +36,9 @@ function hashed(user: string, password: string): string {
   return `${user}:$7$101$${salt.toString('base64')}$${hash.toString('base64')}\n`;
 }
 
-describe('no secret is in the output of a daemon when', {
-  skip: lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl'] }),
-}, () => {
+const skip = lacks({ programs: ['mosquitto', 'pulseaudio', 'pactl'] });
+
+describe('no secret is in the output of a daemon when', { skip }, () => {
   let broker: Broker;
   let sound: SoundServer;
   let daemon: Daemon;
@@ -54,11 +54,9 @@ describe('no secret is in the output of a daemon when', {
       lines: ['password_file DIR/users'],
     });
     sound = await startPulseAudio();
+    const env = { ...sound.env, PULSE_COOKIE: join(secrets, 'cookie'), DEBUG: '*' };
     const mqtt = `enabled: true, url: "${broker.url}", topic: t, username: node, passwordFile: ${secrets}/password`;
-    daemon = await Daemon.start({
-      env: { ...sound.env, PULSE_COOKIE: join(secrets, 'cookie'), DEBUG: '*' },
-      config: `${AUDIO_ONLY}logLevel: trace\nmqtt: {${mqtt}}\n`,
-    });
+    daemon = await Daemon.start({ env, config: `${AUDIO_ONLY}logLevel: trace\nmqtt: {${mqtt}}\n` });
     spy = await startSpy(broker.url.replace('//', '//spy:spy@'), '#');
   });
   after(async () => {
@@ -76,14 +74,12 @@ describe('no secret is in the output of a daemon when', {
 
   /** Searches all output of the daemon at this moment: answers, log, messages, environment and command line. */
   async function saysNothing(): Promise<void> {
-    for (const path of ['/health', '/server', '/openapi.json', '/audio', '/audio/cookie', '/nowhere']) {
+    for (const path of ['/health', '/server', '/openapi.json', '/audio', '/audio/cookie', '/nowhere'])
       holdsNoSecret(path, (await daemon.get(path)).text);
-    }
     holdsNoSecret('the log', daemon.log);
     for (const { topic, text } of spy.seen) holdsNoSecret(topic, `${topic} ${text}`);
-    for (const file of ['environ', 'cmdline']) {
+    for (const file of ['environ', 'cmdline'])
       holdsNoSecret(file, readFileSync(`/proc/${daemon.pid}/${file}`, 'latin1'));
-    }
   }
 
   test('everything works', async () => {
@@ -157,11 +153,9 @@ for (const mistake of MISTAKES) {
     const folder = temporaryFolder(t);
     const config = join(folder, 'config.yaml');
     writeFileSync(config, `mqtt: {enabled: true, ${mistake}}\n`);
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [ENTRY, '--check-config', '--config', config],
-      { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', HOME: folder } },
-    );
+    const env = { PATH: process.env['PATH'] ?? '', HOME: folder };
+    const args = [ENTRY, '--check-config', '--config', config];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
     assert.ok(status === 78 || stderr.includes('unknown key'), stderr);
     holdsNoSecret('what it says', stdout + stderr);
   });

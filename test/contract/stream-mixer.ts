@@ -6,8 +6,11 @@ import type { RequestArgs, RequestName, SubscriptionEvent } from '../../src/prot
 import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
 
 const CONNECT_DEADLINE_MS = 5000;
-const ANSWER_DEADLINE_MS = 15_000;
-const PENDING_MAX_REQUESTS = 4096;
+const SESSION = {
+  clientProps: { 'application.name': 'mixer' },
+  ...{ authDeadlineMs: CONNECT_DEADLINE_MS, requestDeadlineMs: 15_000, pendingMax: 4096 },
+};
+type OnEvent = (event: SubscriptionEvent) => void;
 
 export class Mixer {
   readonly #link: Link;
@@ -17,19 +20,10 @@ export class Mixer {
   }
 
   /** Resolves when the server has accepted the connection. `onEvent` receives the events of `subscribe`. */
-  static connect(
-    path: string,
-    onEvent: (event: SubscriptionEvent) => void = () => undefined,
-  ): Promise<Mixer> {
+  static connect(path: string, onEvent: OnEvent = () => undefined): Promise<Mixer> {
     return new Promise((resolve, reject) => {
-      const session = {
-        clientProps: { 'application.name': 'mixer' },
-        authDeadlineMs: CONNECT_DEADLINE_MS,
-        requestDeadlineMs: ANSWER_DEADLINE_MS,
-        pendingMax: PENDING_MAX_REQUESTS,
-      };
       const link: Link = new Link(
-        { path, connectDeadlineMs: CONNECT_DEADLINE_MS, session },
+        { path, connectDeadlineMs: CONNECT_DEADLINE_MS, session: SESSION },
         { onReady: () => resolve(new Mixer(link)), onEvent, onClosed: ({ kind }) => reject(new Error(kind)) },
       );
     });
@@ -62,7 +56,4 @@ export class Mixer {
   }
 }
 
-function both(level: number): number[] {
-  const raw = Math.round(level * RAW_NORM);
-  return [raw, raw];
-}
+const both = (level: number): number[] => Array(2).fill(Math.round(level * RAW_NORM));

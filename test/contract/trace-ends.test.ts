@@ -9,10 +9,9 @@ import * as wire from '../protocol/pulse/bytes.js';
 import type { Environment } from '../sound/program.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
-import { type Tracer, type TracerOptions, trace } from './tracer.js';
+import { type Tracer, trace, tracing } from './tracer.js';
 
-const DEADLINE_MS = 60_000;
-const BOUNDED = { timeout: DEADLINE_MS };
+const BOUNDED = { timeout: 60_000 };
 
 interface Peers {
   readonly env: Environment;
@@ -36,32 +35,24 @@ async function peers(t: TestContext): Promise<Peers> {
   return { env, directory, servers };
 }
 
-/** A client of the tracer, and the server's side of it. */
-async function joined(
-  t: TestContext,
-  { path }: Tracer,
-  { servers }: Peers,
-): Promise<readonly [Socket, Socket]> {
-  const before = servers.length;
-  const client = connect(path).on('error', () => client.destroy());
-  t.after(() => client.destroy());
-  const server = await until('the server is connected', () => servers[before]);
-  return [client, server];
-}
-
 /** A tracer between such peers, with one client. */
-async function joinedTracer(t: TestContext) {
-  const between = await peers(t);
-  const tracer = await trace(t, { env: between.env });
-  const [client, server] = await joined(t, tracer, between);
+async function joined(t: TestContext, { env, servers }: Peers, ...args: readonly string[]) {
+  const tracer = await trace(t, env, ...args);
+  const client = connect(tracer.path).on('error', () => client.destroy());
+  t.after(() => client.destroy());
+  const server = await until('the server is connected', () => servers[0]);
   return { tracer, client, server };
 }
+
+/** The end of a connection, in order or not. */
+const closed = (side: Socket): Promise<unknown> =>
+  new Promise((resolve) => side.resume().once('close', resolve));
 
 const hasSaid = (tracer: Tracer, text: string): Promise<true> =>
   until(`the tracer prints ${text}`, () => tracer.out().includes(text) || undefined);
 
 test('audio data without lines is counted at the end of its connection', BOUNDED, async (t) => {
-  const { tracer, client, server } = await joinedTracer(t);
+  const { tracer, client, server } = await joined(t, await peers(t));
   server.resume();
   const block = Buffer.from(wire.framed(Array(65_536).fill(0x55), { channel: 0 }));
   client.end(Buffer.concat([block, block]));
@@ -70,30 +61,23 @@ test('audio data without lines is counted at the end of its connection', BOUNDED
 });
 
 test('bytes that are no frame end their connection, after what came before them', BOUNDED, async (t) => {
-  const { tracer, client, server } = await joinedTracer(t);
+  const { tracer, client, server } = await joined(t, await peers(t));
   const received: Buffer[] = [];
-  const closed = new Promise((resolve) =>
-    server.on('data', (chunk) => received.push(chunk)).once('close', resolve),
-  );
+  server.on('data', (chunk) => received.push(chunk));
   const good = Buffer.from(wire.command(20, 1));
   client.write(Buffer.concat([good, Buffer.alloc(20)]));
-  await closed;
+  await closed(server);
   assert.deepEqual(Buffer.concat(received), good);
   await hasSaid(tracer, '#1 > malformed: a frame of 0 bytes; the connection is ended');
   await hasSaid(tracer, '#1 closed');
 });
 
-test(
-  "without a sound server the client's connection is closed, and a line names the reason",
-  BOUNDED,
-  async (t) => {
-    const { env } = await peers(t);
-    const tracer = await trace(t, { env: { ...env, PULSE_SERVER: 'unix:/nowhere/native' } });
-    const client = connect(tracer.path);
-    await new Promise((resolve) => client.resume().once('close', resolve));
-    await hasSaid(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
-  },
-);
+test("without a sound server a client's connection is closed, and a line says why", BOUNDED, async (t) => {
+  const { env } = await peers(t);
+  const tracer = await trace(t, { ...env, PULSE_SERVER: 'unix:/nowhere/native' });
+  await closed(connect(tracer.path));
+  await hasSaid(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
+});
 
 const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
   ['SIGTERM', ({ child }) => void child.kill('SIGTERM')],
@@ -102,33 +86,20 @@ const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [
 
 for (const [what, end] of ENDS) {
   test(`${what} ends the tracer and its connections, and its socket is gone`, BOUNDED, async (t) => {
-    const { tracer, client, server } = await joinedTracer(t);
-    const closed = Promise.all(
-      [client, server].map((side) => new Promise((resolve) => side.resume().once('close', resolve))),
-    );
+    const { tracer, client, server } = await joined(t, await peers(t));
+    const ends = Promise.all([closed(client), closed(server)]);
     end(tracer);
     // The tracer notices the end of its reader only at the next line.
     client.write(wire.command(20, 1));
-    await closed;
+    await ends;
     assert.equal(await tracer.ended, 0);
     assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
   });
 }
 
-async function ran(t: TestContext, options: TracerOptions) {
-  const tracer = await trace(t, options);
-  const status = await tracer.ended;
-  return { status, out: tracer.out(), err: tracer.err() };
-}
-
 const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[] = [
   ['its exit status is passed on', ['sh', '-c', 'exit 7'], 7, /^$/],
-  [
-    'its output goes to standard error',
-    ['sh', '-c', 'echo $PULSE_SERVER'],
-    0,
-    /^unix:.*\/tonearm-trace-\d+\n$/,
-  ],
+  ['its output goes to standard error', ['printenv', 'PULSE_SERVER'], 0, /^unix:.*\/tonearm-trace-\d+\n$/],
   ['the signal that ends it is passed on', ['sh', '-c', 'kill -TERM $$'], 143, /^$/],
   ['a missing program is exit 127', ['no-such-program'], 127, /cannot run no-such-program: .*ENOENT\n$/],
 ];
@@ -136,9 +107,10 @@ const COMMANDS: readonly (readonly [string, readonly string[], number, RegExp])[
 for (const [what, command, status, err] of COMMANDS) {
   test(`a traced command: ${what}`, BOUNDED, async (t) => {
     const { env, directory } = await peers(t);
-    const result = await ran(t, { env, args: ['--', ...command] });
-    assert.deepEqual([result.status, result.out], [status, '']);
-    assert.match(result.err, err);
+    const tracer = tracing(t, env, '--', ...command);
+    assert.equal(await tracer.ended, status);
+    assert.equal(tracer.out(), '');
+    assert.match(tracer.err(), err);
     assert.equal(statSync(join(directory, 'tonearm-trace'), { throwIfNoEntry: false }), undefined);
   });
 }
@@ -146,8 +118,7 @@ for (const [what, command, status, err] of COMMANDS) {
 test('a capture that fills its disk ends the trace with a reason', BOUNDED, async (t) => {
   const between = await peers(t);
   symlinkSync('/dev/full', join(between.directory, 'cap-1-client.bin'));
-  const tracer = await trace(t, { env: between.env, args: ['--raw', join(between.directory, 'cap')] });
-  const [client] = await joined(t, tracer, between);
+  const { tracer, client } = await joined(t, between, '--raw', join(between.directory, 'cap'));
   client.write(wire.command(20, 1));
   assert.equal(await tracer.ended, 74);
   assert.match(tracer.err(), /^tonearm: trace: ENOSPC/m);
@@ -155,8 +126,7 @@ test('a capture that fills its disk ends the trace with a reason', BOUNDED, asyn
 
 test('an address that the program would use, and the trace could not, is exit 69', BOUNDED, async (t) => {
   const { env } = await peers(t);
-  const elsewhere = { ...env, PULSE_SERVER: 'tcp:127.0.0.1:4713' };
-  const { status, err } = await ran(t, { env: elsewhere, args: ['--', 'true'] });
-  assert.equal(status, 69);
-  assert.match(err, /^tonearm: trace: PULSE_SERVER is tcp:127\.0\.0\.1:4713: only /);
+  const tracer = tracing(t, { ...env, PULSE_SERVER: 'tcp:127.0.0.1:4713' }, '--', 'true');
+  assert.equal(await tracer.ended, 69);
+  assert.match(tracer.err(), /^tonearm: trace: PULSE_SERVER is tcp:127\.0\.0\.1:4713: only /);
 });

@@ -153,15 +153,12 @@ const OWN = new Set<unknown>([...Object.keys(COMMANDS), ...Object.keys(FROM_SERV
 
 function assertNamed(said: readonly Said[]): void {
   for (const line of said) {
-    if (line.note !== undefined || line.data !== undefined) continue;
-    const { command, unnamed, problem = '', answers } = line;
-    const isAnswer = command === 'REPLY' || command === 'ERROR';
+    const { command, unnamed, problem = '', answers, note, data } = line;
+    if (note !== undefined || data !== undefined) continue;
+    const name = command === 'REPLY' || command === 'ERROR' ? answers : command;
     const isWhole = unnamed === undefined && problem === '';
-    const isTyped = !OWN.has(isAnswer ? answers : command) && /^(\d+ bytes more)?$/.test(problem);
-    assert.ok(
-      typeof (isAnswer ? answers : command) === 'string' && (isWhole || isTyped),
-      JSON.stringify(line),
-    );
+    const isTyped = !OWN.has(name) && /^(\d+ bytes more)?$/.test(problem);
+    assert.ok(typeof name === 'string' && (isWhole || isTyped), JSON.stringify(line));
   }
 }
 
@@ -180,13 +177,9 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
       const decoded: unknown[] = [];
       let data = 0;
       new Framer().push(bytes, (chunk, start, end, channel) => {
-        if (channel === 0xffffffff) {
-          const { declined: _, ...read } = conversation.read(
-            from,
-            chunk.bytes.subarray(start - HEADER_BYTES, end),
-          );
-          decoded.push({ from, ...read });
-        } else data += 1;
+        if (channel !== 0xffffffff) data += 1;
+        else
+          decoded.push({ from, ...conversation.read(from, chunk.bytes.subarray(start - HEADER_BYTES, end)) });
       });
       assert.equal(entry.frames.length, decoded.length + data);
       assert.equal(entry.negotiated_version, 35);
@@ -194,12 +187,10 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
       assert.equal(own.filter((line) => line.data !== undefined).length, data);
       const lines = own.filter((line) => line.command !== undefined);
       const printed = lines.map(({ seconds: _, connection: __, declined: ___, ...line }) => line);
-      const again = decoded.map((each) =>
-        JSON.parse(
-          JSON.stringify(each, (key, value) => (key === 'unnamed' && value.length === 0 ? undefined : value)),
-        ),
-      );
-      assert.deepEqual(printed, again);
+      const isShown = (key: string, value: unknown[]): boolean =>
+        key !== 'declined' && (key !== 'unnamed' || value.length > 0);
+      const text = JSON.stringify(decoded, (key, value) => (isShown(key, value) ? value : undefined));
+      assert.deepEqual(printed, JSON.parse(text));
     }
   }
 }
@@ -216,16 +207,14 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     const wav = wavFile(sound.directory);
     const directory = temporaryFolder(t);
     const list = join(directory, 'capture.json');
-    const tracer = await trace(t, { env: sound.env, args: ['--json', '--data', '--raw', list] });
+    const tracer = await trace(t, sound.env, '--json', '--data', '--raw', list);
     assert.equal(statSync(tracer.path).mode & 0o777, 0o600);
     const env = { ...sound.env, PULSE_SERVER: `unix:${tracer.path}` };
     const through = (program: string, ...args: string[]): Promise<string> => outcome(env, program, args);
 
     for (const question of QUESTIONS) {
-      const [direct, traced] = [
-        await outcome(sound.env, 'pactl', question),
-        await through('pactl', ...question),
-      ];
+      const direct = await outcome(sound.env, 'pactl', question);
+      const traced = await through('pactl', ...question);
       assert.equal(lasting(traced), lasting(direct), question.join(' '));
       assert.match(traced, /^0\n/);
     }
@@ -265,7 +254,11 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     tracer.child.kill('SIGINT');
     assert.equal(await tracer.ended, 0);
     assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
-    const said = tracer.said();
+    const said: Said[] = tracer
+      .out()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
     assertNamed(said);
     const names = new Set(said.map(({ command }) => command));
     for (const name of SEEN) assert.ok(names.has(name), name);

@@ -25,30 +25,20 @@ export interface Said {
 }
 
 export interface Tracer extends Spawned {
-  /** The path of the socket on which it listens; '' where it runs a command. */
+  /** The path of the socket on which it listens. */
   readonly path: string;
-  said(): readonly Said[];
 }
 
-export interface TracerOptions {
-  readonly env: Environment;
-  readonly args?: readonly string[];
+/** Resolves when it listens. */
+export async function trace(t: TestContext, env: Environment, ...args: readonly string[]): Promise<Tracer> {
+  const tracer = tracing(t, env, ...args);
+  const path = await until('the tracer listens', () => {
+    assert.equal(tracer.child.exitCode, null, tracer.err());
+    return /^PULSE_SERVER=unix:(.+)\n/.exec(tracer.err())?.[1];
+  });
+  return { ...tracer, path };
 }
 
-/** Resolves when it listens; at once where it runs a command. */
-export async function trace(t: TestContext, { env, args = [] }: TracerOptions): Promise<Tracer> {
-  const tracer = spawned(t, env, [process.execPath, ENTRY, 'trace', ...args]);
-  const address = async (): Promise<string> =>
-    until('the tracer listens', () => {
-      assert.equal(tracer.child.exitCode, null, tracer.err());
-      return /^PULSE_SERVER=unix:(.+)\n/.exec(tracer.err())?.[1];
-    });
-  const path = args.includes('--') ? '' : await address();
-  const said = (): readonly Said[] =>
-    tracer
-      .out()
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line) as Said);
-  return { ...tracer, path, said };
-}
+/** It may run a command, and not listen for anybody else. */
+export const tracing = (t: TestContext, env: Environment, ...args: readonly string[]): Spawned =>
+  spawned(t, env, [process.execPath, ENTRY, 'trace', ...args]);

@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { remark } from '../remark.js';
-import { startProgram } from '../sound/program.js';
 import { until } from '../until.js';
 import type { Session } from './session.js';
 
@@ -20,31 +19,28 @@ interface Reply {
 export type Mpv = ReturnType<typeof launched>;
 
 /**
- * Plays the files, one after the other, and stays when they are over; options may stand among them. Resolves when it plays. An mpv that
- * hangs as it begins (one of thirty did) is started again: it answers nothing on its own socket. Everything else is a failure.
+ * Plays the album, and stays when it is over. Resolves when it plays. An mpv that hangs as it begins (one of thirty did) is started again:
+ * it answers nothing on its own socket. Everything else is a failure.
  */
-export async function startMpv(session: Session, files: readonly string[], name = 'mpv'): Promise<Mpv> {
+export async function startMpv(session: Session): Promise<Mpv> {
   for (let starts = 1; ; starts += 1) {
-    const mpv = launched(session, files, name);
+    const mpv = launched(session);
     try {
-      await until(`${name} plays`, async () => Number(await mpv.get('time-pos')) > 0);
+      await until('mpv plays', async () => Number(await mpv.get('time-pos')) > 0);
       return mpv;
     } catch (error) {
       const hangs = mpv.program.alive() && (await mpv.get('pid').catch(() => undefined)) === undefined;
       if (starts === STARTS_MAX || !hangs) throw error;
-      remark(`${name} answers nothing on its own socket, and is started anew`);
+      remark('mpv answers nothing on its own socket, and is started anew');
       await mpv.program.end('SIGKILL');
     }
   }
 }
 
-function launched(session: Session, files: readonly string[], name: string) {
-  const socket = session.path(`${name}.socket`);
+function launched({ path, run, tones }: Session) {
+  const socket = path('mpv.socket');
   const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
-  const program = startProgram('mpv', [...flags, `--input-ipc-server=${socket}`, ...files], {
-    env: session.env,
-    log: session.path(`${name}.log`),
-  });
+  const program = run('mpv', [...flags, `--input-ipc-server=${socket}`, ...tones]);
   const command = (...said: MpvCommand): Promise<unknown> => askMpv(socket, ...said);
   return {
     ...{ program, command },

@@ -16,25 +16,19 @@ export function reckoned(player: PlayerRecord, atMs: number): number {
 
 export type PlayersNode = Awaited<ReturnType<typeof startPlayersNode>>;
 
-/** `more`: further sections of the configuration, in YAML. */
-export async function startPlayersNode(session: Session, more = '') {
-  const config = `systemd: {enabled: false}\nplayers: {enabled: true}\n${more}`;
+export async function startPlayersNode(session: Session) {
+  const config = 'systemd: {enabled: false}\nplayers: {enabled: true}\n';
   const daemon = await Daemon.start({ env: session.env, config });
   await daemon.backend('players', 'up');
   const stream = await daemon.events('?snapshot=1');
   const players = (): Promise<readonly PlayerRecord[]> => daemon.read('/players');
   return {
     ...{ session, daemon, stream, players },
-    /** Waits until the player of that bus name is listed and is as `condition` wants it. */
-    player: (
-      busName: string,
-      what = 'listed',
-      condition: (player: PlayerRecord) => boolean = () => true,
-    ): Promise<PlayerRecord> =>
-      until(`${busName} is ${what}`, async () => {
-        const found = (await players()).find(({ bus_name }) => bus_name === busName);
-        return found !== undefined && condition(found) && found;
-      }),
+    /** Waits until the player of that bus name is listed, and is so. */
+    player: (name: string, what = 'listed', is: (now: PlayerRecord) => boolean = () => true) =>
+      until(`${name} is ${what}`, async () =>
+        (await players()).find((player) => player.bus_name === name && is(player)),
+      ),
     /** POSTs to a player and demands a 202 with an empty body. */
     change: async (player: string, command: string, body?: unknown): Promise<void> => {
       const path = `/players/${encodeURIComponent(player)}/${command}`;

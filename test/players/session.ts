@@ -3,7 +3,7 @@
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startProgram } from '../sound/program.js';
+import { type Environment, type Program, startProgram } from '../sound/program.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { until } from '../until.js';
 import { COVER, type Tone, writeTone } from './tones.js';
@@ -24,15 +24,21 @@ export async function startSession() {
   const tone = (title: string): string => path('album', `${title}.wav`);
   /** The picture beside the tones. */
   const cover = path('album', 'cover.png');
-  const args = ['--session', '--nofork', '--nopidfile', `--address=unix:path=${directory}/bus`];
-  const bus = startProgram('dbus-daemon', args, { env, log: path('bus.log') });
+  const programs: Program[] = [];
+  /** Starts a program that ends with the session. */
+  const run = (command: string, args: readonly string[], more: Environment = {}): Program => {
+    const program = startProgram(command, args, { env: { ...env, ...more }, log: path('programs.log') });
+    programs.unshift(program);
+    return program;
+  };
+  run('dbus-daemon', ['--session', '--nofork', '--nopidfile', `--address=unix:path=${path('bus')}`]);
   mkdirSync(path('album'));
   for (const each of TONES) writeTone(tone(each.title), each);
   writeFileSync(cover, COVER);
   await until('the bus listens', () => statSync(path('bus'), { throwIfNoEntry: false })?.isSocket() === true);
   const stop = async (): Promise<void> => {
-    await bus.end();
+    for (const program of programs) await program.end();
     await sound.stop();
   };
-  return { sound, env, path, tone, cover, stop };
+  return { env, path, tone, tones: TONES.map(({ title }) => tone(title)), cover, run, stop };
 }

@@ -31,13 +31,8 @@ function chunk(name: string, ...parts: readonly Buffer[]): Buffer {
 
 function format(): Buffer {
   const fields = Buffer.alloc(16);
-  // PCM, one channel, samples per second, bytes per second, bytes per sample, bits per sample.
-  fields.writeUInt16LE(1, 0);
-  fields.writeUInt16LE(1, 2);
-  fields.writeUInt32LE(RATE_HZ, 4);
-  fields.writeUInt32LE(RATE_HZ, 8);
-  fields.writeUInt16LE(1, 12);
-  fields.writeUInt16LE(8, 14);
+  // PCM and one channel, samples per second, bytes per second, bytes and bits per sample.
+  for (const [at, word] of [0x10001, RATE_HZ, RATE_HZ, 0x80001].entries()) fields.writeUInt32LE(word, 4 * at);
   return fields;
 }
 

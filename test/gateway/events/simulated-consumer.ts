@@ -30,7 +30,7 @@ export class SimulatedConsumer {
   readonly #hub: EventHub;
   readonly #world: NodeWorld;
   readonly #traits: ConsumerTraits;
-  #parser = new EventStreamParser();
+  #parser = new EventStreamParser('');
   #actionsAtOpen = 0;
   #nextAction: number | undefined;
   /** The consumer has only a part of a snapshot: its actions come again, and actions since then may be missing. */
@@ -73,7 +73,7 @@ export class SimulatedConsumer {
   }
 
   read(most?: number): void {
-    for (const event of this.#parser.feed(this.connection.read(most))) this.#hear(event);
+    for (const event of this.#parser.read(this.connection.read(most))) this.#hear(event);
     this.lastEventId = this.#parser.lastEventId;
   }
 
