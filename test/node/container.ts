@@ -4,9 +4,10 @@
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
+import { buffer } from 'node:stream/consumers';
 import { type SeverableProxy, startProxy } from '../browser/severable-proxy.js';
 import { until } from '../until.js';
-import { connectInto } from './http-door.js';
+import { connectInto, type Door } from './http-door.js';
 import type { Keeper } from './keeper.js';
 import { childrenOf, findLeader, type Ran, terminate, toTheEnd } from './process-tree.js';
 
@@ -29,6 +30,7 @@ const STATE_S = 5;
 const WAKE_INTERVAL_MS = 50;
 /** Whoever asks logind 257 for something from a cgroup outside of the node is refused: EUNATCH. */
 const JOIN_AND_RUN = 'echo $$ > "$1" && shift && exec "$@"';
+
 export class Container {
   /** The user id of `pi`. */
   uid = 0;
@@ -37,7 +39,7 @@ export class Container {
   #leader = 0;
   readonly #entered = new Set<ChildProcessWithoutNullStreams>();
   readonly #ways = new Map<number, Promise<SeverableProxy>>();
-  readonly #doors = new Map<number, Promise<{ path: string; close(): Promise<void> }>>();
+  readonly #doors = new Map<number, Promise<Door>>();
 
   constructor(keeper: Keeper, dir: string) {
     this.#keeper = keeper;
@@ -47,42 +49,26 @@ export class Container {
   async start(): Promise<void> {
     const holder = await this.#keeper.orFailure(this.#keeper.holder);
     this.#keeper.boot();
-    this.#leader = await this.#keeper.orFailure(
-      until('systemd as PID 1', () => findLeader(holder), BOOT_DEADLINE_MS),
-    );
+    const leader = until('systemd as PID 1', () => findLeader(holder), BOOT_DEADLINE_MS);
+    this.#leader = await this.#keeper.orFailure(leader);
     await this.#keeper.orFailure(this.#untilUp());
   }
 
   async #untilUp(): Promise<void> {
     // `--wait` fails while systemd has no socket yet; degraded is a state of tests that let units fail.
     const settled = ({ stdout }: Ran) => /^(running|degraded)$/m.test(stdout);
-    const wait = ['is-system-running', '--wait'];
-    const atMost = ['timeout', String(SETTLE_S), 'systemctl'];
-    await until(
-      'the system manager',
-      async () => settled(await this.root(...atMost, ...wait)),
-      BOOT_DEADLINE_MS,
-    );
+    const wait = ['timeout', String(SETTLE_S), 'systemctl', 'is-system-running', '--wait'];
+    await until('the system manager', async () => settled(await this.root(...wait)), BOOT_DEADLINE_MS);
     this.uid = Number((await this.root('id', '-u', NODE_USER)).stdout);
-    await until(
-      'the user manager',
-      async () => settled(await this.user(...atMost, '--user', ...wait)),
-      BOOT_DEADLINE_MS,
-    );
+    const isUserUp = async (): Promise<boolean> => settled(await this.user(...wait, '--user'));
+    await until('the user manager', isUserUp, BOOT_DEADLINE_MS);
   }
 
   /** The report of systemd in a node that does not come up. */
   async state(): Promise<string> {
     if (this.#leader === 0) return '(it does not run)';
-    const { stdout, stderr } = await this.root(
-      'timeout',
-      String(STATE_S),
-      'env',
-      'SYSTEMD_PAGER=',
-      'sh',
-      '-c',
-      STATE,
-    );
+    const limits = ['timeout', String(STATE_S), 'env', 'SYSTEMD_PAGER='];
+    const { stdout, stderr } = await this.root(...limits, 'sh', '-c', STATE);
     return `${stdout}${stderr}`;
   }
 
@@ -151,14 +137,11 @@ export class Container {
   /** Copies a folder of this machine into the node, where everybody may read it. */
   async install(from: string, to = '/opt/tonearm'): Promise<void> {
     // Through a pipe: the overlay does not promise to show what changes below it after the mount.
-    const pack = spawn('tar', ['-C', from, '--mode=a+rX', '-c', '.'], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const parts: Buffer[] = [];
-    for await (const part of pack.stdout) parts.push(part as Buffer);
+    const args = ['-C', from, '--mode=a+rX', '-c', '.'];
+    const packed = await buffer(spawn('tar', args, { stdio: ['ignore', 'pipe', 'inherit'] }).stdout);
     const script = 'mkdir -p "$1" && tar -C "$1" --no-same-owner -x';
     const child = this.#enter(['sh', '-c', script, 'install', to]);
-    mustSucceed(`installing ${from}`, await toTheEnd(child, Buffer.concat(parts)));
+    mustSucceed(`installing ${from}`, await toTheEnd(child, packed));
   }
 
   /** A port of this machine that leads to a port of the node's loopback; it is the same for the node's life, and cut while that is down. */

@@ -19,18 +19,14 @@ createServer((outer) => {
 process.stdin.on('end', () => process.exit(0)).resume();
 `;
 
-export interface Door {
-  readonly path: string;
-  close(): Promise<void>;
-}
+export type Door = Awaited<ReturnType<typeof connectInto>>;
 
 /** Opens a door in `dir` into the network of process `leader`. It closes by itself if this process dies. */
-export async function connectInto(leader: number, port: number, dir: string): Promise<Door> {
+export async function connectInto(leader: number, port: number, dir: string) {
   const path = join(dir, `port-${port}`);
   const command = [process.execPath, '-e', FORWARD, '--', path, String(port)];
-  const forwarder = spawn('nsenter', ['-t', String(leader), '--net', '--', ...command], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const args = ['-t', String(leader), '--net', '--', ...command];
+  const forwarder = spawn('nsenter', args, { stdio: ['pipe', 'pipe', 'inherit'] });
   await Promise.race([
     once(forwarder.stdout, 'data'),
     once(forwarder, 'close').then(() => Promise.reject(new Error('the door did not open'))),

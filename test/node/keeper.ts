@@ -69,10 +69,8 @@ export class Keeper {
   /** The status with which the running container ends. */
   ended(deadlineMs: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`the node did not end in ${deadlineMs} ms`)),
-        deadlineMs,
-      );
+      const late = new Error(`the node did not end in ${deadlineMs} ms`);
+      const timer = setTimeout(() => reject(late), deadlineMs);
       this.#onEnded = (status) => {
         this.#onEnded = undefined;
         clearTimeout(timer);

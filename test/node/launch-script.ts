@@ -89,13 +89,6 @@ cat > /dev/null
 
 /** The command that holds a node: standard input is its life line, descriptor 3 its reports, descriptor 4 its orders. */
 export const LAUNCH: readonly [command: string, ...args: string[]] = [
-  'unshare',
-  '--mount',
-  '--propagation',
-  'private',
-  'sh',
-  '-c',
-  KEEPER,
-  'keeper',
-  BOOT_LOOP,
+  ...(['unshare', '--mount', '--propagation', 'private'] as const),
+  ...['sh', '-c', KEEPER, 'keeper', BOOT_LOOP],
 ];

@@ -33,10 +33,7 @@ const SOUND_UNITS = {
 /** Where the packages lie on the node. */
 const PACKAGES = '/opt/packages';
 
-export interface NodeOptions {
-  /** The sound server of user `pi`; default PulseAudio. */
-  readonly sound?: keyof typeof SOUND_UNITS;
-}
+type Sound = keyof typeof SOUND_UNITS;
 
 /** For the `skip` option of tests that boot a node and need these programs on this machine besides. */
 export function whyNoNode(...programs: readonly string[]): string | false {
@@ -44,15 +41,11 @@ export function whyNoNode(...programs: readonly string[]): string | false {
 }
 
 /** Boots a node. Rejects, with the console's text, if it does not come up. */
-export async function bootNode(options: NodeOptions = {}): Promise<Node> {
+export async function bootNode(sound: Sound = 'pulseaudio'): Promise<Node> {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-node-'));
   const keeper = new Keeper({
-    DIR: dir,
-    LOWER: NODE_ROOT,
-    MACHINE_ID: randomBytes(16).toString('hex'),
-    NODE_USER,
-    NODE_HOSTNAME,
-    SOUND_UNITS: SOUND_UNITS[options.sound ?? 'pulseaudio'],
+    ...{ DIR: dir, LOWER: NODE_ROOT, MACHINE_ID: randomBytes(16).toString('hex') },
+    ...{ NODE_USER, NODE_HOSTNAME, SOUND_UNITS: SOUND_UNITS[sound] },
   });
   const node = new Node(keeper, dir);
   try {
@@ -124,9 +117,8 @@ export class Node extends Container {
 
   /** Without network: everything that is needed lies beside it. */
   apt(...args: readonly string[]): Promise<string> {
-    const quiet =
-      'DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends -o APT::Sandbox::User=root';
-    return this.shell(`cd ${PACKAGES} && ${quiet} ${args.join(' ')} 2>&1`);
+    const quiet = 'apt-get --yes --no-install-recommends -o APT::Sandbox::User=root';
+    return this.shell(`cd ${PACKAGES} && DEBIAN_FRONTEND=noninteractive ${quiet} ${args.join(' ')} 2>&1`);
   }
 
   /** Installs the form that runs on the system's Node, which a package must have brought. */
@@ -160,22 +152,24 @@ export class Node extends Container {
 
 /** A node for one file of tests: booted before them, where they want it with packages, and removed after them. */
 export class BootedNode {
-  readonly #options: NodeOptions;
+  readonly #sound: Sound | undefined;
   #booted: Node | undefined;
 
-  constructor(options: NodeOptions = {}) {
-    this.#options = options;
+  /** `sound`: the sound server of user `pi`; PulseAudio unless given. */
+  constructor(sound?: Sound) {
+    this.#sound = sound;
   }
 
   readonly node = (): Node => this.#booted ?? assert.fail('the node has not booted');
 
   /** `packages`: the builder's arguments for each package that is to lie on it, beside the one that stands in for Node's. */
   async boot(...packages: readonly (readonly string[])[]): Promise<void> {
-    const booting = bootNode(this.#options).then((node) => {
-      this.#booted = node;
-    });
-    const [folder] = await Promise.all([packages.length > 0 && built(packages), booting]);
+    const [folder] = await Promise.all([packages.length > 0 && built(packages), this.#boot()]);
     if (folder !== false) await this.node().install(folder, PACKAGES);
+  }
+
+  async #boot(): Promise<void> {
+    this.#booted = await bootNode(this.#sound);
   }
 
   async close(): Promise<void> {

@@ -4,20 +4,20 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** The contents of a file below /proc, or nothing: a process may be gone at any moment. */
-function readProc(path: string): string | undefined {
+/** What `read` gives of /proc, or nothing: a process may be gone at any moment. */
+function unlessGone(read: () => string): string {
   try {
-    return readFileSync(`/proc/${path}`, 'utf8');
+    return read();
   } catch {
-    return undefined;
+    return '';
   }
 }
 
+const numbersIn = (text: string): number[] => text.split(/\s+/).filter(Boolean).map(Number);
+
 /** Empty when there are none, or the process is gone. */
-export function childrenOf(pid: number): number[] {
-  const text = readProc(`${pid}/task/${pid}/children`) ?? '';
-  return text.split(' ').filter(Boolean).map(Number);
-}
+export const childrenOf = (pid: number): number[] =>
+  numbersIn(unlessGone(() => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')));
 
 /** One that has ended meanwhile, as when the node goes down, is no trouble. */
 export function terminate(pid: number): void {
@@ -30,18 +30,13 @@ export function terminate(pid: number): void {
 
 /** The process's ids, from the PID namespace of our /proc to its own. */
 function idsOf(pid: number | 'self'): readonly number[] {
-  const line = /^NSpid:(.*)$/m.exec(readProc(`${pid}/status`) ?? '')?.[1] ?? '';
-  return line.split(/\s+/).filter(Boolean).map(Number);
+  const status = unlessGone(() => readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return numbersIn(/^NSpid:(.*)$/m.exec(status)?.[1] ?? '');
 }
 
 /** Before it is systemd, nspawn's child is a copy of nspawn in half-made namespaces that nobody may enter. */
-function isSystemd(pid: number): boolean {
-  try {
-    return readlinkSync(`/proc/${pid}/exe`).endsWith('/systemd');
-  } catch {
-    return false;
-  }
-}
+const isSystemd = (pid: number): boolean =>
+  unlessGone(() => readlinkSync(`/proc/${pid}/exe`)).endsWith('/systemd');
 
 /** The systemd that is PID 1 two PID namespaces below ours, among the descendants of `ancestor`. */
 export function findLeader(ancestor: number): number | undefined {

@@ -1,15 +1,11 @@
 // The rows of the table of faults: their type, and the parts to make them of.
 
-import { CHILD_NAMES, type ChildName } from '../../../src/protocol/actor/backends.js';
-import type { Health } from '../../contract/daemon.js';
+import type { ChildName as Child } from '../../../src/protocol/actor/backends.js';
+import type { BackendHealth } from '../../contract/daemon.js';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
 import type { FaultedNode } from './faulted-node.js';
 import type { Load } from './load.js';
-
-export const CHILDREN = CHILD_NAMES;
-
-export type Child = ChildName;
 
 export interface Scene {
   readonly on: FaultedNode;
@@ -52,22 +48,18 @@ export async function rounds({ load }: Scene): Promise<void> {
   await until('two rounds of load', () => load.rounds >= end, ROUND_WITHIN_MS);
 }
 
-type ChildHealth = NonNullable<Health['backends'][string]>;
-
 /** Asked on the node: what the load asks of it is judged. */
-export async function healthOf({ on }: Scene, child: Child): Promise<ChildHealth> {
+export async function healthOf({ on }: Scene, child: Child): Promise<BackendHealth> {
   const text = await on.node.shell('curl --silent --max-time 5 http://127.0.0.1:8018/health');
   return JSON.parse(text).backends[child];
 }
 
 export const noticed =
   (child: Child): Step =>
-  (scene) =>
-    until(
-      `${child} has noticed`,
-      async () => (await healthOf(scene, child)).state !== 'up',
-      NOTICED_WITHIN_MS,
-    );
+  (scene) => {
+    const isAway = async (): Promise<boolean> => (await healthOf(scene, child)).state !== 'up';
+    return until(`${child} has noticed`, isAway, NOTICED_WITHIN_MS);
+  };
 
 /** One after the other. */
 export const inTurn =

@@ -68,7 +68,7 @@ exit "$(cat ~/verdict)"
 `;
 
 const RESULT =
-  '{"current": "1", "latest": "2", "upgrade_available": true, "checked_at": "2026-01-01T00:00:00Z"}\n';
+  '{"current": "1", "latest": "2", "upgrade_available": true, "checked_at": "2026-01-01T00:00:00Z"}';
 
 const PIPEWIRE_ANSWERS = 'until pw-metadata 0 2> /dev/null | grep -q Found; do sleep 0.1; done';
 /** Succeeds when there is a default output, and a listener is sent what another client has written. */
@@ -108,13 +108,9 @@ export class FaultedNode extends PageOnNode {
     await node.writeFile(`${RUNTIME}/upgrade`, UPGRADE, '755');
     await node.writeFile(`${RUNTIME}/bluez.cjs`, await bluezDouble());
     await node.writeFile('/etc/dbus-1/system.d/bluez-double.conf', BLUEZ_POLICY);
-    await this.node.userShell(
-      "echo 'bluetooth: {enabled: true}' > ~/.config/tonearm/conf.d/60-bluetooth.yaml",
-    );
-    await node.writeFile(
-      `${RUNTIME}/saboteur.mjs`,
-      readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8'),
-    );
+    await node.userShell("echo 'bluetooth: {enabled: true}' > ~/.config/tonearm/conf.d/60-bluetooth.yaml");
+    const saboteur = readFileSync(new URL('./saboteur.js', import.meta.url), 'utf8');
+    await node.writeFile(`${RUNTIME}/saboteur.mjs`, saboteur);
     const settings = {
       'tonearm-upgrade': `ExecStart=\nExecStart=${RUNTIME}/upgrade`,
       // The unit takes the variable away, as anybody may have set it.
@@ -122,24 +118,30 @@ export class FaultedNode extends PageOnNode {
     };
     for (const [unit, text] of Object.entries(settings))
       await node.writeFile(`/etc/systemd/user/${unit}.service.d/faults.conf`, `[Service]\n${text}\n`);
-    await this.node.systemctl('disable', '--now', 'tonearm-detect.timer');
-    await this.node.systemctl('daemon-reload');
-    await this.node.systemctl('stop', 'tonearm.service');
+    await node.systemctl('disable', '--now', 'tonearm-detect.timer');
+    await node.systemctl('daemon-reload');
+    await node.systemctl('stop', 'tonearm.service');
     await node.shell(`mkdir -p /var/kept; runuser -u pi -- mkdir -p ${STATE}; cp -a ${STATE}/. /var/kept
 systemctl --quiet enable avahi-daemon.service lamp.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service
 systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`);
-    await this.node.userShell(`printf %s '${RESULT.trimEnd()}' > ${STATE}/upgrade-result.json`);
-    await this.node.systemctl('enable', 'radio.service');
+    await node.userShell(`printf %s '${RESULT}' > ${STATE}/upgrade-result.json`);
+    await node.systemctl('enable', 'radio.service');
     await node.setUpPi(...['--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`]);
     this.port = await node.door();
   }
 
   /** Restarts the node by a request, as a person does from the page. */
   async restart(): Promise<void> {
-    await this.node.reboot(() =>
-      this.node.shell('curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot'),
-    );
+    const request = 'curl --silent --fail -X POST http://127.0.0.1:8018/power/reboot';
+    await this.node.reboot(() => this.node.shell(request));
     await this.node.door();
+  }
+
+  /** Lets the upgrade that waits end with this status. */
+  async upgradeEnds(status: '0' | '1'): Promise<void> {
+    await this.node.userShell(`echo ${status} > ~/verdict`);
+    const state = (): Promise<string> => this.node.property('ActiveState', 'tonearm-upgrade.service');
+    await until('the upgrade has ended', async () => (await state()) !== 'activating');
   }
 
   /** The main process of a unit; 0 if there is none. */

@@ -53,10 +53,7 @@ export class Requests {
 /** Between two rounds of requests: load, not a wait for anything. */
 const PACE_MS = 100;
 
-const READS =
-  '/audio /audio/outputs /audio/clients /services /players /upgrade /bluetooth /power/ /health /server'.split(
-    ' ',
-  );
+const READS = 'audio audio/outputs audio/clients services players upgrade bluetooth power/ health server';
 
 type Chosen<T> = (random: SeededRandom) => T;
 
@@ -144,7 +141,7 @@ export class Load {
     const [path, body] = post(this.#random);
     const [{ end }] = await Promise.all([
       this.#requests.ask('POST', path, body),
-      ...READS.map((read) => this.#requests.ask('GET', read)),
+      ...READS.split(' ').map((read) => this.#requests.ask('GET', `/${read}`)),
       delay(PACE_MS),
     ]);
     if (end === 202) this.#untried.delete(post);

@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { CHILD_NAMES } from '../../../src/protocol/actor/backends.js';
 import type { Health } from '../../contract/daemon.js';
 import { remark } from '../../remark.js';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
-import { CHILDREN, type Fault } from './fault.js';
+import type { Fault } from './fault.js';
 import type { FaultedNode } from './faulted-node.js';
 import { type Asked, Load, Requests } from './load.js';
 import { RTKIT_MS } from './services.js';
@@ -14,8 +15,6 @@ import { KeptStreams } from './streams.js';
 import { everybodyKnows, read } from './truth.js';
 
 const UP_WITHIN_MS = 30_000;
-const RUN_WITHIN_MS = 30_000;
-const WARM_WITHIN_MS = 60_000;
 
 /** The statuses that are allowed while something is away; never a 500. A command may be for something that has gone, a GET never is. */
 const STATUSES = { GET: [200, 502, 503, 504], POST: [202, 404, 409, 502, 503, 504] } as const;
@@ -58,7 +57,7 @@ export class Series {
     const run = new Series(on, random, requests, await KeptStreams.open(on.port));
     await run.#allIsUp(UP_WITHIN_MS);
     run.#load.begin();
-    await until('every kind of load has worked', () => run.#load.hasWorked(), WARM_WITHIN_MS);
+    await until('every kind of load has worked', () => run.#load.hasWorked());
     await run.#load.end();
     await run.#truth();
     run.#before = await run.#taken();
@@ -82,7 +81,7 @@ export class Series {
     await this.#beginUpgrade();
     this.#load.begin();
     const scene = { on: this.#on, load: this.#load, random: this.#random };
-    const mayGo = new Set<string>(fault.mayGo === 'all' ? CHILDREN : fault.mayGo);
+    const mayGo = new Set<string>(fault.mayGo === 'all' ? CHILD_NAMES : fault.mayGo);
     const freed = async (): Promise<boolean> => {
       if (!(await this.#on.freeSound())) return false;
       mayGo.add('audio');
@@ -100,7 +99,7 @@ export class Series {
     }
     // The load may have killed something meanwhile that made PipeWire deaf again.
     if (await freed()) await this.#allIsUp(RTKIT_MS);
-    await this.#endUpgrade();
+    await this.#on.upgradeEnds(this.#random.pick(['0', '1']));
     try {
       await this.#truth();
     } catch (error) {
@@ -124,33 +123,27 @@ export class Series {
   /** Waits until all is as before the first step of this process: some faults make another process. */
   async isBackWhereItWas(): Promise<void> {
     const before = this.#before ?? assert.fail('nothing was measured');
-    await until(
-      'the daemon takes no more than before',
-      async () => {
-        const now = await this.#taken();
-        assert.equal(now.pid, before.pid);
-        assert.ok(now.threads <= before.threads, `threads: ${now.threads}, before ${before.threads}`);
-        const more = now.descriptors - before.descriptors;
-        assert.ok(more <= MORE_DESCRIPTORS_MAX, `${more} descriptors more than ${before.descriptors}`);
-        const moreMb = now.residentMb - before.residentMb;
-        assert.ok(moreMb < MORE_MB_MAX, `${moreMb} MB more than ${before.residentMb}`);
-        return true;
-      },
-      SETTLED_WITHIN_MS,
-    );
+    const isBack = async (): Promise<true> => {
+      const now = await this.#taken();
+      assert.equal(now.pid, before.pid);
+      assert.ok(now.threads <= before.threads, `threads: ${now.threads}, before ${before.threads}`);
+      const more = now.descriptors - before.descriptors;
+      assert.ok(more <= MORE_DESCRIPTORS_MAX, `${more} descriptors more than ${before.descriptors}`);
+      const moreMb = now.residentMb - before.residentMb;
+      assert.ok(moreMb < MORE_MB_MAX, `${moreMb} MB more than ${before.residentMb}`);
+      return true;
+    };
+    await until('the daemon takes no more than before', isBack, SETTLED_WITHIN_MS);
   }
 
   async #allIsUp(withinMs: number): Promise<void> {
-    await until(
-      'every backend is up',
-      async () => {
-        const { backends } = await read<Health>(this.#requests, '/health');
-        for (const [name, { state, detail }] of Object.entries(backends))
-          assert.equal(state, 'up', `${name}: ${detail ?? ''}`);
-        return Object.keys(backends).length === CHILDREN.length;
-      },
-      withinMs,
-    );
+    const isUp = async (): Promise<boolean> => {
+      const { backends } = await read<Health>(this.#requests, '/health');
+      for (const [name, { state, detail }] of Object.entries(backends))
+        assert.equal(state, 'up', `${name}: ${detail ?? ''}`);
+      return Object.keys(backends).length === CHILD_NAMES.length;
+    };
+    await until('every backend is up', isUp, withinMs);
   }
 
   #truth(): Promise<void> {
@@ -167,15 +160,6 @@ export class Series {
       const { run } = await read<{ run: { percent?: number } }>(this.#requests, '/upgrade');
       return run.percent === 50;
     });
-  }
-
-  async #endUpgrade(): Promise<void> {
-    await this.#on.node.userShell(`echo ${this.#random.pick(['0', '1'])} > ~/verdict`);
-    await until(
-      'the upgrade has ended',
-      async () => (await this.#on.node.property('ActiveState', 'tonearm-upgrade.service')) !== 'activating',
-      RUN_WITHIN_MS,
-    );
   }
 
   #answersWereFine({ silent, mayGo }: Fault): void {

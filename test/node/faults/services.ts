@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ChildName } from '../../../src/protocol/actor/backends.js';
 import { NODE_ROOT } from '../node.js';
 import {
-  type Child,
   type Fault,
   inTurn,
   killed,
@@ -20,13 +20,13 @@ interface ServiceRow {
   readonly part: string;
   readonly scope: Scope;
   readonly unit: string;
-  readonly mayGo: readonly Child[];
+  readonly mayGo: readonly ChildName[];
   /** The child that notices when the unit is halted for long. */
-  readonly noticedBy?: Child;
+  readonly noticedBy?: ChildName;
   /** Further children that may go when it is halted. */
-  readonly mayGoStill?: readonly Child[];
+  readonly mayGoStill?: readonly ChildName[];
   /** Further children that may go when it is restarted. */
-  readonly mayGoRestarted?: readonly Child[];
+  readonly mayGoRestarted?: readonly ChildName[];
   /** Nobody else starts it after a kill. */
   readonly stays?: boolean;
   /** Repairs other programs that do not reconnect by themselves after its restart. */
@@ -43,11 +43,8 @@ export const RTKIT_MS = 60_000;
  * Where there is rtkit, PulseAudio asks it for each output that comes, and rtkit asks polkit, with calls that block: while polkit stands
  * still PulseAudio 16.1 answers nobody, pactl neither (6 of 6). Without rtkit the bus answers at once, and nobody waits.
  */
-const WITH_RTKIT: Pick<ServiceRow, 'mayGoStill' | 'upWithinMs'> = existsSync(
-  join(NODE_ROOT, 'usr/libexec/rtkit-daemon'),
-)
-  ? { mayGoStill: ['audio'], upWithinMs: RTKIT_MS }
-  : {};
+const HAS_RTKIT = existsSync(join(NODE_ROOT, 'usr/libexec/rtkit-daemon'));
+const WITH_RTKIT = HAS_RTKIT ? ({ mayGoStill: ['audio'], upWithinMs: RTKIT_MS } as const) : {};
 
 const ROWS: readonly ServiceRow[] = [
   {
@@ -77,12 +74,8 @@ const ROWS: readonly ServiceRow[] = [
   { part: 'BlueZ', scope: 'system', unit: 'bluetooth.service', mayGo: ['bluetooth'] },
   { part: 'avahi', scope: 'system', unit: 'avahi-daemon.service', mayGo: ['discovery'], stays: true },
   {
-    part: 'the broker',
-    scope: 'system',
-    unit: 'broker.service',
-    mayGo: ['mqtt'],
-    noticedBy: 'mqtt',
-    upWithinMs: CUT_MS,
+    ...{ part: 'the broker', scope: 'system', unit: 'broker.service', mayGo: ['mqtt'] },
+    ...{ noticedBy: 'mqtt', upWithinMs: CUT_MS },
   },
   { part: 'the player', scope: 'user', unit: 'player.service', mayGo: [] },
 ];
@@ -92,30 +85,17 @@ function faultsOf(row: ServiceRow): Fault[] {
   const name = `${part} (${unit})`;
   const stop = signalled('STOP', scope, unit);
   const startAgain = row.stays === true ? systemctl(scope, 'start', unit) : undefined;
-  const still = { part, mayGo: [...mayGo, ...(row.mayGoStill ?? [])], undo: signalled('CONT', scope, unit) };
+  const still = { mayGo: [...mayGo, ...(row.mayGoStill ?? [])], undo: signalled('CONT', scope, unit) };
+  const restarted = { mayGo: [...mayGo, ...(row.mayGoRestarted ?? [])], undo: inTurn(mend) };
+  const kill = { do: killed(scope, unit), undo: inTurn(startAgain, mend) };
   const rows: Fault[] = [
-    {
-      name: `${name} is killed`,
-      part,
-      do: killed(scope, unit),
-      undo: inTurn(startAgain, mend),
-      mayGo,
-      upWithinMs,
-    },
-    { name: `${name} stands still`, do: inTurn(stop, rounds), ...still, upWithinMs },
-    {
-      name: `${name} is restarted`,
-      part,
-      do: systemctl(scope, 'restart', unit),
-      undo: inTurn(mend),
-      mayGo: [...mayGo, ...(row.mayGoRestarted ?? [])],
-      upWithinMs,
-    },
+    { name: `${name} is killed`, part, ...kill, mayGo, upWithinMs },
+    { name: `${name} stands still`, part, do: inTurn(stop, rounds), ...still, upWithinMs },
+    { name: `${name} is restarted`, part, do: systemctl(scope, 'restart', unit), ...restarted, upWithinMs },
   ];
   if (noticedBy === undefined) return rows;
-  const whenNoticed = inTurn(stop, noticed(noticedBy));
-  const long = { name: `${name} stands still until that is noticed`, do: whenNoticed, ...still };
-  return [...rows, { ...long, upWithinMs: CUT_MS, slow: true }];
+  const long = { do: inTurn(stop, noticed(noticedBy)), ...still, upWithinMs: CUT_MS, slow: true };
+  return [...rows, { name: `${name} stands still until that is noticed`, part, ...long }];
 }
 
 const SESSION_MANAGER = 'wireplumber.service';
@@ -140,16 +120,10 @@ const LOCKED: Fault = {
 export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
   const sound = soundUnits.map(
     (unit): ServiceRow => ({
-      part: 'the sound server',
-      scope: 'user',
-      unit,
-      mayGo: ['audio'],
-      upWithinMs: RTKIT_MS,
-      ...(/pulse/.test(unit) ? { noticedBy: 'audio' } : {}),
+      ...{ part: 'the sound server', scope: 'user', unit, mayGo: ['audio'], upWithinMs: RTKIT_MS },
+      ...(/pulse/.test(unit) && { noticedBy: 'audio' }),
     }),
   );
-  return [
-    ...[...sound, ...ROWS].flatMap(faultsOf),
-    ...(soundUnits.includes(SESSION_MANAGER) ? [LOCKED] : []),
-  ];
+  const locked = soundUnits.includes(SESSION_MANAGER) ? [LOCKED] : [];
+  return [...[...sound, ...ROWS].flatMap(faultsOf), ...locked];
 }

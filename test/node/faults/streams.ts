@@ -43,38 +43,37 @@ const TOLD = {
 type Part = keyof typeof TOLD;
 
 const ALL = Object.keys(TOLD) as Part[];
-const FILTERS: readonly (readonly [query: string, parts: readonly Part[]])[] = [
+type Filter = readonly [query: string, parts: readonly Part[]];
+const FILTERS: readonly Filter[] = [
   ['', ALL],
   ['&types=service.updated', ['services']],
   ['&backend=audio', ['outputs', 'clients']],
-  [
-    '&exclude=audio.updated,audio.removed&keepalive=10',
-    ['outputs', 'services', 'players', 'upgrade', 'bluetooth'],
-  ],
+  ['&exclude=audio.updated,audio.removed&keepalive=10', ALL.filter((part) => part !== 'clients')],
   ['&backend=mpris,upgrade&types=audio.level', ['players', 'upgrade']],
 ];
 
 /** A backend's state in an event. */
-export interface ToldState {
+interface ToldState {
   readonly backend: string;
   readonly state: string;
+  readonly detail?: string;
 }
 
+type Kept = readonly [EventConsumer, readonly Part[]];
+
 export class KeptStreams {
-  readonly #kept: readonly (readonly [EventConsumer, readonly Part[]])[];
+  readonly #kept: readonly Kept[];
   #isOver = false;
 
-  private constructor(kept: readonly (readonly [EventConsumer, readonly Part[]])[]) {
+  private constructor(kept: readonly Kept[]) {
     this.#kept = kept;
     for (const [consumer] of kept) void this.#keep(consumer);
   }
 
   static async open(port: number): Promise<KeptStreams> {
     const url = `http://127.0.0.1:${port}/events?snapshot=1`;
-    const opening = FILTERS.map(
-      async ([query, parts]) => [await EventConsumer.open(`${url}${query}`), parts] as const,
-    );
-    return new KeptStreams(await Promise.all(opening));
+    const open = async ([query, parts]: Filter) => [await EventConsumer.open(url + query), parts] as const;
+    return new KeptStreams(await Promise.all(FILTERS.map(open)));
   }
 
   /** One of those that know everything reads nothing for a while. */
@@ -94,9 +93,8 @@ export class KeptStreams {
   /** States of backends in the events since then, without snapshots. */
   states(mark: number): readonly ToldState[] {
     const told = this.#first.events.slice(mark).filter(({ type }) => type === 'backend.updated');
-    return told
-      .map(({ data }): ToldState & { readonly detail?: string } => JSON.parse(data))
-      .filter(({ detail }) => detail !== 'snapshot');
+    const states = told.map(({ data }): ToldState => JSON.parse(data));
+    return states.filter(({ detail }) => detail !== 'snapshot');
   }
 
   /** Throws where the state from one of the streams differs from the routes' answers. */
@@ -116,17 +114,14 @@ export class KeptStreams {
   }
 
   async #keep(consumer: EventConsumer): Promise<void> {
+    const isBack = async (): Promise<boolean> => {
+      if (this.#isOver) return true;
+      await consumer.reconnect();
+      return consumer.status === 200;
+    };
     while (!this.#isOver) {
       await consumer.until(({ ended }) => ended, 'its end', FOR_EVER_MS);
-      await until(
-        'the stream is back',
-        async () => {
-          if (this.#isOver) return true;
-          await consumer.reconnect();
-          return consumer.status === 200;
-        },
-        BACK_WITHIN_MS,
-      );
+      await until('the stream is back', isBack, BACK_WITHIN_MS);
     }
     consumer.close();
   }

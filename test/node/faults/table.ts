@@ -2,18 +2,16 @@
 // know the truth (truth.ts). To add one, add a row here, or for a service in services.ts.
 
 import assert from 'node:assert/strict';
+import { CHILD_NAMES, type ChildName } from '../../../src/protocol/actor/backends.js';
 import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
 import {
-  CHILDREN,
-  type Child,
   type Fault,
   healthOf,
   inTurn,
   killed,
   noticed,
   rounds,
-  type Scene,
   type Step,
   sh,
   signalled,
@@ -27,77 +25,56 @@ import { CUT_MS, ofServices } from './services.js';
 type Deed = Pick<Fault, 'name' | 'do' | 'undo' | 'slow'>;
 
 const threadDies =
-  (child: Child, how: string, withinMs?: number): Step =>
+  (child: ChildName, how: string): Step =>
   async (scene) => {
     const { restarts } = await healthOf(scene, child);
     await scene.on.sabotage(`${how} ${child}`);
-    await until(
-      `the thread of ${child} is another`,
-      async () => (await healthOf(scene, child)).restarts > restarts,
-      withinMs,
-    );
+    const isAnother = async (): Promise<boolean> => (await healthOf(scene, child)).restarts > restarts;
+    // A hang is looked for each 30 s, and given 10.
+    await until(`the thread of ${child} is another`, isAnother, how === 'hang' ? 90_000 : undefined);
   };
 
-const ofThread = (child: Child): Fault[] => {
-  const deeds: readonly Deed[] = [
-    { name: 'exits', do: threadDies(child, 'exit') },
-    { name: 'throws', do: threadDies(child, 'throw') },
-    { name: 'takes all of its memory', do: threadDies(child, 'memory') },
-    // Looked for each 30 s, and given 10.
-    { name: 'hangs', do: threadDies(child, 'hang', 90_000), slow: true },
-  ];
-  return deeds.map((deed) => ({
-    ...deed,
-    name: `the thread of ${child} ${deed.name}`,
-    part: 'a thread',
-    mayGo: [child],
-    threads: [child],
+const DEATHS = { exit: 'exits', throw: 'throws', memory: 'takes all of its memory', hang: 'hangs' };
+
+const ofThread = (child: ChildName): Fault[] =>
+  Object.entries(DEATHS).map(([how, dies]) => ({
+    ...{ name: `the thread of ${child} ${dies}`, part: 'a thread', do: threadDies(child, how) },
+    ...{ mayGo: [child], threads: [child], slow: how === 'hang' },
   }));
-};
+
+const DOWN = sh('ip link set lan0 down');
+const UP = sh('ip link set lan0 up');
+const address = (act: string): Step => sh(`ip address ${act} ${LAN_ADDRESS}/24 dev lan0`);
 
 const NETWORK: readonly Deed[] = [
-  {
-    name: 'the interface goes down',
-    do: inTurn(sh('ip link set lan0 down'), rounds),
-    undo: sh('ip link set lan0 up'),
-  },
+  { name: 'the interface goes down', do: inTurn(DOWN, rounds), undo: UP },
   {
     name: 'the interface goes down until that is noticed',
-    do: inTurn(sh('ip link set lan0 down'), noticed('mqtt')),
-    undo: sh('ip link set lan0 up'),
+    do: inTurn(DOWN, noticed('mqtt')),
+    undo: UP,
     slow: true,
   },
   { name: 'the interface is another', do: inTurn(sh('ip link del lan0'), rounds), undo: sh(PLUG_IN) },
-  {
-    name: 'the address goes',
-    do: inTurn(sh(`ip address del ${LAN_ADDRESS}/24 dev lan0`), rounds),
-    undo: sh(`ip address add ${LAN_ADDRESS}/24 dev lan0`),
-  },
+  { name: 'the address goes', do: inTurn(address('del'), rounds), undo: address('add') },
 ];
-
-const daemonPid = ({ on }: Scene): Promise<number> => on.pidOf('user', 'tonearm.service');
 
 /** The user may do this to what is the user's own; root only where it is root of the machine. */
 const descriptors =
   (limit: string): Step =>
-  async (scene) => {
-    const pid = await daemonPid(scene);
-    await scene.on.node.userShell(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
+  async ({ on }) => {
+    const pid = await on.pidOf('user', 'tonearm.service');
+    await on.node.userShell(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
   };
 
 const SHORTAGES: readonly Fault[] = [
   {
     name: 'the disk is full while an upgrade ends',
     part: 'the disk',
-    do: async (scene) => {
-      await sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`)(scene);
-      await scene.on.node.userShell('echo 1 > ~/verdict');
-      await until(
-        'the run has ended',
-        async () => (await scene.on.node.property('ActiveState', 'tonearm-upgrade.service')) !== 'activating',
-      );
-      await rounds(scene);
-    },
+    do: inTurn(
+      sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`),
+      ({ on }) => on.upgradeEnds('1'),
+      rounds,
+    ),
     undo: sh(`rm ${STATE}/filler`),
     mayGo: [],
     alone: true,
@@ -111,22 +88,15 @@ const SHORTAGES: readonly Fault[] = [
       await scene.on.signal('KILL', 'user', scene.on.soundUnit);
     },
     undo: descriptors('16384'),
-    mayGo: CHILDREN,
-    silent: true,
-    alone: true,
-    upWithinMs: CUT_MS,
+    ...{ mayGo: CHILD_NAMES, silent: true, alone: true, upWithinMs: CUT_MS },
   },
 ];
 
-const DAY_MS = 86_400_000;
-
 const CLOCK = [3650, -3650, 1].map(
   (days): Fault => ({
-    name: `the clock is ${days} days ahead`,
-    part: 'the clock',
-    do: inTurn(({ on }) => on.sabotage(`clock ${days * DAY_MS}`), rounds),
+    ...{ name: `the clock is ${days} days ahead`, part: 'the clock', mayGo: [] },
+    do: inTurn(({ on }) => on.sabotage(`clock ${days * 86_400_000}`), rounds),
     undo: ({ on }) => on.sabotage('clock 0'),
-    mayGo: [],
   }),
 );
 
@@ -144,16 +114,15 @@ const killedForGood =
     await until('it has ended', async () => (await on.pidOf('system', unit)) === 0);
   };
 
+/** The load waits with it. */
+const STOOD_STILL = sh('timeout 5 curl --silent http://127.0.0.1:8018/server || true');
+
 const DAEMON: readonly Deed[] = [
   { name: 'the daemon is killed', do: killed('user', 'tonearm.service') },
   { name: 'the daemon is restarted', do: systemctl('user', 'restart', 'tonearm.service') },
   {
     name: 'the daemon stands still',
-    // The load waits with it.
-    do: inTurn(
-      signalled('STOP', 'user', 'tonearm.service'),
-      sh('timeout 5 curl --silent http://127.0.0.1:8018/server || true'),
-    ),
+    do: inTurn(signalled('STOP', 'user', 'tonearm.service'), STOOD_STILL),
     undo: signalled('CONT', 'user', 'tonearm.service'),
   },
 ];
@@ -164,22 +133,15 @@ const MANAGER: readonly Deed[] = [
     do: toManager(killedForGood),
     undo: toManager((unit) => sh(`systemctl reset-failed ${unit}; systemctl start ${unit}`)),
   },
-  {
-    name: 'the user manager is restarted',
-    do: toManager((unit) => systemctl('system', 'restart', unit)),
-  },
+  { name: 'the user manager is restarted', do: toManager((unit) => systemctl('system', 'restart', unit)) },
 ];
 
+const managerGets = (signal: string): Step => toManager((unit) => signalled(signal, 'system', unit));
+
 const MANAGER_STANDS_STILL: Fault = {
-  name: 'the user manager stands still',
-  part: 'the user manager',
-  do: inTurn(
-    toManager((unit) => signalled('STOP', 'system', unit)),
-    rounds,
-  ),
-  undo: toManager((unit) => signalled('CONT', 'system', unit)),
-  mayGo: ['systemd', 'upgrade'],
-  alone: true,
+  ...{ name: 'the user manager stands still', part: 'the user manager' },
+  ...{ do: inTurn(managerGets('STOP'), rounds), undo: managerGets('CONT') },
+  ...{ mayGo: ['systemd', 'upgrade'], alone: true },
 };
 
 const NODE: Deed = {
@@ -200,7 +162,7 @@ const PROCESS = { mayGo: 'all', silent: true, alone: true, upWithinMs: CUT_MS } 
 function faults(soundUnits: readonly string[]): readonly Fault[] {
   return [
     ...ofServices(soundUnits),
-    ...CHILDREN.flatMap(ofThread),
+    ...CHILD_NAMES.flatMap(ofThread),
     ...inGroup(NETWORK, { part: 'the network', mayGo: ['mqtt', 'discovery'], upWithinMs: CUT_MS }),
     ...SHORTAGES,
     ...CLOCK,
@@ -217,7 +179,7 @@ function shuffled<T>(random: SeededRandom, rows: readonly T[]): T[] {
 }
 
 /** Some of them two at once. */
-function inPairs(random: SeededRandom, rows: readonly Fault[]): readonly Fault[] {
+function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
   const left = [...rows];
   const series: Fault[] = [];
   for (let fault = left.shift(); fault !== undefined; fault = left.shift()) {
@@ -233,11 +195,7 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): readonly Fault[]
  * The faults in the order in which they are done. `wanted` is empty: one of each part; `all`: every row, some of them two at once; else
  * parts of names, with commas between.
  */
-export function series(
-  random: SeededRandom,
-  soundUnits: readonly string[],
-  wanted: string,
-): readonly Fault[] {
+export function series(random: SeededRandom, soundUnits: readonly string[], wanted: string): Fault[] {
   const rows = faults(soundUnits);
   if (wanted === 'all') return inPairs(random, shuffled(random, rows));
   if (wanted === '') {

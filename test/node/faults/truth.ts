@@ -6,7 +6,7 @@ import type { Page } from 'playwright-core';
 import type { Health } from '../../contract/daemon.js';
 import { until } from '../../until.js';
 import { BROKER, type FaultedNode, LAN_ADDRESS, TOPIC } from './faulted-node.js';
-import type { Asked, Requests } from './load.js';
+import type { Requests } from './load.js';
 import { type KeptStreams, type Routes, still } from './streams.js';
 import { areTrue, look } from './world.js';
 
@@ -21,13 +21,10 @@ export interface Everybody {
 /** Changes that PipeWire sends to nobody are found once a minute. The page comes back within half a minute. */
 const TRUE_WITHIN_MS = 80_000;
 
-function bodyOf({ what, end, text }: Asked): unknown {
-  assert.equal(end, 200, `${what}: ${text}`);
-  return JSON.parse(text);
-}
-
 export async function read<T>(requests: Requests, path: string): Promise<T> {
-  return bodyOf(await requests.ask('GET', path)) as T;
+  const { what, end, text } = await requests.ask('GET', path);
+  assert.equal(end, 200, `${what}: ${text}`);
+  return JSON.parse(text) as T;
 }
 
 /** Answers of the routes that are not on streams. */
@@ -54,20 +51,16 @@ const inNeighbour = (script: string): string => `ip netns exec neighbour ${scrip
 async function retained(on: FaultedNode): Promise<ReadonlyMap<string, string>> {
   const asked = inNeighbour(`mosquitto_sub -h ${BROKER} -v -t '${TOPIC}/#' -W 1 --retained-only || true`);
   const lines = (await on.node.shell(asked)).split('\n').filter((line) => line.startsWith(TOPIC));
-  return new Map(
-    lines.map((line) => [line.slice(TOPIC.length + 1, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)]),
-  );
+  const space = (line: string): number => line.indexOf(' ');
+  const topic = (line: string): string => line.slice(TOPIC.length + 1, space(line));
+  return new Map(lines.map((line) => [topic(line), line.slice(space(line) + 1)]));
 }
 
 function brokerKnows(told: ReadonlyMap<string, string>, routes: Routes & Rest): void {
+  const { server, power, upgrade, bluetooth } = routes;
   const wanted: Record<string, unknown> = {
-    server: routes.server,
-    'audio/server': routes.audioServer,
-    'audio/clients': routes.clients,
-    power: routes.power,
-    upgrade: routes.upgrade,
-    bluetooth: routes.bluetooth,
-    backends: routes.health.backends,
+    ...{ server, power, upgrade, bluetooth, backends: routes.health.backends },
+    ...{ 'audio/server': routes.audioServer, 'audio/clients': routes.clients },
   };
   for (const output of routes.outputs) wanted[`audio/outputs/${String(output['name'])}`] = output;
   for (const service of routes.services)
@@ -126,17 +119,14 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
 
 /** Waits until everybody knows what is true; rejects with the difference that was left. */
 export async function everybodyKnows({ on, requests, streams }: Everybody, hasBegun: boolean): Promise<void> {
-  await until(
-    'routes, streams and page agree with the programs',
-    async () => {
-      const [world, routes] = await Promise.all([look(on, hasBegun), ask(requests)]);
-      areTrue(routes, routes.power, world);
-      streams.knowThat(routes);
-      await pageShows(on.page, routes);
-      const [told] = await Promise.all([retained(on), networkFinds(on)]);
-      brokerKnows(told, routes);
-      return true;
-    },
-    TRUE_WITHIN_MS,
-  );
+  const doAgree = async (): Promise<true> => {
+    const [world, routes] = await Promise.all([look(on, hasBegun), ask(requests)]);
+    areTrue(routes, routes.power, world);
+    streams.knowThat(routes);
+    await pageShows(on.page, routes);
+    const [told] = await Promise.all([retained(on), networkFinds(on)]);
+    brokerKnows(told, routes);
+    return true;
+  };
+  await until('routes, streams and page agree with the programs', doAgree, TRUE_WITHIN_MS);
 }

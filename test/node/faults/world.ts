@@ -14,12 +14,9 @@ const NORMAL_VOLUME = 65_536;
 const PLAYER = 'org.mpris.MediaPlayer2';
 const TITLE = 'xesam:title';
 
-const UNITS = [
-  ['system', 'lamp.service'],
-  ['user', 'radio.service'],
-] as const;
+const UNITS = Object.entries({ system: 'lamp.service', user: 'radio.service' });
 
-const SHOWN = 'ActiveState,SubState,UnitFileState,LoadState,Description';
+const SHOWN = '-p ActiveState,SubState,UnitFileState,LoadState,Description';
 const CAN =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
@@ -27,9 +24,7 @@ const CAN =
 const LOOK = `set +e
 for list in sinks sink-inputs; do echo "=== $list"; timeout -s KILL 5 pactl -f json list $list; echo; done
 echo '=== default'; timeout -s KILL 5 pactl get-default-sink
-${UNITS.map(
-  ([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show -p ${SHOWN} ${unit}`,
-).join('\n')}
+${UNITS.map(([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show ${SHOWN} ${unit}`).join('\n')}
 for name in $(timeout 5 busctl --user --acquired --no-legend list | awk '/^${PLAYER}/ { print $1 }'); do
   echo "=== player $name"
   timeout 5 busctl --user -j call $name /org/mpris/MediaPlayer2 org.freedesktop.DBus.Properties GetAll s ${PLAYER}.Player
@@ -82,21 +77,18 @@ const keyed = (text: string): Record<string, string> =>
 /** `hasBegun`: whether there was a run at all. */
 export async function look(on: FaultedNode, hasBegun: boolean): Promise<World> {
   const text = await on.node.userShell(LOOK);
-  const parts = text.split(/^=== /m).slice(1);
-  const said = new Map(
-    parts.map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n')).trim()]),
-  );
+  const parts = text.split(/^=== /m).map((part) => /^([^\n]*)\n(.*)$/s.exec(part) ?? []);
+  const said = new Map(parts.map(([, name = '', output = '']) => [name, output.trim()]));
   const isYes = (part: string): boolean => parsed<{ data: string[] }>(said, part).data[0] === 'yes';
   const players = [...said.keys()].filter((part) => part.startsWith('player '));
+  const units = UNITS.map((unit) => unit.join('/'));
   const isRunning = said.get('upgrading') === 'activating';
   const hasEndedWell = !hasBegun || said.get('upgrade ended') === '0';
   return {
     sinks: parsed(said, 'sinks'),
     inputs: parsed(said, 'sink-inputs'),
     defaultSink: said.get('default') ?? '',
-    units: Object.fromEntries(
-      UNITS.map(([scope, unit]) => [`${scope}/${unit}`, keyed(said.get(`${scope}/${unit}`) ?? '')]),
-    ),
+    units: Object.fromEntries(units.map((unit) => [unit, keyed(said.get(unit) ?? '')])),
     players: Object.fromEntries(
       players.map((part) => [part.slice('player '.length), parsed<{ data: [Variants] }>(said, part).data[0]]),
     ),
@@ -160,11 +152,8 @@ function playersAreTrue(routes: Routes, { players }: World): void {
   assert.deepEqual([...shown.keys()].sort(), Object.keys(players).sort());
   for (const [name, { PlaybackStatus, LoopStatus, Metadata, Volume }] of Object.entries(players)) {
     const { playback_status, loop_status, metadata, volume } = shown.get(name) ?? {};
-    const titles = [
-      (metadata as Json | undefined)?.[TITLE],
-      (Metadata?.data as Variants | undefined)?.[TITLE]?.data,
-    ];
-    assert.equal(titles[0], titles[1], name);
+    const is = (Metadata?.data as Variants | undefined)?.[TITLE]?.data;
+    assert.equal((metadata as Json | undefined)?.[TITLE], is, name);
     assert.deepEqual([playback_status, loop_status], [PlaybackStatus?.data, LoopStatus?.data], name);
     assert.ok(Math.abs(Number(volume) - Number(Volume?.data)) < VOLUME_STEP, name);
   }
