@@ -4,7 +4,7 @@
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 
-/** What `read` gives of /proc, or nothing: a process may be gone at any moment. */
+/** A reading of /proc, or nothing: a process may be gone at any moment. */
 function unlessGone(read: () => string): string {
   try {
     return read();
