@@ -8,18 +8,18 @@ import type { VariantValue } from '../../protocol/dbus/method.js';
 import { PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
 import { faultOf, isAbsence, type Outcome } from '../bus/fault.js';
-import { capabilitiesOf, type PlayerFacts } from './facts.js';
+import { capabilitiesOf } from './facts.js';
 import type { Player } from './player.js';
 
 export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' }>;
 type TrackCommand = Extract<PlayersCommand, { readonly do: 'goto' | 'remove' | 'add' }>;
 type PlainCommand = Exclude<PlayerCommand, TrackCommand>;
-type Refusal = Extract<Answer, { readonly ok: false }>;
-
-type Capability = keyof PlayerRecord['capabilities'];
+type PlayersBus = Caller<'players'>;
+/** The outcome of the call, or why there is none. */
+type Called = Outcome<undefined> | Extract<Answer, { readonly ok: false }>;
 
 /** All others need `can_control`. */
-const NEEDS: Partial<Readonly<Record<PlayerCommand['do'], Capability>>> = {
+const NEEDS: Partial<Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>> = {
   play: 'can_play',
   pause: 'can_pause',
   play_pause: 'can_play',
@@ -34,21 +34,15 @@ export function isTrackCommand(command: PlayersCommand): command is TrackCommand
 }
 
 /** Sends the command; resolves when the player has accepted it. */
-export async function carryOut(
-  bus: Caller<'players'>,
-  player: Player,
-  command: PlayerCommand,
-): Promise<Answer> {
+export async function carryOut(bus: PlayersBus, player: Player, command: PlayerCommand): Promise<Answer> {
   const { facts, busName, plays } = player;
   // A playing player is paused by it.
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : (NEEDS[command.do] ?? 'can_control');
   if (!capabilitiesOf(facts)[needed])
     return failure('not-able', `${busName} does not allow this: ${needed} is false`);
-  const outcome = isTrackCommand(command)
-    ? await callTracklist(bus, player, command)
-    : await call(bus, playerMethods(player.owner), facts, command);
-  if (outcome === undefined)
-    return failure('refused', `${busName} has no current track, so no position can be set`);
+  const outcome = await (isTrackCommand(command)
+    ? callTracklist(bus, player, command)
+    : call(bus, player, command));
   if (outcome.ok) return { ok: true };
   if ('fault' in outcome) return outcome;
   const { fault, detail } = faultOf(outcome.error, `${busName} did not ${command.do}`);
@@ -56,20 +50,18 @@ export async function carryOut(
   return failure(isAbsence(outcome.error) ? 'no-such-player' : fault, detail);
 }
 
-async function call(
-  bus: Caller<'players'>,
-  methods: ReturnType<typeof playerMethods>,
-  { metadata }: PlayerFacts,
-  command: PlainCommand,
-): Promise<Outcome<undefined> | undefined> {
+async function call(bus: PlayersBus, player: Player, command: PlainCommand): Promise<Called> {
+  const { owner, busName, facts } = player;
+  const methods = playerMethods(owner);
   const set = (property: string, value: VariantValue) =>
     bus.call(methods.set, [PLAYER_INTERFACE, property, value], { path: PLAYER_PATH });
   switch (command.do) {
     case 'seek':
       return bus.call(methods.seek, [command.offset]);
     case 'position': {
-      const track = command.track_id ?? metadata.trackId;
-      return track === undefined ? undefined : bus.call(methods.setPosition, [track, command.position]);
+      const track = command.track_id ?? facts.metadata.trackId;
+      if (track !== undefined) return bus.call(methods.setPosition, [track, command.position]);
+      return failure('refused', `${busName} has no current track, so no position can be set`);
     }
     case 'volume':
       return set('Volume', { variant: 'd', value: command.volume });
@@ -82,12 +74,8 @@ async function call(
   }
 }
 
-/** The outcome of the call, or why there is none. */
-async function callTracklist(
-  bus: Caller<'players'>,
-  { tracklist, busName, owner, facts }: Player,
-  command: TrackCommand,
-): Promise<Outcome<undefined> | Refusal> {
+async function callTracklist(bus: PlayersBus, player: Player, command: TrackCommand): Promise<Called> {
+  const { tracklist, busName, owner, facts } = player;
   const { reading } = tracklist;
   if (reading === undefined) return failure('no-tracklist', `${busName} has no tracklist`);
   if (command.do !== 'goto' && !reading.canEdit)
@@ -101,10 +89,8 @@ async function callTracklist(
   if (command.do === 'remove') return bus.call(methods.removeTrack, [id]);
   const schemes = facts.root.SupportedUriSchemes ?? [];
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(command.uri)?.[1]?.toLowerCase();
+  const accepted = schemes.join(', ') || 'addresses whose scheme it names, and it names none';
   if (scheme === undefined || !schemes.some((each) => each.toLowerCase() === scheme))
-    return failure(
-      'bad-value',
-      `uri: ${busName} accepts only ${schemes.join(', ') || 'addresses whose scheme it names, and it names none'}`,
-    );
+    return failure('bad-value', `uri: ${busName} accepts only ${accepted}`);
   return bus.call(methods.addTrack, [command.uri, id, command.set_as_current ?? false]);
 }

@@ -141,7 +141,6 @@ function dataCover(url: string, held: string | undefined): CoverAnswer | undefin
   return cover !== undefined && cover.tag === held ? 'held' : cover;
 }
 
-/** Undefined if the bytes are no image that may be served. */
 export function imageOf(bytes: Buffer): ImageAnswer | undefined {
   const type = typeOf(bytes);
   if (type === undefined || bytes.length > COVER_MAX_BYTES) return undefined;

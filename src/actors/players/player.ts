@@ -113,7 +113,6 @@ export class Player {
     return playbackStatus(this.#facts) === 'Playing';
   }
 
-  /** Publishes what differs from before. */
   publishNow(): void {
     if (!this.isKnown) return;
     this.#timers.cancel('gather');
@@ -155,7 +154,6 @@ export class Player {
     return playerRecord(this.busName, this.#facts, this.#anchor, { pid: this.#pid, hasTracklist });
   }
 
-  /** The present position; undefined if the player gives none. */
   #position(): PlayerPosition | undefined {
     const now = this.#now();
     const position = reckoned(this.#anchor, motionOf(this.#facts), now);
