@@ -25,8 +25,6 @@ interface ActionRow {
   readonly noun: string;
   readonly question: (typeof LOGIND_METHODS)['canReboot'];
   readonly order: (typeof LOGIND_METHODS)['reboot'];
-  /** The unit that systemd starts when logind has accepted. */
-  readonly target: string;
   /** The polkit action, and the one that is checked instead while other users have a session. */
   readonly permissions: readonly [alone: string, amongOthers: string];
 }
@@ -36,14 +34,12 @@ const ACTIONS: { readonly [A in PowerAction]: ActionRow } = {
     noun: 'reboot',
     question: LOGIND_METHODS.canReboot,
     order: LOGIND_METHODS.reboot,
-    target: 'reboot.target',
     permissions: ['org.freedesktop.login1.reboot', 'org.freedesktop.login1.reboot-multiple-sessions'],
   },
   poweroff: {
     noun: 'power-off',
     question: LOGIND_METHODS.canPowerOff,
     order: LOGIND_METHODS.powerOff,
-    target: 'poweroff.target',
     permissions: ['org.freedesktop.login1.power-off', 'org.freedesktop.login1.power-off-multiple-sessions'],
   },
 };
@@ -56,7 +52,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   #away: string | undefined = 'not connected yet';
   /** The action that is being requested. Once logind has accepted one, it refuses others by itself. */
   #underWay: PowerAction | undefined;
-  /** The target that systemd has begun to start since the last order to logind. */
+  /** The target that systemd has begun to start since the last order to logind; each has the name of its action. */
   #begun: string | undefined;
 
   constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions = {}) {
@@ -68,7 +64,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   async up(): Promise<void> {
     const { interface: iface, member } = SYSTEMD_SIGNALS.jobNew;
     const begun = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: iface, member };
-    const matches = Object.values(ACTIONS).map(({ target }) => ({ ...begun, arg2: target }));
+    const matches = Object.keys(ACTIONS).map((action) => ({ ...begun, arg2: `${action}.target` }));
     const watched = await Promise.all(matches.map((match) => this.#logind.watch(match)));
     if (!watched.every(({ ok }) => ok)) throw new Error('systemd cannot be watched');
     this.#away = undefined;
@@ -131,7 +127,7 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     if (asked.value !== 'yes') return notGrantedFault(row, asked.value);
     this.#begun = undefined;
     const ordered = await this.#logind.call(row.order, [false]);
-    if (!ordered.ok && !this.#isAccepted(row, ordered.error))
+    if (!ordered.ok && !this.#isAccepted(action, ordered.error))
       return faultOf(ordered.error, `The ${row.noun} was not accepted by logind`, { byName: ORDER_ERRORS });
     this.#publish.put('power.action', '', JSON.stringify({ action }));
     this.#publish.log('warn', 'logind accepted a power action', { action });
@@ -143,9 +139,9 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
    * bus among them, the reply may never arrive (seen on a busy machine): then the job that systemd has begun decides, which it announces
    * before logind can reply. A stop by SIGTERM waits for this (gateway/gateway.ts).
    */
-  #isAccepted(row: ActionRow, error: BusError): boolean {
+  #isAccepted(action: PowerAction, error: BusError): boolean {
     const isSilent = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
-    return isSilent && this.#begun === row.target;
+    return isSilent && this.#begun === `${action}.target`;
   }
 }
 
@@ -180,11 +176,8 @@ function inhibitedFault({ noun }: ActionRow, locks: readonly Inhibitor[]): Answe
 
 /** `verdict` is logind's, and not `yes`. */
 function notGrantedFault({ noun, permissions: [alone, amongOthers] }: ActionRow, verdict: string): Answer {
-  if (verdict === 'na')
-    return failure(
-      'not-granted',
-      `The ${noun} is not possible: logind reports that this machine cannot do it`,
-    );
+  const impossible = `The ${noun} is not possible: logind reports that this machine cannot do it`;
+  if (verdict === 'na') return failure('not-granted', impossible);
   const needed = `the service's user needs the polkit permission ${alone}, and ${amongOthers} while others are logged in`;
   const answer = `The ${noun} is not granted by logind (its answer: ${shortQuote(verdict)})`;
   return failure('not-granted', `${answer}: ${needed}`);
