@@ -116,7 +116,6 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     }
   }
 
-  /** An internal unit is hidden under each of its names. */
   #isHidden({ facts }: FollowedUnit): boolean {
     return facts.names.some((name) => this.#internal.includes(name));
   }

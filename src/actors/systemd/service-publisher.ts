@@ -111,7 +111,6 @@ export class ServicePublisher {
     this.#windows.cancelAll();
   }
 
-  /** The backend is up when every scope is. */
   #publishStatus(): void {
     const away = [...this.#absences].filter(([, reason]) => reason);
     const detail = away.map(([scope, reason]) => `${scope} scope: ${reason}`).join('; ');

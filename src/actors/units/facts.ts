@@ -84,7 +84,6 @@ export function isAtRest({ activeState }: Pick<RunFacts, 'activeState'>): boolea
   return AT_REST.includes(activeState);
 }
 
-/** Says what is known of a unit's file. */
 export interface FileReading {
   /** The unit file state; undefined without a unit file, or if unknown. */
   readonly state: string | undefined;
@@ -128,7 +127,7 @@ export class UnitTable {
   }
 
   units(): readonly FollowedUnit[] {
-    return this.#of(() => true).map(({ unit }) => unit);
+    return [...this.#entries.values()].map(({ unit }) => unit);
   }
 
   unit(name: string): FollowedUnit | undefined {
@@ -181,19 +180,13 @@ export class UnitTable {
     if (gone) entry.unit = { ...unit, facts: { ...unit.facts, loadState: 'not-found' } };
   }
 
-  #applySignal(
-    which: (entry: Entry) => boolean,
-    change: (facts: UnitFacts) => UnitFacts,
-  ): readonly FollowedUnit[] {
-    return this.#of(which).map((entry) => {
+  #applySignal(which: (entry: Entry) => boolean, change: (facts: UnitFacts) => UnitFacts): FollowedUnit[] {
+    const entries = [...this.#entries.values()].filter(which);
+    return entries.map((entry) => {
       entry.signalCount += 1;
       entry.unit = { ...entry.unit, facts: change(entry.unit.facts) };
       return entry.unit;
     });
-  }
-
-  #of(which: (entry: Entry) => boolean): readonly Entry[] {
-    return [...this.#entries.values()].filter(which);
   }
 }
 

@@ -67,9 +67,13 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = unitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
   }
 
-  /** Reads units again; resolves to the error if they could not be read. */
-  refresh(names: readonly string[]): Promise<BusError | undefined> {
-    return this.#reportRead(names, 'units');
+  /** Reads units again, or only the states of their files; resolves to the error if they could not be read. */
+  async refresh(names: readonly string[], what: keyof UnitReader = 'units'): Promise<BusError | undefined> {
+    const epoch = this.#epoch;
+    const failed = await this.#reader[what](names);
+    // After a new beginning all units are published anyway.
+    if (epoch === this.#epoch) this.#report(this.table.units().filter(({ name }) => names.includes(name)));
+    return failed;
   }
 
   /** Resolves once `holds` is true for the unit, or after `ms`. */
@@ -110,7 +114,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     if (changed !== undefined) this.#propertiesChanged(signal.path, changed[0], changed[1]);
     const removed = signalValues(SYSTEMD_SIGNALS.unitRemoved, signal);
     if (removed !== undefined && !this.#isReloading)
-      for (const { name } of this.table.removed(removed[0])) void this.#reportRead([name], 'files');
+      for (const { name } of this.table.removed(removed[0])) void this.refresh([name], 'files');
     const ended = signalValues(SYSTEMD_SIGNALS.jobRemoved, signal);
     if (ended !== undefined) {
       const [, job, id, result] = ended;
@@ -120,7 +124,7 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
     if (reloading !== undefined) this.#reloads(reloading[0]);
     if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
-      this.#timers.set('files', QUIET_MS, () => void this.#reportRead(this.table.names, 'files'));
+      this.#timers.set('files', QUIET_MS, () => void this.refresh(this.table.names, 'files'));
     }
   }
 
@@ -156,14 +160,6 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#timers.cancel('reload');
     this.#isReloading = false;
     this.#isMuted = false;
-  }
-
-  async #reportRead(names: readonly string[], what: keyof UnitReader): Promise<BusError | undefined> {
-    const epoch = this.#epoch;
-    const failed = await this.#reader[what](names);
-    // After a new beginning all units are published anyway.
-    if (epoch === this.#epoch) this.#report(this.table.units().filter(({ name }) => names.includes(name)));
-    return failed;
   }
 
   #report(units: readonly FollowedUnit[]): void {
