@@ -134,10 +134,7 @@ type In<C> =
 /** Resolves after a `stop` message or the end of the port; rejects when `start` throws or `stop` rejects, which counts as a death. */
 async function run<S, C>(
   task: ActorTask<S>,
-  start: (
-    settings: S,
-    publisher: BatchPublisher,
-  ) => Omit<Actor<C>, 'handle'> & Partial<Pick<Actor<C>, 'handle'>>,
+  start: (settings: S, publisher: BatchPublisher) => Pick<Actor<C>, 'stop'> & Partial<Actor<C>>,
 ): Promise<void> {
   const port = typedPort<FromActor, In<C>>(task.port);
   const publisher = new BatchPublisher(port);

@@ -20,7 +20,6 @@ function unread(problem: string, missing = false): Extract<FileBytes, { readonly
   return { ok: false, problem, missing };
 }
 
-/** The reading, or LATE. */
 export async function inTime(clock: Clock, reading: Promise<FileBytes>): Promise<FileBytes> {
   return (await within(clock, READ_MAX_MS, reading)) ?? LATE;
 }

@@ -26,7 +26,6 @@ export interface ProcessContext {
   readonly machineId: string | undefined;
 }
 
-/** How long things may take, in ms. */
 export const TIMING = {
   connectMs: 5_000,
   // A socket-activated PipeWire was once seen to take 25 s until its first answer.

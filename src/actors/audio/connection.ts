@@ -1,5 +1,4 @@
-// One live connection to the sound server: subscribes, reads what its events mark as dirty, and publishes the differences.
-// It neither dials nor reconnects.
+// One live connection to the sound server: subscribes, reads what events mark as dirty, publishes differences. It neither dials nor redials.
 
 import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
@@ -36,7 +35,6 @@ interface ConnectionContext {
   readonly state: SoundState;
   readonly publisher: SoundPublisher;
   readonly timing: ConnectionTiming;
-  /** Takes the data of `audio.level`. */
   readonly publishLevel: (level: string) => void;
   /** Called after each publication of more than streams; the first is of everything. */
   readonly onPublished: () => void;
@@ -121,7 +119,6 @@ export class SoundConnection implements Performer {
     else this.#refetch[facility].changed(index);
   };
 
-  /** The link has ended: nothing more is read. */
   #end(): void {
     this.#ended = true;
     this.#switch?.end();

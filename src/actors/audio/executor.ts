@@ -12,7 +12,6 @@ import type { ReadRequest } from './refetch.js';
 import type { SoundState } from './state.js';
 import type { Waker } from './wake.js';
 
-/** Deadlines of a command, in ms. */
 export interface CommandTiming {
   /** From a command's arrival to its answer, including the wait for its turn. */
   readonly commandMs: number;
@@ -50,7 +49,6 @@ export class Executor {
   readonly #now: () => number;
   /** In order of arrival. The supervisor bounds their number. */
   readonly #queue: QueuedCommand[] = [];
-  /** True while a command runs. */
   isBusy = false;
 
   /** `now`: milliseconds of any monotonic clock. */

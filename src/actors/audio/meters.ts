@@ -59,7 +59,6 @@ export class Meters {
   /** The pace when a level was last sent, or found unchanged. */
   #pace: keyof typeof PAUSES_MS = 'rest';
 
-  /** `publish` sends the data of `audio.level`. */
   constructor(open: OpenLink, state: SoundState, publish: (level: string) => void) {
     this.#open = open;
     this.#state = state;

@@ -1,5 +1,4 @@
-// Decides when the switch of a card's profile is over: PulseAudio switches before it replies, PipeWire afterwards, a node at a time. It
-// reads and publishes nothing.
+// Decides when a card has switched its profile: in PulseAudio before the reply, in PipeWire later, a node at a time. It reads nothing.
 
 import type { SoundState } from './state.js';
 
@@ -25,7 +24,6 @@ export function wantedProfile(
   return { card, profile, streams: streamsWithSink(state), latest: performance.now() + deadlineMs };
 }
 
-/** The streams that have a sink to play to. */
 function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
   return new Set([...inputs].flatMap(([index, { info }]) => (sinks.has(info.sink ?? -1) ? [index] : [])));
 }

@@ -41,15 +41,6 @@ function add(indices: number[], index: number): void {
   if (!indices.includes(index)) indices.push(index);
 }
 
-/** The raw volume that a command set, and what the server reported then. */
-interface RequestedVolume {
-  readonly raw: number;
-  readonly reported: number;
-}
-
-/** No record has this index. */
-const NO_INDEX = -1;
-
 /** `SinkInfo.state` of a sink that is awake: running or idle. Other sinks sleep or are being created. */
 const AWAKE: readonly (number | undefined)[] = [0, 1];
 
@@ -66,16 +57,14 @@ export class SoundState {
   readonly sinks: ReadonlyMap<number, HeldRecord<SinkInfo>> = this.#sinks;
   readonly inputs: ReadonlyMap<number, HeldInput> = this.#inputs;
   readonly cards: ReadonlyMap<number, CardInfo> = this.#cards;
-  /** By sink, where the server made another volume of it: the steps of its mixer are coarser. */
-  readonly #requested = new Map<number, RequestedVolume>();
+  /** By sink, the volume that a command set, and what the server made of it: the steps of its mixer are coarser. */
+  readonly #requested = new Map<number, { readonly raw: number; readonly reported: number }>();
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
   #changed = new ChangedRecords();
-
-  /** The kind of the sound server; the first one before its info is there. */
+  /** The first one before the server's info is there. */
   kind: SoundServerKind = 'pulseaudio';
-
   readonly #wishes: OutputWishes;
 
   constructor(wishes: OutputWishes = NO_WISHES) {
@@ -220,7 +209,7 @@ export class SoundState {
 
   /** By id, else by unique name. */
   findInput(ref: string): HeldInput | undefined {
-    return byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? NO_INDEX);
+    return byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? -1);
   }
 
   /** True if the sink has not been seen awake in this life of the server and no attempt to wake it has failed. */

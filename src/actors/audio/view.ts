@@ -59,7 +59,6 @@ export class ShownProps {
 /** A record to be encoded: absent fields are undefined, which JSON.stringify leaves out. */
 type Encodable<R> = { readonly [K in keyof R]: object extends Pick<R, K> ? R[K] | undefined : R[K] };
 
-/** Undefined when there is no value to show. */
 function optional(value: string | undefined): string | undefined {
   return value || undefined;
 }
@@ -130,9 +129,8 @@ function availabilityOf(
 ): ProfileRecord['available'] {
   if (available === 0) return 'no';
   if (sinks + sources === 0) return 'yes';
-  return ports.some((port) => port.available === PLUGGED_IN && port.profiles.includes(name))
-    ? 'yes'
-    : 'unknown';
+  const isReady = ports.some((port) => port.available === PLUGGED_IN && port.profiles.includes(name));
+  return isReady ? 'yes' : 'unknown';
 }
 
 export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> {

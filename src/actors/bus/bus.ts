@@ -61,7 +61,6 @@ export interface CallOptions {
   readonly deadlineMs?: number;
 }
 
-/** A bus for those who only call. */
 export type Caller<E extends Effect> = Pick<Bus<E>, 'call'>;
 
 export class Bus<E extends Effect> {
@@ -208,7 +207,6 @@ export class Bus<E extends Effect> {
       await this.#owner.up();
     } catch (error) {
       connection.lose(error instanceof Error ? error.message : String(error));
-      return;
     }
     if (this.#connection === connection) this.#reason = undefined;
   }

@@ -10,7 +10,6 @@ import { boundMessages, guardStream } from './stream-guard.js';
 
 /** Unanswered calls on one connection. The bus itself allows more; an actor never needs them. */
 const PENDING_MAX_CALLS = 256;
-/** The usual bounds of a connection; an actor may need others. */
 export const BOUNDS = {
   connectDeadlineMs: 2_000,
   /** A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). A larger one is skipped. */

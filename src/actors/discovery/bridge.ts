@@ -22,7 +22,6 @@ import type { Interface, Interfaces } from './places.js';
 
 /** avahi-daemon answers at once, or hangs. */
 const CALL_DEADLINE_MS = 4_000;
-/** Avahi's interfaces whose signals matter. */
 const FOLLOWED = [AVAHI_SERVER, AVAHI_ENTRY_GROUP, AVAHI_BROWSER, AVAHI_RESOLVER];
 
 export class Discovery implements BridgeActor, BusOwner {

@@ -64,7 +64,6 @@ export class Branch {
   /** The newest answers to what the bridge has asked. */
   readonly asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
-  /** The addresses on which HTTP is served. */
   served: ServedRecord | undefined;
 
   /** Differs when entities may have come, gone or changed their names, as opposed to their state. */

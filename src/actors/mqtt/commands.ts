@@ -69,7 +69,6 @@ export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(
   ({ topic }) => `${topic.replaceAll(PARAMETER, '+')}/set`,
 );
 
-/** `topic` is below the node's branch. */
 export function isCommand(topic: string): boolean {
   return matchTopic(topic) !== undefined;
 }
@@ -149,9 +148,7 @@ export interface WaitingRequest extends QueuedRequest {
  * order, and a waiting one is dropped when one comes that supersedes it, so that a flood ends with the last value of each. `carryOut` runs a
  * request; it settles when that is done, and never rejects.
  */
-export function commandQueues(
-  carryOut: (request: WaitingRequest) => Promise<void>,
-): (request: WaitingRequest) => boolean {
+export function commandQueues(carryOut: (request: WaitingRequest) => Promise<void>) {
   const waiting: WaitingRequest[] = [];
   /** The queues that have a request under way. */
   const busy = new Set<string>();
@@ -166,7 +163,7 @@ export function commandQueues(
     });
     runWaiting();
   };
-  return (request) => {
+  return (request: WaitingRequest): boolean => {
     const { supersedes } = request;
     const older = waiting.findIndex((each) => supersedes !== undefined && each.supersedes === supersedes);
     if (older >= 0) waiting.splice(older, 1);

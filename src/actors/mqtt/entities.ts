@@ -87,10 +87,7 @@ export function isNotOffered(branch: Branch, told: Entities): boolean {
   return label !== undefined && Array.isArray(options) && !options.includes(label);
 }
 
-function componentOf(
-  { identifier, topic }: ShownNode,
-  [key, platform, name, fields, also]: Draft,
-): Component {
+function componentOf({ identifier, topic }: ShownNode, [key, platform, name, fields, also]: Draft) {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
   const up = { topic: `${topic}/backends`, value_template: onlineIf(`value_json.${owner}.state == 'up'`) };
@@ -221,7 +218,6 @@ function cardEntities(node: ShownNode, { name, description, profiles }: CardReco
   return [select(node, what, labels, ['active_profile', 'profile'], look)];
 }
 
-/** A button that sends a word. */
 function press(key: string, name: string, to: string, word: string, look: Fields): Draft {
   return [key, 'button', name, { command_topic: to, payload_press: word, ...look }];
 }

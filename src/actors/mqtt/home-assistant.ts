@@ -66,9 +66,6 @@ export function entitiesIn(text: string): Entities {
   );
 }
 
-/** Wildcard addresses; the IPv6 one accepts IPv4 too. */
-const EVERY_ADDRESS = '::';
-const EVERY_IPV4 = '0.0.0.0';
 /** Such addresses need a zone, or mean that no router has given an address. */
 const LINK_LOCAL = /^(fe80:|169\.254\.)/i;
 
@@ -78,8 +75,9 @@ export function pageUrl(
   { port, addresses }: ServedRecord,
   interfaces: InterfaceAddresses,
 ): string {
+  // The wildcard address of IPv6 accepts IPv4 too.
   const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
-    addresses.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
+    addresses.some((each) => [address, '::', family === 'IPv4' && '0.0.0.0'].includes(each));
   const reachable = Object.values(interfaces)
     .flatMap((list) => list ?? [])
     .filter((info) => !info.internal && !LINK_LOCAL.test(info.address) && isServed(info));

@@ -33,7 +33,6 @@ export interface Differences {
   readonly leftOut: readonly string[];
 }
 
-/** A message about the device, with the entities in it. */
 interface DeviceMessage {
   readonly text: string;
   readonly entities: Entities;

@@ -17,7 +17,6 @@ const LEFTOVER_GRACE_MS = 1_000;
 const CONFIRM_AGAIN_MS = 1_000;
 
 export interface RunKeeperOwner {
-  /** The run differs from `before` in some field. */
   changed(run: Run): void;
   save(saved: SavedRun): void;
   /** The unit's present facts; undefined if it cannot be asked: then `read` is called once it can. */

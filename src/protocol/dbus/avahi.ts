@@ -42,7 +42,6 @@ export const AVAHI_SIGNALS = {
   /** Interface index, protocol, name, type, domain, flags. */
   itemNew: signalRow(AVAHI_BROWSER, 'ItemNew', 'iisssu'),
   itemRemove: signalRow(AVAHI_BROWSER, 'ItemRemove', 'iisssu'),
-  /** Error. */
   browserFailure: signalRow(AVAHI_BROWSER, 'Failure', 's'),
   /** Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags. Again when it changes. */
   found: signalRow(AVAHI_RESOLVER, 'Found', 'iissssisqaayu'),
