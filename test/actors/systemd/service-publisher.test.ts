@@ -25,7 +25,8 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) =
       return said.push(`${key}=${JSON.parse(json).description}`);
     },
     drop: () => assert.fail('no unit is hidden'),
-    status: (state: string, ...detail: readonly string[]) => said.push([state, ...detail].join(': ')),
+    status: (state: string, detail?: string) =>
+      said.push(detail === undefined ? state : `${state}: ${detail}`),
     log: (_level: string, _message: string, fields?: object) => logged(Object.values(fields ?? {}).join(' ')),
     level: () => undefined,
   };
