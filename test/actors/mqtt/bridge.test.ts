@@ -13,16 +13,17 @@ import {
   ordinary,
   output,
   put,
-  type SimulatedNode,
   simulatedNode,
 } from '../../broker/simulated-node.js';
-import { retained, type Spy, startSpy } from '../../broker/spy.js';
+import { retained, startSpy } from '../../broker/spy.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
 const STRANGE = [
-  ...['set', 'a/b', 'a+b', 'a#b', 'a%b', '🎵 café'],
-  ...['tab\there', '\u0085', '\ufdd0', '長'.repeat(4096)],
+  ...'set a/b a+b a#b a%b \u0085 \ufdd0'.split(' '),
+  '🎵 café',
+  'tab\there',
+  '長'.repeat(4096),
 ];
 
 function document(status: number, type: string): string {
@@ -38,10 +39,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   let last = 0;
 
   /** A node with its own branch and all of its records, and a client that sees the branch. */
-  async function whole(
-    t: TestContext,
-    options: Partial<NodeOptions> = {},
-  ): Promise<{ node: SimulatedNode; spy: Spy }> {
+  async function whole(t: TestContext, options: Partial<NodeOptions> = {}) {
     last += 1;
     const topic = `house/${last}`;
     const identifier = `node${last}`;
@@ -67,37 +65,30 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       ...{ current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } },
       ...{ can_check: true, can_upgrade: true },
     });
-    assert.deepEqual(JSON.parse(tree.get(`${below}backends`) ?? '').audio, {
-      ...{ state: 'up', since: '2023-11-14T22:13:20.000Z', restarts: 0 },
-    });
+    const { audio } = JSON.parse(tree.get(`${below}backends`) ?? '');
+    assert.deepEqual(audio, { state: 'up', since: '2023-11-14T22:13:20.000Z', restarts: 0 });
     await node.stop();
     assert.equal((await retained(broker.url, `${below}status`)).get(`${below}status`), 'offline');
   });
 
   test('has a topic for every name, and a command finds it', async (t) => {
     const { node, spy } = await whole(t);
-    node.tell(
-      ...STRANGE.map((name, index) => put('audio.outputs', `${10 + index}`, output(10 + index, name))),
-    );
+    const strange = STRANGE.map((name, at) => put('audio.outputs', `${10 + at}`, output(10 + at, name)));
+    node.tell(...strange);
     const outputs = `${node.topic}/audio/outputs/`;
-    await until(
-      'all outputs are published',
-      () => [...spy.tree().keys()].filter((each) => each.startsWith(outputs)).length === STRANGE.length + 2,
-    );
-    const states = [...spy.tree()].filter(([topic]) => topic.startsWith(outputs));
+    const states = await until('all outputs are published', () => {
+      const all = [...spy.tree()].filter(([topic]) => topic.startsWith(outputs));
+      return all.length === STRANGE.length + 2 && all;
+    });
     for (const [topic, text] of states) {
       await spy.publish(`${topic}/set`, { muted: JSON.parse(text).muted !== true });
     }
     await until('all commands have come', () => node.commands.length === STRANGE.length + 2);
     const named = node.commands.map(([what]) => what.replace('muteOutput ', ''));
     assert.deepEqual(named.sort(), ['alsa', 'kitchen', ...STRANGE].sort());
-    assert.deepEqual(
-      states
-        .map(([topic]) => topic.slice(outputs.length))
-        .filter((topic) => topic.includes('a%'))
-        .sort(),
-      ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb'],
-    );
+    const topics = states.map(([topic]) => topic.slice(outputs.length));
+    const escaped = topics.filter((topic) => topic.includes('a%'));
+    assert.deepEqual(escaped.sort(), ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb']);
   });
 
   test('publishes events, and why a command was refused', async (t) => {
@@ -136,9 +127,9 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const held = new Promise<BridgeReply>((resolve) => {
       carryOut = () => resolve(ACCEPTED);
     });
-    const { node, spy } = await whole(t, {
-      answer: (request) => (isCommand(request.operation) ? held : ordinary(request)),
-    });
+    const answer: NodeOptions['answer'] = (request) =>
+      isCommand(request.operation) ? held : ordinary(request);
+    const { node, spy } = await whole(t, { answer });
     const topic = `${node.topic}/audio/server/set`;
     await Promise.all(Array.from({ length: 300 }, () => spy.publish(topic, { delta: 0.1 })));
     // One command is under way, and 256 wait.
@@ -167,11 +158,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   test('takes no commands where mqtt.control is false', async (t) => {
     const { node, spy } = await whole(t, { settings: { topic: 'house/shown', control: false } });
-    const topics = broker
-      .log()
-      .split('\n')
-      .filter((line) => line.includes('house/shown') && line.includes('/set'));
-    assert.deepEqual(topics, [], 'it has not subscribed to commands');
+    assert.doesNotMatch(broker.log(), /house\/shown.*\/set/, 'it has not subscribed to commands');
     assert.deepEqual(node.commands, []);
     await spy.end();
   });

@@ -14,16 +14,11 @@ import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operati
 import { commanded } from '../../broker/simulated-node.js';
 
 /** A request is its operation, with the names of its parameters, and its body. */
-type Row = readonly [
-  topic: string,
-  payload: string,
-  ...asks: readonly (readonly [what: string, body?: unknown])[],
-];
+type Asked = readonly [what: string, body?: unknown];
+type Row = readonly [topic: string, payload: string, ...asks: readonly Asked[]];
 
 /** Nested lists in a member, with this number of levels. */
-function deep(levels: number): string {
-  return `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
-}
+const deep = (levels: number): string => `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
 
 /** Longer than a body may be. */
 const LONG = `{"volume":${' '.repeat(64 * 1024)}1}`;

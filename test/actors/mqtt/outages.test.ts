@@ -67,11 +67,8 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   test('refuses name and password is reported once, however often it is tried', async (t) => {
     const hash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
-    const there = await broker(t, {
-      anonymous: false,
-      files: { secret: 'wrong\n', users: hash },
-      lines: ['password_file DIR/users'],
-    });
+    const files = { secret: 'wrong\n', users: hash };
+    const there = await broker(t, { anonymous: false, files, lines: ['password_file DIR/users'] });
     const settings = { username: 'node', passwordFile: `${there.directory}/secret` };
     const node = simulatedNode(t, { url: there.url, settings });
     await node.connecting(/Not authorized|Bad User Name/i);
@@ -80,10 +77,8 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   });
 
   test('may not be written to is connecting, with a reason', async (t) => {
-    const there = await broker(t, {
-      files: { acl: 'topic read #\ntopic write nothing\n' },
-      lines: ['acl_file DIR/acl'],
-    });
+    const files = { acl: 'topic read #\ntopic write nothing\n' };
+    const there = await broker(t, { files, lines: ['acl_file DIR/acl'] });
     const node = simulatedNode(t, { url: there.url });
     await node.connecting(/the broker refuses tonearm\/living\/\S+: .*Not authorized/);
     const { length } = node.statuses;
@@ -113,10 +108,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     t.after(() => spy.end());
     await spy.publish(`tonearm/living/audio/outputs/${'x'.repeat(2900)}/set`, '{}', { retain: true });
     await spy.publish('tonearm/living/audio/outputs/x/set', '{}', { retain: true });
-    await until(
-      'a problem that is too large stops no other',
-      () => spy.texts('tonearm/living/error').length > 0,
-    );
+    await until('one that is too large stops no other', () => spy.texts('tonearm/living/error').length > 0);
     const states = new Set(node.statuses.map(({ state }) => state));
     assert.deepEqual(states, new Set(['up']), 'no connection has ended');
     assert.equal(node.logged.length, 2, 'one line for each that is left out');

@@ -64,59 +64,45 @@ test('a topic that does not fit is emptied and named; the device message stays, 
 const defaultIs = (name: string) =>
   put('audio.server', '', { kind: 'pulseaudio', default_sink: name, volume: 0.42, muted: false });
 
-/** The publications of each round: the device with its outputs, and topics. */
-function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly (readonly string[])[] {
+/** The publications of each round: the device with its outputs, topics, and `no` topics that are emptied. */
+function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
   node.tell(...changes);
-  const all: (readonly string[])[] = [];
+  const all: string[] = [];
   for (;;) {
     const { publications } = node.topics.differences(() => true);
     if (publications.length === 0) return all;
-    all.push(
-      publications.map(({ topic, text }) =>
-        topic === node.topics.device
-          ? `device: ${JSON.parse(text).components.default_output.options}`
-          : `${node.topics.below(topic)}${text === '' ? ' is emptied' : ''}`,
-      ),
-    );
+    const shown = publications.map(({ topic, text }) => {
+      if (topic !== node.topics.device) return `${text === '' ? 'no ' : ''}${node.topics.below(topic)}`;
+      return `device: ${JSON.parse(text).components.default_output.options}`;
+    });
+    all.push(shown.join('; '));
     for (const each of publications) node.topics.acknowledged(each);
   }
 }
 
 test('the device message comes first, when an output goes and when it returns as the default', () => {
   const node = published(true);
-  assert.deepEqual(rounds(node, drop('audio.outputs', '2')), [
-    ['device: Living room'],
-    ['audio/outputs/kitchen is emptied', 'device: Living room'],
-  ]);
+  const gone = ['device: Living room', 'no audio/outputs/kitchen; device: Living room'];
+  assert.deepEqual(rounds(node, drop('audio.outputs', '2')), gone);
   const back = put('audio.outputs', '3', output(3, 'kitchen', { description: 'Kitchen' }));
-  assert.deepEqual(rounds(node, back, defaultIs('kitchen')), [
-    ['audio/outputs/kitchen', 'device: Living room,Kitchen'],
-    ['audio/server'],
-  ]);
+  const returned = ['audio/outputs/kitchen; device: Living room,Kitchen', 'audio/server'];
+  assert.deepEqual(rounds(node, back, defaultIs('kitchen')), returned);
 });
 
 test('a default output that is not listed is not waited for, with Home Assistant or without', () => {
-  for (const homeAssistant of [true, false])
-    assert.deepEqual(
-      rounds(published(homeAssistant), defaultIs('nosuch'), drop('audio.outputs', '2')),
-      homeAssistant
-        ? [
-            ['audio/server', 'device: Living room'],
-            ['audio/outputs/kitchen is emptied', 'device: Living room'],
-          ]
-        : [['audio/server', 'audio/outputs/kitchen is emptied']],
-    );
+  const told = (homeAssistant: boolean) =>
+    rounds(published(homeAssistant), defaultIs('nosuch'), drop('audio.outputs', '2'));
+  const shown = ['audio/server; device: Living room', 'no audio/outputs/kitchen; device: Living room'];
+  assert.deepEqual(told(true), shown);
+  assert.deepEqual(told(false), ['audio/server; no audio/outputs/kitchen']);
 });
 
 test('the default output is repeated behind the device message when it is renamed, and when others are it is not', () => {
   const node = published(true);
   const named = (id: number, name: string, description: string) =>
     put('audio.outputs', `${id}`, output(id, name, { description }));
-  assert.deepEqual(rounds(node, named(1, 'alsa', 'Parlour')), [
-    ['audio/outputs/alsa', 'device: Parlour,Kitchen'],
-    ['audio/server'],
-  ]);
-  assert.deepEqual(rounds(node, named(2, 'kitchen', 'Larder')), [
-    ['audio/outputs/kitchen', 'device: Parlour,Larder'],
-  ]);
+  const repeated = ['audio/outputs/alsa; device: Parlour,Kitchen', 'audio/server'];
+  assert.deepEqual(rounds(node, named(1, 'alsa', 'Parlour')), repeated);
+  const once = ['audio/outputs/kitchen; device: Parlour,Larder'];
+  assert.deepEqual(rounds(node, named(2, 'kitchen', 'Larder')), once);
 });
