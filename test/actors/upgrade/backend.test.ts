@@ -9,7 +9,7 @@ import { systemClock } from '../../../src/clock.js';
 import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
-import { Recorder } from '../recorder.js';
+import { faultOf, Recorder } from '../recorder.js';
 
 const GOOD = '{"current":"1","latest":"2","upgrade_available":true,"n":1.50}';
 
@@ -24,14 +24,10 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
   };
   if (saved !== undefined) writeFileSync(settings.stateFile, saved);
   const seen = new Recorder();
-  const backend = new UpgradeBackend(settings, seen, {
-    bus: {
-      backoffMs: (attempt) => (attempt === 0 ? 0 : 60_000),
-      paths: () => ({ ok: true, paths: [join(directory, 'no-bus')] }),
-    },
-    bootId: 'boot',
-    clock: { ...systemClock, date: () => 5_000 },
-  });
+  const paths = () => ({ ok: true, paths: [join(directory, 'no-bus')] }) as const;
+  const bus = { paths, backoffMs: (attempt: number) => (attempt === 0 ? 0 : 60_000) };
+  const clock = { ...systemClock, date: () => 5_000 };
+  const backend = new UpgradeBackend(settings, seen, { bus, bootId: 'boot', clock });
   t.after(() => backend.stop());
   const part = (key: 'status' | 'run'): unknown => seen.one('upgrade.info', key);
   await until('the status comes', () => seen.state !== '');
@@ -47,10 +43,8 @@ test('a read-only backend publishes everything before it is up, and cannot be tr
     ...{ current: '', latest: '', upgrade_available: false },
     ...{ run: { state: 'idle' }, can_check: false, can_upgrade: false },
   });
-  for (const what of ['check', 'start'] as const) {
-    const answer = await backend.handle({ do: what });
-    assert.equal(!answer.ok && answer.fault, 'unavailable');
-  }
+  for (const what of ['check', 'start'] as const)
+    assert.equal(faultOf(await backend.handle({ do: what })), 'unavailable');
 });
 
 test('a bad file keeps the last good status, with the reason until it is good again', async (t) => {
@@ -84,10 +78,8 @@ test('a run of systemd that cannot be followed any more has failed', async (t) =
 test('a backend with units and no bus is connecting, and refuses to start', async (t) => {
   const { backend, seen } = await stage(t, { upgradeUnit: 'up.service', checkUnit: 'check.service' });
   assert.match(seen.state, /^connecting: ./);
-  for (const what of ['check', 'start'] as const) {
-    const answer = await backend.handle({ do: what });
-    assert.equal(!answer.ok && answer.fault, 'unavailable');
-  }
+  for (const what of ['check', 'start'] as const)
+    assert.equal(faultOf(await backend.handle({ do: what })), 'unavailable');
   assert.ok(seen.said.every((line) => !line.startsWith('put')));
 });
 

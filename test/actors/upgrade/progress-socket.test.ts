@@ -15,7 +15,7 @@ import {
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ProgressSocket } from '../../../src/actors/upgrade/progress-socket.js';
+import { ProgressSocket, type SocketOwner } from '../../../src/actors/upgrade/progress-socket.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -24,27 +24,16 @@ import { until } from '../../until.js';
 const BEGIN = '{"event":"begin","total":1}';
 const END = '{"event":"end","success":true}';
 
-async function listen(
-  t: TestContext,
-  path = join(temporaryFolder(t), 'tonearm', 'upgrade.sock'),
-  clock: Clock = systemClock,
-) {
+const ownPath = (t: TestContext) => join(temporaryFolder(t), 'tonearm', 'upgrade.sock');
+
+async function listen(t: TestContext, path = ownPath(t), clock: Clock = systemClock) {
   const heard = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
-  const socket = new ProgressSocket(
-    path,
-    {
-      line: async ({ text }) => {
-        heard.lines.push(text);
-      },
-      connections: (count) => {
-        heard.connections = count;
-      },
-      problem: (problem) => {
-        heard.problem = problem;
-      },
-    },
-    clock,
-  );
+  const owner: SocketOwner = {
+    line: async ({ text }) => void heard.lines.push(text),
+    connections: (connections) => void Object.assign(heard, { connections }),
+    problem: (problem) => void Object.assign(heard, { problem }),
+  };
+  const socket = new ProgressSocket(path, owner, clock);
   t.after(() => socket.stop());
   await socket.attempted;
   return Object.assign(heard, { socket });
@@ -132,10 +121,7 @@ test('the socket is closed to other users, and leaves no file', async (t) => {
 
 test('an own directory is made private; one of another name is left alone', async (t) => {
   const root = temporaryFolder(t);
-  for (const [name, mode] of [
-    ['tonearm', 0o700],
-    ['shared', 0o755],
-  ] as const) {
+  for (const [name, mode] of Object.entries({ tonearm: 0o700, shared: 0o755 })) {
     mkdirSync(join(root, name));
     chmodSync(join(root, name), 0o755);
     await listen(t, join(root, name, 'upgrade.sock'));

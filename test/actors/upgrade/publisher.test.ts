@@ -22,10 +22,7 @@ function publisher() {
     status: (state: string, detail = '') => said.push(`${state} ${detail}`),
     log: () => undefined,
   };
-  const settings = {
-    ...{ enabled: true, progressSocket: '/s', stateFile: '/f' },
-    upgradeUnit: 'up.service',
-  };
+  const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', upgradeUnit: 'up.service' };
   return { made: new UpgradePublisher(settings, publish, clock), clock, taken: () => said.splice(0) };
 }
 
@@ -74,6 +71,7 @@ const AT = '1970-01-01T00:00:05Z';
 const WORKING: Partial<RunFacts> = { activeState: 'activating', subState: 'start', invocation: 'a' };
 const DONE: Partial<RunFacts> = { invocation: 'a' };
 const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
+const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', reset: true };
 
 const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[], shown: object])[] = [
   ['it has not run', [{}], { state: 'idle' }],
@@ -81,16 +79,8 @@ const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[
   ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: AT }],
   ['it has run so quickly that nobody saw it', [{}, DONE], { state: 'idle', finished_at: AT }],
   ['it ran before anybody looked', [DONE], { state: 'idle' }],
-  [
-    'it has failed',
-    [WORKING, FAILED],
-    { state: 'failed', finished_at: AT, detail: 'its result is exit-code' },
-  ],
-  [
-    'it failed, and systemd was made to forget that',
-    [FAILED, { ...FAILED, activeState: 'inactive', reset: true }],
-    { state: 'idle' },
-  ],
+  ['it failed', [WORKING, FAILED], { state: 'failed', finished_at: AT, detail: 'its result is exit-code' }],
+  ['it failed, and systemd was made to forget that', [FAILED, FORGOTTEN], { state: 'idle' }],
   ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: AT }],
 ];
 for (const [name, steps, shown] of ROWS) {

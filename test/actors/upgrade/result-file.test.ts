@@ -17,35 +17,19 @@ import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 import { until } from '../../until.js';
 
-const DEADLINE_MS = 10_000;
-
 const content = (version: string) =>
   `{"current":"0","latest":${JSON.stringify(version)},"upgrade_available":true}`;
 
 /** A reader of a/b/result.json; `sees` waits for its last result. */
 function reader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
-  let last: ResultReading | undefined;
+  const said: ResultReading[] = [];
   const start = async () => {
-    const made = resultFile(
-      path,
-      (result) => {
-        last = result;
-      },
-      systemClock,
-    );
+    const made = resultFile(path, (result) => said.push(result), systemClock);
     t.after(() => made.stop());
     await made.read();
   };
-  const sees = (what: string) =>
-    until(
-      what,
-      () => {
-        const said = last === undefined ? '' : last.ok ? last.status : last.problem;
-        return said.includes(what);
-      },
-      DEADLINE_MS,
-    );
+  const sees = (what: string) => until(what, () => JSON.stringify(said.at(-1) ?? '').includes(what));
   return { path, start, sees };
 }
 

@@ -33,10 +33,8 @@ function store(t: TestContext) {
 /** Without fields that are undefined. */
 const known = (saved: SavedRun | undefined): unknown => saved && JSON.parse(JSON.stringify(saved));
 
-const SAVED: SavedRun = {
-  record: { state: 'failed', origin: 'systemd', invocation: A, startedMs: 5_000, finishedMs: 9_000 },
-  circumstances: HERE,
-};
+const ENDED = { origin: 'systemd', invocation: A, startedMs: 5_000, finishedMs: 9_000 } as const;
+const SAVED: SavedRun = { record: { state: 'failed', ...ENDED }, circumstances: HERE };
 
 test('a run is saved whole, for the owner only, and read back', async (t) => {
   const { path, made, problems } = store(t);
@@ -54,10 +52,8 @@ test('a run is saved whole, for the owner only, and read back', async (t) => {
 
 test('a run that is only queued is read back as queued', () => {
   for (const before of ['', A]) {
-    const saved: SavedRun = {
-      record: { state: 'running', origin: 'systemd', before, startJob: '/job/7', startedMs: 5_000 },
-      circumstances: HERE,
-    };
+    const queued = { origin: 'systemd', before, startJob: '/job/7', startedMs: 5_000 } as const;
+    const saved: SavedRun = { record: { state: 'running', ...queued }, circumstances: HERE };
     assert.deepEqual(known(parseSaved(savedText(saved))), saved);
   }
 });
@@ -66,11 +62,9 @@ test('anything in the place of the temporary file is no obstacle', async (t) => 
   const { directory, path, made, problems } = store(t);
   mkdirSync(join(path, '..'));
   const fresh = `${path}.new`;
-  for (const put of [
-    () => execFileSync('mkfifo', [fresh]),
-    () => symlinkSync(join(directory, 'elsewhere'), fresh),
-    () => writeFileSync(fresh, 'half of a te'),
-  ]) {
+  const fifo = () => execFileSync('mkfifo', [fresh]);
+  const link = () => symlinkSync(join(directory, 'elsewhere'), fresh);
+  for (const put of [fifo, link, () => writeFileSync(fresh, 'half of a te')]) {
     put();
     made.save(SAVED);
     await made.settled();
