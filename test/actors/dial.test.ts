@@ -25,8 +25,6 @@ test('a connection ends when the server reads nothing and more waits than the bo
     const link = new Link(options, { onReady, onEvent: () => undefined, onClosed });
     t.after(() => link.close({ kind: 'stopped' }));
   });
-  assert.deepEqual(await closed, {
-    kind: 'transport-failed',
-    detail: 'the sound server does not read what it is sent',
-  });
+  const detail = 'the sound server does not read what it is sent';
+  assert.deepEqual(await closed, { kind: 'transport-failed', detail });
 });

@@ -6,12 +6,8 @@ import { MessageChannel } from 'node:worker_threads';
 import { type Actor, actorThread, type Publisher } from '../../src/actors/runtime.js';
 import { COLLECTION_NAMES } from '../../src/protocol/actor/collections.js';
 import type { Answer, AudioCommand } from '../../src/protocol/actor/commands.js';
-import {
-  type ActorItem,
-  type FromActor,
-  type ToActor,
-  typedPort,
-} from '../../src/protocol/actor/messages.js';
+import { type FromActor, type ToActor, typedPort } from '../../src/protocol/actor/messages.js';
+import { until } from '../until.js';
 
 const DEADLINE = { timeout: 60_000 };
 const DONE: Answer = { ok: true };
@@ -20,14 +16,8 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   const { port1, port2 } = new MessageChannel();
   const port = typedPort<ToActor, FromActor>(port1);
   const batches: FromActor[] = [];
-  const looks = new Set<() => void>();
-  port.listen(
-    (batch) => {
-      batches.push(batch);
-      for (const look of [...looks]) look();
-    },
-    () => undefined,
-  );
+  const note = (batch: FromActor) => void batches.push(batch);
+  port.listen(note, () => undefined);
   const publishers: Publisher[] = [];
   const work = actorThread<'audio'>((_settings, publish) => {
     publishers.push(publish);
@@ -37,30 +27,24 @@ function bench(t: TestContext, actor: Partial<Actor<AudioCommand>>) {
   t.after(() => port.close());
   const [publish] = publishers;
   assert.ok(publish);
-  /** Resolves with all items so far as soon as there is one of that kind. */
-  const until = (kind: ActorItem['kind'], count = 1) =>
-    new Promise<ActorItem[]>((resolve) => {
-      const look = (): void => {
-        const items = batches.flat().filter((item) => 'kind' in item);
-        if (items.filter((item) => item.kind === kind).length < count) return;
-        looks.delete(look);
-        resolve(items);
-      };
-      looks.add(look);
-      look();
+  /** Resolves with all items as soon as so many are of that kind. */
+  const items = (kind: string, count = 1) =>
+    until(`${count} of ${kind}`, () => {
+      const all = batches.flat().filter((item) => 'kind' in item);
+      return all.filter((item) => item.kind === kind).length >= count && all;
     });
-  return { port, batches, publish, ended, until };
+  return { port, batches, publish, ended, items };
 }
 
 test('all that is published in one go is one batch, in order', DEADLINE, async (t) => {
-  const { batches, publish, until } = bench(t, {});
+  const { batches, publish, items } = bench(t, {});
   publish.put('audio.outputs', '1', '{}');
   publish.drop('audio.clients', '2');
   publish.level('{"outputs":[]}');
   publish.status('up');
   publish.status('connecting', 'why');
   publish.log('info', 'said', { times: 1 });
-  await until('log');
+  await items('log');
   assert.deepEqual(batches, [
     [
       [COLLECTION_NAMES.indexOf('audio.outputs'), '1', '{}', undefined],
@@ -72,12 +56,12 @@ test('all that is published in one go is one batch, in order', DEADLINE, async (
     ],
   ]);
   publish.status('up');
-  await until('status', 3);
+  await items('status', 3);
   assert.equal(batches.length, 2);
 });
 
 test('an answer is sent together with what its command has published', DEADLINE, async (t) => {
-  const { batches, port, publish, until } = bench(t, {
+  const { batches, port, publish, items } = bench(t, {
     handle: async () => {
       publish.put('audio.kind', '', '"pulseaudio"');
       await Promise.resolve();
@@ -86,30 +70,26 @@ test('an answer is sent together with what its command has published', DEADLINE,
     },
   });
   port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
-  await until('answer');
-  assert.deepEqual(batches, [
-    [
-      [COLLECTION_NAMES.indexOf('audio.kind'), '', '"pulseaudio"', undefined],
-      { kind: 'answer', id: 7, answer: DONE },
-    ],
-  ]);
+  await items('answer');
+  const put = [COLLECTION_NAMES.indexOf('audio.kind'), '', '"pulseaudio"', undefined];
+  assert.deepEqual(batches, [[put, { kind: 'answer', id: 7, answer: DONE }]]);
 });
 
 test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, async (t) => {
-  const { batches, publish, until } = bench(t, {});
+  const { batches, publish, items } = bench(t, {});
   for (let key = 0; key < 2500; key += 1) publish.drop('audio.outputs', String(key));
   publish.status('up');
-  const items = await until('status');
+  const sent = await items('status');
   const lengths = batches.map(({ length }) => length);
   assert.deepEqual(lengths, [1024, 1024, 453]);
-  const keys = items.flatMap((item) => (item.kind === 'drop' ? [Number(item.key)] : []));
+  const keys = sent.flatMap((item) => (item.kind === 'drop' ? [Number(item.key)] : []));
   const all = Array.from({ length: 2500 }, (_, key) => key);
   assert.deepEqual(keys, all);
 });
 
 test('stop runs once, its last items are sent, and later ones are not', DEADLINE, async (t) => {
   let stops = 0;
-  const { port, publish, ended, until, batches } = bench(t, {
+  const { port, publish, ended, items, batches } = bench(t, {
     stop: async () => {
       stops += 1;
       publish.log('info', 'closing');
@@ -119,19 +99,15 @@ test('stop runs once, its last items are sent, and later ones are not', DEADLINE
   port.send({ kind: 'stop' });
   await ended;
   publish.log('info', 'too late');
-  await until('log');
+  await items('log');
   assert.equal(stops, 1);
   assert.equal(batches.flat().length, 1);
 });
 
 test('an actor whose supervisor is gone stops', DEADLINE, async (t) => {
-  let stops = 0;
-  const { port, ended } = bench(t, {
-    stop: async () => {
-      stops += 1;
-    },
-  });
+  const stop = t.mock.fn(async () => undefined);
+  const { port, ended } = bench(t, { stop });
   port.close();
   await ended;
-  assert.equal(stops, 1);
+  assert.equal(stop.mock.callCount(), 1);
 });

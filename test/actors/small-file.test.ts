@@ -12,6 +12,7 @@ import { temporaryFolder } from '../temporary-folder.js';
 /** A read that does not end must fail its test. */
 const DEADLINE = { timeout: 60_000 };
 const MAX_BYTES = 100_000;
+const LARGE = Buffer.alloc(MAX_BYTES + 1);
 
 const place = (t: TestContext) => join(temporaryFolder(t), 'file');
 const refused = (problem: string, missing = false): FileBytes => ({ ok: false, problem, missing });
@@ -23,11 +24,7 @@ describe('a path that is no small file is refused', DEADLINE, () => {
     ['a directory', (path) => mkdirSync(path), refused('it is a directory')],
     ['a FIFO', (path) => execFileSync('mkfifo', [path]), refused('it is not a regular file')],
     ['a device', (path) => symlinkSync('/dev/zero', path), refused('it is not a regular file')],
-    [
-      'a larger file',
-      (path) => writeFileSync(path, Buffer.alloc(MAX_BYTES + 1)),
-      refused('it is larger than 100000 bytes'),
-    ],
+    ['a larger file', (path) => writeFileSync(path, LARGE), refused('it is larger than 100000 bytes')],
     ['a link to itself', (path) => symlinkSync(path, path), refused('it cannot be read (ELOOP)')],
   ];
   for (const [what, make, expected] of rows) {
@@ -45,28 +42,15 @@ describe('a path that is no small file is refused', DEADLINE, () => {
   });
 });
 
-describe('the content of a file', () => {
-  const rows: readonly (readonly [string, bytes: number, read: number])[] = [
-    ['that is empty, nothing is read', 0, 0],
-    ['all is read', MAX_BYTES - 1, MAX_BYTES - 1],
-    ['as large as allowed, all is read', MAX_BYTES, MAX_BYTES],
-  ];
-  for (const [what, bytes, expected] of rows) {
-    test(what, async (t) => {
-      const path = place(t);
-      writeFileSync(path, Buffer.alloc(bytes, 'abc'));
-      const file = await readSmallFile(path, MAX_BYTES);
-      assert.deepEqual(file.ok && file.bytes, new Uint8Array(Buffer.alloc(expected, 'abc')));
-    });
-  }
-
-  test('the bytes of a file share their memory with nothing', async (t) => {
+for (const bytes of [0, MAX_BYTES - 1, MAX_BYTES]) {
+  test(`all of a file of ${bytes} bytes is read, and shares its memory with nothing`, async (t) => {
     const path = place(t);
-    writeFileSync(path, 'abc');
+    writeFileSync(path, Buffer.alloc(bytes, 'abc'));
     const file = await readSmallFile(path, MAX_BYTES);
-    assert.equal(file.ok && file.bytes.buffer.byteLength, 3);
+    assert.deepEqual(file.ok && file.bytes, new Uint8Array(Buffer.alloc(bytes, 'abc')));
+    assert.equal(file.ok && file.bytes.buffer.byteLength, bytes);
   });
-});
+}
 
 test('many FIFOs do not block the reading of other files', DEADLINE, async (t) => {
   const path = place(t);

@@ -19,18 +19,14 @@ import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 const FULL = RAW_NORM;
 const HALF = RAW_NORM / 2;
 
-const port = (name: string) => ({
-  ...{ name, description: name, priority: 0, available: 0, availabilityGroup: undefined, type: 0 },
-});
-const SPEAKER = port('speaker');
-const HEADPHONES = port('headphones');
+const PORT = { description: '', priority: 0, available: 0, availabilityGroup: undefined, type: 0 };
 
 function filled(): SoundState {
   const state = new SoundState();
   state.putServer(serverInfo({ defaultSink: 'kitchen' }));
   state.putSink(sinkInfo(0, 'living', { muted: true }));
   state.putSink(sinkInfo(1, 'kitchen', { volume: [FULL, HALF] }));
-  state.putSink(sinkInfo(2, 'desk', { ports: [SPEAKER, HEADPHONES], volume: [0, 0] }));
+  state.putSink(sinkInfo(2, 'desk', { ports: [{ ...PORT, name: 'speaker' }], volume: [0, 0] }));
   state.putSink(sinkInfo(3, 'mono', { channelMap: [0], volume: [FULL] }));
   state.putInput(inputInfo(5, 'News', { volume: [FULL, HALF] }));
   state.putInput(inputInfo(6, 'Pass', { hasVolume: false }));

@@ -27,14 +27,8 @@ type Misbehaviour = { readonly error: string } | 'hang';
 
 /** The signatures of properties that are no text and no boolean. */
 const SIGNATURES: Readonly<Record<string, string>> = {
-  ...{
-    DiscoverableTimeout: 'u',
-    PairableTimeout: 'u',
-    RSSI: 'n',
-    Percentage: 'y',
-    Adapter: 'o',
-    UUIDs: 'as',
-  },
+  ...{ DiscoverableTimeout: 'u', PairableTimeout: 'u', RSSI: 'n' },
+  ...{ Percentage: 'y', Adapter: 'o', UUIDs: 'as' },
 };
 
 /** Its methods as BlueZ's manuals have them: interface, and signature of the arguments. */
@@ -165,10 +159,8 @@ export class ScriptedBluez {
   }
 
   #newAdapter(): Facts {
-    return {
-      ...{ Address: '00:AA:01:00:00:00', Alias: 'kitchen', Powered: true },
-      ...{ Discoverable: false, Pairable: false, Discovering: false },
-    };
+    const is = { Powered: true, Discoverable: false, Pairable: false, Discovering: false };
+    return { Address: '00:AA:01:00:00:00', Alias: 'kitchen', ...is };
   }
 
   #emit(path: string, iface: string, member: string, signature: string, body: unknown[]): void {

@@ -21,11 +21,7 @@ const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: str
   [standard('Spawn.Failed'), 'unavailable', 'It failed: org.freedesktop.DBus.Error.Spawn.Failed'],
   [standard('TimedOut'), 'timeout', 'It failed: org.freedesktop.DBus.Error.TimedOut'],
   [standard('Timeout'), 'timeout', 'It failed: org.freedesktop.DBus.Error.Timeout'],
-  [
-    dbus('a.NoSuchUnit', 'Unit x.service not found.'),
-    'refused',
-    'It failed: Unit x.service not found (a.NoSuchUnit)',
-  ],
+  [dbus('a.NoSuchUnit', 'Unit x not found.'), 'refused', 'It failed: Unit x not found (a.NoSuchUnit)'],
   [dbus('org.freedesktop.systemd1.UnitMasked'), 'refused', 'It failed: org.freedesktop.systemd1.UnitMasked'],
   [standard('AccessDenied', 'no'), 'refused', 'It failed: no (org.freedesktop.DBus.Error.AccessDenied)'],
   [dbus('a.b', ' two\nlines\u0000 '), 'refused', 'It failed: two lines (a.b)'],

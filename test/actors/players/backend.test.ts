@@ -55,7 +55,7 @@ test('a name in whose queue another player waits changes hands', async (t) => {
 
 /** All connections' rules, from the bus itself. */
 const MATCH_RULES =
-  'org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
+  'call org.freedesktop.DBus /org/freedesktop/DBus org.freedesktop.DBus.Debug.Stats GetAllMatchRules';
 
 test('a connection is one player under its shortest name, and is watched until it has no name', async (t) => {
   const { backend, bus, recorder, start } = await followed(t);
@@ -73,11 +73,7 @@ test('a connection is one player under its shortest name, and is watched until i
   player.change({ Volume: new Variant('d', 0.25) });
   await recorder.until('the volume is published', 'vlc.instance7', ({ volume }) => volume === 0.25);
   const isHeard = async (): Promise<boolean> => {
-    const { stdout: rules } = await run('busctl', [
-      `--address=${bus.address}`,
-      'call',
-      ...MATCH_RULES.split(' '),
-    ]);
+    const { stdout: rules } = await run('busctl', [`--address=${bus.address}`, ...MATCH_RULES.split(' ')]);
     return rules.includes(PLAYER_PATH);
   };
   assert.ok(await isHeard());
@@ -177,11 +173,9 @@ test('the first 500 tracks of a longer tracklist are known, and a track is added
   const { backend, bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
-  const Tracks = new Variant(
-    'ao',
-    Array.from({ length: 501 }, (_, n) => `/t/${n + 1}`),
-  );
-  player.properties[TRACKLIST_INTERFACE] = { Tracks, CanEditTracks: new Variant('b', true) };
+  const tracks = Array.from({ length: 501 }, (_, n) => `/t/${n + 1}`);
+  const list = { Tracks: new Variant('ao', tracks), CanEditTracks: new Variant('b', true) };
+  player.properties[TRACKLIST_INTERFACE] = list;
   await player.own('long');
   await recorder.until('the tracklist is read', 'long', ({ tracklist_supported: isNow }) => isNow);
   const on = { player: named('long') };
@@ -298,11 +292,10 @@ test('without a track no position can be set, and a player that cannot pause is 
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
   const { backend, recorder, start } = await followed(t);
-  const large = {
-    'xesam:title': `T${'\u{1f3b5}'.repeat(250_000)}`,
-    'mpris:artUrl': `data:image/png;base64,${'A'.repeat(10_000_000)}`,
-  };
-  const player = await start('large', { Metadata: metadata(large) });
+  const title = `T${'\u{1f3b5}'.repeat(250_000)}`;
+  const cover = `data:image/png;base64,${'A'.repeat(10_000_000)}`;
+  const large = metadata({ 'xesam:title': title, 'mpris:artUrl': cover });
+  const player = await start('large', { Metadata: large });
   const { metadata: texts = {} } = await recorder.until('the player is published', 'large', () => true);
   assert.equal(texts['mpris:artUrl'], 'data:image/png;base64,');
   assert.equal(texts['xesam:title']?.length, 4095, 'not half a character');

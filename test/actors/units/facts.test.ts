@@ -14,8 +14,7 @@ import { unitPath } from '../../../src/protocol/dbus/systemd.js';
 const WORKS = { activeState: 'active', subState: 'running', invocation: 'ab', job: '/job/1' };
 const BEFORE = { ...unknownUnit('x.service'), ...WORKS, result: 'signal' };
 
-const CHANGED_AT_7 = { StateChangeTimestamp: 7n };
-const INACTIVE = { activeState: 'inactive' };
+const ENDED_AT_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
 
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
   [{}, {}],
@@ -28,11 +27,11 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
   [{ InactiveExitTimestamp: 0n }, {}],
   [
-    { ActiveState: 'inactive', ...CHANGED_AT_7, InactiveEnterTimestamp: 5n },
-    { ...INACTIVE, reset: true },
+    { ...ENDED_AT_7, InactiveEnterTimestamp: 5n },
+    { activeState: 'inactive', reset: true },
   ],
-  [{ ActiveState: 'inactive', ...CHANGED_AT_7, InactiveEnterTimestamp: 7n }, INACTIVE],
-  [{ ...CHANGED_AT_7, InactiveEnterTimestamp: 5n }, {}],
+  [{ ...ENDED_AT_7, InactiveEnterTimestamp: 7n }, { activeState: 'inactive' }],
+  [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
   [{ ConditionResult: false, ConditionTimestamp: 5n }, { conditionMet: false }],
   [{ ConditionResult: false }, {}],
