@@ -3,7 +3,7 @@
 
 import { fileURLToPath } from 'node:url';
 import { type Clock, within } from '../clock.js';
-import type { BackendHealth, BackendState, ChildName } from '../protocol/actor/backends.js';
+import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection, LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
@@ -47,12 +47,7 @@ type Handlers<U extends { readonly kind: string }> = {
 /** A report's content besides the time. */
 type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & { readonly detail: string | undefined };
 
-const LEVELS: { readonly [S in BackendState]: LogLevel } = {
-  connecting: 'info',
-  up: 'info',
-  restarting: 'warn',
-  failed: 'error',
-};
+const LEVELS = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
 
 export class Child {
   readonly name: ChildName;
@@ -168,18 +163,15 @@ export class Child {
   #absent(): Answer {
     const { detail } = this.#health ?? {};
     const state = this.#health === undefined ? 'connecting' : (this.#end ?? this.#health.state);
-    return failure(
-      'unavailable',
-      `The ${this.name} backend is ${state}${detail === undefined ? '' : `: ${detail}`}`,
-    );
+    const reason = detail === undefined ? '' : `: ${detail}`;
+    return failure('unavailable', `The ${this.name} backend is ${state}${reason}`);
   }
 
   #ended(incarnation: Incarnation, death: Death): void {
     for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
-    if (this.#end === undefined) {
-      this.#died(death);
-    } else {
+    if (this.#end === undefined) this.#died(death);
+    else {
       if (death !== RETURNED) this.#log('warn', 'backend did not stop cleanly', { detail: death.reason });
       this.#halt();
     }
@@ -206,14 +198,8 @@ export class Child {
     const changes: Change[] = [];
     for (const item of items) {
       if (!('kind' in item)) {
-        const [collection, key, json, rank] = item;
-        changes.push({
-          kind: 'put',
-          collection: COLLECTION_NAMES[collection] as Collection,
-          key,
-          json,
-          rank,
-        });
+        const [number, key, json, rank] = item;
+        changes.push({ kind: 'put', collection: COLLECTION_NAMES[number] as Collection, key, json, rank });
       } else if (item.kind === 'drop') changes.push(item);
       else {
         if (changes.length > 0) listener.changes(changes.splice(0));

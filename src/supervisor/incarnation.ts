@@ -52,13 +52,6 @@ export interface IncarnationOptions {
   readonly onEnded: (death: Death) => void;
 }
 
-/** A ping that has no pong yet. */
-interface AwaitedPong {
-  readonly id: number;
-  /** How often the pong was missing when it was due. */
-  readonly missed: number;
-}
-
 export class Incarnation {
   readonly #bornAt: number;
   readonly #rawPort: MessagePort;
@@ -70,7 +63,8 @@ export class Incarnation {
   #held: PostedItem[] = [];
   #deliveredAt = Number.NEGATIVE_INFINITY;
   readonly #itemRate = new RateLimit(ITEMS_PER_SECOND_MAX);
-  #awaited: AwaitedPong | undefined;
+  /** A ping that has no pong yet. `missed`: how often the pong was missing when it was due. */
+  #awaited: { readonly id: number; readonly missed: number } | undefined;
   #lastPing = 0;
   /** Since the last ping. */
   #beats = 0;
@@ -100,9 +94,8 @@ export class Incarnation {
   readonly #take = (items: FromActor): void => {
     if (this.#killed) return;
     const now = this.#clock.monotonic();
-    if (!this.#itemRate.admits(now, items.length)) {
-      this.kill('flooded the main thread with messages');
-    } else if (this.#held.length === 0 && now - this.#deliveredAt >= STORM_MS) {
+    if (!this.#itemRate.admits(now, items.length)) this.kill('flooded the main thread with messages');
+    else if (this.#held.length === 0 && now - this.#deliveredAt >= STORM_MS) {
       this.#onBatch(items);
       this.#deliveredAt = this.#clock.monotonic();
     } else {
@@ -203,8 +196,7 @@ export function whyKilled(
   policy: HeartbeatPolicy,
 ): string | undefined {
   const seconds = ((missed + 1) * policy.pongWithinMs) / 1000;
-  if (utilization !== undefined && utilization >= BUSY_UTILIZATION) {
+  if (utilization !== undefined && utilization >= BUSY_UTILIZATION)
     return `hung: busy and no answer to a ping for ${seconds} s`;
-  }
   return missed === 0 ? undefined : `not responding: idle and no answer to a ping for ${seconds} s`;
 }

@@ -14,14 +14,7 @@ import { onOneLine } from './config/findings.js';
 const STDOUT = 1;
 
 /** Parameters of the escape sequence that chooses a colour (ECMA-48, SGR). */
-const COLOURS: { readonly [L in LogLevel]: number } = {
-  fatal: 31,
-  error: 31,
-  warn: 33,
-  info: 32,
-  debug: 36,
-  trace: 36,
-};
+const COLOURS = { fatal: 31, error: 31, warn: 33, info: 32, debug: 36, trace: 36 } as const;
 const FAINT = 2;
 const LEVEL_COLUMNS = 5;
 /** The longest name of a backend. */
@@ -31,7 +24,10 @@ const CLOCK_COLUMNS = 12;
 /** docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this guards against a mistake. */
 const REDACTED = ['cookie'];
 
-/** Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is synchronous, because the line before a crash is the one that is needed; lines are few. */
+/**
+ * Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is synchronous, because the line
+ * before a crash is the one that is needed.
+ */
 export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Log {
   const options = {
     level,
@@ -148,9 +144,8 @@ export class LogOutput {
 
   /** `line` is JSON and ends with a line feed. Never throws. */
   write(line: string): void {
-    if (this.#lost > 0 && this.#take(`{"level":"warn","lost":${this.#lost},"msg":"log lines were lost"}\n`)) {
+    if (this.#lost > 0 && this.#take(`{"level":"warn","lost":${this.#lost},"msg":"log lines were lost"}\n`))
       this.#lost = 0;
-    }
     if (!this.#take(line)) this.#lost += 1;
   }
 

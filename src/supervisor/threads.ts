@@ -1,7 +1,7 @@
 // Threads for actors, from piscina: one pool per thread, with one endless task that runs one actor; and why a thread ended.
 // The only file that knows piscina; it does not decide about restarts.
 
-import type { Worker } from 'node:worker_threads';
+import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type Clock, within } from '../clock.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
@@ -19,11 +19,6 @@ const REASON_CHARS_MAX = 200;
 /** The text of piscina 5.3 (measured). */
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
-export interface HeapLimits {
-  readonly maxOldGenerationSizeMb: number;
-  readonly maxYoungGenerationSizeMb: number;
-}
-
 /**
  * A guard against leaks, not a budget: an idle actor's isolate takes about 8 MB (measured) and a record a few kB, so 64 MB
  * is never needed, and a leak ends one thread instead of a node of 512 MB. V8 counts only its own heap without Buffers (300 MB of them
@@ -33,7 +28,7 @@ export interface HeapLimits {
  * left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses itself under the unit's MemoryMax=; a storm and a change cost
  * as much CPU with it as with 16 MB (measured).
  */
-export const HEAP_LIMITS: HeapLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
+export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
 /** A killed thread ends within milliseconds, unless it is stuck in a system call, for instance on a network disk that hangs. */
 const GONE_WITHIN_MS = 250;
@@ -50,19 +45,19 @@ export interface Thread {
   utilization(): number | undefined;
 }
 
-type Utilization = ReturnType<Worker['performance']['eventLoopUtilization']>;
+type Task = ActorTask<unknown>;
 
 /**
  * A pool for one thread. A common pool costs as much (84.6 MB and 84.7, measured), but if a thread cannot be created, piscina 5.3
  * keeps its task, gives it to the next thread, and throws an exception out of the event loop.
  */
 class Pool {
-  readonly #pool: Piscina<ActorTask<unknown> | undefined, void>;
+  readonly #pool: Piscina<Task | undefined, void>;
   /** A thread that dies before it takes its task does not settle the task (measured). */
   readonly #diedEarly: Promise<Death>;
 
   /** The thread boots at once, and calls the `warmUp` of the file `warmFor`, if that is given. */
-  constructor(limits: HeapLimits, warmFor?: string) {
+  constructor(limits: ResourceLimits, warmFor?: string) {
     this.#pool = new Piscina({
       minThreads: 0,
       maxThreads: 1,
@@ -89,16 +84,11 @@ class Pool {
   }
 
   /** Runs the default export of the file `entry`. Never rejects: a thread that cannot be created counts as a death too. */
-  run(entry: string, task: ActorTask<unknown>, signal: AbortSignal): Promise<Death> {
+  run(entry: string, task: Task, signal: AbortSignal): Promise<Death> {
     return Promise.race([this.#diedEarly, this.#settled(entry, 'default', task, signal)]);
   }
 
-  async #settled(
-    entry: string,
-    name: string,
-    task?: ActorTask<unknown>,
-    signal?: AbortSignal,
-  ): Promise<Death> {
+  async #settled(entry: string, name: string, task?: Task, signal?: AbortSignal): Promise<Death> {
     try {
       // The file name is given to run(): if the pool has it, run() never settles when the module throws while it loads.
       await this.#pool.run(task, {
@@ -115,7 +105,7 @@ class Pool {
 }
 
 export class Threads {
-  readonly #limits: HeapLimits;
+  readonly #limits: ResourceLimits;
   readonly #clock: Clock;
   /** Threads that run a task or were asked to end, with the entries that they run. */
   readonly #living = new Map<Worker, string>();
@@ -124,7 +114,7 @@ export class Threads {
   /** A thread that boots for `entry` before its task is known. */
   #preloaded: { readonly entry: string; readonly pool: Pool } | undefined;
 
-  constructor(limits: HeapLimits, clock: Clock) {
+  constructor(limits: ResourceLimits, clock: Clock) {
     this.#limits = limits;
     this.#clock = clock;
   }
@@ -148,7 +138,7 @@ export class Threads {
   }
 
   /** Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never throws. */
-  run(entry: string, task: ActorTask<unknown>): Thread {
+  run(entry: string, task: Task): Thread {
     const stuck = [...this.#late.values()].filter((of) => of === entry).length;
     if (stuck >= STUCK_MAX_THREADS) return noThread(`${stuck} earlier threads are still stuck`);
     const pool = this.#takePreloaded(entry) ?? new Pool(this.#limits);
@@ -157,7 +147,7 @@ export class Threads {
     const { worker } = pool;
     if (worker !== undefined) this.#living.set(worker, entry);
     let reason: string | undefined;
-    let mark: Utilization | undefined;
+    let mark: ReturnType<Worker['performance']['eventLoopUtilization']> | undefined;
     return {
       ended: ran.then(async (natural) => {
         await this.#gone(entry, worker);

@@ -2,6 +2,7 @@
 
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import type { ResourceLimits } from 'node:worker_threads';
 import { systemClock } from '../../src/clock.js';
 import type { Backend, BackendHealth, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Answer } from '../../src/protocol/actor/commands.js';
@@ -9,7 +10,7 @@ import type { Change, ChildListener, Log, LogFields } from '../../src/protocol/a
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
 import type { ChildSpec } from '../../src/supervisor/policy.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
-import { HEAP_LIMITS, type HeapLimits, Threads } from '../../src/supervisor/threads.js';
+import { HEAP_LIMITS, Threads } from '../../src/supervisor/threads.js';
 import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
 
 /** Entries of children are relative to it. */
@@ -138,7 +139,7 @@ export interface Stage {
 
 export interface StageOptions extends Partial<SupervisorOptions> {
   readonly stopWithinMs?: number;
-  readonly heapLimits?: HeapLimits;
+  readonly heapLimits?: ResourceLimits;
   /** The fixture whose thread boots ahead. */
   readonly warmUp?: string;
 }
