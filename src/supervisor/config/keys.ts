@@ -1,6 +1,5 @@
 // All keys of the configuration as one table in the shape of the file: default and reader. The walk over files, the hints for
-// unknown keys and the effective configuration use it. docs/configuration.md and packaging/config.example.yaml explain the keys.
-// Pure.
+// unknown keys and the effective configuration use it. docs/configuration.md and packaging/config.example.yaml explain the keys. Pure.
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
@@ -44,31 +43,22 @@ function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
 
+const target = read.checkedText('an interface name, an IP address or "all"', text.bindTarget);
 const readFile = read.checkedText('an absolute path', text.filePath);
 const branch = read.checkedText('a topic', text.mqttTopic);
 
 export const KEYS = {
-  bind: key(
-    ['lo'],
-    read.oneOrMore(read.checkedText('an interface name, an IP address or "all"', text.bindTarget)),
-  ),
+  bind: key(['lo'], read.oneOrMore(target)),
   logLevel: key('info', read.oneOfWords(LOG_LEVELS)),
   api: {
     port: key(8018, read.integer(1, 65535)),
     cors: { origins: key([], read.listOf(read.checkedText('an origin', text.corsOrigin))) },
     hosts: key([], read.listOf(read.checkedText('a host name', text.hostName))),
-    sse: {
-      enabled: key(true, read.flag),
-      maxClients: key(256, read.integer(1, 10000)),
-    },
+    sse: { enabled: key(true, read.flag), maxClients: key(256, read.integer(1, 10000)) },
     ui: { enabled: key(true, read.flag) },
     logs: key(true, read.flag),
   },
-  systemd: {
-    enabled: key(true, read.flag),
-    system: key([], read.units),
-    user: key([], read.units),
-  },
+  systemd: { enabled: key(true, read.flag), system: key([], read.units), user: key([], read.units) },
   pulseaudio: {
     enabled: key(true, read.flag),
     serve_cookie: key(false, read.flag),
@@ -77,10 +67,7 @@ export const KEYS = {
   },
   power: {
     enabled: key(false, read.flag),
-    capabilities: {
-      poweroff: key(false, read.flag),
-      reboot: key(false, read.flag),
-    },
+    capabilities: { poweroff: key(false, read.flag), reboot: key(false, read.flag) },
   },
   upgrade: {
     enabled: key(false, read.flag),
@@ -93,10 +80,7 @@ export const KEYS = {
     ),
     stateFile: key((environment) => `${stateDirectory(environment)}/tonearm/upgrade-run.json`, readFile),
   },
-  players: {
-    enabled: key(false, read.flag),
-    fetchCovers: key(false, read.flag),
-  },
+  players: { enabled: key(false, read.flag), fetchCovers: key(false, read.flag) },
   bluetooth: {
     enabled: key(false, read.flag),
     adapter: optionalKey(read.checkedText('the name of an adapter', text.adapterName)),
@@ -158,12 +142,8 @@ export function pathsIn(table: KeyTable, path = ''): readonly string[] {
 export function settingsOf({ pulseaudio, systemd, ...others }: KeyValues): Settings {
   const { serve_cookie: serveCookie, ...audio } = pulseaudio;
   const { checkUnit, upgradeUnit } = others.upgrade;
-  const internal = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
-  return {
-    ...others,
-    systemd: { ...systemd, internal: [...new Set(internal)] },
-    audio: { ...audio, serveCookie },
-  };
+  const internal = [...new Set([checkUnit, upgradeUnit].filter((name) => name !== undefined))];
+  return { ...others, systemd: { ...systemd, internal }, audio: { ...audio, serveCookie } };
 }
 
 /** Undefined if there is neither a home nor an XDG variable. */

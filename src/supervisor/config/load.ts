@@ -41,12 +41,9 @@ export async function loadSettings(request: LoadRequest): Promise<LoadResult> {
   const { configPath, systemConfig = SYSTEM_CONFIG } = request;
   const directory = configDirectory(request);
   // The first file that exists. One that exists but cannot be read is a problem and is not skipped.
-  const own = (): FileRead | undefined =>
-    directory === undefined ? undefined : readConfig(`${directory}/tonearm/config.yaml`);
-  const main =
-    configPath === undefined
-      ? (own() ?? readConfig(systemConfig))
-      : (readConfig(configPath) ?? missing(configPath));
+  const found = (): FileRead | undefined =>
+    (directory && readConfig(`${directory}/tonearm/config.yaml`)) || readConfig(systemConfig);
+  const main = configPath === undefined ? found() : (readConfig(configPath) ?? missing(configPath));
   if (main === undefined) return resolve([], request);
   if ('problem' in main) return loadFailure([main.problem]);
   const read = [main, ...dropIns(join(dirname(main.path), 'conf.d'))];

@@ -22,7 +22,13 @@ const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(t
 const MAX_INTERFACE_BYTES = 15;
 
 /** Stricter than the kernel (dev_valid_name in net/core/dev.c): other names are typing errors or left-overs of a shell. */
-const INTERFACE = /^\w[\w.-]*$/;
+const interfaceName = unless(
+  ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
+  ['it is not an IPv6 address (write it without brackets and port)', /[:[\]]/],
+  [`an interface name has 1 to ${MAX_INTERFACE_BYTES} bytes`, /^$/],
+  [`an interface name has 1 to ${MAX_INTERFACE_BYTES} bytes`, isLongerThan(MAX_INTERFACE_BYTES)],
+  ['an interface name has only letters, digits and . _ -, and does not begin with . or -', /^(?!\w[\w.-]*$)/],
+);
 
 /** RFC 1035, section 2.3.4, in the dotted form. */
 const MAX_HOST_CHARS = 253;
@@ -35,16 +41,7 @@ const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(\[[0-9a-f:.]+\]|[^:/?#@\s[\]]+)(?::([0
 /** `all`, an IP address, or the name of an interface. */
 export function bindTarget(text: string): CheckResult {
   // `isIP` is not called for a plain name, because its first call costs 4 ms of CPU (gateway/bind.ts).
-  if (/[.:]/.test(text) && isIP(text) !== 0) return { value: text };
-  if (/^[0-9.]+$/.test(text) && text.includes('.')) return { wrong: 'it is not a whole IPv4 address' };
-  if (/[:[\]]/.test(text)) return { wrong: 'it is not an IPv6 address (write it without brackets and port)' };
-  const bytes = Buffer.byteLength(text);
-  if (bytes === 0 || bytes > MAX_INTERFACE_BYTES) {
-    return { wrong: `an interface name has 1 to ${MAX_INTERFACE_BYTES} bytes` };
-  }
-  return INTERFACE.test(text)
-    ? { value: text }
-    : { wrong: 'an interface name has only letters, digits and . _ -, and does not begin with . or -' };
+  return /[.:]/.test(text) && isIP(text) !== 0 ? { value: text } : interfaceName(text);
 }
 
 /** `*`, or an origin as browsers send it: lower case, without the scheme's default port. */
@@ -53,14 +50,11 @@ export function corsOrigin(text: string): CheckResult {
   const parts = ORIGIN.exec(text);
   if (parts === null) return { wrong: 'write scheme://host or scheme://host:port, without a path, or *' };
   const [, scheme = '', host = '', port] = parts;
-  if (port !== undefined && (Number(port) < 1 || Number(port) > 65535)) {
+  if (port !== undefined && (Number(port) < 1 || Number(port) > 65535))
     return { wrong: 'the port must be 1 to 65535' };
-  }
-  if (!host.startsWith('[') && (!HOST.test(host) || host.length > MAX_HOST_CHARS)) {
-    return { wrong: hostFault(host) };
-  }
-  if (host.startsWith('[') && isIP(host.slice(1, -1)) !== 6)
-    return { wrong: 'it holds no valid IPv6 address' };
+  const isIpv6 = host.startsWith('[');
+  if (!isIpv6 && (!HOST.test(host) || host.length > MAX_HOST_CHARS)) return { wrong: hostFault(host) };
+  if (isIpv6 && isIP(host.slice(1, -1)) !== 6) return { wrong: 'it holds no valid IPv6 address' };
   // The URL standard normalizes the host, and knows a default port, only for http and https.
   if (!/^https?$/i.test(scheme)) return { value: text.toLowerCase() };
   return URL.canParse(text) ? { value: new URL(text).origin } : { wrong: 'its host is not a valid address' };
@@ -87,20 +81,17 @@ export const SERVICE_NAME_BYTES_MAX = 63;
 /** The name of a service on the network: any printable text. */
 export function serviceName(text: string): CheckResult {
   const bytes = Buffer.byteLength(text);
-  if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX) {
+  if (bytes === 0 || bytes > SERVICE_NAME_BYTES_MAX)
     return { wrong: `it has ${bytes} bytes, 1 to ${SERVICE_NAME_BYTES_MAX} are allowed` };
-  }
   return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
 }
 
 const LABEL_CHARS_MAX = 64;
 export function outputLabel(text: string): CheckResult {
   const count = [...text].length;
-  if (text.trim() === '' || count > LABEL_CHARS_MAX) {
-    return {
-      wrong: `it has ${count} characters, 1 to ${LABEL_CHARS_MAX} are allowed, and at least one is no blank`,
-    };
-  }
+  const bounds = `1 to ${LABEL_CHARS_MAX} are allowed, and at least one is no blank`;
+  if (text.trim() === '' || count > LABEL_CHARS_MAX)
+    return { wrong: `it has ${count} characters, ${bounds}` };
   return /\p{Cc}/u.test(text) ? { wrong: 'it holds a control character' } : { value: text };
 }
 

@@ -131,15 +131,10 @@ function givenBy(node: Node | null, document: Document.Parsed, key: string, at: 
  */
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
-  const shown = {
-    ...values,
-    systemd: { enabled, system: system.map(printedUnit), user: user.map(printedUnit) },
-  };
+  // A unit without a URL is printed as its name only, as people write it.
+  const printed = (list: readonly UnitEntry[]) =>
+    list.map((unit) => (unit.url === undefined ? unit.name : unit));
+  const shown = { ...values, systemd: { enabled, system: printed(system), user: printed(user) } };
   // Folded lines are correct YAML but hard to grep.
   return stringify(shown, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });
-}
-
-/** A unit without a URL is printed as its name only, as people write it. */
-function printedUnit(unit: UnitEntry): UnitEntry | string {
-  return unit.url === undefined ? unit.name : unit;
 }
