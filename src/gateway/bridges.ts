@@ -93,18 +93,16 @@ interface Parts {
   readonly log: Log;
 }
 
-/** The returned function carries a request out, and never rejects. Each bridge bounds its own requests. */
-export function bridgeRequests(parts: Parts): (request: BridgeRequest) => Promise<BridgeReply> {
-  return async (request) => {
-    try {
-      return bridgeReply(await replyTo(request, parts));
-    } catch (error) {
-      const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      const facts = { operation: request.operation ?? '', reason };
-      parts.log('error', 'a request failed inside the gateway', facts);
-      return bridgeReply(problemReply(problemOf(error)));
-    }
-  };
+/** Carries a request out, and never rejects. Each bridge bounds its own requests. */
+export async function carryOut(request: BridgeRequest, parts: Parts): Promise<BridgeReply> {
+  try {
+    return bridgeReply(await replyTo(request, parts));
+  } catch (error) {
+    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const facts = { operation: request.operation ?? '', reason };
+    parts.log('error', 'a request failed inside the gateway', facts);
+    return bridgeReply(problemReply(problemOf(error)));
+  }
 }
 
 function replyTo(

@@ -3,12 +3,8 @@
 
 import type { Clock } from '../clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
-import {
-  type Collection,
-  RESOURCES,
-  type Resource,
-  type ResourceSpec,
-} from '../protocol/actor/collections.js';
+import type { Collection } from '../protocol/actor/collections.js';
+import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';
 import type { Changed, Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
@@ -30,7 +26,6 @@ export class Documents {
   /** Requests that wait for a child's first verdict; the child is removed then. */
   readonly #waiting: Map<ChildName, Set<() => void>>;
 
-  /** `enabled` in start order. */
   constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {
     this.#journal = journal;
     this.#maker = maker;

@@ -14,7 +14,7 @@ import type {
   ServedRecord,
 } from '../protocol/actor/messages.js';
 import type { InterfaceAddresses } from './bind.js';
-import { BridgeFeeds, bridgeRequests } from './bridges.js';
+import { BridgeFeeds, carryOut } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
@@ -65,7 +65,8 @@ export interface Gateway {
 /** Serves nothing before `listen`. Every enabled child is `connecting` until its first health report. */
 export function createGateway(options: GatewayOptions): Gateway {
   const { settings, node, backends, version, log, clock, interfaces } = options;
-  const boot = bootName(clock.date(), clock.random());
+  // Letters and digits only, because it is part of event ids and quoted entity tags.
+  const boot = Math.floor(clock.date()).toString(36) + Math.floor(clock.random() * 36 ** 6).toString(36);
   const responses = new ResponseMaker(boot);
   const journal = new Journal();
   // Each child has a section of its own name in the settings.
@@ -103,7 +104,6 @@ export function createGateway(options: GatewayOptions): Gateway {
   const server = createServer(handler, clock, limits, (address) =>
     log('warn', 'too many connections: further ones are closed', { ...limits, address }),
   );
-  const carryOut = bridgeRequests({ handler, replies, settings, log });
   let end: Promise<void> | undefined;
   return {
     listener: {
@@ -111,7 +111,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       level: intake.level,
       health: intake.health,
       pulled: (child, isFirst) => feeds.pulled(child, isFirst),
-      asked: (_child, request) => handler.awaited(carryOut(request)),
+      asked: (_child, request) => handler.awaited(carryOut(request, { handler, replies, settings, log })),
     },
     verdict: async (child, withinMs) => documents.firstVerdict(child, withinMs),
     listen: (bind, port) => {
@@ -215,9 +215,4 @@ function limitsOf({ settings, node, log }: GatewayOptions): ConnectionLimits {
     log('warn', 'the limit of open files allows fewer event streams than the configuration', facts);
   }
   return limits;
-}
-
-/** Letters and digits only, because it is part of event ids and quoted entity tags. */
-function bootName(date: number, random: number): string {
-  return Math.floor(date).toString(36) + Math.floor(random * 36 ** 6).toString(36);
 }

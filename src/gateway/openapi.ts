@@ -2,7 +2,7 @@
 // Loads typebox, so gateway.ts imports it only when the document is requested.
 
 import { type TSchema, Type } from 'typebox';
-import { EVENTS, type EventType } from '../protocol/actor/collections.js';
+import { EVENTS } from '../protocol/actor/collections.js';
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
 import { allowedValues, LOG_LINES, parametersOf } from '../protocol/actor/parameters.js';
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
@@ -33,6 +33,7 @@ const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]
 };
 
 const TEXT = Type.String();
+const EVENT_TABLE = Object.fromEntries(Object.entries(EVENTS).map(([type, name]) => [type, ref(name)]));
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
 const { minimum, maximum, byDefault } = LOG_LINES;
@@ -88,7 +89,7 @@ function operation(route: Route): JsonObject {
     tags: [path.split('/')[1] || 'ui'],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(route),
-    ...(kind === 'events' ? { 'x-events': eventTable() } : {}),
+    ...(kind === 'events' ? { 'x-events': EVENT_TABLE } : {}),
     responses: { ...successesOf(route), ...problemResponses(problemsOf(route)) },
   };
 }
@@ -165,11 +166,6 @@ function cacheable(name: ComponentName): JsonObject {
 
 function json(name: ComponentName): JsonObject {
   return { description: name, content: { 'application/json': { schema: ref(name) } } };
-}
-
-function eventTable(): JsonObject {
-  const schemaOf: Readonly<Record<EventType, ComponentName>> = EVENTS;
-  return Object.fromEntries(Object.entries(schemaOf).map(([type, name]) => [type, ref(name)]));
 }
 
 function pathParameter(name: string): JsonObject {

@@ -100,7 +100,7 @@ export class Router {
   /** Each path has one route, so one method. */
   constructor(routes: readonly Route[], settings: RouteSettings) {
     this.#templates = routes.map((route) => ({
-      ...{ segments: segmentsOf(route.path), route, lacking: lackingKey(route, settings) },
+      ...{ segments: withoutSlash(route.path).split('/'), route, lacking: lackingKey(route, settings) },
     }));
     for (const { route, lacking } of this.#templates) {
       if (lacking !== undefined || route.path.includes('{')) continue;
@@ -110,10 +110,7 @@ export class Router {
     }
   }
 
-  /**
-   * `path` is percent-encoded. An encoded slash is part of a name; repeated slashes count as one (docs/http-api.md, "Paths and
-   * methods").
-   */
+  /** `path` is percent-encoded. An encoded slash is part of a name; repeated slashes count as one (docs/http-api.md, "Paths and methods"). */
   match(path: string): RouteMatch | Problem {
     const fixed = this.#fixed.get(path);
     if (fixed !== undefined) return fixed;
@@ -136,10 +133,6 @@ export function methodsOf({ method }: Route): string {
 
 function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
-function segmentsOf(path: string): readonly string[] {
-  return withoutSlash(path).split('/');
 }
 
 /** Undefined if the percent-encoding is bad. Splits before decoding, so that `%2F` stays inside its segment. */

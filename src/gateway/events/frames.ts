@@ -26,7 +26,6 @@ export type Filter = number;
 export interface EventKind {
   readonly type: EventType;
   readonly of: ChildName;
-  /** Its own bit. */
   readonly bits: Filter;
   /** True if the data is an array of all records; otherwise it is exactly one record. */
   readonly listed: boolean;

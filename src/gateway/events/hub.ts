@@ -32,7 +32,6 @@ export interface HubOptions {
   readonly clock: Clock;
   readonly maxClients: number;
   readonly journal: Journal;
-  /** The function of `Backends`. */
   readonly watchLevels: (isWatched: boolean) => void;
 }
 

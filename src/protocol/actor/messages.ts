@@ -153,13 +153,11 @@ export interface BackendListener {
 }
 
 /** The supervisor passes these on from subscribers, and requests from bridges only. */
-export interface BridgeListener {
+export interface ChildListener extends BackendListener {
   pulled(child: ChildName, isFirst: boolean): void;
   /** Settles when a request over HTTP would, and never rejects. */
   asked(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
 }
-
-export type ChildListener = BackendListener & BridgeListener;
 
 /** The gateway's calls to the backends. Every promise settles within the deadline of docs/http-api.md, "Limits", and none rejects. */
 export interface Backends {

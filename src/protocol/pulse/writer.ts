@@ -32,7 +32,6 @@ export class Writer {
     this.u32(tag);
   }
 
-  /** Ends the frame. */
   end(): void {
     const bytes = this.#bytes;
     const start = this.#end;

@@ -157,11 +157,7 @@ function withoutSecrets(auth: DecodedMessage): DecodedMessage {
 }
 
 /** The values of a message, behind its code and tag, until one cannot be read. */
-function decode(
-  reader: Reader,
-  named: Fields,
-  version: number,
-): Pick<DecodedMessage, 'fields' | 'unnamed' | 'problem'> {
+function decode(reader: Reader, named: Fields, version: number) {
   const fields: Record<string, Value> = {};
   const unnamed: TypedValue[] = [];
   try {
@@ -179,12 +175,7 @@ function decode(
   }
 }
 
-function readRecord(
-  reader: Reader,
-  fields: Fields,
-  version: number,
-  into: Record<string, Value>,
-): Record<string, Value> {
+function readRecord(reader: Reader, fields: Fields, version: number, into: Record<string, Value> = {}) {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
     if (reader.atEnd && field.list !== 'open')
@@ -206,6 +197,6 @@ function list(reader: Reader, field: Field, version: number): Value[] {
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
   while (values.length < count && !(isOpen && reader.atEnd))
-    values.push(field.of ? readRecord(reader, field.of, version, {}) : valueIn(reader).value);
+    values.push(field.of ? readRecord(reader, field.of, version) : valueIn(reader).value);
   return values;
 }
