@@ -17,8 +17,7 @@ const TRACE_HELP = `Usage: tonearm trace [--raw FILE] [--data] [--json] [-- COMM
 
 Shows the messages between programs and the sound server, one line for each:
 seconds, connection, > to or < from the server, the request's number (- for
-none), the command, and its fields: by name where tonearm uses the command
-itself, else by type.
+none), the command, and its fields by name.
 
   --raw FILE   keep the bytes, too: FILE-N-client.bin and FILE-N-server.bin hold
                what each side of connection N has sent; FILE.json lists them

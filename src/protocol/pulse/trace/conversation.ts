@@ -6,7 +6,7 @@ import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
 import type { TextCache } from '../text-cache.js';
 import { NEWEST_VERSION, NONE, OLDEST_VERSION, TAG, WireError } from '../wire.js';
-import { type Field, type Fields, MESSAGES } from './messages.js';
+import { type Field, type Fields, MESSAGES, recordOf } from './messages.js';
 import { type TypedValue, type Value, valueIn } from './values.js';
 
 export type Side = 'client' | 'server';
@@ -178,7 +178,7 @@ function decode(reader: Reader, named: Fields, version: number) {
 function readRecord(reader: Reader, fields: Fields, version: number, into: Record<string, Value> = {}) {
   for (const field of fields) {
     if (version < (field.since ?? 0)) continue;
-    if (reader.atEnd && field.list !== 'open')
+    if (reader.atEnd && field.list !== '+')
       throw new WireError(`${field.name} is missing: this is the end of the frame`);
     into[field.name] = field.list === undefined ? plainValue(reader, field) : list(reader, field, version);
   }
@@ -192,11 +192,11 @@ function plainValue(reader: Reader, { as }: Field): Value {
 
 /** The frame bounds it, whatever a count claims. */
 function list(reader: Reader, field: Field, version: number): Value[] {
-  const isOpen = field.list === 'open';
+  const isOpen = field.list === '+';
   const count = isOpen ? Number.POSITIVE_INFINITY : valueIn(reader).value;
   if (typeof count !== 'number') throw new WireError(`${field.name} is a list without its count`);
   const values: Value[] = [];
   while (values.length < count && !(isOpen && reader.atEnd))
-    values.push(field.of ? readRecord(reader, field.of, version) : valueIn(reader).value);
+    values.push(field.of ? readRecord(reader, recordOf(field.of), version) : valueIn(reader).value);
   return values;
 }

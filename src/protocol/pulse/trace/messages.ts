@@ -1,7 +1,7 @@
-// The names of all commands of the protocol (PulseAudio 17: native-common.h), and the fields of those that the daemon uses, in wire order, by
-// its own tables: the values of all others are shown by their types, which stand on the wire.
+// Table of all commands of the protocol, versions 32 to 35: number, name, fields of request and reply in wire order (PulseAudio 17:
+// PROTOCOL, native-common.h, protocol-native.c). Types stand on the wire. Requests and records of the daemon are named by its own tables.
 
-import { type Arguments, COMMANDS, type CommandName, type FROM_SERVER } from '../commands.js';
+import { type Arguments, COMMANDS, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
 import * as records from '../records.js';
 import { NAMINGS, type Naming } from './values.js';
@@ -11,91 +11,197 @@ export interface Field {
   /** The protocol version that introduced it; absent if all have it. */
   readonly since?: number;
   readonly as?: Naming | undefined;
-  /** It is a list, after its count or to the end of the message. */
-  readonly list?: 'counted' | 'open';
-  /** For a list of records: their fields. */
-  readonly of?: Fields;
+  /** It is a list, after its count (`*`) or to the end of the message (`+`). */
+  readonly list?: string | undefined;
+  /** For a list of records: their name in RECORDS. */
+  readonly of?: string | undefined;
 }
 
 export type Fields = readonly Field[];
 
-/** The knowledge about fields that the daemon's table lacks, by their names. */
-type Known = Readonly<Record<string, Omit<Field, 'name'>>>;
+export interface Message {
+  readonly name: string;
+  readonly fields: Fields;
+  readonly reply: Fields;
+}
 
-/** The fields of a table of the daemon's. An object that a request selects has its index and its name, of which one is used. */
-function fieldsOf(table: Arguments | Readonly<Record<string, object>>, known: Known = {}): Fields {
+/**
+ * A field is its name, with that of its naming (`state:deviceState`), or the mark of a list and the record of which it is one
+ * (`ports*PORT`). A name in capitals stands for the fields of that record.
+ */
+const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
+
+function fieldsOf(text: string): Fields {
+  return (text.match(/\S+/g) ?? []).flatMap((word) => {
+    const [, name = word, naming = '', list, of] = FIELD.exec(word) ?? [];
+    return /^[A-Z_]+$/.test(word) ? recordOf(word) : { name, as: NAMINGS[naming], list, of };
+  });
+}
+
+/** The fields of a table of the daemon's; `more` are those of which more is known. Of an object's index and name, a request uses one. */
+function like(table: Arguments | Readonly<Record<string, object>>, more = ''): Fields {
+  const known = fieldsOf(more);
   return Object.entries(table).flatMap(([name, kind]) => {
     const since = 'since' in kind && typeof kind.since === 'number' ? { since: kind.since } : {};
-    const field = { name, ...since, ...known[name] };
+    const field = { name, ...since, ...known.find((each) => each.name === name) };
     return kind === byIndex ? [field, { name: name === 'index' ? 'name' : `${name}Name` }] : [field];
   });
 }
 
-const LIST = { list: 'counted' } as const;
-const AVAILABLE = { available: { as: NAMINGS.available } };
-
-const PORT = fieldsOf(records.PORT_INFO, AVAILABLE);
-const SINK = fieldsOf(records.SINK_INFO, {
-  ...{ state: { as: NAMINGS.deviceState }, ports: { ...LIST, of: PORT }, formats: LIST },
-});
-const SINK_INPUT = fieldsOf(records.SINK_INPUT_INFO);
-const PROFILE = fieldsOf(records.CARD_PROFILE);
-const CARD_PORT = fieldsOf(records.CARD_PORT, { ...AVAILABLE, profiles: LIST });
-const CARD = fieldsOf(records.CARD_INFO, {
-  ...{ profiles: { ...LIST, of: PROFILE }, ports: { ...LIST, of: CARD_PORT } },
-});
-
-const VERSION = { version: { as: NAMINGS.protocolVersion } };
-const IN_REQUESTS: Known = { ...VERSION, mask: { as: NAMINGS.facilities }, formats: LIST };
-
-const everyOf = (name: string, of: Fields): Fields => [{ name, list: 'open', of }];
-
-const REPLIES: Readonly<Partial<Record<string, Fields>>> = {
-  AUTH: [{ name: 'version', ...VERSION.version }],
-  SET_CLIENT_NAME: [{ name: 'clientIndex' }],
-  CREATE_PLAYBACK_STREAM: fieldsOf(records.PLAYBACK_STREAM),
-  CREATE_RECORD_STREAM: fieldsOf(records.RECORD_STREAM),
+/** Above all those that occur twice. */
+const RECORDS: Readonly<Record<string, Fields>> = {
+  OBJECT: fieldsOf('index name'),
   /** Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next. */
-  GET_SERVER_INFO: fieldsOf(records.SERVER_INFO),
-  GET_SINK_INFO: SINK,
-  GET_SINK_INFO_LIST: everyOf('sinks', SINK),
-  GET_SINK_INPUT_INFO: SINK_INPUT,
-  GET_SINK_INPUT_INFO_LIST: everyOf('sinkInputs', SINK_INPUT),
-  GET_CARD_INFO: CARD,
-  GET_CARD_INFO_LIST: everyOf('cards', CARD),
-} satisfies Partial<Record<CommandName, Fields>>;
+  SERVER: like(records.SERVER_INFO),
+  SINK: like(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),
+  SOURCE: fieldsOf(`
+    index name description sampleSpec channelMap ownerModule volume muted monitorOfSink monitorOfSinkName latency driver flags props
+    configuredLatency baseVolume state:deviceState volumeSteps card ports*PORT activePort formats*
+  `),
+  PORT: like(records.PORT_INFO, 'available:available'),
+  SINK_INPUT: like(records.SINK_INPUT_INFO),
+  SOURCE_OUTPUT: fieldsOf(`
+    index name ownerModule client source sampleSpec channelMap bufferLatency sourceLatency resampleMethod driver props corked volume
+    muted hasVolume volumeWritable format
+  `),
+  MODULE: fieldsOf('index name argument used props'),
+  CLIENT: fieldsOf('index name ownerModule driver props'),
+  SAMPLE: fieldsOf('index name volume duration sampleSpec channelMap length lazy filename props'),
+  CARD: like(records.CARD_INFO, 'profiles*CARD_PROFILE ports*CARD_PORT'),
+  CARD_PROFILE: like(records.CARD_PROFILE),
+  CARD_PORT: like(records.CARD_PORT, 'available:available profiles*'),
+  PLAYBACK_STREAM: like(records.PLAYBACK_STREAM),
+  RECORD_STREAM: like(records.RECORD_STREAM),
+  /** libpulse's buffer attributes, in bytes; none means that the server chooses. */
+  PLAYBACK_BUFFER: fieldsOf('maxLength targetLength prebuffering minimumRequest'),
+  RECORD_BUFFER: fieldsOf('maxLength fragmentLength'),
+  TIMES: fieldsOf('sinkLatency sourceLatency running sent answered writeIndex readIndex'),
+};
 
-const FROM_THE_SERVER: Readonly<Partial<Record<string, Fields>>> = {
-  ERROR: [{ name: 'error', as: NAMINGS.fault }],
-  RECORD_STREAM_KILLED: [{ name: 'stream' }],
-  SUBSCRIBE_EVENT: [{ name: 'event', as: NAMINGS.event }, { name: 'index' }],
-} satisfies Partial<Record<keyof typeof FROM_SERVER, Fields>>;
+export const recordOf = (name: string): Fields => RECORDS[name] ?? [];
 
-/** In the order of their numbers. */
-const NAMES = `
-  ERROR TIMEOUT REPLY CREATE_PLAYBACK_STREAM DELETE_PLAYBACK_STREAM CREATE_RECORD_STREAM DELETE_RECORD_STREAM EXIT AUTH SET_CLIENT_NAME
-  LOOKUP_SINK LOOKUP_SOURCE DRAIN_PLAYBACK_STREAM STAT GET_PLAYBACK_LATENCY CREATE_UPLOAD_STREAM DELETE_UPLOAD_STREAM FINISH_UPLOAD_STREAM
-  PLAY_SAMPLE REMOVE_SAMPLE GET_SERVER_INFO GET_SINK_INFO GET_SINK_INFO_LIST GET_SOURCE_INFO GET_SOURCE_INFO_LIST GET_MODULE_INFO
-  GET_MODULE_INFO_LIST GET_CLIENT_INFO GET_CLIENT_INFO_LIST GET_SINK_INPUT_INFO GET_SINK_INPUT_INFO_LIST GET_SOURCE_OUTPUT_INFO
-  GET_SOURCE_OUTPUT_INFO_LIST GET_SAMPLE_INFO GET_SAMPLE_INFO_LIST SUBSCRIBE SET_SINK_VOLUME SET_SINK_INPUT_VOLUME SET_SOURCE_VOLUME
-  SET_SINK_MUTE SET_SOURCE_MUTE CORK_PLAYBACK_STREAM FLUSH_PLAYBACK_STREAM TRIGGER_PLAYBACK_STREAM SET_DEFAULT_SINK SET_DEFAULT_SOURCE
-  SET_PLAYBACK_STREAM_NAME SET_RECORD_STREAM_NAME KILL_CLIENT KILL_SINK_INPUT KILL_SOURCE_OUTPUT LOAD_MODULE UNLOAD_MODULE ADD_AUTOLOAD
-  REMOVE_AUTOLOAD GET_AUTOLOAD_INFO GET_AUTOLOAD_INFO_LIST GET_RECORD_LATENCY CORK_RECORD_STREAM FLUSH_RECORD_STREAM PREBUF_PLAYBACK_STREAM
-  REQUEST OVERFLOW UNDERFLOW PLAYBACK_STREAM_KILLED RECORD_STREAM_KILLED SUBSCRIBE_EVENT MOVE_SINK_INPUT MOVE_SOURCE_OUTPUT
-  SET_SINK_INPUT_MUTE SUSPEND_SINK SUSPEND_SOURCE SET_PLAYBACK_STREAM_BUFFER_ATTR SET_RECORD_STREAM_BUFFER_ATTR
-  UPDATE_PLAYBACK_STREAM_SAMPLE_RATE UPDATE_RECORD_STREAM_SAMPLE_RATE PLAYBACK_STREAM_SUSPENDED RECORD_STREAM_SUSPENDED
-  PLAYBACK_STREAM_MOVED RECORD_STREAM_MOVED UPDATE_RECORD_STREAM_PROPLIST UPDATE_PLAYBACK_STREAM_PROPLIST UPDATE_CLIENT_PROPLIST
-  REMOVE_RECORD_STREAM_PROPLIST REMOVE_PLAYBACK_STREAM_PROPLIST REMOVE_CLIENT_PROPLIST STARTED EXTENSION GET_CARD_INFO GET_CARD_INFO_LIST
-  SET_CARD_PROFILE CLIENT_EVENT PLAYBACK_STREAM_EVENT RECORD_STREAM_EVENT PLAYBACK_BUFFER_ATTR_CHANGED RECORD_BUFFER_ATTR_CHANGED
-  SET_SINK_PORT SET_SOURCE_PORT SET_SOURCE_OUTPUT_VOLUME SET_SOURCE_OUTPUT_MUTE SET_PORT_LATENCY_OFFSET ENABLE_SRBCHANNEL DISABLE_SRBCHANNEL
-  REGISTER_MEMFD_SHMID SEND_OBJECT_MESSAGE
+/**
+ * A line for each command, in the order of their numbers: its name, its fields unless the daemon sends it, those of the reply. AUTOLOAD was
+ * removed in 0.9.15, and its fields from the documents. The fields of an EXTENSION's module follow its own.
+ */
+const LINES = `
+  ERROR error:fault
+  TIMEOUT
+  REPLY
+  CREATE_PLAYBACK_STREAM -> PLAYBACK_STREAM
+  DELETE_PLAYBACK_STREAM stream
+  CREATE_RECORD_STREAM -> RECORD_STREAM
+  DELETE_RECORD_STREAM
+  EXIT
+  AUTH -> version:protocolVersion
+  SET_CLIENT_NAME -> clientIndex
+  LOOKUP_SINK name -> index
+  LOOKUP_SOURCE name -> index
+  DRAIN_PLAYBACK_STREAM stream
+  STAT -> blocks blockBytes blocksEver blockBytesEver sampleBytes
+  GET_PLAYBACK_LATENCY stream sent -> TIMES underrunFor playingFor
+  CREATE_UPLOAD_STREAM name sampleSpec channelMap length props -> stream length
+  DELETE_UPLOAD_STREAM stream
+  FINISH_UPLOAD_STREAM stream
+  PLAY_SAMPLE sink sinkName volume name props -> sinkInput
+  REMOVE_SAMPLE name
+  GET_SERVER_INFO -> SERVER
+  GET_SINK_INFO -> SINK
+  GET_SINK_INFO_LIST -> sinks+SINK
+  GET_SOURCE_INFO OBJECT -> SOURCE
+  GET_SOURCE_INFO_LIST -> sources+SOURCE
+  GET_MODULE_INFO index -> MODULE
+  GET_MODULE_INFO_LIST -> modules+MODULE
+  GET_CLIENT_INFO index -> CLIENT
+  GET_CLIENT_INFO_LIST -> clients+CLIENT
+  GET_SINK_INPUT_INFO -> SINK_INPUT
+  GET_SINK_INPUT_INFO_LIST -> sinkInputs+SINK_INPUT
+  GET_SOURCE_OUTPUT_INFO index -> SOURCE_OUTPUT
+  GET_SOURCE_OUTPUT_INFO_LIST -> sourceOutputs+SOURCE_OUTPUT
+  GET_SAMPLE_INFO OBJECT -> SAMPLE
+  GET_SAMPLE_INFO_LIST -> samples+SAMPLE
+  SUBSCRIBE
+  SET_SINK_VOLUME
+  SET_SINK_INPUT_VOLUME
+  SET_SOURCE_VOLUME OBJECT volume
+  SET_SINK_MUTE
+  SET_SOURCE_MUTE OBJECT muted
+  CORK_PLAYBACK_STREAM stream corked
+  FLUSH_PLAYBACK_STREAM stream
+  TRIGGER_PLAYBACK_STREAM stream
+  SET_DEFAULT_SINK
+  SET_DEFAULT_SOURCE name
+  SET_PLAYBACK_STREAM_NAME
+  SET_RECORD_STREAM_NAME stream name
+  KILL_CLIENT index
+  KILL_SINK_INPUT index
+  KILL_SOURCE_OUTPUT index
+  LOAD_MODULE name argument -> index
+  UNLOAD_MODULE index
+  ADD_AUTOLOAD
+  REMOVE_AUTOLOAD
+  GET_AUTOLOAD_INFO
+  GET_AUTOLOAD_INFO_LIST
+  GET_RECORD_LATENCY stream sent -> TIMES
+  CORK_RECORD_STREAM stream corked
+  FLUSH_RECORD_STREAM stream
+  PREBUF_PLAYBACK_STREAM stream
+  REQUEST stream bytes
+  OVERFLOW stream
+  UNDERFLOW stream at
+  PLAYBACK_STREAM_KILLED stream
+  RECORD_STREAM_KILLED stream
+  SUBSCRIBE_EVENT event:event index
+  MOVE_SINK_INPUT
+  MOVE_SOURCE_OUTPUT index source sourceName
+  SET_SINK_INPUT_MUTE
+  SUSPEND_SINK OBJECT suspended
+  SUSPEND_SOURCE OBJECT suspended
+  SET_PLAYBACK_STREAM_BUFFER_ATTR stream PLAYBACK_BUFFER adjustLatency earlyRequests -> PLAYBACK_BUFFER latency
+  SET_RECORD_STREAM_BUFFER_ATTR stream RECORD_BUFFER adjustLatency earlyRequests -> RECORD_BUFFER latency
+  UPDATE_PLAYBACK_STREAM_SAMPLE_RATE stream rate
+  UPDATE_RECORD_STREAM_SAMPLE_RATE stream rate
+  PLAYBACK_STREAM_SUSPENDED stream suspended
+  RECORD_STREAM_SUSPENDED stream suspended
+  PLAYBACK_STREAM_MOVED stream sink sinkName suspended PLAYBACK_BUFFER latency
+  RECORD_STREAM_MOVED stream source sourceName suspended RECORD_BUFFER latency
+  UPDATE_RECORD_STREAM_PROPLIST stream mode:updateMode props
+  UPDATE_PLAYBACK_STREAM_PROPLIST stream mode:updateMode props
+  UPDATE_CLIENT_PROPLIST mode:updateMode props
+  REMOVE_RECORD_STREAM_PROPLIST stream keys+
+  REMOVE_PLAYBACK_STREAM_PROPLIST stream keys+
+  REMOVE_CLIENT_PROPLIST keys+
+  STARTED stream
+  EXTENSION module moduleName
+  GET_CARD_INFO -> CARD
+  GET_CARD_INFO_LIST -> cards+CARD
+  SET_CARD_PROFILE
+  CLIENT_EVENT name props
+  PLAYBACK_STREAM_EVENT stream name props
+  RECORD_STREAM_EVENT stream name props
+  PLAYBACK_BUFFER_ATTR_CHANGED stream PLAYBACK_BUFFER latency
+  RECORD_BUFFER_ATTR_CHANGED stream RECORD_BUFFER latency
+  SET_SINK_PORT
+  SET_SOURCE_PORT OBJECT port
+  SET_SOURCE_OUTPUT_VOLUME index volume
+  SET_SOURCE_OUTPUT_MUTE index muted
+  SET_PORT_LATENCY_OFFSET OBJECT port offset
+  ENABLE_SRBCHANNEL
+  DISABLE_SRBCHANNEL
+  REGISTER_MEMFD_SHMID id
+  SEND_OBJECT_MESSAGE path message parameters -> response
 `;
 
 /** Each command at the index of its number. */
-export const MESSAGES = NAMES.trim()
-  .split(/\s+/)
-  .map((name) => {
-    const request: Arguments = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
-    const fields = FROM_THE_SERVER[name] ?? fieldsOf(request, IN_REQUESTS);
-    return { name, fields, reply: REPLIES[name] ?? [] };
+export const MESSAGES: readonly Message[] = LINES.trim()
+  .split('\n')
+  .map((line) => {
+    const [request = '', reply = ''] = line.split('->');
+    const [name = ''] = request.trim().split(' ', 1);
+    const own = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
+    const fields = [
+      ...like(own, 'version:protocolVersion mask:facilities formats*'),
+      ...fieldsOf(request.replace(name, '')),
+    ];
+    return { name, fields, reply: fieldsOf(reply) };
   });

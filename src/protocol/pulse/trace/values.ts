@@ -101,8 +101,9 @@ const listed =
     names[value] ?? value;
 
 /** Names from pulse/def.h and pulse/proplist.h, by those of their kinds in ./messages.ts. */
-export const NAMINGS = {
+export const NAMINGS: Readonly<Record<string, Naming>> = {
   available: listed(['unknown', 'no', 'yes']),
+  updateMode: listed(['set', 'merge', 'replace']),
   deviceState: listed(['running', 'idle', 'suspended']),
 
   /** Without the upper bits: these are flags, which a trace declines and shows separately. */
@@ -130,4 +131,4 @@ export const NAMINGS = {
     const others = (mask >>> FACILITIES.length) * 2 ** FACILITIES.length;
     return others === 0 ? named : [...named, others];
   },
-} satisfies Readonly<Record<string, Naming>>;
+};
