@@ -47,9 +47,12 @@ export class Waits {
     for (const look of [...this.#looks]) look();
   }
 
-  /** Records JobRemoved: `job` is the path. */
-  removed(job: string, result: string): void {
-    this.#ended(job, { kind: 'ended', result });
+  /** Records that a job, by its path, is over; without the result if JobRemoved was missed. */
+  removed(job: string, result?: string): void {
+    this.#ends.set(job, { kind: 'ended', ...(result !== undefined && { result }) });
+    const [oldest] = this.#ends.keys();
+    if (this.#ends.size > ENDS_MAX_JOBS && oldest !== undefined) this.#ends.delete(oldest);
+    this.news();
   }
 
   resultOf(job: string): string | undefined {
@@ -77,7 +80,7 @@ export class Waits {
   compare(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {
       const read = jobOf(unit);
-      if (read !== undefined && read !== job && !this.#ends.has(job)) this.#ended(job, { kind: 'ended' });
+      if (read !== undefined && read !== job && !this.#ends.has(job)) this.removed(job);
     }
   }
 
@@ -85,13 +88,6 @@ export class Waits {
   away(): void {
     this.#ends.clear();
     this.#losses += 1;
-    this.news();
-  }
-
-  #ended(job: string, end: JobEnd & { readonly kind: 'ended' }): void {
-    this.#ends.set(job, end);
-    const [oldest] = this.#ends.keys();
-    if (this.#ends.size > ENDS_MAX_JOBS && oldest !== undefined) this.#ends.delete(oldest);
     this.news();
   }
 }
