@@ -4,7 +4,7 @@
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
+import { type IClientSubscribeOptions, type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
 import { type Clock, within } from '../../clock.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { inTime, readSmallFile } from '../small-file.js';
@@ -75,7 +75,7 @@ async function readText(
 export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
-  /** True for a stored message; with `rap` in the subscription also for a new one that the broker will store. */
+  /** True for a stored message; with `rap` (MQTT 5, section 3.8.3.1) also for a new one that the broker will store. */
   readonly retained: boolean;
 }
 
@@ -87,16 +87,8 @@ export interface BrokerOptions extends BrokerAddress {
   readonly clock: Clock;
 }
 
-export interface Subscription {
-  readonly qos: 0 | 1;
-  /** Retain as published (MQTT 5, section 3.8.3.1). */
-  readonly rap?: boolean;
-}
-
 /** The public side of a connection, so that a test can stand in for it. */
 export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
-
-type Done = (error?: Error | null) => void;
 
 /** Unless noted, every failure ends the connection; `ended` gives the reason. */
 export class MqttConnection {
@@ -166,7 +158,7 @@ export class MqttConnection {
   }
 
   /** The same for `unsubscribe` and `publish`: false if refused or not answered. */
-  subscribe(filters: readonly string[], how: Subscription): Promise<boolean> {
+  subscribe(filters: readonly string[], how: Pick<IClientSubscribeOptions, 'qos' | 'rap'>): Promise<boolean> {
     return this.#answered('a subscription', (done) => this.#client.subscribe([...filters], how, done));
   }
 
@@ -212,7 +204,7 @@ export class MqttConnection {
   }
 
   /** Ends the connection unless `act` completes within the deadline. */
-  #answered(what: string, act: (done: Done) => void): Promise<boolean> {
+  #answered(what: string, act: (done: (error?: Error | null) => void) => void): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
     return new Promise((resolve) => {
       const settle = (trouble?: string): void => {
