@@ -88,10 +88,7 @@ export class Meters {
     this.#publish(levelText(new Map()));
   }
 
-  /**
-   * Opens meters that are wanted, closes the others, and sends the resulting level. To be called when something has been read while
-   * somebody watches.
-   */
+  /** Opens meters that are wanted, closes others, sends the level. To be called when something has been read while somebody watches. */
   follow(): void {
     const playing = playingSinks(this.#state);
     const wanted = playing.slice(0, METERS_MAX_OUTPUTS);

@@ -50,10 +50,7 @@ export class SoundPublisher {
     for (const told of Object.values(this.#told)) told.clear();
   }
 
-  /**
-   * Publishes the state's changes, and returns them. Removals go first, so that a name is free before it is given again; what has another
-   * name under the same id is first removed under its old one, by which others know it (docs/http-api.md, "Names of clients").
-   */
+  /** Publishes, and returns, changes. Removals go first, under their old name, which is free then (docs/http-api.md, "Names of clients"). */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
     if (server === undefined) return undefined;

@@ -34,11 +34,7 @@ export function readMachineId(): string | undefined {
   }
 }
 
-/**
- * Socket paths in the order in which they are tried; never empty. Other kinds of address (tcp) are left out: this daemon controls
- * its own node. As in libpulse, a unix path in `PULSE_SERVER` excludes the others: the administrator has named the server, and
- * another one would be wrong.
- */
+/** Socket paths in order; never empty. No tcp: this daemon controls its own node. As in libpulse, one that is named excludes the others. */
 export function candidatePaths(env: Variables, uid: number, machineId?: string): readonly string[] {
   const named = addressesIn(env['PULSE_SERVER'] ?? '', machineId).filter(isAbsolute);
   if (named.length > 0) return [...new Set(named)];

@@ -188,10 +188,7 @@ export class SoundState {
     if (held !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(held.info.volume) });
   }
 
-  /**
-   * The channels from which a step of the volume begins. A mixer's steps may be coarser than the volume's: then it begins where the last
-   * one was to end, as long as nobody has changed the volume since, or small steps would never leave the first.
-   */
+  /** A step begins where the last was to end, unless the volume was changed since: a small one would never leave that of a coarse mixer. */
   stepsFrom({ index, volume }: SinkInfo): readonly number[] {
     const asked = this.#requested.get(index);
     return asked !== undefined && asked.reported === loudestOf(volume) ? [asked.raw] : volume;

@@ -20,10 +20,7 @@ import { shared } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
 import { type Interfaces, type Place, placesOf } from './places.js';
 
-/**
- * 10 s are promised (docs/configuration.md, "Finding nodes"). A new interface is not reported while all addresses are listened on, and an
- * interface that is replaced by one with the same addresses is never reported.
- */
+/** 10 s are promised (docs/configuration.md, "Finding nodes"), and not every new or replaced interface is reported. */
 const LOOK_EVERY_MS = 8_000;
 
 /** Names tried without a pause; then it waits, as after every failure. */
@@ -172,13 +169,12 @@ export class Announcer {
   #interfacesNow(): Interfaces | undefined {
     const wereKnown = this.#areInterfacesKnown;
     try {
-      const interfaces = this.#world.interfaces();
       this.#areInterfacesKnown = true;
-      return interfaces;
+      return this.#world.interfaces();
     } catch (error) {
       this.#areInterfacesKnown = false;
-      if (wereKnown)
-        this.#node.log('warn', 'the network interfaces cannot be read', { error: String(error) });
+      const fields = { error: String(error) };
+      if (wereKnown) this.#node.log('warn', 'the network interfaces cannot be read', fields);
       return undefined;
     }
   }

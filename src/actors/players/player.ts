@@ -43,10 +43,7 @@ const READ_PAUSE_MS = 100;
 const SIGNALS_MAX = 200;
 /** How long the signals of a flooding connection are ignored. */
 const REST_MS = 1_000;
-/**
- * Delay after which the position is read once more after playing began: an idle output may take 2 s of sound at once while players stand
- * still (null sinks of PulseAudio: mpv and cmus were then shown 1.9 s ahead of the audible sound, measured).
- */
+/** After playing began the position is read again: an idle output may take 2 s of sound at once (null sinks; mpv, cmus: 1.9 s, measured). */
 const LOOK_AGAIN_MS = 3_000;
 /** A change of track causes some five signals and a reading, and becomes one event. */
 const GATHER_MS = 50;

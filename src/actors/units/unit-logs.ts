@@ -101,10 +101,7 @@ const NOT_READABLE = failure(
   "The daemon's user may not read this log; members of the group systemd-journal may",
 );
 
-/**
- * True if the messages may be in a file that this user may not read: an empty list would be no answer then, and journalctl does not always
- * hint at it (seen with 252). A journal on the disk has a file for each user; one in memory has not.
- */
+/** True if messages may be in a file that this user may not read, which journalctl does not always say (252). In memory users share one. */
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
   const folders = ['/run/log/journal', ...(scope === 'system' ? ['/var/log/journal'] : [])];
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();

@@ -8,10 +8,7 @@ import type { ProgressEvent } from './progress-line.js';
 import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput } from './run.js';
 import type { Circumstances, SavedRun } from './run-store.js';
 
-/**
- * The last line of a systemd run may come on a new connection that is accepted just after systemd's signal that the run is over. A line
- * that would begin a new run within this time is taken for such a line; a new script sends more lines later.
- */
+/** A systemd run's last line may come on a connection that begins just after its end: a line within this time begins no run of its own. */
 const LEFTOVER_GRACE_MS = 1_000;
 /** Pause before asking again whether a run has finally failed, if the unit could not be read. */
 const CONFIRM_AGAIN_MS = 1_000;

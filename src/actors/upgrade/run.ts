@@ -155,10 +155,7 @@ function withInvocation(run: Run): Run {
   return { ...first, badJob: undefined, ...beginningOf(run.facts) };
 }
 
-/**
- * Ends a systemd run when its unit is at rest and has no job. A unit that will be restarted passes through `failed`, and its job ends as
- * failed, before it shows `auto-restart` (observed, systemd 252): so a failure must be confirmed.
- */
+/** Ends a systemd run at rest without a job. A unit to be restarted passes through `failed` first (systemd 252): failures are confirmed. */
 function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
   if (isAtWork(run.facts) || run.job) return { ...run, doubtful: false };
