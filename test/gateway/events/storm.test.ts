@@ -43,11 +43,9 @@ const FORGETTING = { padding: 60, burst: 0.03, burstSize: 1200, isRemembered: tr
 const LARGE = { padding: 20_000, burst: 0.03, burstSize: 150, isRemembered: false };
 
 function someText({ random, padding }: Weather): object {
-  return {
-    text: random.pick(TEXTS),
-    volume: random.below(100) / 100,
-    pad: 'x'.repeat(random.below(padding + 1)),
-  };
+  const text = random.pick(TEXTS);
+  const volume = random.below(100) / 100;
+  return { text, volume, pad: 'x'.repeat(random.below(padding + 1)) };
 }
 
 /** A record keeps its name until it gets another one that no live record has (docs/http-api.md, "Names of clients"). */
