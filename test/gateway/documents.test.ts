@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Documents } from '../../src/gateway/documents.js';
 import { Journal } from '../../src/gateway/journal.js';
-import { type CachedResponse, isMatch, ResponseMaker, replyOf } from '../../src/gateway/reply.js';
+import { type CachedResponse, isMatch, ResponseMaker } from '../../src/gateway/reply.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
 import type { Resource } from '../../src/protocol/actor/collections.js';
 import type { Change } from '../../src/protocol/actor/messages.js';
@@ -159,19 +159,3 @@ for (const [ifNoneMatch, matches] of rows) {
     assert.equal(isMatch(ifNoneMatch, '"a-1"'), matches);
   });
 }
-
-test('no two responses share a tag, and one that no client has is sent whole', () => {
-  const maker = new ResponseMaker('b');
-  const [one, two] = [maker.make('[]', 0), maker.make('[]', 0)];
-  assert.notEqual(one.etag, two.etag);
-  assert.equal(replyOf(one, '').status, 200);
-  assert.equal(replyOf(one, one.etag).status, 304);
-  assert.equal(replyOf(one, one.etag).body, undefined);
-});
-
-test('a body that is made again changes its tag and time only with its text', () => {
-  const maker = new ResponseMaker('b');
-  const first = maker.remake(undefined, '1', 1000);
-  assert.equal(maker.remake(first, '1', 2000), first);
-  assert.notEqual(maker.remake(first, '2', 3000).etag, first.etag);
-});

@@ -2,12 +2,8 @@
 // sites may frame it; and the page that a browser gets by a name that is not the node's. Refusals: test/contract/access.test.ts.
 
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
-import { readPageFiles } from '../../src/gateway/page.js';
 import { prefersHtml } from '../../src/gateway/trust.js';
-import { temporaryFolder } from '../temporary-folder.js';
 import { send } from '../tools/http.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 
@@ -88,15 +84,6 @@ describe('the sites that may frame the page', () => {
       assert.ok((await policyOf(under)).endsWith(`frame-ancestors ${ancestors}`));
     });
   }
-});
-
-test("the page's files are read with the encodings that lie beside them", (t) => {
-  const folder = temporaryFolder(t);
-  for (const name of ['a.js', 'a.js.gz', 'a.js.br', 'b.png']) writeFileSync(join(folder, name), name);
-  const texts = [...readPageFiles(folder)].map(([name, file]) =>
-    [name, ...Object.entries(file).map(([coding, bytes]) => `${coding} ${bytes}`)].join(', '),
-  );
-  assert.deepEqual(texts, ['a.js, identity a.js, br a.js.br, gzip a.js.gz', 'b.png, identity b.png']);
 });
 
 const FIREFOX = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';

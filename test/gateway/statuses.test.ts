@@ -140,19 +140,11 @@ describe('a backend that is away', () => {
   test('health names the backend and its reason, with 200', async () => {
     const away = { state: 'connecting', since: 0, restarts: 0, detail: 'no socket' } as const;
     under.gateway.listener.health('audio', away);
-    const health = (await under.json('/health')) as {
-      status: string;
-      backends: Record<string, Record<string, unknown>>;
-      streams: object;
-    };
+    type Health = { status: string; backends: Record<string, object>; streams: object };
+    const health = (await under.json('/health')) as Health;
     assert.equal(health.status, 'degraded');
     assert.deepEqual(Object.keys(health.backends), BACKENDS);
-    assert.deepEqual(health.backends['audio'], {
-      state: 'connecting',
-      since: '1970-01-01T00:00:00.000Z',
-      restarts: 0,
-      detail: 'no socket',
-    });
+    assert.deepEqual(health.backends['audio'], { ...away, since: '1970-01-01T00:00:00.000Z' });
     assert.deepEqual(health.streams, { open: 0, closed_slow: 0 });
   });
 

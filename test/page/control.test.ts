@@ -30,12 +30,7 @@ class Hand {
   }
 }
 
-type Row = readonly [
-  what: string,
-  inputs: readonly Input[],
-  shown: readonly number[],
-  sent: readonly number[],
-];
+type Row = readonly [what: string, inputs: readonly Input[], shown: number[], sent: number[]];
 const ROWS: readonly Row[] = [
   ['what the node sends is shown', [known(0.7)], [0.7], []],
   ['what is set is shown and sent at once', [set(0.6)], [0.6], [0.6]],
@@ -57,12 +52,7 @@ const ROWS: readonly Row[] = [
     [0.604, 0.604, 0.6, 0.9],
     [0.604],
   ],
-  [
-    'an echo may come before the answer',
-    [set(0.6), known(0.6), accepted, known(0.9)],
-    [0.6, 0.6, 0.6, 0.9],
-    [0.6],
-  ],
+  ['an echo may come first', [set(0.6), known(0.6), accepted, known(0.9)], [0.6, 0.6, 0.6, 0.9], [0.6]],
   [
     'a finger that rests on it holds it, and what came meanwhile is shown behind its wait',
     [hold, known(0.9), release, settled],

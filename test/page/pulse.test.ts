@@ -23,13 +23,8 @@ afterEach(() => {
 
 /** A pulse whose questions are answered while `answers` is true; `after` advances the clock and lets the answers come. */
 function pulseOf() {
-  const state = {
-    answers: true,
-    attention: 'watched' as Attention,
-    asked: 0,
-    reported: [] as boolean[],
-    returned: 0,
-  };
+  const counts = { asked: 0, reported: [] as boolean[], returned: 0 };
+  const state = { answers: true, attention: 'watched' as Attention, ...counts };
   const heard = watchPulse({
     ask: () => {
       state.asked += 1;
