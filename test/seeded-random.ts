@@ -33,8 +33,5 @@ export class SeededRandom {
   }
 }
 
-/**
- * The seed of every seeded test: the same in each `npm test`, another in each round of `npm run soak`, which runs the test files
- * that import this; TONEARM_FUZZ_SEED repeats one. A failure prints it.
- */
+/** One for `npm test`, another in each round of `npm run soak`, which runs the files that import it. TONEARM_FUZZ_SEED repeats one. */
 export const SEED = Number(process.env['TONEARM_FUZZ_SEED'] ?? 20_261_120) >>> 0;

@@ -24,10 +24,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/actors/bus/',
     may: [
-      'src/protocol/dbus/',
-      'src/protocol/actor/',
-      'src/actors/text.ts',
-      'src/clock.ts',
+      ...['src/protocol/dbus/', 'src/protocol/actor/', 'src/actors/text.ts', 'src/clock.ts'],
       'src/user-directories.ts',
     ],
     builtins: 'net',

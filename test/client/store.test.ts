@@ -172,12 +172,9 @@ describe('an event', () => {
 });
 
 describe('the position of a player is', () => {
-  const at = Date.parse('2026-01-01T00:00:00.000Z');
-  const playing = {
-    playback_status: 'Playing',
-    position: 1_000_000,
-    position_updated_at: '2026-01-01T00:00:00.000Z',
-  };
+  const then = '2026-01-01T00:00:00.000Z';
+  const at = Date.parse(then);
+  const playing = { playback_status: 'Playing', position: 1_000_000, position_updated_at: then };
   const rows: readonly (readonly [string, object, number, number | undefined])[] = [
     ['extrapolated while it plays', {}, 2500, 3_500_000],
     ['by its rate', { rate: 2 }, 1000, 3_000_000],

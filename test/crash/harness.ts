@@ -8,7 +8,6 @@ import type { Backend, BackendHealth, ChildName } from '../../src/protocol/actor
 import type { Answer } from '../../src/protocol/actor/commands.js';
 import type { Change, ChildListener, Log, LogFields } from '../../src/protocol/actor/messages.js';
 import type { LogLevel } from '../../src/protocol/actor/settings.js';
-import type { ChildSpec } from '../../src/supervisor/policy.js';
 import { Supervisor, type SupervisorOptions } from '../../src/supervisor/supervisor.js';
 import { HEAP_LIMITS, Threads } from '../../src/supervisor/threads.js';
 import { DEFAULT_SETTINGS } from '../supervisor/config/full.js';
@@ -33,15 +32,6 @@ const STOP_WITHIN_MS = 60_000;
 
 /** One child per name, each with the fixture of that name. */
 export type Cast = { readonly [C in ChildName]?: string };
-
-function specsOf(cast: Cast, stopWithinMs: number): ChildSpec[] {
-  return Object.entries(cast).map(([name, fixture]) => ({
-    name: name as ChildName,
-    entry: `fixtures/${fixture}.js`,
-    enabled: () => true,
-    stopWithinMs,
-  }));
-}
 
 export interface Line {
   readonly level: LogLevel;
@@ -155,7 +145,9 @@ export function prepare(
     settings: DEFAULT_SETTINGS,
     root: ROOT,
     log: witness.log,
-    children: specsOf(cast, stopWithinMs),
+    children: Object.entries(cast).map(([name, fixture]) => ({
+      ...{ name: name as ChildName, entry: `fixtures/${fixture}.js`, enabled: () => true, stopWithinMs },
+    })),
     restarts: TIRELESS,
     threads,
     ...options,

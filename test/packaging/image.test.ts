@@ -17,10 +17,7 @@ import { buildPackage, packageIn, run } from './built-package.js';
 // build/test/packaging/image.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/image.mjs', import.meta.url));
 const PROGRAMS = ['apt-get', 'dpkg-deb', 'npm', 'pulseaudio', 'pactl', 'unshare', 'chroot'];
-const ARCHITECTURES: Readonly<Partial<Record<NodeJS.Architecture, string>>> = {
-  x64: 'amd64',
-  arm64: 'arm64',
-};
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
 interface Descriptor {
   readonly digest: string;

@@ -35,10 +35,7 @@ export type Playing = Awaited<ReturnType<SoundServer['play']>>;
 /** How one kind of server is brought up. */
 export interface Recipe {
   readonly kind: Kind;
-  /**
-   * Starts the processes, the one that holds the socket last; that it answers is waited for elsewhere. Each goes through
-   * `start`, so that it is ended even if this fails half-way.
-   */
+  /** Starts the processes, the one that holds the socket last. Each goes through `start`, which has it ended whatever happens. */
   bringUp(directory: string, start: (...command: readonly string[]) => void): Promise<void> | void;
 }
 
@@ -151,10 +148,7 @@ export class SoundServer {
     return { id, pid: player.pid, stop };
   }
 
-  /**
-   * Wakes an output for a moment. PipeWire 1.4 does not apply what is set for a virtual output that has never been awake: `pactl` gets a
-   * success, and neither sees the new value.
-   */
+  /** PipeWire 1.4 does not apply what is set for a virtual output that has never been awake, though pactl gets a success. */
   async wake(sink: string): Promise<void> {
     await (await this.play({ sink })).stop();
   }

@@ -83,10 +83,7 @@ function dialled(path: string) {
 const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
   wire.props(...Object.entries(entries).map(([key, value]) => wire.prop(key, [...Buffer.from(value), 0])));
 
-/**
- * Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse's stream.c writes them at version 32. Streams with the same
- * `group` would start and cork together.
- */
+/** Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse writes them at version 32. Streams of one `group` start together. */
 function creation(options: StreamOptions, group: number): wire.Bytes[] {
   const levels = options.volumes ?? [0x10000, 0x10000];
   const given = options.volumes !== undefined;

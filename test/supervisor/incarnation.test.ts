@@ -142,7 +142,3 @@ for (const [error, reason] of REASONS) {
     assert.equal(deathOf(error).reason, reason);
   });
 }
-
-test('the stack is kept for the log', () => {
-  assert.match(deathOf(new Error('boom')).stack ?? '', /Error: boom\n/);
-});

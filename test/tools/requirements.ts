@@ -25,11 +25,7 @@ function found(program: string): boolean {
   });
 }
 
-/**
- * For the `skip` option of a test: the reason, or false when all is there or nothing may be skipped.
- *
- *     test('...', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, async () => { ... });
- */
+/** For the `skip` option of a test: the reason, or false when all is there or nothing may be skipped. */
 export function lacks({ programs = [], packages = {}, root = false }: Requirements): string | false {
   if (process.env['TONEARM_REQUIRE_ALL'] === '1') return false;
   const absent = Object.keys(packages).filter((name) => !existsSync(packages[name] ?? ''));

@@ -45,11 +45,7 @@ const ROWS: readonly Row[] = [
   ['SET_SINK_INPUT_MUTE', { index: 5, muted: false }, sent('00000010', '00000045', '4c 00000005 30')],
   ['GET_CARD_INFO', { index: 3 }, sent('00000010', '00000058', `4c 00000003 ${NULL}`)],
   ['GET_CARD_INFO_LIST', {}, sent('0000000a', '00000059')],
-  [
-    'SET_CARD_PROFILE',
-    { index: 1, profile: 'a' },
-    sent('00000013', '0000005a', `4c 00000001 ${NULL} 74 6100`),
-  ],
+  ['SET_CARD_PROFILE', { index: 1, profile: 'a' }, sent('00000013', '0000005a', `4c00000001 ${NULL} 746100`)],
   ['SET_SINK_PORT', { index: 1, port: 'a' }, sent('00000013', '00000060', `4c 00000001 ${NULL} 74 6100`)],
 ];
 for (const [command, args, hex] of ROWS) {

@@ -3,7 +3,5 @@
 
 import { peakStream } from '../../../src/actors/audio/levels.js';
 
-export const PEAKS = {
-  ...peakStream(3, [1, 2], 'Peak detect', true),
-  sampleSpec: { format: 5, channels: 2, rate: 25 },
-};
+const sampleSpec = { format: 5, channels: 2, rate: 25 };
+export const PEAKS = { ...peakStream(3, [1, 2], 'Peak detect', true), sampleSpec };

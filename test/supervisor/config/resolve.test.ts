@@ -237,14 +237,10 @@ test('an upgrade unit is internal even while the backend is off, and listed once
 
 // Everything is reported at once.
 
+const ODD = FULL_YAML.replace('9000', 'x').replace('eth0', 'a/b').replace('mpd.service', 'mpd');
 problems(
   'all problems are reported, in the order of the text',
-  [
-    FULL_YAML.replace('9000', 'x')
-      .replace('eth0', 'a/b')
-      .replace('mpd.service', 'mpd')
-      .replace('true', '"t"'),
-  ],
+  [ODD.replace('true', '"t"')],
   'a:2:8: bind[0]: "a/b" is not an interface name, an IP address or "all": an interface name has only letters, digits and . _ -, and does not begin with . or -',
   'a:5:9: api.port: must be a whole number from 1 to 65535, not the text "x"',
   'a:22:7: systemd.user[0]: "mpd" is not a unit name: it has no suffix such as .service',
