@@ -36,26 +36,21 @@ const TEXT = Type.String();
 const EVENT_TABLE = Object.fromEntries(Object.entries(EVENTS).map(([type, name]) => [type, ref(name)]));
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
 
-const { minimum, maximum, byDefault } = LOG_LINES;
+const { byDefault, ...bounds } = LOG_LINES;
 
 const QUERIES: Readonly<Partial<Record<Route['kind'], readonly JsonObject[]>>> = {
   events: [
-    inQuery(
-      'types',
-      'Sends only these events, separated by commas; audio.level is sent only if it is listed',
-    ),
-    inQuery(
+    query('types', 'Sends only these events, separated by commas; audio.level is sent only if it is listed'),
+    query(
       'backend',
       'Sends only events of these backends, separated by commas; with types, events of either list are sent',
     ),
-    inQuery('exclude', 'Does not send these events, separated by commas; server.info is always sent'),
-    inQuery('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
-    inQuery('snapshot', '1: the stream begins with the current state', oneOf('0', '1')),
-    inQuery('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it'),
+    query('exclude', 'Does not send these events, separated by commas; server.info is always sent'),
+    query('keepalive', 'Seconds of silence before a "love"', Type.String({ pattern: '^\\d{2,3}s?$' })),
+    query('snapshot', '1: the stream begins with the current state', oneOf('0', '1')),
+    query('lastEventId', 'Replaces the header Last-Event-ID for clients that cannot set it'),
   ],
-  log: [
-    inQuery('lines', 'How many of the newest lines', Type.Integer({ minimum, maximum, default: byDefault })),
-  ],
+  log: [query('lines', 'How many of the newest lines', Type.Integer({ ...bounds, default: byDefault }))],
 };
 
 export function openapiDocument(routes: readonly Route[], version: string): JsonObject {
@@ -154,13 +149,8 @@ function problemResponses(codes: readonly ProblemCode[]): JsonObject {
 }
 
 function cacheable(name: ComponentName): JsonObject {
-  const headers = {
-    ETag: { schema: TEXT },
-    'X-Cache-Updated-At': {
-      description: 'Time of the last change',
-      schema: Type.String({ format: 'date-time' }),
-    },
-  };
+  const time = { description: 'Time of the last change', schema: Type.String({ format: 'date-time' }) };
+  const headers = { ETag: { schema: TEXT }, 'X-Cache-Updated-At': time };
   return { 200: { ...json(name), headers }, 304: { ...UNCHANGED, headers } };
 }
 
@@ -174,7 +164,7 @@ function pathParameter(name: string): JsonObject {
   return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }
 
-function inQuery(name: string, description: string, schema: TSchema = TEXT): JsonObject {
+function query(name: string, description: string, schema: TSchema = TEXT): JsonObject {
   return { name, in: 'query', required: false, description, schema };
 }
 

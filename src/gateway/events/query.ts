@@ -22,10 +22,9 @@ export type ParsedEventQuery =
   | { readonly ok: false; readonly detail: string };
 
 /**
- * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend` are united,
- * `exclude` is subtracted. A list without names (`types=`) counts as absent; with only unknown names it accepts nothing but
- * `server.info`. Levels are sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and
- * refused. Unknown parameters are ignored.
+ * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend` are united, `exclude`
+ * is subtracted. A list without names (`types=`) counts as absent; with only unknown names it accepts nothing but `server.info`. Levels are
+ * sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused. Unknown parameters are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEventQuery {
   const parameters = decodeParameters(query);
