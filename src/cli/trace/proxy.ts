@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../clock.js';
 import { CONTROL_CHANNEL, Framer, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
-import { blockOf, Conversation } from '../../protocol/pulse/trace/conversation.js';
+import { blockOf, Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
 import type { TraceItem, TraceLine } from '../../protocol/pulse/trace/lines.js';
 import { WireError } from '../../protocol/pulse/wire.js';
 import type { Capture } from './capture.js';
@@ -109,11 +109,7 @@ export class TraceProxy {
     const { attempt, capture, data } = this.#parts;
     const conversation = new Conversation(this.#texts);
     const passedOver = { blocks: 0, bytes: 0 };
-    const sides = [
-      ['client', client, server],
-      ['server', server, client],
-    ] as const;
-    const passing = sides.map(async ([from, source, target]) => {
+    const pass = async (from: Side, source: Socket, target: Socket) => {
       const file = attempt(() => capture?.open(number, from));
       const read = (frame: Buffer, channel: number): void => {
         const block = blockOf(frame, channel);
@@ -131,7 +127,8 @@ export class TraceProxy {
           tell({ from, note: `malformed: ${error.message}; the connection is ended` });
       });
       return file;
-    });
+    };
+    const passing = [pass('client', client, server), pass('server', server, client)];
     for (const file of await Promise.all(passing)) attempt(() => file?.end(conversation));
     return passedOver;
   }

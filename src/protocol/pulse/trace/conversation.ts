@@ -50,10 +50,7 @@ const COOKIE_AT = VERSION_AT + 5;
 const COOKIE_BYTES_AT = COOKIE_AT + 5;
 
 /** Flags in the version's highest byte. A trace can neither pass descriptors on nor look into shared memory. */
-const SHARED_MEMORY = [
-  [0x80, 'shm'],
-  [0x40, 'memfd'],
-] as const;
+const SHARED_MEMORY = { shm: 0x80, memfd: 0x40 };
 
 /** Requests without a reply; beyond this the oldest are forgotten, and their replies shown without names. */
 const PENDING_MAX = 4096;
@@ -119,10 +116,7 @@ function wordAt(frame: Buffer, at: number): number | undefined {
 }
 
 /** Code and tag of a command's frame, as far as it has them. */
-export function labelOf(frame: Buffer): {
-  readonly command?: number | undefined;
-  readonly tag?: number | undefined;
-} {
+export function labelOf(frame: Buffer) {
   return { command: wordAt(frame, CODE_AT), tag: wordAt(frame, TAG_AT) };
 }
 
@@ -142,9 +136,9 @@ export function withoutCookie(frame: Buffer): Buffer {
 function decline(frame: Buffer): readonly string[] {
   if (wordAt(frame, VERSION_AT) === undefined) return [];
   const flags = frame.readUInt8(FLAGS_AT);
-  const offered = SHARED_MEMORY.filter(([bit]) => (flags & bit) !== 0);
-  frame[FLAGS_AT] = offered.reduce((left, [bit]) => left & ~bit, flags);
-  return offered.map(([, name]) => name);
+  const offered = Object.entries(SHARED_MEMORY).filter(([, bit]) => (flags & bit) !== 0);
+  frame[FLAGS_AT] = offered.reduce((left, [, bit]) => left & ~bit, flags);
+  return offered.map(([name]) => name);
 }
 
 /** Any value of an unexpected AUTH may be the cookie, so it is not shown. */

@@ -28,15 +28,7 @@ function speaking(version: number): Conversation {
 
 test('the numbers of commands are those of the protocol, as the daemon has them', () => {
   for (const [name, { code }] of Object.entries(COMMANDS)) assert.equal(MESSAGES[code]?.name, name);
-  const others = Object.entries(FROM_SERVER).map(([name, code]) => [name, MESSAGES[code]?.name]);
-  // Two have shorter names there.
-  const ours: Readonly<Record<string, string>> = {
-    PLAYBACK_STREAM_REQUEST: 'REQUEST',
-    PLAYBACK_BUFFER_CHANGED: 'PLAYBACK_BUFFER_ATTR_CHANGED',
-    RECORD_BUFFER_CHANGED: 'RECORD_BUFFER_ATTR_CHANGED',
-  };
-  const expected = Object.keys(FROM_SERVER).map((name) => [name, ours[name] ?? name]);
-  assert.deepEqual(others, expected);
+  for (const [name, code] of Object.entries(FROM_SERVER)) assert.equal(MESSAGES[code]?.name, name);
   // native-common.h of PulseAudio 17: the last before PA_COMMAND_MAX.
   assert.equal(MESSAGES.at(-1)?.name, 'SEND_OBJECT_MESSAGE');
   assert.equal(MESSAGES.length, 105);
