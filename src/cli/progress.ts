@@ -104,9 +104,8 @@ function lineOf({ event, options }: (typeof VERBS)[string], given: ProgressOptio
 }
 
 /**
- * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. If the daemon is
- * absent, it tries again, as the daemon may be restarting. Resolves within the deadline to an error text, or undefined; never
- * rejects.
+ * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. If the daemon is absent, it tries
+ * again, as the daemon may be restarting. Resolves within the deadline to an error text, or undefined; never rejects.
  */
 export async function writeProgress(
   line: string,

@@ -65,10 +65,9 @@ export class BridgeFeeds {
     const journal = this.#journal;
     const isUnwanted = UNWANTED[subscriber];
     const isWhole = reached === undefined || !journal.reaches(reached, (name) => !isUnwanted(name));
+    const kept = COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined);
     const entries = isWhole
-      ? COLLECTION_NAMES.filter((name) => SPECS[name].keeps === undefined).flatMap((name) => [
-          ...journal.records(name),
-        ])
+      ? kept.flatMap((name) => [...journal.records(name)])
       : [...journal.after(reached)];
     this.#send(subscriber, feed, isWhole, entries);
   }

@@ -15,13 +15,6 @@ const BODY_DEADLINE_MS = 10_000;
 /** A larger asynchronous reply, such as a cover, is sent as the kernel accepts it: `end` would keep a copy for each slow reader. */
 const COPIED_MAX_BYTES = 256 * 1024;
 
-/** A response that will be a stream. Nothing is sent before the first write, so it can still be refused. */
-export interface ResponseStream {
-  readonly sink: TextSink;
-  /** From now on `stream` gets the connection's notifications. */
-  attach(stream: OpenStream): void;
-}
-
 /**
  * A comment line of an event stream, for two needs of uWebSockets.js (both measured). After each write: it sends the end of a
  * chunk only with the next chunk, so clients that read whole chunks, such as Python's urllib3 and requests, would get every event one
@@ -149,8 +142,11 @@ export class Exchange {
     }
   }
 
-  /** Prepares an event stream as the answer. Call it in the handler's synchronous part. */
-  openStream(headers: HeaderPairs): ResponseStream {
+  /**
+   * Prepares an event stream as the answer. Call it in the handler's synchronous part. Nothing is sent before the first write, so it can
+   * still be refused. From `attach` on, the stream gets the connection's notifications.
+   */
+  openStream(headers: HeaderPairs) {
     const response = this.#response;
     const begin = (): void => {
       this.#state = 'streaming';

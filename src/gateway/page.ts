@@ -5,14 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { Exchange } from './exchange.js';
 import { problem, problemReply } from './problem.js';
-import {
-  type HeaderPair,
-  type HeaderPairs,
-  type HttpReply,
-  isMatch,
-  REVALIDATE,
-  weightsIn,
-} from './reply.js';
+import { type HeaderPair, type HttpReply, isMatch, REVALIDATE, weightsIn } from './reply.js';
 import { foreignOrigin, type OriginStanding } from './trust.js';
 
 /** One file in each encoding that exists; `identity` always does. */
@@ -47,7 +40,7 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The content types of all files, as OpenAPI writes them. */
 export const FILE_CONTENT = Object.fromEntries(Object.values(TYPES).map((type) => [type, {}]));
 
-const ALWAYS: HeaderPairs = [
+const ALWAYS: HttpReply['headers'] = [
   ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],
   ['Vary', 'Accept-Encoding'],
@@ -106,7 +99,7 @@ export class Page {
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
     // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
     const etag = `"${this.#boot}-${coding}"`;
-    const headers: HeaderPairs = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
+    const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };
   }
@@ -132,7 +125,7 @@ function securityPolicy(origins: readonly string[]): string {
   ].join('; ');
 }
 
-function contentHeaders(name: string, coding: string): HeaderPairs {
+function contentHeaders(name: string, coding: string): HttpReply['headers'] {
   const type: HeaderPair = ['Content-Type', TYPES[extname(name)] ?? 'application/octet-stream'];
   return coding === 'identity' ? [type] : [type, ['Content-Encoding', coding]];
 }

@@ -1,5 +1,4 @@
-// Turns the texts of files into settings, or all their problems: walks the table of keys once, then checks conditions between keys.
-// Pure.
+// Turns the texts of files into settings, or all their problems: walks the table of keys once, then checks conditions between keys. Pure.
 
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
