@@ -4,21 +4,13 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { sessionBus } from 'dbus-next';
 import type { BluetoothCommand } from '../../../src/protocol/actor/commands.js';
-import { BATTERY_INTERFACE, DEVICE_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { BATTERY_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
 import { drop, put } from '../../gateway/scripted-backends.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
-import { type Followed, followed } from './followed.js';
-import {
-  A2DP_SOURCE,
-  ADAPTER,
-  device,
-  PHONE,
-  pathOf,
-  type ScriptedBluez,
-  SPEAKER,
-} from './scripted-bluez.js';
+import { followed } from './followed.js';
+import { A2DP_SOURCE, ADAPTER, PHONE, pathOf, type ScriptedBluez, SPEAKER } from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
@@ -26,21 +18,12 @@ const HID = '00001124-0000-1000-8000-00805f9b34fb';
 const OBEX_PUSH = '00001105-0000-1000-8000-00805f9b34fb';
 
 function withPhone(bluez: ScriptedBluez): void {
-  bluez.objects.set(pathOf(PHONE), {
-    [DEVICE_INTERFACE]: device(PHONE, { Paired: true, Trusted: true, Icon: 'phone' }),
-    [BATTERY_INTERFACE]: { Percentage: 80 },
-  });
-}
-
-/** Sends a command, and expects this of it. */
-async function does({ backend }: Followed, command: BluetoothCommand, fault = 'none'): Promise<void> {
-  const answer = await backend.handle(command);
-  assert.equal(faultOf(answer), fault, JSON.stringify(answer));
+  bluez.addDevice(PHONE, { Paired: true, Trusted: true, Icon: 'phone' });
+  bluez.add(pathOf(PHONE), { [BATTERY_INTERFACE]: { Percentage: 80 } });
 }
 
 test('the adapter, its known devices with kind and battery, and what a scan finds are shown', async (t) => {
-  const node = await followed(t, {}, withPhone);
-  const { bluez, recorder } = node;
+  const { bluez, recorder, does } = await followed(t, {}, withPhone);
   assert.equal(recorder.state, 'up');
   const phone = {
     ...{ address: PHONE, name: 'Device 01', paired: true, bonded: true, trusted: true, connected: false },
@@ -50,7 +33,7 @@ test('the adapter, its known devices with kind and battery, and what a scan find
     ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
     ...{ known_devices: [phone], name: 'kitchen', address: '00:AA:01:00:00:00' },
   });
-  await does(node, { do: 'scan' });
+  await does({ do: 'scan' });
   bluez.addDevice(SPEAKER, { RSSI: -60, Icon: 'audio-headset' });
   await until('the speaker is found', () => recorder.discovered.includes(SPEAKER));
   assert.deepEqual(recorder.device(SPEAKER), {
@@ -76,24 +59,22 @@ test('a device has the name of its output, on PipeWire and on PulseAudio, while 
 });
 
 test('a scan ends by itself, and a second request prolongs it', async (t) => {
-  const node = await followed(t);
-  const { bluez, recorder, clock } = node;
-  await does(node, { do: 'scan' });
+  const { bluez, recorder, clock, does } = await followed(t);
+  await does({ do: 'scan' });
   await until('the adapter scans', () => recorder.record?.scanning === true);
   clock.advance(59_000);
-  await does(node, { do: 'scan' });
+  await does({ do: 'scan' });
   clock.advance(59_000);
   assert.ok(!bluez.calls.includes('StopDiscovery'));
   clock.advance(1_000);
   await until('the scan has ended', () => recorder.record?.scanning === false);
-  await does(node, { do: 'scan/stop' });
+  await does({ do: 'scan/stop' });
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
 
 test('during a scan at most ten devices a second are sent, new ones first, and the last change is sent', async (t) => {
-  const node = await followed(t);
-  const { bluez, recorder } = node;
-  await does(node, { do: 'scan' });
+  const { bluez, recorder, does } = await followed(t);
+  await does({ do: 'scan' });
   const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
   for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
   for (const address of addresses) bluez.changeDevice(address, { RSSI: -50 });
@@ -105,12 +86,11 @@ test('during a scan at most ten devices a second are sent, new ones first, and t
 });
 
 test('pairing mode switches the adapter on and visible, and sets the time in BlueZ before the node can be found', async (t) => {
-  const node = await followed(t, { pairingTimeout: 90 }, (bluez) =>
+  const { bluez, recorder, clock, does } = await followed(t, { pairingTimeout: 90 }, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
-  const { bluez, recorder, clock } = node;
   const until_ = new Date(clock.date() + 90_000).toISOString();
-  await does(node, { do: 'pairing_mode' });
+  await does({ do: 'pairing_mode' });
   const calls = bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent'));
   assert.deepEqual(calls, [
     ...['Set Powered=true', 'RegisterAgent', 'RequestDefaultAgent', 'Set DiscoverableTimeout=90'],
@@ -143,30 +123,29 @@ const AGENT_ASKED: readonly (readonly [answer: string, ...Parameters<ScriptedBlu
 ];
 
 test('the agent accepts devices only in pairing mode, and only their services for sound and its remote control', async (t) => {
-  const node = await followed(t);
-  const { bluez } = node;
+  const { bluez, does } = await followed(t);
   const request = ['RequestAuthorization', 'o', pathOf(PHONE)] as const;
   bluez.addDevice(PHONE);
   assert.equal(await bluez.ask(request), 'no agent');
-  await does(node, { do: 'pairing_mode' });
+  await does({ do: 'pairing_mode' });
   for (const [answer, ...asked] of AGENT_ASKED) assert.equal(await bluez.ask(asked), answer, asked.join(' '));
   const { agent } = bluez;
   assert.ok(agent);
-  await does(node, { do: 'pairing_mode/stop' });
+  await does({ do: 'pairing_mode/stop' });
   await until('BlueZ has no agent', () => !bluez.agent);
   // A BlueZ that asks all the same is refused by the same object.
   assert.equal(await bluez.ask(request, { agent }), REJECTED);
 });
 
 test('the agent answers nobody but BlueZ', async (t) => {
-  const node = await followed(t);
-  await does(node, { do: 'pairing_mode' });
-  const bus = sessionBus({ busAddress: node.address, authMethods: ['EXTERNAL'] });
+  const { bluez, address, does } = await followed(t);
+  await does({ do: 'pairing_mode' });
+  const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
-  const stranger = node.bluez.ask(['RequestAuthorization', 'o', pathOf(PHONE)], { bus });
+  const stranger = bluez.ask(['RequestAuthorization', 'o', pathOf(PHONE)], { bus });
   // The answer to BlueZ itself comes later than one to the stranger would have.
-  const answers = await Promise.race([stranger, node.bluez.ask(['Cancel']).then(() => 'nothing')]);
+  const answers = await Promise.race([stranger, bluez.ask(['Cancel']).then(() => 'nothing')]);
   assert.equal(answers, 'nothing');
 });
 
@@ -178,15 +157,14 @@ const PAIRS: readonly Row[] = [
 ];
 for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
   test(`the first device that pairs in pairing mode ends the mode: ${what}`, async (t) => {
-    const node = await followed(t);
-    const { bluez, recorder } = node;
-    await does(node, { do: 'pairing_mode' });
+    const { bluez, recorder, clock, does } = await followed(t);
+    await does({ do: 'pairing_mode' });
     bluez.addDevice(PHONE);
     bluez.changeDevice(PHONE, { Paired: true });
     // BlueZ learns a moment later what a device is.
     bluez.changeDevice(PHONE, { UUIDs });
     await until('the device is known', () => recorder.known);
-    node.clock.advance(afterMs);
+    clock.advance(afterMs);
     await until('pairing mode is over', () => recorder.record?.pairing_active === false && !bluez.agent);
     const done = bluez.calls.filter((call) => /^Set (Trusted|Discoverable=false)/.test(call));
     assert.deepEqual(done, [...(isTrusted ? ['Set Trusted=true'] : []), 'Set Discoverable=false']);
@@ -204,15 +182,14 @@ const UNASKED: readonly (readonly [what: string, device: Found, adapter: Found, 
 ];
 for (const [what, facts, adapter, stays] of UNASKED) {
   test(`a device that pairs outside pairing mode is not trusted: one ${what}`, async (t) => {
-    const node = await followed(t);
-    const { bluez, recorder } = node;
+    const { bluez, recorder, does } = await followed(t);
     bluez.changeAdapter(adapter ?? {});
     bluez.addDevice(PHONE, facts);
     await until('it is there', () => recorder.device(PHONE));
     bluez.changeDevice(PHONE, { Paired: true });
     await until('it is known, or forgotten', () => (stays ? recorder.known : !recorder.device(PHONE)));
     // BlueZ has got what was sent before.
-    await does(node, { do: 'scan' });
+    await does({ do: 'scan' });
     const done = bluez.calls.filter((call) => ['RemoveDevice', 'Set Trusted=true'].includes(call));
     assert.deepEqual(done, stays ? [] : ['RemoveDevice']);
     assert.equal(recorder.logs.includes('warn: a device has paired unasked'), !stays);
@@ -220,68 +197,63 @@ for (const [what, facts, adapter, stays] of UNASKED) {
 }
 
 test('while a device is being connected another one that pairs is forgotten, also if it was found', async (t) => {
-  const node = await followed(t);
-  const { bluez, recorder } = node;
+  const { bluez, recorder, does } = await followed(t);
   for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
   await until('the speaker is found', () => recorder.device(SPEAKER));
   bluez.onCall.set('Pair', async () => {
     bluez.changeDevice(PHONE, { Paired: true });
     await until('the other is forgotten', () => !bluez.objects.has(pathOf(PHONE)) && !recorder.device(PHONE));
   });
-  await does(node, { do: 'connect', address: SPEAKER });
+  await does({ do: 'connect', address: SPEAKER });
   await until('the speaker is trusted', () => recorder.known?.trusted === true);
 });
 
 test('a device accepted in pairing mode that finishes pairing later is trusted', async (t) => {
-  const node = await followed(t);
-  const { bluez } = node;
-  await does(node, { do: 'pairing_mode' });
+  const { bluez, does } = await followed(t);
+  await does({ do: 'pairing_mode' });
   bluez.addDevice(PHONE);
   assert.equal(await bluez.ask(['RequestConfirmation', 'ou', pathOf(PHONE), 1]), 'done');
-  await does(node, { do: 'pairing_mode/stop' });
+  await does({ do: 'pairing_mode/stop' });
   bluez.changeDevice(PHONE, { Paired: true, UUIDs: [A2DP_SOURCE] });
   await until('the phone is trusted', () => bluez.device(PHONE)['Trusted'] === true);
 });
 
 test('a daemon that ends while pairing mode begins leaves the adapter closed', async (t) => {
-  const node = await followed(t);
-  void node.backend.handle({ do: 'pairing_mode' });
-  await node.backend.stop();
-  const { Discoverable, Pairable } = node.bluez.adapter();
+  const { bluez, backend } = await followed(t);
+  void backend.handle({ do: 'pairing_mode' });
+  await backend.stop();
+  const { Discoverable, Pairable } = bluez.adapter();
   assert.deepEqual([Discoverable, Pairable], [false, false]);
-  assert.ok(node.bluez.calls.includes('Set Discoverable=true'), 'it had begun');
+  assert.ok(bluez.calls.includes('Set Discoverable=true'), 'it had begun');
 });
 
 test('an adapter that is switched off while pairing mode begins is not left open', async (t) => {
-  const node = await followed(t);
-  const { bluez } = node;
+  const { bluez, does } = await followed(t);
   bluez.onCall.set('Set', () => {
     if (bluez.calls.at(-1) === 'Set Pairable=true') bluez.changeAdapter({ Powered: false });
   });
-  await does(node, { do: 'pairing_mode' }, 'refused');
+  await does({ do: 'pairing_mode' }, 'refused');
   assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
   assert.ok(!bluez.calls.includes('Set Discoverable=true'));
 });
 
 test('ending pairing mode can be retried after it failed', async (t) => {
-  const node = await followed(t);
-  const { bluez, recorder } = node;
-  await does(node, { do: 'pairing_mode' });
+  const { bluez, recorder, does } = await followed(t);
+  await does({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
-  await does(node, { do: 'pairing_mode/stop' }, 'refused');
+  await does({ do: 'pairing_mode/stop' }, 'refused');
   await until('the end of pairing mode is published', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
   bluez.misbehaves.clear();
-  await does(node, { do: 'pairing_mode/stop' });
+  await does({ do: 'pairing_mode/stop' });
   assert.equal(recorder.record?.discoverable, false);
 });
 
 test('a change for which BlueZ is busy is asked for again', async (t) => {
-  const node = await followed(t);
-  const { bluez } = node;
-  await does(node, { do: 'pairing_mode' });
+  const { bluez, does } = await followed(t);
+  await does({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
-  const ended = does(node, { do: 'pairing_mode/stop' });
+  const ended = does({ do: 'pairing_mode/stop' });
   const asked = (): number => bluez.calls.filter((call) => call === 'Set Pairable=false').length;
   await until('it is asked again', () => asked() > 1);
   bluez.misbehaves.clear();
@@ -290,12 +262,11 @@ test('a change for which BlueZ is busy is asked for again', async (t) => {
 });
 
 test('a command is answered when its effect is visible', async (t) => {
-  const node = await followed(t, {}, withPhone);
-  const { bluez, recorder } = node;
+  const { bluez, recorder, clock, backend, does } = await followed(t, {}, withPhone);
   bluez.changeDevice(PHONE, { Connected: true });
   await until('the phone is connected', () => recorder.known?.connected === true);
   const seen = async (command: BluetoothCommand, isDone: () => boolean | undefined): Promise<void> => {
-    await does(node, command);
+    await does(command);
     assert.ok(isDone(), command.do);
   };
   const off = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
@@ -309,17 +280,16 @@ test('a command is answered when its effect is visible', async (t) => {
   await seen({ do: 'power_up' }, () => recorder.record?.powered);
   // The change is undone before it is seen: the answer does not wait for ever.
   bluez.onCall.set('Set', () => void setImmediate(() => bluez.changeAdapter({ Powered: true })));
-  const answered = node.backend.handle({ do: 'power_down' }).then(faultOf);
+  const answered = backend.handle({ do: 'power_down' }).then(faultOf);
   await until('the command is answered', () => {
-    node.clock.advance(100);
+    clock.advance(100);
     return Promise.race([answered, undefined]);
   });
   assert.equal(await answered, 'none');
 });
 
 test('a new device is paired, trusted and connected; no other device is accepted meanwhile', async (t) => {
-  const node = await followed(t);
-  const { bluez } = node;
+  const { bluez, recorder, does } = await followed(t);
   const answers: string[] = [];
   bluez.onCall.set('Pair', async (path) => {
     answers.push(await bluez.ask(['RequestConfirmation', 'ou', path, 1]));
@@ -328,11 +298,11 @@ test('a new device is paired, trusted and connected; no other device is accepted
     answers.push(await bluez.ask(['RequestConfirmation', 'ou', pathOf(PHONE), 1]));
   });
   bluez.addDevice(SPEAKER);
-  await until('the speaker is found', () => node.recorder.device(SPEAKER));
-  await does(node, { do: 'connect', address: SPEAKER.toLowerCase() });
+  await until('the speaker is found', () => recorder.device(SPEAKER));
+  await does({ do: 'connect', address: SPEAKER.toLowerCase() });
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
-  await until('the speaker is connected', () => node.recorder.known?.connected === true);
-  await until('the speaker is trusted', () => node.recorder.known?.trusted === true);
+  await until('the speaker is connected', () => recorder.known?.connected === true);
+  await until('the speaker is trusted', () => recorder.known?.trusted === true);
   await until('the agent is gone', () => !bluez.agent);
 });
 
@@ -347,17 +317,16 @@ const BLUEZ_REFUSES: readonly (readonly [error: string, fault: string])[] = [
 ];
 
 test('a connection that BlueZ refuses is refused with its error', async (t) => {
-  const node = await followed(t, {}, withPhone);
+  const { bluez, does } = await followed(t, {}, withPhone);
   for (const [error, fault] of BLUEZ_REFUSES) {
-    node.bluez.misbehaves.set('Connect', { error });
-    await does(node, { do: 'connect', address: PHONE }, fault);
+    bluez.misbehaves.set('Connect', { error });
+    await does({ do: 'connect', address: PHONE }, fault);
   }
-  await does(node, { do: 'connect', address: SPEAKER }, 'no-such-device');
+  await does({ do: 'connect', address: SPEAKER }, 'no-such-device');
 });
 
 test('a connection that takes long is answered 202, is made once, and its failure is an event even without a change', async (t) => {
-  const node = await followed(t, {}, withPhone);
-  const { bluez, recorder, backend, clock } = node;
+  const { bluez, recorder, backend, clock, does } = await followed(t, {}, withPhone);
   let fail = (): void => undefined;
   bluez.onCall.set('Connect', async () => {
     await new Promise<void>((resolve) => {
@@ -367,7 +336,7 @@ test('a connection that takes long is answered 202, is made once, and its failur
   });
   const asked = backend.handle({ do: 'connect', address: PHONE });
   await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
-  await does(node, { do: 'connect', address: PHONE }, 'in-progress');
+  await does({ do: 'connect', address: PHONE }, 'in-progress');
   clock.advance(9_000);
   assert.equal(faultOf(await asked), 'none');
   fail();
@@ -376,40 +345,39 @@ test('a connection that takes long is answered 202, is made once, and its failur
 });
 
 test('a blocked adapter is a conflict that names what blocks it', async (t) => {
-  const node = await followed(t, {}, (bluez) => Object.assign(bluez.adapter(), { Powered: false }));
-  node.bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
-  const answer = await node.backend.handle({ do: 'power_up' });
+  const { bluez, recorder, backend, does } = await followed(t, {}, (bluez) =>
+    Object.assign(bluez.adapter(), { Powered: false }),
+  );
+  bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
+  const answer = await backend.handle({ do: 'power_up' });
   assert.equal(faultOf(answer), 'blocked');
   assert.match(answer.ok ? '' : answer.detail, /blocked by rfkill/);
-  assert.match(node.recorder.state, /^up: .*blocked by rfkill/);
-  await does(node, { do: 'pairing_mode' }, 'blocked');
-  node.bluez.misbehaves.clear();
-  await does(node, { do: 'power_up' });
-  await until('the detail is removed', () => node.recorder.state === 'up');
+  assert.match(recorder.state, /^up: .*blocked by rfkill/);
+  await does({ do: 'pairing_mode' }, 'blocked');
+  bluez.misbehaves.clear();
+  await does({ do: 'power_up' });
+  await until('the detail is removed', () => recorder.state === 'up');
 });
 
 test('a BlueZ that hangs costs each command its deadline, and no more', async (t) => {
-  const node = await followed(t, {}, withPhone, { callDeadlineMs: 1_000 });
-  const { bluez } = node;
+  const { bluez, backend, does } = await followed(t, {}, withPhone, { callDeadlineMs: 1_000 });
   for (const member of ['Set', 'RegisterAgent', 'StartDiscovery', 'Disconnect', 'RemoveDevice'])
     bluez.misbehaves.set(member, 'hang');
-  for (const verb of ['power_down', 'pairing_mode', 'scan'] as const)
-    await does(node, { do: verb }, 'timeout');
+  for (const verb of ['power_down', 'pairing_mode', 'scan'] as const) await does({ do: verb }, 'timeout');
   for (const verb of ['connect', 'disconnect', 'forget'] as const)
-    await does(node, { do: verb, address: PHONE }, 'timeout');
+    await does({ do: verb, address: PHONE }, 'timeout');
   bluez.misbehaves.clear();
   // The deadline is so short that a busy machine may miss it.
-  await until('pairing mode starts', async () => (await node.backend.handle({ do: 'pairing_mode' })).ok);
+  await until('pairing mode starts', async () => (await backend.handle({ do: 'pairing_mode' })).ok);
 });
 
 test('the backend follows BlueZ and the adapter as they appear, die and return', async (t) => {
-  const node = await followed(t, {}, withPhone, { isThere: false });
-  const { bluez, recorder } = node;
+  const { bluez, recorder, does } = await followed(t, {}, withPhone, { isThere: false });
   assert.match(recorder.state, /^connecting: BlueZ/);
-  await does(node, { do: 'scan' }, 'unavailable');
+  await does({ do: 'scan' }, 'unavailable');
   await bluez.start();
   await until('the backend is up', () => recorder.state === 'up');
-  await does(node, { do: 'pairing_mode' });
+  await does({ do: 'pairing_mode' });
   bluez.die();
   await until('BlueZ is gone', () => /^connecting: BlueZ.*not running/.test(recorder.state));
   bluez.adapter()['Discoverable'] = false;
@@ -420,7 +388,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await until('the adapter is gone', () => recorder.state === 'connecting: BlueZ has no adapter');
   bluez.plugIn();
   await until('the adapter is back', () => recorder.state === 'up');
-  await does(node, { do: 'pairing_mode' });
+  await does({ do: 'pairing_mode' });
 });
 
 test('the first of two adapters is taken, or the named one, and one in use is kept', async (t) => {
@@ -448,12 +416,11 @@ test('the first of two adapters is taken, or the named one, and one in use is ke
 });
 
 test('at the start the adapter is closed, and switched on if configured; it is switched off after so long without a connection', async (t) => {
-  const node = await followed(t, { powerOnStart: true, idleTimeout: 600 }, (bluez) => {
+  const { bluez, recorder, clock } = await followed(t, { powerOnStart: true, idleTimeout: 600 }, (bluez) => {
     withPhone(bluez);
     // An earlier run has left the door open.
     Object.assign(bluez.adapter(), { Powered: false, Discoverable: true, Pairable: true });
   });
-  const { bluez, recorder, clock } = node;
   await until('the adapter is on', () => recorder.record?.powered === true);
   assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
   clock.advance(599_000);

@@ -1,15 +1,17 @@
 // The Bluetooth backend on a private real bus, with a scripted BlueZ, and a clock of the test's.
 
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { BluetoothBackend } from '../../../src/actors/bluetooth/backend.js';
 import { type Clock, systemClock } from '../../../src/clock.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
+import type { BluetoothCommand } from '../../../src/protocol/actor/commands.js';
 import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';
 import type { BluetoothSettings } from '../../../src/protocol/actor/settings.js';
 import { ManualClock } from '../../manual-clock.js';
 import { until } from '../../until.js';
 import { privateBus } from '../bus/private-bus.js';
-import { Recorder } from '../recorder.js';
+import { faultOf, Recorder } from '../recorder.js';
 import { ScriptedBluez } from './scripted-bluez.js';
 
 export const BLUETOOTH_SETTINGS: BluetoothSettings = {
@@ -41,8 +43,6 @@ class BluetoothRecorder extends Recorder {
   }
 }
 
-export type Followed = Awaited<ReturnType<typeof followed>>;
-
 /** `before`: prepares BlueZ, and starts it unless it returns false. */
 export async function followed(
   t: TestContext,
@@ -63,5 +63,10 @@ export async function followed(
   const backend = new BluetoothBackend(all, recorder, { ...clock, after }, options);
   t.after(() => backend.stop());
   await until('the backend has a state', () => recorder.state !== '');
-  return { bluez, recorder, backend, clock, address: bus.address };
+  /** Sends a command, and expects this of it. */
+  const does = async (command: BluetoothCommand, fault = 'none'): Promise<void> => {
+    const answer = await backend.handle(command);
+    assert.equal(faultOf(answer), fault, JSON.stringify(answer));
+  };
+  return { bluez, recorder, backend, clock, address: bus.address, does };
 }
