@@ -86,9 +86,8 @@ describe('a lost server', DEADLINE, () => {
     ['that never was up: later each time', 0, undefined, 1],
   ];
   for (const [what, attempt, upMs, expected] of patience) {
-    test(`is tried again behind a connection ${what}`, () => {
-      assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected);
-    });
+    test(`is tried again behind a connection ${what}`, () =>
+      assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected));
   }
 
   test('is noticed by the reading once a minute when the server sends nothing', async (t) => {

@@ -104,8 +104,11 @@ describe('a card', DEADLINE, () => {
       faults.push(faultOf(await backend.handle(command)));
     assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
     assert.equal(server.count(COMMAND.setCardProfile), 0);
-    const again = faultOf(await backend.handle(profile('off')));
-    assert.equal(again, 'no-such-card', 'the server knows it no more');
+    assert.equal(
+      faultOf(await backend.handle(profile('off'))),
+      'no-such-card',
+      'the server knows it no more',
+    );
   });
 
   /** The switch from stereo to surround, in the steps of each kind of server. */

@@ -49,9 +49,8 @@ describe('socket addresses', () => {
       assert.equal(otherServer({ PULSE_SERVER: value }, 'm1'), named));
   }
 
-  test('without a machine id, addresses for any machine count', () => {
-    assert.deepEqual(candidatePaths({ PULSE_SERVER: '{m2}unix:/a' }, 42), ['/a']);
-  });
+  test('without a machine id, addresses for any machine count', () =>
+    assert.deepEqual(candidatePaths({ PULSE_SERVER: '{m2}unix:/a' }, 42), ['/a']));
 });
 
 const NEVER_MS = 2 ** 31 - 1;
@@ -115,9 +114,8 @@ function home(t: TestContext, files: Readonly<Record<string, number>>): string {
 }
 
 describe('the cookie is looked for', () => {
-  test('in the configuration directory, then in the home directory', () => {
-    assert.deepEqual(cookiePaths({}, '/pi'), ['/pi/.config/pulse/cookie', '/pi/.pulse-cookie']);
-  });
+  test('in the configuration directory, then in the home directory', () =>
+    assert.deepEqual(cookiePaths({}, '/pi'), ['/pi/.config/pulse/cookie', '/pi/.pulse-cookie']));
 
   test('first at PULSE_COOKIE, which may be relative to the configuration directory', () => {
     const env = { XDG_CONFIG_HOME: '/etc/pi' };

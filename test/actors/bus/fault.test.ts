@@ -29,9 +29,8 @@ const FAULTS: readonly (readonly [error: BusError, fault: FaultCode, detail: str
 ];
 
 for (const [error, fault, detail] of FAULTS) {
-  test(`${JSON.stringify(error).slice(0, 100)} is ${fault}`, () => {
-    assert.deepEqual(faultOf(error, 'It failed'), { ok: false, fault, detail });
-  });
+  test(`${JSON.stringify(error).slice(0, 100)} is ${fault}`, () =>
+    assert.deepEqual(faultOf(error, 'It failed'), { ok: false, fault, detail }));
 }
 
 const ABSENCES: readonly (readonly [error: BusError, absence: boolean])[] = [
@@ -44,9 +43,8 @@ const ABSENCES: readonly (readonly [error: BusError, absence: boolean])[] = [
 ];
 
 for (const [error, absence] of ABSENCES) {
-  test(`${JSON.stringify(error)} is ${absence ? 'an' : 'no'} absence`, () => {
-    assert.equal(isAbsence(error), absence);
-  });
+  test(`${JSON.stringify(error)} is ${absence ? 'an' : 'no'} absence`, () =>
+    assert.equal(isAbsence(error), absence));
 }
 
 test('an actor may give names its own meaning, unknown names too', () => {

@@ -42,8 +42,10 @@ function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces 
   const bridge = new Discovery({ enabled: true, name: 'Kitchen' }, node, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
   const serve = (): void => {
-    const changes = [put('served', '', { port: 8018, addresses: [address] })];
-    bridge.applyChanges({ isWhole: true, changes });
+    bridge.applyChanges({
+      isWhole: true,
+      changes: [put('served', '', { port: 8018, addresses: [address] })],
+    });
   };
   serve();
   return { node, serve };

@@ -28,11 +28,9 @@ const ROWS: readonly (readonly [what: string, listening: readonly string[], plac
   ['every IPv4 address, and one of IPv6', ['0.0.0.0', 'fd00::5'], '-1,0 2,1'],
 ];
 for (const [what, listening, places] of ROWS) {
-  test(`${what} is announced at ${places || 'no place'}`, () => {
-    assert.equal(placesOf(listening, [LAN, WLAN]).join(' '), places);
-  });
+  test(`${what} is announced at ${places || 'no place'}`, () =>
+    assert.equal(placesOf(listening, [LAN, WLAN]).join(' '), places));
 }
 
-test('a machine that has loopback alone announces nothing, though it listens everywhere', () => {
-  assert.deepEqual(placesOf(['::'], []), []);
-});
+test('a machine that has loopback alone announces nothing, though it listens everywhere', () =>
+  assert.deepEqual(placesOf(['::'], []), []));

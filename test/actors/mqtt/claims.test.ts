@@ -73,10 +73,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(new Set(spy.texts(`${topic}/status`)), new Set(['online']));
   });
 
-  for (const [what, identifier] of Object.entries({
-    'another node': 'other',
-    'an older life of this one': 'me',
-  })) {
+  for (const [what, identifier] of Object.entries({ 'another node': 'other', 'an older tonearm': 'me' })) {
     test(`with ${what} that answers nothing is taken`, async (t) => {
       const topic = `house/${identifier}`;
       const spy = await spyOn(t, topic);

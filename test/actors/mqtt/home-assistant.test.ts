@@ -45,9 +45,8 @@ const EVERYTHING: readonly Change[] = [
 ];
 
 for (const control of [true, false]) {
-  test(`all of a node that takes ${control ? '' : 'no '}commands is valid by the rules`, () => {
-    assert.deepEqual(faultsOf(new AnnouncedNode({ control }, EVERYTHING).text()), []);
-  });
+  test(`all of a node that takes ${control ? '' : 'no '}commands is valid by the rules`, () =>
+    assert.deepEqual(faultsOf(new AnnouncedNode({ control }, EVERYTHING).text()), []));
 }
 
 test('a node that takes no commands offers none', () => {
@@ -104,9 +103,8 @@ test('the entities of a backend that is not up are kept', () => {
   assert.deepEqual(node.sequence(held), []);
 });
 
-test('without mqtt.homeAssistant nothing is published', () => {
-  assert.equal(new AnnouncedNode({ homeAssistant: false }).text('whatever is there'), '');
-});
+test('without mqtt.homeAssistant nothing is published', () =>
+  assert.equal(new AnnouncedNode({ homeAssistant: false }).text('whatever is there'), ''));
 
 test('garbage that is retained in the device topic is overwritten', () => {
   for (const held of ['x', '[]', '{"components": 1}', '{"components": {"a": null}}', 'null']) {

@@ -116,9 +116,7 @@ const NONE: readonly (readonly [what: string, url: () => string])[] = [
   ['data: with 10 MB', () => `data:image/png;base64,${PNG_OF_10_MB.toString('base64')}`],
 ];
 for (const [what, url] of NONE) {
-  test(`no cover is served from ${what}`, async () => {
-    assert.equal(await cover(url()), undefined);
-  });
+  test(`no cover is served from ${what}`, async () => assert.equal(await cover(url()), undefined));
 }
 
 test('a cover of the largest size is served', async () => {

@@ -97,9 +97,8 @@ const RECKONED: readonly Reckoned[] = [
   ['beyond the end, where the player itself is', 1, 9_000_000, 9_000_000, 6_000_000],
 ];
 for (const [what, rate, from, to, lengthUs] of RECKONED) {
-  test(`a position is extrapolated: ${what}`, () => {
-    assert.equal(reckoned(anchor(from), { rate, lengthUs }, after(2_000)), to);
-  });
+  test(`a position is extrapolated: ${what}`, () =>
+    assert.equal(reckoned(anchor(from), { rate, lengthUs }, after(2_000)), to));
 }
 
 test('a clock that is set changes no position, and is noticed', () => {

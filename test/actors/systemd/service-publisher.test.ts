@@ -60,9 +60,7 @@ function up() {
   return all;
 }
 
-test('the backend without any unit is up at once', () => {
-  assert.deepEqual(setUp([]).taken(), ['up']);
-});
+test('the backend without any unit is up at once', () => assert.deepEqual(setUp([]).taken(), ['up']));
 
 test('changes of a unit are gathered, and the newest is published, encoded once; no other unit waits for it', () => {
   const { clock, taken, change, encoded } = up();
@@ -119,7 +117,6 @@ test('the reason why unit files cannot be read is logged once, until it changes 
 const WATCHED = { key: 'user/x.service', scope: 'user', name: 'x.service' } as const;
 const LOADED = { ...unknownUnit('x.service'), loadState: 'loaded', description: 'X' };
 const BARE = { name: 'x.service', scope: 'user', running: false, enabled: false, exists: true } as const;
-const GONE = { ...BARE, exists: false };
 
 type Row = readonly [what: string, facts: Partial<UnitFacts>, file: string | undefined, expected: object];
 
@@ -127,7 +124,6 @@ const run = (activeState: string, subState: string) => ({ activeState, subState 
 const active = (state: string, sub: string) => ({ active_state: state, sub_state: sub });
 const RUNS = run('active', 'running');
 const DEAD = active('inactive', 'dead');
-const FAILED = active('failed', 'failed');
 const RUNNING = { ...active('active', 'running'), running: true };
 
 const ROWS: readonly Row[] = [
@@ -135,7 +131,7 @@ const ROWS: readonly Row[] = [
   ['no program', run('active', 'exited'), 'static', active('active', 'exited')],
   ['a sub-state called running', run('activating', 'running'), undefined, active('activating', 'running')],
   ['enabled for this boot only is not enabled', {}, 'enabled-runtime', DEAD],
-  ['failed', run('failed', 'failed'), 'disabled', FAILED],
+  ['failed', run('failed', 'failed'), 'disabled', active('failed', 'failed')],
   ['a newer state of a known kind', run('refreshing', 'running'), undefined, active('reloading', 'running')],
   ['an unknown state', run('pondering', 'deep'), undefined, {}],
   ['a masked unit exists', { loadState: 'masked' }, 'masked', DEAD],
@@ -154,7 +150,7 @@ for (const [what, facts, file, expected] of ROWS) {
 
 test('a unit that does not exist has no state', () => {
   const facts = { ...LOADED, loadState: 'not-found', description: 'x.service' };
-  assert.deepEqual(serviceRecord(WATCHED, facts, undefined), GONE);
+  assert.deepEqual(serviceRecord(WATCHED, facts, undefined), { ...BARE, exists: false });
 });
 
 test('the url is passed through, and optional fields are absent', () => {

@@ -15,6 +15,7 @@ const WORKS = { activeState: 'active', subState: 'running', invocation: 'ab', jo
 const BEFORE = { ...unknownUnit('x.service'), ...WORKS, result: 'signal' };
 
 const ENDED_AT_7 = { ActiveState: 'inactive', StateChangeTimestamp: 7n };
+const FORGOTTEN = { activeState: 'inactive', reset: true };
 
 const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[] = [
   [{}, {}],
@@ -26,10 +27,7 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
   [{ NRestarts: 2 }, { restarts: 2 }],
   [{ InactiveExitTimestamp: 5_999n }, { startedMs: 5 }],
   [{ InactiveExitTimestamp: 0n }, {}],
-  [
-    { ...ENDED_AT_7, InactiveEnterTimestamp: 5n },
-    { activeState: 'inactive', reset: true },
-  ],
+  [{ ...ENDED_AT_7, InactiveEnterTimestamp: 5n }, FORGOTTEN],
   [{ ...ENDED_AT_7, InactiveEnterTimestamp: 7n }, { activeState: 'inactive' }],
   [{ StateChangeTimestamp: 7n, InactiveEnterTimestamp: 5n }, {}],
   [{ ConditionResult: false, ConditionTimestamp: 5 }, { conditionMet: false }],
@@ -42,9 +40,8 @@ const CHANGES: readonly (readonly [record: object, change: Partial<RunFacts>])[]
 ];
 
 for (const [record, change] of CHANGES) {
-  test(`${Object.keys(record).join(' and ') || 'nothing'} changes ${JSON.stringify(change)}`, () => {
-    assert.deepEqual(withProperties(BEFORE, { ...record }), { ...BEFORE, ...change });
-  });
+  test(`${Object.keys(record).join(' and ') || 'nothing'} changes ${JSON.stringify(change)}`, () =>
+    assert.deepEqual(withProperties(BEFORE, { ...record }), { ...BEFORE, ...change }));
 }
 
 test('a unit rests only in the states in which it neither runs nor is about to', () => {

@@ -26,9 +26,8 @@ const MESSAGES: readonly (readonly [what: string, field: unknown, message: strin
   ['a long text', 'é'.repeat(5000), `${'é'.repeat(4096)}...`],
 ];
 for (const [what, field, message] of MESSAGES) {
-  test(`a message of ${what} becomes text`, () => {
-    assert.deepEqual(read({ ...AT, PRIORITY: '3', MESSAGE: field }), [{ time: TIME, priority: 3, message }]);
-  });
+  test(`a message of ${what} becomes text`, () =>
+    assert.deepEqual(read({ ...AT, PRIORITY: '3', MESSAGE: field }), [{ time: TIME, priority: 3, message }]));
 }
 
 test('a priority that is missing or strange is that of information', () => {

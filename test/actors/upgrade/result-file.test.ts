@@ -67,15 +67,12 @@ test('the last of many quick changes of the result file is known in the end', as
 const GOOD = '"current":"1","latest":"2","upgrade_available":true';
 
 function good(text: string, members: string): void {
-  test(`good: ${text.slice(0, 70)}`, () => {
-    assert.deepEqual(parseResult(Buffer.from(text)), { ok: true, status: `{${members}}` });
-  });
+  test(`good: ${text.slice(0, 70)}`, () =>
+    assert.deepEqual(parseResult(Buffer.from(text)), { ok: true, status: `{${members}}` }));
 }
 
 function bad(what: string, bytes: string | Uint8Array, problem: string): void {
-  test(`bad: ${what}`, () => {
-    assert.deepEqual(parseResult(Buffer.from(bytes)), { ok: false, problem });
-  });
+  test(`bad: ${what}`, () => assert.deepEqual(parseResult(Buffer.from(bytes)), { ok: false, problem }));
 }
 
 good(`{${GOOD}}`, GOOD);
@@ -97,10 +94,7 @@ function extra(members: string, expected: string): void {
 }
 
 extra('"a" : 12345678901234567890 , "b":1E+2,"c":1.50', '"a":12345678901234567890,"b":1E+2,"c":1.50');
-extra(
-  '"a":{"b":[1, 2, {"c": "}],{"}]},"d":"x, \\"y\\" }"',
-  '"a":{"b":[1,2,{"c":"}],{"}]},"d":"x, \\"y\\" }"',
-);
+extra('"a":{"b":[1, {"c": "}],{"}]},"d":"x, \\"y\\" }"', '"a":{"b":[1,{"c":"}],{"}]},"d":"x, \\"y\\" }"');
 extra('"__proto__":1,"constructor":[]', '"__proto__":1,"constructor":[]');
 extra('"\\u0061":1,"a":2', '"a":2');
 extra('"$":"#1","#":"$x"', '"$":"#1","#":"$x"');
@@ -110,11 +104,8 @@ extra('\n "a b" :\t[ 1 ,\r\n"  \\" \\\\" ] ', '"a b":[1,"  \\" \\\\"]');
 
 test('escapes or plain text of the largest size are read', () => {
   const half = RESULT_MAX_BYTES / 2 - 50;
-  for (const value of [
-    `"${'\\n'.repeat(half)}"`,
-    `"${'x'.repeat(2 * half)}"`,
-    `[${'1, '.repeat(half / 2)}1]`,
-  ]) {
+  const texts = ['\\n'.repeat(half), 'x'.repeat(2 * half)].map((text) => `"${text}"`);
+  for (const value of [...texts, `[${'1, '.repeat(half / 2)}1]`]) {
     const result = parseResult(Buffer.from(`{${GOOD},"a":${value}}`));
     assert.equal(result.ok && result.status, `{${GOOD},"extra":{"a":${value.replaceAll(' ', '')}}}`);
   }
