@@ -1,8 +1,9 @@
 // A service on the network as one resolver found it, and the node that sightings of one service make. Pure. Everything here
 // comes from strangers on the network: what does not fit its bound or form is left out.
 
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
+import { isIn } from '../networks.js';
 import { capped } from '../text.js';
 
 const APIS = ['tonearm', 'odio-api'] as const;
@@ -13,17 +14,11 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 /** A name that only the network here gives: another one could lead out of the house. */
 const HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
-/** Addresses that mean another host to each reader, or need a scope. Two lists: one would compare IPv4 addresses with mapped ones, too. */
-const ELSEWHERE = {
-  ipv4: blocked('ipv4', ['0.0.0.0', 8], ['127.0.0.0', 8], ['224.0.0.0', 3]),
-  ipv6: blocked('ipv6', ['::', 96], ['::ffff:0:0', 96], ['fe80::', 10], ['ff00::', 8]),
-};
-
-function blocked(family: 'ipv4' | 'ipv6', ...nets: readonly (readonly [string, number])[]): BlockList {
-  const list = new BlockList();
-  for (const [net, prefix] of nets) list.addSubnet(net, prefix, family);
-  return list;
-}
+/** Addresses that lead somewhere else for each reader, or that no browser can ask: a link-local IPv6 address needs a scope. */
+const ELSEWHERE = [
+  ...['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3'],
+  ...['::/96', '::ffff:0:0/96', 'fe80::/10', 'ff00::/8'],
+];
 
 export interface Sighting {
   readonly name: string;
@@ -49,7 +44,7 @@ export function sightingOf(
   const [path = '/', version = ''] = [pairs.get('path'), pairs.get('version')];
   return {
     ...{ name, host, port, api, isLocal },
-    address: isUseful(address) ? address : undefined,
+    address: isIP(address) !== 0 && !isIn(ELSEWHERE, address) ? address : undefined,
     path: path.length <= PATH_MAX_UNITS && PATH.test(path) ? path : '/',
     ...(version !== '' && { version: capped(version, VERSION_MAX_UNITS) }),
   };
@@ -68,11 +63,6 @@ export function nodeOf(sightings: readonly Sighting[], own: string | undefined):
     ...(version !== undefined && { version }),
     self: same.some(({ isLocal }) => isLocal) && name === own,
   };
-}
-
-function isUseful(address: string): boolean {
-  if (isIPv4(address)) return !ELSEWHERE.ipv4.check(address, 'ipv4');
-  return isIPv6(address) && !ELSEWHERE.ipv6.check(address, 'ipv6');
 }
 
 /** IPv4 first; the rest is an order that does not change. */

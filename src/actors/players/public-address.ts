@@ -1,6 +1,7 @@
 // Decides where covers may be fetched from: the internet, and nothing of the house (docs/players.md, "Covers from the web"). Pure.
 
-import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
+import { isIn } from '../networks.js';
 
 /** IANA's registry of special addresses, and multicast; 100.64.0.0/10 is shared by the customers of a provider (CGNAT). */
 const SPECIAL_V4 = [
@@ -31,20 +32,6 @@ export function isPublic(address: string, own: readonly string[]): boolean {
     return isPublic(parts.flatMap((part) => [part >> 8, part & 255]).join('.'), own);
   }
   return isIn(GLOBAL_V6, address) && !isIn(SPECIAL_V6, address) && !isIn(own.map(houseOf), address);
-}
-
-function isIn(networks: readonly string[], address: string): boolean {
-  const family = familyOf(address);
-  const list = new BlockList();
-  for (const each of networks) {
-    const [network = '', bits] = each.split('/');
-    if (familyOf(network) === family) list.addSubnet(network, Number(bits), family);
-  }
-  return list.check(address, family);
-}
-
-function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv4(address) ? 'ipv4' : 'ipv6';
 }
 
 function houseOf(network: string): string {
