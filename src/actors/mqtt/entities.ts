@@ -2,7 +2,7 @@
 // thing's own name, never of the host's name or address. Pure.
 
 import { createHash } from 'node:crypto';
-import { BACKEND_STATES, type Backend, type ChildName } from '../../protocol/actor/backends.js';
+import { BACKEND_STATES, BACKENDS, type Backend, type ChildName } from '../../protocol/actor/backends.js';
 import type {
   AudioServerRecord,
   BluetoothRecord,
@@ -38,22 +38,19 @@ type Draft = readonly [key: string, platform: string, name: string, fields: Fiel
 
 type Condition = readonly [topic: string, expression: string];
 
-/** The backend whose records an entity shows, by the beginning of its key; undefined for the service's own. */
-const KEY_OWNERS: readonly (readonly [prefix: string, owner: Backend | undefined])[] = [
-  ['backend_', undefined],
-  ['output_', 'audio'],
-  ['card_', 'audio'],
-  ['default_output', 'audio'],
-  ['unit_', 'systemd'],
-  ['player_', 'players'],
-  ['reboot', 'power'],
-  ['power_off', 'power'],
-  ['update', 'upgrade'],
-  ['bluetooth', 'bluetooth'],
-];
+/** How the keys of the entities begin that show a backend's records. */
+const KEYS: Partial<Readonly<Record<Backend, readonly string[]>>> = {
+  audio: ['output_', 'card_', 'default_output'],
+  systemd: ['unit_'],
+  players: ['player_'],
+  power: ['reboot', 'power_off'],
+  upgrade: ['update'],
+  bluetooth: ['bluetooth'],
+};
 
+/** Undefined for the service's own. */
 export function ownerOf(key: string): Backend | undefined {
-  return KEY_OWNERS.find(([prefix]) => key.startsWith(prefix))?.[1];
+  return BACKENDS.find((backend) => KEYS[backend]?.some((beginning) => key.startsWith(beginning)));
 }
 
 export function entitiesOf(node: ShownNode): Entities {
