@@ -21,17 +21,12 @@ export interface Method<Args = never, Result = unknown, E extends Effect = Effec
 export function methodsOf(destination: string, path: string | undefined, iface: string) {
   return <const I extends string, const O extends string, const E extends Effect>(
     member: string,
-    signatures: readonly [input: I, output: O],
+    [input, output]: readonly [input: I, output: O],
     effect: E,
-  ): Method<Values<I>, MethodReply<O>, E> => ({
-    destination,
-    ...(path !== undefined && { path }),
-    interface: iface,
-    member,
-    in: signatures[0],
-    out: signatures[1],
-    effect,
-  });
+  ): Method<Values<I>, MethodReply<O>, E> => {
+    const row = { destination, interface: iface, member, in: input, out: output, effect };
+    return path === undefined ? row : { ...row, path };
+  };
 }
 
 export interface SignalRow<V = unknown> {
