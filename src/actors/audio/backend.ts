@@ -129,8 +129,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         this.#publish.status('connecting', ended.detail);
       this.#detail = ended.detail;
       attempt = attemptAfter(attempt, ended.upMs, this.#timing.stableMs);
-      const appeared = await socketOrDelay(sockets, backoffMs(attempt, Math.random()), signal);
-      if (appeared) attempt = 0;
+      if (await socketOrDelay(sockets, backoffMs(attempt, Math.random()), signal)) attempt = 0;
     }
   }
 

@@ -18,8 +18,7 @@ const MONO = 0;
  * or not (the flag PA_SINK_HARDWARE does not help: PipeWire 1.4.2 gives it to its null sinks, too).
  */
 export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
-  const virtual = sink.card === undefined;
-  return virtual && state.mayWake(sink.index) && state.kind === 'pipewire';
+  return sink.card === undefined && state.mayWake(sink.index) && state.kind === 'pipewire';
 }
 
 /**

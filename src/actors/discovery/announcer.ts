@@ -111,9 +111,8 @@ export class Announcer {
   }
 
   signal(signal: Signal): void {
-    const isOfGroup = signal.path === this.#group?.path;
-    const state = isOfGroup ? signalValues(AVAHI_SIGNALS.group, signal) : undefined;
-    if (state !== undefined) this.#groupIs(...state);
+    const state = signalValues(AVAHI_SIGNALS.group, signal);
+    if (state !== undefined && signal.path === this.#group?.path) this.#groupIs(...state);
     if (signalValues(AVAHI_SIGNALS.server, signal) === undefined) return;
     if (this.#group !== undefined) this.#group.service = '';
     this.#look();

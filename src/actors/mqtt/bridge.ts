@@ -109,8 +109,7 @@ export class MqttBridge implements BridgeActor {
     const read = await brokerAddress(settings, clock);
     if (!read.ok) return read;
     const clientId = clientIdOf(identifier, settings.topic);
-    const dial = this.#dialler(read.value, `${clientId}-look`);
-    const seen = await look(this.#topics, clock, dial);
+    const seen = await look(this.#topics, clock, this.#dialler(read.value, `${clientId}-look`));
     if ('failed' in seen) return { reason: seen.failed };
     if ('owner' in seen) return { reason: seen.owner, waitMs: OCCUPIED_MS };
     this.#topics.begin(seen.held);

@@ -50,9 +50,8 @@ export function entitiesToTell(
     const wanted = found.get(key);
     const isLeaving = Object.keys(component).length === 1;
     if (wanted === undefined && !isKnown(ownerOf(key))) found.set(key, component);
-    else if (wanted?.platform !== component.platform && !isLeaving) {
+    else if (wanted?.platform !== component.platform && !isLeaving)
       found.set(key, { platform: component.platform });
-    }
   }
   return found;
 }

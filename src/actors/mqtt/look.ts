@@ -52,8 +52,7 @@ export async function look(
     isDone =
       (await connection.subscribe([topics.status], { qos: 1 })) &&
       (await connection.publish(topics.full('who'), topics.identifier, false));
-    const lost = connection.ended.then(() => false);
-    const heard = await within(clock, ANSWER_MS, Promise.race([answer, lost]));
+    const heard = await within(clock, ANSWER_MS, Promise.race([answer, connection.ended.then(() => false)]));
     isDone &&= heard !== false;
     isAlive = heard === true;
   }

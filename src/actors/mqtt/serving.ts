@@ -169,9 +169,8 @@ export class Serving {
     // An empty text is how a retained command is removed.
     if (text === '') return;
     if (retained) this.#refuse(topic, RETAINED);
-    for (const request of retained ? [] : requestsOf(below, text)) {
+    for (const request of retained ? [] : requestsOf(below, text))
       if (!this.#takeCommand({ ...request, topic })) this.#refuse(topic, TOO_MANY);
-    }
   }
 
   async #carryOut({ topic, request }: WaitingRequest): Promise<void> {

@@ -123,9 +123,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     }
     const reloading = signalValues(SYSTEMD_SIGNALS.reloading, signal);
     if (reloading !== undefined) this.#reloads(reloading[0]);
-    if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined) {
+    if (signalValues(SYSTEMD_SIGNALS.unitFilesChanged, signal) !== undefined)
       this.#timers.set('files', QUIET_MS, () => void this.refresh(this.table.names, 'files'));
-    }
   }
 
   #propertiesChanged(path: string, iface: string, properties: PropertyRecord): void {
@@ -134,9 +133,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     if (iface !== UNIT_INTERFACE) return;
     this.#report(units);
     // A unit that did not exist now runs: it is loaded, so that reading it causes no signals.
-    for (const { name, facts } of units) {
+    for (const { name, facts } of units)
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
-    }
   }
 
   /** Units seem to disappear and come back: nothing is published until they are read again, once after reloads in quick succession. */
@@ -164,8 +162,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
 
   #report(units: readonly FollowedUnit[]): void {
     this.waits.news();
-    const held = this.#isMuted && this.#plan.interest !== 'verdicts';
-    if (!held && units.length > 0) this.#owner.changed(units);
+    if (this.#isMuted && this.#plan.interest !== 'verdicts') return;
+    if (units.length > 0) this.#owner.changed(units);
   }
 
   /** Subscribes and reads all units on a new connection or manager; tries again for ever. */
