@@ -1,5 +1,6 @@
 // The tables of docs/ against the sources that they are about; that links, and citations in comments, lead to headings that exist; and that
-// nothing cites what is not in the repository. A citation is a document, a comma, and a heading in quotes: docs/events.md, "Ids".
+// nothing cites, and no document names, what is not in the repository. A citation is a document, a comma, and a heading in quotes:
+// docs/events.md, "Ids".
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -21,6 +22,7 @@ const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8'
 const MANUALS = readdirSync(ROOT).filter((name) => name.endsWith('.md'));
 /** Where comments cite. */
 const HELD = ['src', 'test', 'packaging', 'bench', 'examples'];
+const FOLDERS = [...HELD, 'docs'];
 
 /** `GET /server` and so on. */
 const SERVED = ROUTES.map(({ method, path }) => `${method} ${path}`);
@@ -253,4 +255,43 @@ test('every heading of docs that comments cite exists', () => {
 test('nothing cites a contract that is not in the repository', () => {
   const citing = citingTexts().filter(([, text]) => /\bcontract(?:'s)?,? sections?\b/i.test(text));
   assert.deepEqual(citing, []);
+});
+
+/** A path below one of the folders, or below one of src's, anywhere; a file or a folder in backticks. */
+const NAMED =
+  /(?<![\w/.~-])(?:src|test|bench|packaging|docs|examples|actors|cli|gateway|events|protocol|supervisor)\/[\w./-]*\w\/?|(?<=`)[\w.-][\w./-]*(?:\.(?:ts|mjs|cjs)|\/)(?=`)/g;
+
+const PATHS = FOLDERS.flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).map((entry) => {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    return `/${path.slice(ROOT.length)}${entry.isDirectory() ? '/' : ''}`;
+  }),
+).concat(FOLDERS.map((folder) => `/${folder}/`));
+
+/** `name` is a whole path or the end of one; a module's `.ts` and a folder's `/` may be left out. */
+const exists = (name: string): boolean =>
+  ['', '.ts', '/'].some((end) => PATHS.some((path) => path.endsWith(`/${name}${end}`)));
+
+/** `NAME` is any backend, or any bridge. */
+const isNamed = (name: string): boolean =>
+  ['audio', 'mqtt'].some((child) => exists(name.replace('NAME', child)));
+
+for (const document of ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'README.md', 'bench/FIGURES.md', ...DOCS]) {
+  test(`${document} names files that exist`, () => {
+    const lines = readFileSync(join(ROOT, document), 'utf8').split('\n');
+    const vain = lines.flatMap((line, index) =>
+      (line.match(NAMED) ?? [])
+        .filter((name) => !isNamed(name))
+        .map((name) => `${document}:${index + 1}: ${name}`),
+    );
+    assert.deepEqual(vain, []);
+  });
+}
+
+test('a file is found by its whole path or the end of it', () => {
+  for (const name of ['src/main.ts', 'main.ts', 'architecture/', 'gateway/routes'])
+    assert.ok(exists(name), name);
+  for (const name of ['src/mine.ts', 'ain.ts', 'sources/', 'gateway/roads']) assert.ok(!exists(name), name);
+  const text = 'see `mine.ts`, src/a/b.ts. Or `c/`, but `/audio/x.ts`, ~/src/d.ts and e.ts.';
+  assert.deepEqual(text.match(NAMED), ['mine.ts', 'src/a/b.ts', 'c/']);
 });
