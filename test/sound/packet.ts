@@ -7,33 +7,19 @@ export const PROTOCOL_VERSION = 32;
 
 /** Commands by their number in the protocol. */
 export const COMMAND = {
-  error: 0,
-  reply: 2,
-  createPlaybackStream: 3,
-  deletePlaybackStream: 4,
-  createRecordStream: 5,
-  deleteRecordStream: 6,
-  auth: 8,
-  setClientName: 9,
-  getServerInfo: 20,
-  getSink: 21,
-  getSinks: 22,
-  getInput: 29,
-  getInputs: 30,
-  subscribe: 35,
-  setSinkVolume: 36,
-  setInputVolume: 37,
-  setSinkMute: 39,
-  corkPlaybackStream: 41,
-  setPlaybackStreamName: 46,
-  recordStreamKilled: 65,
-  event: 66,
-  move: 67,
-  getCard: 88,
-  getCards: 89,
-  setCardProfile: 90,
-  setSinkPort: 96,
-} as const;
+  ...{ error: 0, reply: 2, auth: 8, setClientName: 9, subscribe: 35, event: 66 },
+  ...{ createPlaybackStream: 3, deletePlaybackStream: 4, corkPlaybackStream: 41, setPlaybackStreamName: 46 },
+  ...{ createRecordStream: 5, deleteRecordStream: 6, recordStreamKilled: 65 },
+  ...{ getServerInfo: 20, getSink: 21, getSinks: 22, getInput: 29, getInputs: 30, getCard: 88, getCards: 89 },
+  ...{
+    setSinkVolume: 36,
+    setInputVolume: 37,
+    setSinkMute: 39,
+    setCardProfile: 90,
+    setSinkPort: 96,
+    move: 67,
+  },
+};
 
 const CONTROL_CHANNEL = 0xffffffff;
 const DESCRIPTOR_BYTES = 20;

@@ -18,9 +18,8 @@ const UNIT_PATHS: readonly (readonly [name: string, last: string])[] = [
   ['', '_'],
 ];
 for (const [name, last] of UNIT_PATHS) {
-  test(`the path of unit '${name}'`, () => {
-    assert.equal(systemd.unitPath(name), `/org/freedesktop/systemd1/unit/${last}`);
-  });
+  test(`the path of unit '${name}'`, () =>
+    assert.equal(systemd.unitPath(name), `/org/freedesktop/systemd1/unit/${last}`));
 }
 
 const RULES: readonly (readonly [match: Match, rule: string])[] = [
@@ -39,9 +38,8 @@ const RULES: readonly (readonly [match: Match, rule: string])[] = [
     "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',arg0='a.b'",
   ],
 ];
-for (const [match, rule] of RULES) {
+for (const [match, rule] of RULES)
   test(`the rule of ${JSON.stringify(match)}`, () => assert.equal(matchRule(match), rule));
-}
 
 test('a signal is read by its own row only', () => {
   const signal: Signal = {

@@ -124,9 +124,8 @@ test('requests of one turn follow each other, also beyond a buffer, and a refuse
   assert.deepEqual([frames, three.length], [[one, one, one], 3 * one.length]);
 });
 
-for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff]) {
+for (const word of [0x0a, 0x0f, 0x30, 0x40, 0x100, 0x80000000, 0xffffffff])
   test(`event 0x${word.toString(16)} is none`, () => assert.throws(() => decodeEvent(word, 1), WireError));
-}
 
 const VERSIONS = { 35: 35, 32: 32, 36: 35, 3221225507: 35, 31: undefined, 2147483648: undefined };
 for (const [answered, expected] of Object.entries(VERSIONS)) {

@@ -46,21 +46,18 @@ function* chunksOf(stream: Uint8Array, size: number): Generator<Uint8Array> {
 }
 
 test('frames come out whole, audio data with its channel, also when the stream is cut in two', () => {
-  for (let cut = 0; cut <= STREAM.length; cut += 1) {
+  for (let cut = 0; cut <= STREAM.length; cut += 1)
     assert.deepEqual(payloads(STREAM.subarray(0, cut), STREAM.subarray(cut)), EXPECTED, `cut at ${cut}`);
-  }
 });
 
 test('large frames are the same in chunks of any size, and behind a beginning of any', () => {
   const payload = Array.from({ length: 10_000 }, (_, at) => at % 251);
   const stream = join(framed([1, 2, 3]), framed(payload));
   const expected = [[1, 2, 3], payload].map((bytes) => [CONTROL_CHANNEL, bytes]);
-  for (const size of [1, 1000, 4096]) {
+  for (const size of [1, 1000, 4096])
     assert.deepEqual(payloads(...chunksOf(stream, size)), expected, `chunks of ${size}`);
-  }
-  for (let cut = 1; cut < 24; cut += 1) {
+  for (let cut = 1; cut < 24; cut += 1)
     assert.deepEqual(payloads(stream.subarray(0, cut), stream.subarray(cut)), expected, `cut at ${cut}`);
-  }
 });
 
 test('a payload that is kept is not overwritten by the next frame', () => {

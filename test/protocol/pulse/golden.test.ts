@@ -120,16 +120,9 @@ for (const capture of files.filter((file) => file.file.includes('handshake'))) {
 for (const capture of files.filter((file) => file.code !== undefined)) {
   test(`${capture.file} fails its request with the server's code`, () => {
     const result = throughSession('GET_SINK_INFO_LIST', 35, 2, [read(capture)]);
-    assert.deepEqual(result, {
-      ok: false,
-      error: {
-        kind: 'server',
-        code: capture.code,
-        ...(capture.code === 5
-          ? { name: 'NOENTITY', meaning: 'no such entity' }
-          : { name: 'INVALID', meaning: 'invalid argument' }),
-      },
-    });
+    const [name, meaning] =
+      capture.code === 5 ? ['NOENTITY', 'no such entity'] : ['INVALID', 'invalid argument'];
+    assert.deepEqual(result, { ok: false, error: { kind: 'server', code: capture.code, name, meaning } });
   });
 }
 
@@ -140,9 +133,7 @@ const PEAK_REPLIES: Readonly<Record<string, object>> = {
     format: {
       encoding: 1,
       props: {
-        'format.sample_format': '"float32le"',
-        'format.rate': '25',
-        'format.channels': '2',
+        ...{ 'format.sample_format': '"float32le"', 'format.rate': '25', 'format.channels': '2' },
         'format.channel_map': '"front-left,front-right"',
       },
     },

@@ -40,9 +40,8 @@ test('a known list that the frame cuts short is a violation', () => {
   const texts = new TextCache();
   const whole = wire.sinkInput({ props: song('One') });
   listed(whole, texts);
-  for (let length = 1; length < whole.length; length += 1) {
+  for (let length = 1; length < whole.length; length += 1)
     assert.throws(() => listed(whole.slice(0, length), texts), WireError);
-  }
 });
 
 test(`a reader with a cache reads what one without it reads (seed ${SEED})`, () => {

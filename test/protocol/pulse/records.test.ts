@@ -22,23 +22,10 @@ const sinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
 
 test('a sink input has every field, and none where the wire has none', () => {
   assert.deepEqual(structuredClone(sinkInput({})), {
-    index: 7,
-    name: 'Radio',
-    ownerModule: undefined,
-    client: 12,
-    sink: 3,
-    sampleSpec: { format: 3, channels: 2, rate: 44100 },
-    channelMap: [1, 2],
-    volume: [65536, 32768],
-    bufferLatency: 2000,
-    sinkLatency: 30,
-    resampleMethod: undefined,
-    driver: 'protocol-native.c',
-    muted: false,
-    props: { 'media.name': 'Radio' },
-    corked: true,
-    hasVolume: true,
-    volumeWritable: false,
+    ...{ index: 7, name: 'Radio', ownerModule: undefined, client: 12, sink: 3, driver: 'protocol-native.c' },
+    ...{ sampleSpec: { format: 3, channels: 2, rate: 44100 }, channelMap: [1, 2], volume: [65536, 32768] },
+    ...{ bufferLatency: 2000, sinkLatency: 30, resampleMethod: undefined, muted: false, corked: true },
+    ...{ props: { 'media.name': 'Radio' }, hasVolume: true, volumeWritable: false },
     format: { encoding: 1, props: {} },
   });
 });
@@ -195,9 +182,8 @@ test('a sink has no field for an absent state, card, monitor or description', ()
   for (const field of absent) assert.equal(sink[field], undefined, field);
 });
 
-test('positions of many channels are read in their order', () => {
-  assert.deepEqual(decode('GET_SERVER_INFO', server(null, 9, 5, 7, 3)).channelMap, [9, 5, 7, 3]);
-});
+test('positions of many channels are read in their order', () =>
+  assert.deepEqual(decode('GET_SERVER_INFO', server(null, 9, 5, 7, 3)).channelMap, [9, 5, 7, 3]));
 
 const INPUT = wire.sinkInput();
 const BAD_BOOLEAN = INPUT.map((byte) => (byte === 0x30 ? 0x32 : byte));
@@ -228,7 +214,6 @@ const VIOLATIONS: readonly (readonly [what: string, RequestName, payload: Bytes,
   ['4 billion ports', 'GET_SINK_INFO', PORTS_WITHOUT_END, /expected/],
 ];
 for (const [what, command, payload, detail] of VIOLATIONS) {
-  test(`a violation: ${what}`, () => {
-    assert.throws(() => decode(command, payload), { name: 'WireError', message: detail });
-  });
+  test(`a violation: ${what}`, () =>
+    assert.throws(() => decode(command, payload), { name: 'WireError', message: detail }));
 }

@@ -59,9 +59,7 @@ const HOSTILE = 'a\n\u001b[2J\u009b1m\u202e\u2028\u0000"\\';
 
 test('control characters are escaped, also in keys', () => {
   const line = command({ fields: { name: HOSTILE, props: { [HOSTILE]: HOSTILE } } });
-  for (const text of [textLine(line), jsonLine(line)]) {
-    assert.match(text, /^[\u0020-\u007e]*$/);
-  }
+  for (const text of [textLine(line), jsonLine(line)]) assert.match(text, /^[\u0020-\u007e]*$/);
   const { fields } = JSON.parse(jsonLine(line)) as {
     fields: { name: string; props: Record<string, string> };
   };
