@@ -26,9 +26,7 @@ const ruleNames = Object.keys(RULES).filter((name): name is RuleName => Object.h
 
 describe('the sources', () => {
   for (const name of ruleNames) {
-    test(`keep the rule: ${name}`, () => {
-      assert.deepEqual(RULES[name](FILES), []);
-    });
+    test(`keep the rule: ${name}`, () => assert.deepEqual(RULES[name](FILES), []));
   }
 
   test('were found', () => {
@@ -105,20 +103,17 @@ const FINE: readonly (readonly [RuleName, string, string])[] = [
 
 describe('the rules', () => {
   for (const [rule, path, source, complaint] of BREACHES) {
-    test(`${rule}: refuses ${JSON.stringify(source.slice(0, 60))} in ${path}`, () => {
-      assert.match(RULES[rule]([headed(path, source)]).join('\n'), complaint);
-    });
+    test(`${rule}: refuses ${JSON.stringify(source.slice(0, 60))} in ${path}`, () =>
+      assert.match(RULES[rule]([headed(path, source)]).join('\n'), complaint));
   }
 
   for (const [rule, path, source] of FINE) {
-    test(`${rule}: accepts ${JSON.stringify(source.slice(0, 60))} in ${path}`, () => {
-      assert.deepEqual(RULES[rule]([headed(path, source)]), []);
-    });
+    test(`${rule}: accepts ${JSON.stringify(source.slice(0, 60))} in ${path}`, () =>
+      assert.deepEqual(RULES[rule]([headed(path, source)]), []));
   }
 
-  test('refuse a file without a header', () => {
-    assert.equal(RULES.header([sourceFile('src/a.ts', 'export const a = 1;\n')]).length, 1);
-  });
+  test('refuse a file without a header', () =>
+    assert.equal(RULES.header([sourceFile('src/a.ts', 'export const a = 1;\n')]).length, 1));
 
   test('refuse a third holder of uWebSockets.js', () => {
     const holders = ['a', 'b', 'c'].map((name) =>

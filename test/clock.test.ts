@@ -22,9 +22,8 @@ const ROWS: readonly [attempt: number, random: number, delayMs: number][] = [
   [10_000, 1, 22_500],
 ];
 for (const [attempt, random, delayMs] of ROWS) {
-  test(`attempt ${attempt} with chance ${random} waits ${delayMs} ms`, () => {
-    assert.equal(backoffMs(attempt, random), delayMs);
-  });
+  test(`attempt ${attempt} with chance ${random} waits ${delayMs} ms`, () =>
+    assert.equal(backoffMs(attempt, random), delayMs));
 }
 
 test('a rate limit admits its number in each second, for ever, and not one more', () => {

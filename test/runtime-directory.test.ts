@@ -21,9 +21,8 @@ const ROWS: readonly (readonly [value: string | undefined, expected: string])[] 
   ['~/r', '/run/user/7'],
 ];
 for (const [value, expected] of ROWS) {
-  test(`XDG_RUNTIME_DIR ${JSON.stringify(value)} means ${expected}`, () => {
-    assert.equal(runtimeDirectory({ XDG_RUNTIME_DIR: value }, UID), expected);
-  });
+  test(`XDG_RUNTIME_DIR ${JSON.stringify(value)} means ${expected}`, () =>
+    assert.equal(runtimeDirectory({ XDG_RUNTIME_DIR: value }, UID), expected));
 }
 
 describe('a relative XDG_RUNTIME_DIR is ignored', () => {

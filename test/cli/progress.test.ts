@@ -12,9 +12,8 @@ const SOCKET = '/run/here/tonearm/upgrade.sock';
 const LONG_MS = 20_000;
 
 function writes(args: string, line: string, socket = SOCKET): void {
-  test(`${args} writes ${line}`, () => {
-    assert.deepEqual(parseProgress(args.split(' '), DEFAULTS), { do: 'write', line, socket });
-  });
+  test(`${args} writes ${line}`, () =>
+    assert.deepEqual(parseProgress(args.split(' '), DEFAULTS), { do: 'write', line, socket }));
 }
 
 function wrong(args: string, message: string): void {

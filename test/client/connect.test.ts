@@ -95,9 +95,8 @@ describe('the client connects', () => {
         const scripted = await live(t, options);
         await scripted.event('b-1', 'backend.updated', { backend: 'power', state: 'connecting' });
         assert.deepEqual(scripted.asked, ['/server']);
-        for (const backend of ['audio', 'power', 'upgrade']) {
+        for (const backend of ['audio', 'power', 'upgrade'])
           await scripted.event('b-2', 'backend.updated', { backend, state: 'up' });
-        }
         assert.deepEqual(scripted.asked, expected);
       });
     }

@@ -157,7 +157,6 @@ describe('a base URL', () => {
     assert.throws(() => tonearm('localhost:8018'), TypeError);
   });
 
-  for (const base of ['HTTP://node', 'https://[::1]:8018', 'http://proxy/kitchen/']) {
+  for (const base of ['HTTP://node', 'https://[::1]:8018', 'http://proxy/kitchen/'])
     test(`may be ${base}`, () => assert.ok(tonearm(base)));
-  }
 });

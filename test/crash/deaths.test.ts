@@ -14,9 +14,7 @@ function textOf(answer: Answer): string {
   return answer.text ?? '';
 }
 
-function faultOf(answer: Answer): string {
-  return answer.ok ? 'none' : answer.fault;
-}
+const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 
 /** Asks the neighbour of the dying child; it must be the same thread from first to last. */
 async function neighbour({ say, witness }: Stage): Promise<string> {

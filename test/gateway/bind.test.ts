@@ -96,9 +96,8 @@ test('a link-local address is left out with a note', () => {
 
 test('IPv6 addresses alone can never be listened on where the kernel has no IPv6', () => {
   assert.equal(canNeverBe(['::1', 'fd00::2'], false), true);
-  for (const bind of [['::1', 'lo'], ['::1', '10.0.0.2'], ['::ffff:10.0.0.2'], ['all']]) {
+  for (const bind of [['::1', 'lo'], ['::1', '10.0.0.2'], ['::ffff:10.0.0.2'], ['all']])
     assert.equal(canNeverBe(bind, false), false, bind.join());
-  }
   assert.equal(canNeverBe(['::1'], true), false);
 });
 

@@ -37,9 +37,8 @@ describe('content type', () => {
     ['application/json, text/plain', false],
   ];
   for (const [type, accepted] of rows) {
-    test(`${JSON.stringify(type)} is ${accepted ? 'accepted' : 'refused'}`, () => {
-      assert.equal(checkContentType(type)?.fault, accepted ? undefined : 'unsupported-type');
-    });
+    test(`${JSON.stringify(type)} is ${accepted ? 'accepted' : 'refused'}`, () =>
+      assert.equal(checkContentType(type)?.fault, accepted ? undefined : 'unsupported-type'));
   }
 });
 

@@ -199,9 +199,8 @@ describe("a request's head", () => {
     ['HTTP/1.0', `GET /server HTTP/1.0\r\n${HOST}\r\n`, 505],
     ['bytes that are not ASCII', get('/\xff\xfe'), 404],
   ];
-  for (const [what, text, status] of rows) {
+  for (const [what, text, status] of rows)
     test(`${what}: ${status}`, async () => assert.equal(await statusOf(under.port, text), status));
-  }
 
   test('a line break in a name of the path reaches no header', async () => {
     const text = `PUT /audio/outputs/a%0d%0aX-Evil:%201/mute HTTP/1.1\r\n${HOST}\r\n`;

@@ -155,7 +155,6 @@ const rows: [ifNoneMatch: string, matches: boolean][] = [
   ['"A-1"', false],
 ];
 for (const [ifNoneMatch, matches] of rows) {
-  test(`If-None-Match: ${ifNoneMatch} ${matches ? 'names' : 'does not name'} "a-1"`, () => {
-    assert.equal(isMatch(ifNoneMatch, '"a-1"'), matches);
-  });
+  test(`If-None-Match: ${ifNoneMatch} ${matches ? 'names' : 'does not name'} "a-1"`, () =>
+    assert.equal(isMatch(ifNoneMatch, '"a-1"'), matches));
 }

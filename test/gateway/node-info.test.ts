@@ -14,9 +14,8 @@ const names: [text: string, name: string | undefined][] = [
   ['#PRETTY_NAME="x"\n', undefined],
   ['', undefined],
 ];
-for (const [text, name] of names) {
+for (const [text, name] of names)
   test(`os-release ${JSON.stringify(text)} names ${name}`, () => assert.equal(prettyName(text), name));
-}
 
 const ENDLESS = Number.POSITIVE_INFINITY;
 const limits: [text: string, max: number][] = [
@@ -25,9 +24,8 @@ const limits: [text: string, max: number][] = [
   ['Max open files            unlimited            unlimited            files     \n', ENDLESS],
   ['', ENDLESS],
 ];
-for (const [text, max] of limits) {
+for (const [text, max] of limits)
   test(`limits ${JSON.stringify(text)} let ${max} be open`, () => assert.equal(openFilesMax(text), max));
-}
 
 test('this machine has a name, a platform and a system', () => {
   const info = readNodeInfo();

@@ -15,17 +15,14 @@ import type { OpenApi } from './openapi-conformance.js';
 const discovery = { ...SETTINGS.discovery, enabled: true };
 const under = GatewayUnderTest.up({ ...SETTINGS, discovery }).within({ after });
 
-async function document(): Promise<OpenApi> {
-  return (await under.json('/openapi.json')) as OpenApi;
-}
+const document = async () => (await under.json('/openapi.json')) as OpenApi;
 
 test('every schema compiles', async () => {
   const whole = await document();
   const ajv = new Ajv2020({ strict: true, formats: { 'date-time': true }, allowUnionTypes: true });
   ajv.addVocabulary(['components']);
-  for (const name of Object.keys(whole.components.schemas)) {
+  for (const name of Object.keys(whole.components.schemas))
     ajv.compile({ $ref: `#/components/schemas/${name}`, components: whole.components });
-  }
 });
 
 /** The whole document, with a line per path and per schema: everybody sees a change of the interface. */

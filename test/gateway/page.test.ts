@@ -104,9 +104,8 @@ describe('a client that prefers a page', () => {
     ['text/html;q=0, */*', false, 'anything but a page'],
     ['text/html;q=rubbish', false, 'a weight that is no number'],
   ];
-  for (const [accept, isPreferred, who] of rows) {
+  for (const [accept, isPreferred, who] of rows)
     test(`${isPreferred ? 'yes' : 'no'}: ${who}`, () => assert.equal(prefersHtml(accept), isPreferred));
-  }
 });
 
 describe('a refused name', () => {

@@ -108,9 +108,8 @@ const rows: [path: string, expected: string][] = [
   ['/audio/outputs/a%00b/mute', 'bad-path'],
 ];
 
-for (const [path, expected] of rows) {
+for (const [path, expected] of rows)
   test(`${JSON.stringify(path)} is ${expected}`, () => assert.equal(found(path), expected));
-}
 
 test('a path that no configuration has names no key', () => {
   const match = new Router(ROUTES, CONFIGURATIONS_WITHOUT.audio).match('/nowhere');

@@ -9,6 +9,8 @@ import { GatewayUnderTest } from './gateway-under-test.js';
 import type { OpenApi } from './openapi-conformance.js';
 import type { Asked } from './scripted-backends.js';
 
+const namesIn = (body: unknown) => (body as { name: string }[]).map(({ name }) => name);
+
 describe('every route with every backend', () => {
   const under = GatewayUnderTest.up().within({ after });
   afterEach(() => {
@@ -224,7 +226,3 @@ describe('every route with every backend', () => {
     assert.equal((await under.fetch({ path: LOG.replace('user', 'session') })).status, 404);
   });
 });
-
-function namesIn(body: unknown): string[] {
-  return (body as { name: string }[]).map(({ name }) => name);
-}

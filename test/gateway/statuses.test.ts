@@ -149,9 +149,8 @@ describe('a backend that is away', () => {
   });
 
   test('with all of them up health is ok', async () => {
-    for (const backend of BACKENDS) {
+    for (const backend of BACKENDS)
       under.gateway.listener.health(backend, { state: 'up', since: 0, restarts: 0 });
-    }
     assert.equal(((await under.json('/health')) as { status: string }).status, 'ok');
   });
 });

@@ -89,16 +89,14 @@ describe('Origin', () => {
     ['rubbish', 'kitchen:8018', 'foreign'],
   ];
   for (const [origin, host, standing] of rows) {
-    test(`${JSON.stringify(origin)} at ${host} is ${standing}`, () => {
-      assert.equal(originStanding(origin, host, rules), standing);
-    });
+    test(`${JSON.stringify(origin)} at ${host} is ${standing}`, () =>
+      assert.equal(originStanding(origin, host, rules), standing));
   }
 
   test('with * in the list every origin is listed, null too', () => {
     const open = trustRules('kitchen', { hosts: [], origins: ['*'] });
-    for (const origin of ['http://evil.example', 'null', 'capacitor://x']) {
+    for (const origin of ['http://evil.example', 'null', 'capacitor://x'])
       assert.equal(originStanding(origin, 'kitchen', open), 'listed');
-    }
   });
 });
 

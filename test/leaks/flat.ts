@@ -68,6 +68,8 @@ export const again =
     for (const noted of notes) noted.length = 0;
   };
 
+const kb = (bytes: number): string => `${Math.round(bytes / 1024)} kB`;
+
 /** Fails with what has grown. */
 export async function staysFlat(t: TestContext, { full, part, round }: Repeated): Promise<void> {
   const times = Math.ceil((isFullSize ? full : part) / ROUNDS);
@@ -98,8 +100,4 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
   const least = Math.min(...late.map(({ handles }) => handles.length));
   const most = Math.max(...early.map(({ handles }) => handles.length));
   assert.ok(least <= most, `timers and handles: ${early[0]?.handles} have become ${last?.handles}`);
-}
-
-function kb(bytes: number): string {
-  return `${Math.round(bytes / 1024)} kB`;
 }

@@ -92,9 +92,8 @@ describe('a gateway', () => {
       full: 10_000,
       part: 1200,
       round: async (times) => {
-        for (let left = times; left > 0; left -= 20) {
+        for (let left = times; left > 0; left -= 20)
           await Promise.all(Array.from({ length: Math.min(20, left) }, listen));
-        }
         await until('no stream is open', async () => {
           const { streams } = (await under.json('/health')) as { streams: { open: number } };
           return streams.open === 0;

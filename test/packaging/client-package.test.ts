@@ -137,9 +137,8 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     for (const name of declarations()) {
       const text = readFileSync(packed(name), 'utf8');
       assert.doesNotMatch(text, /\bany\b/, name);
-      for (const [, target = ''] of text.matchAll(/(?:from|import\() ?'([^']*)'/g)) {
+      for (const [, target = ''] of text.matchAll(/(?:from|import\() ?'([^']*)'/g))
         assert.ok(existsSync(packed(target.replace(/\.js$/, '.d.ts'))), `${name}: ${target}`);
-      }
     }
   });
 

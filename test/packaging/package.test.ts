@@ -119,9 +119,8 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(broken, []);
   });
 
-  test('the build prints size, installed size and number of files of each', () => {
-    assert.equal(said.match(SIZES)?.length, 5, said);
-  });
+  test('the build prints size, installed size and number of files of each', () =>
+    assert.equal(said.match(SIZES)?.length, 5, said));
 
   for (const [architecture, node] of ARCHITECTURES) {
     test(`${architecture} holds what it should, and native code of its own only`, async () => {
@@ -173,9 +172,8 @@ describe('the packages', { skip }, () => {
     test(`on ${machine} armhf ${runs ? 'starts' : 'names in one line why it does not'}`, async () => {
       const programs = join(await treeOf('armhf'), `programs-${machine}`);
       mkdirSync(programs);
-      for (const [name, text] of Object.entries({ uname: `echo ${machine}`, node: 'echo "$@"' })) {
+      for (const [name, text] of Object.entries({ uname: `echo ${machine}`, node: 'echo "$@"' }))
         writeFileSync(join(programs, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-      }
       const started = run(join(programs, '../usr/bin/tonearm'), ['--version'], { env: { PATH: programs } });
       if (runs) {
         assert.match((await started).stdout, / \/usr\/lib\/tonearm\/main\.js --version$/m);

@@ -29,9 +29,8 @@ const LANGUAGES: readonly (readonly [wanted: readonly string[], language: string
   [[], 'en'],
   [['toString', 'constructor'], 'en'],
 ];
-for (const [wanted, language] of LANGUAGES) {
+for (const [wanted, language] of LANGUAGES)
   test(`for ${JSON.stringify(wanted)}: ${language}`, () => assert.equal(textsIn(wanted).language, language));
-}
 
 test('a value is filled in unchanged, without placeholders of its own', () => {
   const { translate } = textsIn(['en']);

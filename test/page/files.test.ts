@@ -14,9 +14,8 @@ const sizes = (coding: 'gzip' | 'br'): number =>
   [...FILES.values()].reduce((sum, file) => sum + (file[coding] ?? file.identity).byteLength, 0);
 
 for (const coding of ['gzip', 'br'] as const) {
-  test(`all files together, as ${coding}, are at most ${BYTES_MAX} bytes`, () => {
-    assert.ok(sizes(coding) <= BYTES_MAX, String(sizes(coding)));
-  });
+  test(`all files together, as ${coding}, are at most ${BYTES_MAX} bytes`, () =>
+    assert.ok(sizes(coding) <= BYTES_MAX, String(sizes(coding))));
 }
 
 test('each encoding has the same bytes', () => {

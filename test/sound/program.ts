@@ -18,9 +18,7 @@ export interface ProgramOptions {
   readonly stdin?: string;
 }
 
-function ended(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null;
-}
+const ended = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null;
 
 async function endOf(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (ended(child)) return;

@@ -46,9 +46,7 @@ const NO_HARDWARE: Readonly<Record<string, string>> = {
 const CLIENTS = ['pactl', 'pacat'];
 const PIPEWIRE = ['pipewire', 'pipewire-pulse', 'wireplumber', 'dbus-daemon'];
 
-function isSocket(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
-}
+const isSocket = (path: string) => statSync(path, { throwIfNoEntry: false })?.isSocket() === true;
 
 const pipeWire: Recipe = {
   kind: 'pipewire',

@@ -142,9 +142,8 @@ export async function connectStreams(socketPath: string, application: string) {
      */
     open: async (streams: readonly StreamOptions[]): Promise<readonly Stream[]> => {
       const opened: Stream[] = [];
-      for (let from = 0; from < streams.length; from += CREATIONS_AT_ONCE) {
+      for (let from = 0; from < streams.length; from += CREATIONS_AT_ONCE)
         opened.push(...(await Promise.all(streams.slice(from, from + CREATIONS_AT_ONCE).map(create))));
-      }
       return opened;
     },
     /** Closes the connection: the server removes all its streams. Resolves when the socket is closed. */

@@ -11,9 +11,8 @@ import { deathOf } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
 import { until } from '../until.js';
 
-test('a thread is pinged every 30 s, and when it is idle every 5 minutes', () => {
-  assert.deepEqual(HEARTBEAT, { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 });
-});
+test('a thread is pinged every 30 s, and when it is idle every 5 minutes', () =>
+  assert.deepEqual(HEARTBEAT, { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 }));
 
 const ROWS: readonly (readonly [utilization: number | undefined, missed: number, verdict: string])[] = [
   [1, 0, 'hung: busy and no answer to a ping for 10 s'],
@@ -26,9 +25,8 @@ const ROWS: readonly (readonly [utilization: number | undefined, missed: number,
   [undefined, 1, 'not responding: idle and no answer to a ping for 20 s'],
 ];
 for (const [utilization, missed, expected] of ROWS) {
-  test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () => {
-    assert.equal(whyKilled(utilization, missed, HEARTBEAT) ?? 'wait', expected);
-  });
+  test(`utilisation ${utilization}, ${missed} judgements before: ${expected}`, () =>
+    assert.equal(whyKilled(utilization, missed, HEARTBEAT) ?? 'wait', expected));
 }
 
 const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: number, pinged: boolean])[] = [
@@ -40,9 +38,8 @@ const PING_ROWS: readonly (readonly [utilization: number | undefined, beats: num
   [undefined, 1, true],
 ];
 for (const [utilization, beats, pinged] of PING_ROWS) {
-  test(`utilisation ${utilization}, ${beats} beats since the last ping: ${pinged ? 'a' : 'no'} ping`, () => {
-    assert.equal(isPinged(utilization, beats, HEARTBEAT), pinged);
-  });
+  test(`utilisation ${utilization}, ${beats} beats since the last ping: ${pinged ? 'a' : 'no'} ping`, () =>
+    assert.equal(isPinged(utilization, beats, HEARTBEAT), pinged));
 }
 
 /** A thread that sends the texts of the test, all at one time. */
@@ -138,7 +135,6 @@ const REASONS: readonly [error: unknown, reason: string][] = [
   [new Error('x'.repeat(500)), `${'x'.repeat(200)}...`],
 ];
 for (const [error, reason] of REASONS) {
-  test(`${String(error).slice(0, 60)}: ${reason.slice(0, 30)}`, () => {
-    assert.equal(deathOf(error).reason, reason);
-  });
+  test(`${String(error).slice(0, 60)}: ${reason.slice(0, 30)}`, () =>
+    assert.equal(deathOf(error).reason, reason));
 }

@@ -39,9 +39,8 @@ test('no override names another package, which npm 9.2 cannot read', () => {
   const { overrides }: { overrides: Readonly<Record<string, unknown>> } = JSON.parse(
     readFileSync(new URL('package.json', LOCK), 'utf8'),
   );
-  for (const [name, value] of Object.entries(overrides)) {
+  for (const [name, value] of Object.entries(overrides))
     assert.match(String(value), /^[\^~]?\d+\.\d+\.\d+$/, name);
-  }
 });
 
 test("usocket is our own stub, never built, and dbus-next uses Node's sockets", async (t) => {

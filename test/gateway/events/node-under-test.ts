@@ -52,9 +52,8 @@ export class NodeUnderTest {
   }
 
   progress(count: number, fields: object = {}): void {
-    for (let times = 0; times < count; times += 1) {
+    for (let times = 0; times < count; times += 1)
       this.publish([this.world.action('upgrade.progress', fields)]);
-    }
   }
 
   /** Removals that no test looks at. */

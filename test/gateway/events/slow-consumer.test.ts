@@ -38,9 +38,7 @@ for (const [name, happen, expected] of CONFLATIONS) {
 
 test('a snapshot has its id only at its end, and a large one takes no more memory', () => {
   const node = new NodeUnderTest();
-  for (let id = 0; id < 20; id += 1) {
-    node.publish([node.world.clients({ id, pad: 'x'.repeat(100_000) })]);
-  }
+  for (let id = 0; id < 20; id += 1) node.publish([node.world.clients({ id, pad: 'x'.repeat(100_000) })]);
   const consumer = node.consumer('snapshot=1', 0);
   while (consumer.connection.buffered > 0) {
     assert.ok(consumer.connection.buffered < 200_000, 'portions are small');

@@ -205,9 +205,8 @@ test(`after any storm every consumer has the state of the node (TONEARM_FUZZ_SEE
   storm(150, CALM);
 });
 
-test(`after a storm with expiring ids every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
-  assert.ok(storm(30, FORGETTING) > 0, 'some consumer came back to a second snapshot');
-});
+test(`after a storm with expiring ids every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () =>
+  assert.ok(storm(30, FORGETTING) > 0, 'some consumer came back to a second snapshot'));
 
 test(`after a storm of large records every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
   storm(3, LARGE);

@@ -70,19 +70,16 @@ const IDS: readonly [id: string, boot: string, sequence?: number][] = [
   [`b-${'9'.repeat(16)}`, 'b'],
 ];
 for (const [id, boot, sequence] of IDS) {
-  test(`the id ${JSON.stringify(id)} is ${sequence ?? 'unknown'} to boot ${boot}`, () => {
-    assert.equal(sequenceIn(id, boot), sequence);
-  });
+  test(`the id ${JSON.stringify(id)} is ${sequence ?? 'unknown'} to boot ${boot}`, () =>
+    assert.equal(sequenceIn(id, boot), sequence));
 }
+
+const only = (...types: readonly EventType[]): Filter => filterOf((type) => types.includes(type));
 
 /** All types except those that must be requested by name. */
 const ALL = without();
 const NOTHING = filterOf(() => false);
 const PLAIN = { filter: ALL, keepaliveMs: 30_000, snapshot: false, unknown: [] };
-
-function only(...types: readonly EventType[]): Filter {
-  return filterOf((type) => types.includes(type));
-}
 
 function of(...backends: readonly ChildName[]): Filter {
   return filterOf((type, backend) => backends.includes(backend) && type !== 'audio.level');
@@ -158,9 +155,8 @@ const OPTIONS: readonly [query: string, options: object][] = [
 const unknownIn = (query: string): string[] => query.match(/future[.\w]*/g) ?? [];
 const PASSING = FILTERS.map(([query, filter]) => [query, { filter, unknown: unknownIn(query) }] as const);
 for (const [query, expected] of [...PASSING, ...OPTIONS]) {
-  test(`?${query} is understood`, () => {
-    assert.deepEqual(parseEventQuery(query, undefined), { ok: true, query: { ...PLAIN, ...expected } });
-  });
+  test(`?${query} is understood`, () =>
+    assert.deepEqual(parseEventQuery(query, undefined), { ok: true, query: { ...PLAIN, ...expected } }));
 }
 
 const REFUSED: readonly [query: string, about: RegExp][] = [

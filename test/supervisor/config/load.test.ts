@@ -94,9 +94,8 @@ inFolder(
 );
 
 inFolder('a named file that is missing is a problem, not a miss', EVERYWHERE, async ({ problems }) => {
-  for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml']) {
+  for (const config of ['given/other.yaml', 'given/own.yaml/config.yaml', 'nowhere/config.yaml'])
     assert.deepEqual(await problems(config), [`${config}: cannot be read: no such file or directory`]);
-  }
 });
 
 // conf.d.

@@ -131,9 +131,8 @@ for (const [port, shown] of [
 }
 accepted('api.sse.maxClients', '1', 1);
 accepted('api.sse.maxClients', '10000', 10000);
-for (const clients of ['0', '10001']) {
+for (const clients of ['0', '10001'])
   refused('api.sse.maxClients', clients, `must be a whole number from 1 to 10000, not ${clients}`);
-}
 
 accepted('api.sse.enabled', 'true', true);
 accepted('api.sse.enabled', 'false', false);
@@ -151,9 +150,8 @@ for (const [origin, means] of [
 }
 accepted('api.cors.origins', '', []);
 const ORIGIN = 'write scheme://host or scheme://host:port, without a path, or *';
-for (const origin of ['null', 'home.example', 'https://', 'https://a/', 'https://a/b', 'http://*:x', '']) {
+for (const origin of ['null', 'home.example', 'https://', 'https://a/', 'https://a/b', 'http://*:x', ''])
   refused('api.cors.origins[0]', `"${origin}"`, `"${origin}" is not an origin: ${ORIGIN}`);
-}
 for (const [origin, why] of [
   ['http://a:0', 'the port must be 1 to 65535'],
   ['http://a:65536', 'the port must be 1 to 65535'],
@@ -170,9 +168,8 @@ refused('api.cors.origins[0]', '1', 'must be an origin, not 1');
 accepted('api.hosts', '[Node.LAN, my_node, node.lan.]', ['node.lan', 'my_node', 'node.lan']);
 const HOST =
   'a host name has parts of 1 to 63 letters, digits, - and _ with dots between them, and no scheme, port or path';
-for (const host of ['node:8018', 'http://node', '-node', 'node-', 'a..b', '.', '*.lan', 'a b', '[::1]', '']) {
+for (const host of ['node:8018', 'http://node', '-node', 'node-', 'a..b', '.', '*.lan', 'a b', '[::1]', ''])
   refused('api.hosts[0]', `"${host}"`, `"${host}" is not a host name: ${HOST}`);
-}
 const LONG_HOST = `"${'a.'.repeat(30)}..." is not a host name: a host name has at most 253 characters`;
 refused('api.hosts[0]', `"${'a.'.repeat(127)}b"`, LONG_HOST);
 
@@ -227,9 +224,8 @@ const PATH = 'is not an absolute path';
 for (const key of ['upgrade.resultFile', 'upgrade.progressSocket', 'upgrade.stateFile']) {
   accepted(key, '/a/b', '/a/b');
   accepted(key, '~/a/b', '/home/pi/a/b');
-  for (const path of ['a/b', './a', '~', '~root/a', '$HOME/a', '']) {
+  for (const path of ['a/b', './a', '~', '~root/a', '$HOME/a', ''])
     refused(key, `"${path}"`, `"${path}" ${PATH}: it must begin with / or ~/`);
-  }
   refused(key, '/a/', `"/a/" ${PATH}: it is the path of a directory, not of a file`);
   refused(key, '"/\\0"', `"/\\u0000" ${PATH}: it holds a zero character`);
   refused(key, '', 'must be an absolute path, not nothing');
@@ -276,9 +272,8 @@ for (const [url, why, shown = url] of [
 ] as const) {
   refused('mqtt.url', `"${url}"`, `"${shown}" is not the address of a broker: ${why}`);
 }
-for (const secret of ['secret', '1234']) {
+for (const secret of ['secret', '1234'])
   refused('mqtt.passwordFile', secret, 'must be an absolute path: it must begin with / or ~/');
-}
 accepted('mqtt.passwordFile', '/etc/secret', '/etc/secret');
 
 accepted('mqtt.topic', 'house/küche', 'house/küche');

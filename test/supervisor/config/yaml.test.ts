@@ -116,9 +116,8 @@ for (const path of ['/a b', '/a: b', '/a #b', '/~/x', '/\u0007', '/[x]', "/it's"
   const upgrade = { ...DEFAULTS.upgrade, resultFile: path };
   returns(`a path that is ${JSON.stringify(path)}`, { ...DEFAULTS, upgrade });
 }
-for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true']) {
+for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true'])
   returns(`an interface that is ${name}`, { ...DEFAULTS, bind: [name] });
-}
 
 // No key takes a number below zero, and no section takes anything but a map: each must notice by its own name.
 for (const path of pathsIn(KEYS)) {
