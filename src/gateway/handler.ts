@@ -154,11 +154,11 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   #openStream(exchange: Exchange): Handled {
-    const parsed = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
-    if (!parsed.ok) return refuse(exchange, problem('bad-query', parsed.detail));
+    const query = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
+    if (typeof query === 'string') return refuse(exchange, problem('bad-query', query));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const { sink, attach } = exchange.openStream(STREAM_HEADERS);
-    const stream = this.#parts.hub.open(parsed.query, sink);
+    const stream = this.#parts.hub.open(query, sink);
     // If these connections stayed open, they would use up the room that is reserved for requests.
     if (stream === 'full') refuseForGood(exchange, TOO_MANY_STREAMS);
     else attach(stream);

@@ -17,27 +17,24 @@ export interface EventQuery {
   readonly lastEventId?: string;
 }
 
-export type ParsedEventQuery =
-  | { readonly ok: true; readonly query: EventQuery }
-  | { readonly ok: false; readonly detail: string };
-
 /**
- * `query` is the raw text behind the question mark. A list may be repeated: its names add up. `types` and `backend` are united, `exclude`
- * is subtracted. A list without names (`types=`) counts as absent; with only unknown names it accepts nothing but `server.info`. Levels are
- * sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused. Unknown parameters are ignored.
+ * Takes the raw text behind the question mark; a text says what is wrong with it. A list may be repeated: its names add up. `types` and
+ * `backend` are united, `exclude` is subtracted. A list without names (`types=`) counts as absent; with only unknown names it accepts
+ * nothing but `server.info`. Levels are sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused.
+ * Unknown parameters are ignored.
  */
-export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEventQuery {
+export function parseEventQuery(query: string, lastEventIdHeader = ''): EventQuery | string {
   const parameters = decodeParameters(query);
-  if (parameters === undefined) return refuseQuery('The query is not valid percent-encoding');
+  if (parameters === undefined) return 'The query is not valid percent-encoding';
   const excluded = listedNames(parameters, 'exclude') ?? [];
   if (excluded.includes('server.info'))
-    return refuseQuery('Parameter exclude cannot hold server.info, which is always sent');
+    return 'Parameter exclude cannot hold server.info, which is always sent';
   const keepaliveMs = parseKeepalive(parameters.getAll('keepalive'));
   const { least, most } = KEEPALIVE_S;
   if (keepaliveMs === undefined)
-    return refuseQuery(`Parameter keepalive must be given once, as ${least} to ${most} seconds`);
+    return `Parameter keepalive must be given once, as ${least} to ${most} seconds`;
   const snapshot = parseSnapshot(parameters.getAll('snapshot'));
-  if (snapshot === undefined) return refuseQuery('Parameter snapshot must be given once, as 0 or 1');
+  if (snapshot === undefined) return 'Parameter snapshot must be given once, as 0 or 1';
   const types = listedNames(parameters, 'types');
   const backends = listedNames(parameters, 'backend');
   const isAll = types === undefined && backends === undefined;
@@ -53,11 +50,7 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): ParsedEv
     ...(backends ?? []).filter((name) => !BACKEND_NAMES.includes(name)),
   ];
   const parsed = { filter, keepaliveMs, snapshot, unknown };
-  return { ok: true, query: lastEventId === undefined ? parsed : { ...parsed, lastEventId } };
-}
-
-function refuseQuery(detail: string): ParsedEventQuery {
-  return { ok: false, detail };
+  return lastEventId === undefined ? parsed : { ...parsed, lastEventId };
 }
 
 /** Undefined on bad percent-encoding, which URLSearchParams would keep as literal text. */

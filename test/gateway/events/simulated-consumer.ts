@@ -54,7 +54,7 @@ export class SimulatedConsumer {
   open(query: string, capacity?: number): void {
     const { filter = '', actionsKept = ACTIONS_KEPT } = this.#traits;
     const parsed = parseEventQuery([filter, query].join('&'), this.lastEventId);
-    assert.ok(parsed.ok);
+    assert.ok(typeof parsed !== 'string');
     this.connection = new SimulatedConnection(capacity);
     this.#parser = new EventStreamParser(this.lastEventId);
     this.#actionsAtOpen = this.#world.actions;
@@ -63,7 +63,7 @@ export class SimulatedConsumer {
     this.#idBefore = this.lastEventId;
     if (this.#actionsAtOpen >= (this.#nextAction ?? Number.POSITIVE_INFINITY) + actionsKept)
       this.#nextAction = undefined;
-    const stream = this.#hub.open(parsed.query, this.connection);
+    const stream = this.#hub.open(parsed, this.connection);
     assert.ok(stream !== 'full');
     this.connection.stream = stream;
   }
