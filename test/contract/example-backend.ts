@@ -10,7 +10,7 @@ export const EDITS: readonly (readonly [file: string, text: string, becomes: str
   [
     'src/protocol/actor/collections.ts',
     'const COLLECTIONS = {',
-    "@\n bell: { backend: 'bell', updated: 'bell.updated', shape: 'each' },",
+    "@\n bell: { backend: 'bell', updated: 'bell.updated' },",
   ],
   [
     'src/protocol/actor/schemas.ts',

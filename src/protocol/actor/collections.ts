@@ -35,20 +35,6 @@ export type EventType = keyof typeof EVENTS;
 export const LEVEL_EVENT = 'audio.level' satisfies EventType;
 export const LEVEL_BACKEND = 'audio' satisfies Backend;
 
-/**
- * `list`: one event carries neighbouring records as a JSON array. `each`: one event per record. `player`: one per record, with the record
- * as `data` and a time; the event of a removal has only the bus name, which is the key. `tracklist`: one per record, with the bus name in
- * front. `node`: one per record; that of a removal has only the name, which is the key. `backend`: one per record, without the fields that
- * only `/health` shows.
- */
-export type EventShape = 'list' | 'each' | 'player' | 'tracklist' | 'node' | 'backend';
-
-/**
- * How the journal keeps records. `newest`: the newest text of each key. `passing`: likewise, but in no snapshot, and equal texts are events
- * too, because another collection's record holds the same. `each`: every text is an action of its own, whatever its key.
- */
-export type Keeping = 'newest' | 'passing' | 'each';
-
 export interface CollectionSpec {
   /** Absent for records of the node itself, or of all children. */
   readonly backend?: ChildName;
@@ -60,10 +46,17 @@ export interface CollectionSpec {
   readonly removed?: EventType;
   /** Its records go with their backend without an event, because the removals of another collection include them. */
   readonly isPart?: true;
-  /** The shape of its events; default `each`. */
-  readonly shape?: EventShape;
-  /** Default `newest`. */
-  readonly keeps?: Keeping;
+  /**
+   * The shape of its events; by default each is one record. `list`: one carries neighbouring records as a JSON array. `player`: the record
+   * is its `data`, beside a time; that of a removal has only the bus name, which is the key. `tracklist`: the bus name stands in front.
+   * `node`: that of a removal has only the name, which is the key. `backend`: it lacks the fields that only `/health` shows.
+   */
+  readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
+  /**
+   * How the journal keeps its records; by default the newest text of each key. `passing`: likewise, but in no snapshot, and equal texts are
+   * events too, because another collection's record holds the same. `each`: every text is an action of its own, whatever its key.
+   */
+  readonly keeps?: 'passing' | 'each';
 }
 
 const COLLECTIONS = {

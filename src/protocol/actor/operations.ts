@@ -36,9 +36,7 @@ interface OperationRow<P extends string> {
 }
 
 /** Any command; the table says which there are. */
-interface AnyCommand {
-  readonly do: string;
-}
+type AnyCommand = { readonly do: string };
 
 /** The source of a JSON document: the gateway itself, records of a backend, or a command to it. A log alone has a query (`LOG_LINES`). */
 type Json<C> =

@@ -21,7 +21,6 @@ function closed<T extends TProperties>(properties: T): TObject<T> {
 const Volume = Type.Number({ minimum: 0, description: '1 = 100 %, two decimals; may exceed 1 when read' });
 const StringMap = mapOf<Record<string, string>>(Type.String());
 
-const BackendName = oneOf(...CHILD_NAMES);
 const BackendStateName = oneOf(...BACKEND_STATES);
 
 export const BackendHealthRecord = closed({
@@ -32,7 +31,7 @@ export const BackendHealthRecord = closed({
 });
 
 export const BackendUpdateRecord = closed({
-  backend: BackendName,
+  backend: oneOf(...CHILD_NAMES),
   state: BackendStateName,
   detail: Type.Optional(Type.String()),
 });
@@ -260,8 +259,6 @@ export const NodeRecord = closed({
   self: Type.Boolean({ description: 'this node' }),
 });
 
-const Address = Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' });
-
 export const DeviceRecord = closed({
   address: Type.String({ description: 'AA:BB:CC:DD:EE:FF' }),
   name: Type.String(),
@@ -323,10 +320,8 @@ export const BODIES = {
     ),
     set_as_current: Type.Optional(Type.Boolean()),
   }),
-  device: closed({ address: Address }),
+  device: closed({ address: Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' }) }),
 } as const satisfies Record<string, TSchema>;
-
-type BodyComponent = `${Capitalize<keyof typeof BODIES>}Body`;
 
 /** `volume` -> `VolumeBody`. */
 export function bodyComponent(name: string): string {
@@ -335,7 +330,7 @@ export function bodyComponent(name: string): string {
 
 const BODY_COMPONENTS = Object.fromEntries(
   Object.entries(BODIES).map(([name, schema]): [string, TSchema] => [bodyComponent(name), schema]),
-) as Record<BodyComponent, TSchema>;
+) as Record<`${Capitalize<keyof typeof BODIES>}Body`, TSchema>;
 
 /** By their names in the OpenAPI document, where a schema refers to others by name. */
 export const COMPONENTS = {
