@@ -1,28 +1,10 @@
 // The known state of a node, and how each event changes it (docs/events.md, "Events"). Pure: no requests, no timers.
 
 import type { EventData, EventName, NodeEvent } from './events.js';
-import type {
-  BackendState,
-  BluetoothRecord,
-  CardRecord,
-  ChildName,
-  ClientRecord,
-  DeviceRecord,
-  NodeRecord,
-  OutputRecord,
-  PlayerPosition,
-  PlayerRecord,
-  PowerRecord,
-  ProblemRecord,
-  ServerRecord,
-  ServiceRecord,
-  TracklistRecord,
-  UpgradeRecord,
-  UpgradeStatus,
-} from './records.js';
+import type * as records from './records.js';
 
 export interface BackendInfo {
-  readonly state: BackendState;
+  readonly state: records.BackendState;
   /** The reason why it is not up, or the part of it that does not work. */
   readonly detail?: string;
 }
@@ -36,7 +18,7 @@ export interface Connection {
   /** Milliseconds since the epoch, by this device's clock. */
   readonly since: number;
   /** The reason why the connection was lost, or the last attempt failed. */
-  readonly problem?: ProblemRecord;
+  readonly problem?: records.ProblemRecord;
 }
 
 /** Values are replaced and never modified, so the same object is the same state. */
@@ -46,30 +28,30 @@ export interface NodeState {
    * The enabled backends, and the node's bridges. While one is not `up`, its outputs, cards, clients, players and nodes are gone; units and
    * the upgrade are as they were last.
    */
-  readonly backends: ReadonlyMap<ChildName, BackendInfo>;
+  readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
-  readonly outputs: ReadonlyMap<number, OutputRecord>;
+  readonly outputs: ReadonlyMap<number, records.OutputRecord>;
   /** By id. */
-  readonly cards: ReadonlyMap<number, CardRecord>;
+  readonly cards: ReadonlyMap<number, records.CardRecord>;
   /** By id. */
-  readonly clients: ReadonlyMap<number, ClientRecord>;
+  readonly clients: ReadonlyMap<number, records.ClientRecord>;
   /** By bus name. */
-  readonly players: ReadonlyMap<string, PlayerRecord>;
+  readonly players: ReadonlyMap<string, records.PlayerRecord>;
   /** By bus name; of the players that have one. */
-  readonly tracklists: ReadonlyMap<string, TracklistRecord>;
+  readonly tracklists: ReadonlyMap<string, records.TracklistRecord>;
   /** The nodes on the network, by name, if the node looks for them. */
-  readonly nodes: ReadonlyMap<string, NodeRecord>;
+  readonly nodes: ReadonlyMap<string, records.NodeRecord>;
   /** By `scope/name`. */
-  readonly units: ReadonlyMap<string, ServiceRecord>;
+  readonly units: ReadonlyMap<string, records.ServiceRecord>;
   /** The known parts: status, run, `can_*`; undefined until one is known. */
-  readonly upgrade: Partial<UpgradeRecord> | undefined;
+  readonly upgrade: Partial<records.UpgradeRecord> | undefined;
   /** The adapter, and the devices that it knows; as it was last while the backend is not up. */
-  readonly bluetooth: BluetoothRecord | undefined;
+  readonly bluetooth: records.BluetoothRecord | undefined;
   /** The finds of the present scan, or of the last one, by address; known devices are among them. */
-  readonly discovered: ReadonlyMap<string, DeviceRecord>;
+  readonly discovered: ReadonlyMap<string, records.DeviceRecord>;
   /** The allowed actions. Fetched at each connection, because changes are not announced. */
-  readonly power: PowerRecord | undefined;
-  readonly server: ServerRecord | undefined;
+  readonly power: records.PowerRecord | undefined;
+  readonly server: records.ServerRecord | undefined;
   /** Peaks per channel, 0..1, by output id; empty unless `levels` is on. The level of an output that is missing is not known now. */
   readonly levels: ReadonlyMap<number, readonly number[]>;
 }
@@ -105,7 +87,7 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
 }
 
 /** The slices that a backend's mark forgets: their records may have ended unseen. The other slices are replaced as a whole. */
-const FORGOTTEN: Readonly<Partial<Record<ChildName, readonly (keyof RecordSlices)[]>>> = {
+const FORGOTTEN: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'cards', 'clients'],
   systemd: ['units'],
   players: ['players', 'tracklists'],
@@ -115,7 +97,7 @@ const FORGOTTEN: Readonly<Partial<Record<ChildName, readonly (keyof RecordSlices
 const idOf = ({ id }: { readonly id: number }): number => id;
 const busNameOf = ({ bus_name }: { readonly bus_name: string }): string => bus_name;
 const addressOf = ({ address }: { readonly address: string }): string => address;
-const unitKey = ({ scope, name }: ServiceRecord): string => `${scope}/${name}`;
+const unitKey = ({ scope, name }: records.ServiceRecord): string => `${scope}/${name}`;
 
 type Patch = Partial<RecordSlices>;
 type Rules = {
@@ -216,7 +198,7 @@ export class Store {
  * A player's position in microseconds; undefined if the player does not report one. `now` is in milliseconds since the epoch by the
  * node's clock (`Live.nodeTime`), which may be years away from this device's.
  */
-export function positionOf(player: PlayerRecord, now: number): number | undefined {
+export function positionOf(player: records.PlayerRecord, now: number): number | undefined {
   const { position, position_updated_at: at, playback_status: status, rate = 1, metadata } = player;
   if (position === undefined || status !== 'Playing') return position;
   const reckoned = position + (now - Date.parse(at)) * 1000 * rate;
@@ -243,15 +225,18 @@ function playerPatch({ players, tracklists }: RecordSlices, { data }: EventData[
   };
 }
 
-function playersMovedTo(players: ReadonlyMap<string, PlayerRecord>) {
-  return ({ bus_name, position, emitted_at }: PlayerPosition): PlayerRecord[] => {
+function playersMovedTo(players: ReadonlyMap<string, records.PlayerRecord>) {
+  return ({ bus_name, position, emitted_at }: records.PlayerPosition): records.PlayerRecord[] => {
     const player = players.get(bus_name);
     return player ? [{ ...player, position, position_updated_at: new Date(emitted_at).toISOString() }] : [];
   };
 }
 
 /** A status is whole: what it leaves out is no more. */
-function upgradeWithStatus(upgrade: NodeState['upgrade'], status: UpgradeStatus): NodeState['upgrade'] {
+function upgradeWithStatus(
+  upgrade: NodeState['upgrade'],
+  status: records.UpgradeStatus,
+): NodeState['upgrade'] {
   const { checked_at: _, extra: __, ...others } = upgrade ?? {};
   return { ...others, ...status };
 }

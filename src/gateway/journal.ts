@@ -150,7 +150,8 @@ export class Journal {
     const before = shelf.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before.sequence);
-    else this.#comesBack(collection, key, json);
+    // The removal of a record that is back unchanged is deleted. Another text under the same key may be another record, with another name.
+    else if (shelf.spec.shape !== 'player') this.#forgetRemoval({ collection, key, json });
     this.#newest += 1;
     const entry: JournalEntry = {
       sequence: this.#newest,
@@ -196,11 +197,6 @@ export class Journal {
       this.#forgotten.set(oldest.collection, oldest.sequence);
     }
     return entry;
-  }
-
-  /** Deletes the removal of a record that is back unchanged. Another text under the same key may be another record, with another name. */
-  #comesBack(collection: Collection, key: string, json: string): void {
-    if (SPECS[collection].shape !== 'player') this.#forgetRemoval({ collection, key, json });
   }
 
   /**

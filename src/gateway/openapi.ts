@@ -107,10 +107,10 @@ function successesOf(route: Route): JsonObject {
   switch (route.kind) {
     case 'command':
       return { 202: { description: 'The backend accepted the command' } };
-    case 'events': {
-      const content = { 'text/event-stream': { schema: TEXT } };
-      return { 200: { description: 'Server-sent events', content } };
-    }
+    case 'events':
+      return {
+        200: { description: 'Server-sent events', content: { 'text/event-stream': { schema: TEXT } } },
+      };
     case 'cookie':
       return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
     case 'cover': {

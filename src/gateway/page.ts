@@ -48,11 +48,6 @@ const ALWAYS: HttpReply['headers'] = [
 /** Safe, because the name changes with the content. */
 const FOR_EVER: HeaderPair = ['Cache-Control', 'public, max-age=31536000, immutable'];
 
-/** Redirect from `/`. Permanent, as the page will not move; relative, as a proxy may serve it below a path of its own. */
-const REDIRECT_TO_PAGE = redirectTo('ui');
-/** Redirect from `/ui/`, where the relative addresses in the document would be wrong. */
-const REDIRECT_WITHOUT_SLASH = redirectTo('../ui');
-
 /** @throws if the folder cannot be read; the build always makes it. */
 export function readPageFiles(folder: string): PageFiles {
   const names = readdirSync(folder).sort();
@@ -90,8 +85,9 @@ export class Page {
   ): HttpReply {
     // Browsers load a page without an Origin header. An origin that may not use the interface does not get the page either.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
-    if (part === 'way') return REDIRECT_TO_PAGE;
-    if (part === 'document' && request.path.endsWith('/')) return REDIRECT_WITHOUT_SLASH;
+    if (part === 'way') return redirectTo('ui');
+    // Below `/ui/` the relative addresses in the document would be wrong.
+    if (part === 'document' && request.path.endsWith('/')) return redirectTo('../ui');
     const file = part === 'file' && name === DOCUMENT ? undefined : this.#files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
@@ -105,6 +101,7 @@ export class Page {
   }
 }
 
+/** Permanent, as the page will not move; relative, as a proxy may serve it below a path of its own. */
 function redirectTo(location: string): HttpReply {
   return { status: 308, headers: [['Location', location]], body: '' };
 }

@@ -151,10 +151,8 @@ function compare(template: readonly string[], segments: readonly string[]): Para
   const params: Record<string, string> = {};
   for (const [index, expected] of template.entries()) {
     const segment = segments[index] ?? '';
-    if (!expected.startsWith('{')) {
-      if (segment !== expected) return undefined;
-    } else if (segment === '') return undefined;
-    else params[expected.slice(1, -1)] = segment;
+    if (expected.startsWith('{') && segment !== '') params[expected.slice(1, -1)] = segment;
+    else if (segment !== expected) return undefined;
   }
   return params;
 }

@@ -49,11 +49,7 @@ export interface RestartPolicy {
 }
 
 /** At once, then with back-off; the sixth death within 60 s is too many. No jitter: nothing else restarts at the same time. */
-export const RESTARTS: RestartPolicy = {
-  waitsMs: [0, 250, 500, 1000, 2000],
-  windowMs: 60_000,
-  restMs: 60_000,
-};
+export const RESTARTS = { waitsMs: [0, 250, 500, 1000, 2000], windowMs: 60_000, restMs: 60_000 } as const;
 
 export interface Restart {
   readonly verdict: 'restarting' | 'failed';
