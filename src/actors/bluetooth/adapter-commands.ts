@@ -85,9 +85,7 @@ export class AdapterCommands {
       // Its client has a timeout by now, and may have asked for something else.
       if (this.#parts.clock.monotonic() > latest)
         return failure('timeout', 'The commands before this one took too long');
-      const answer = await verbs[verb]();
-      this.#parts.changed();
-      return answer;
+      return verbs[verb]().finally(this.#parts.changed);
     });
   }
 
@@ -117,13 +115,11 @@ export class AdapterCommands {
     return refusedBy(done.error, `${address} could not be ${what}`, true);
   }
 
-  /**
-   * To be called when a device is paired; `before` if it was so when something changed last, undefined if it was not there. The first one that
-   * pairs ends pairing mode: once it is trusted, because its sound may come at once, or a little later if BlueZ does not know its services yet.
-   */
+  /** For a device that is paired; `before` if it was so when something changed last, undefined if it was not there. */
   isPaired(adapter: Adapter, device: Device, before: boolean | undefined): void {
     if (before !== true) this.#hasPaired(adapter, device, before === false);
     const decided = this.#pairing.decide(device);
+    // The first one that pairs ends pairing mode, but only once it is trusted: its sound may come at once.
     const isOver = async (): Promise<void> => {
       if (this.#pairing.isActive) await this.#stopPairing(adapter);
       this.#parts.changed();
@@ -141,6 +137,7 @@ export class AdapterCommands {
     }
     this.#pairing.admit(path, true);
     if (!isActive) return;
+    // BlueZ may not know its services yet.
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#timers.set('pairing', leftMs, () => void this.#pairingIsOver(adapter));
   }
@@ -180,14 +177,13 @@ export class AdapterCommands {
   }
 
   async #pair(adapter: Adapter): Promise<Answer> {
-    const { settings } = this.#parts;
-    const { path } = adapter;
-    const powered = await this.#power(path, true);
+    const { pairingTimeout } = this.#parts.settings;
+    const powered = await this.#power(adapter.path, true);
     if (!powered.ok) return powered;
-    const begun = await this.#pairing.begin(path, settings.pairingTimeout);
+    const begun = await this.#pairing.begin(adapter.path, pairingTimeout);
     if (!begun.ok) return refusedBy(begun.error, 'Pairing mode could not be started');
     if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');
-    this.#timers.set('pairing', settings.pairingTimeout * 1000, () => void this.#pairingIsOver(adapter));
+    this.#timers.set('pairing', pairingTimeout * 1000, () => void this.#pairingIsOver(adapter));
     return DONE;
   }
 
@@ -206,9 +202,8 @@ export class AdapterCommands {
     if (!this.#pairing.isActive && Discoverable !== true && Pairable !== true) return DONE;
     const ended = await this.#pairing.end(path);
     if (ended.ok) return DONE;
-    const answer = refusedBy(ended.error, 'The node may stay visible until BlueZ ends that');
     this.#parts.publish.log('warn', 'pairing mode could not be ended', { reason: ended.error.kind });
-    return answer;
+    return refusedBy(ended.error, 'The node may stay visible until BlueZ ends that');
   }
 
   async #scan(path: string): Promise<Answer> {
@@ -233,8 +228,7 @@ export class AdapterCommands {
   /** BlueZ refuses to end a scan that has ended already. */
   async #endScan(path: string): Promise<Answer> {
     const stopped = await this.#parts.bluez(BLUEZ_METHODS.stopDiscovery, [], { path });
-    return stopped.ok || stopped.error.kind === 'dbus'
-      ? DONE
-      : refusedBy(stopped.error, 'The scan could not be ended');
+    if (stopped.ok || stopped.error.kind === 'dbus') return DONE;
+    return refusedBy(stopped.error, 'The scan could not be ended');
   }
 }

@@ -94,11 +94,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
 
   called(call: Signal): CallVerdict {
     const verdict = agentAnswer(call, (device) => this.#commands.admits(device));
+    const { member } = call;
     if (verdict !== 'done')
-      this.#publish.log('info', 'a request from BlueZ was refused', {
-        member: call.member,
-        reason: verdict.text,
-      });
+      this.#publish.log('info', 'a request from BlueZ was refused', { member, reason: verdict.text });
     return verdict;
   }
 
@@ -175,8 +173,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const paired = new Map(devices.map(({ path, Paired }) => [path, Paired === true]));
     if (before?.path !== adapter.path) this.#arrived(adapter);
     else {
-      const isOff = before.Powered === true && adapter.Powered !== true;
-      if (isOff) this.#commands.wasSwitchedOff();
+      if (before.Powered === true && adapter.Powered !== true) this.#commands.wasSwitchedOff();
       for (const device of devices)
         if (device.Paired === true) this.#commands.isPaired(adapter, device, this.#paired.get(device.path));
       if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)

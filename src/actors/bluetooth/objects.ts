@@ -43,8 +43,6 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
 /** By path, then by interface: a reply of GetManagedObjects. */
 export type ManagedObjects = Readonly<Record<string, Readonly<Record<string, PropertyRecord>>>>;
 
-const NUMBER = /\d+$/;
-
 export class BluezObjects {
   readonly #objects = new Map<string, BluezObject>();
   /** Paths of devices that a scan has found. */
@@ -124,5 +122,5 @@ function isUsed(name: string): name is Interface {
 }
 
 function numberOf(path: string): number {
-  return Number(NUMBER.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);
+  return Number(/\d+$/.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);
 }

@@ -150,14 +150,10 @@ export class Pairing {
    * nor a display, as ours for a connection, the kernel accepts everybody and asks nobody. Who pairs a device by another program has
    * found it first, or has made the adapter discoverable: that one stays.
    */
-  async refuse(
-    { path: adapter, Discoverable }: Adapter,
-    { path, Trusted, wasFound }: Device,
-    isConnecting: boolean,
-  ): Promise<void> {
-    if (Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;
+  async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
+    if (adapter.Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;
     const { bluez, publish } = this.#parts;
-    const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter });
+    const { ok: isForgotten } = await bluez(BLUEZ_METHODS.removeDevice, [path], { path: adapter.path });
     publish.log('warn', 'a device has paired unasked', { device: path, isForgotten });
   }
 }

@@ -19,17 +19,36 @@ export function recordsOf(
   outputs: DeviceOutputs,
   pairingUntil: number | undefined,
 ): BluetoothRecords {
+  const {
+    Address = '',
+    Alias,
+    Powered = false,
+    Discoverable = false,
+    Pairable = false,
+    Discovering = false,
+  } = adapter;
   const devices = new Map<string, DeviceRecord>();
   const known: DeviceRecord[] = [];
   for (const device of all) {
     const { Address: address, Paired, Trusted, Connected } = device;
     if (address === undefined) continue;
-    const record = deviceRecord(device, adapter.Discovering === true, outputs.outputName(address));
+    const record = deviceRecord(device, Discovering, outputs.outputName(address));
     devices.set(address, record);
     // These stay; the others are what a scan has found, and BlueZ forgets them by itself.
     if (Paired === true || Trusted === true || Connected === true) known.push(record);
   }
-  return { bluetooth: bluetoothRecord(adapter, known, pairingUntil), devices };
+  const bluetooth: BluetoothRecord = {
+    powered: Powered,
+    discoverable: Discoverable,
+    pairable: Pairable,
+    pairing_active: pairingUntil !== undefined,
+    ...(pairingUntil !== undefined && { pairing_until: new Date(pairingUntil).toISOString() }),
+    scanning: Discovering,
+    known_devices: known.toSorted((one, other) => (one.address < other.address ? -1 : 1)),
+    name: capped(Alias || Address, NAME_MAX_UNITS),
+    address: Address,
+  };
+  return { bluetooth, devices };
 }
 
 /** The radio's own bound is 248 bytes. */
@@ -46,25 +65,6 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
     ...(battery !== undefined && { battery }),
     ...(isScanning && RSSI !== undefined && { rssi: RSSI }),
     ...(output !== undefined && { output }),
-  };
-}
-
-function bluetoothRecord(
-  adapter: Adapter,
-  known: readonly DeviceRecord[],
-  pairingUntil: number | undefined,
-): BluetoothRecord {
-  const { Address = '', Alias, Powered = false, Discoverable = false, Pairable = false } = adapter;
-  return {
-    powered: Powered,
-    discoverable: Discoverable,
-    pairable: Pairable,
-    pairing_active: pairingUntil !== undefined,
-    ...(pairingUntil !== undefined && { pairing_until: new Date(pairingUntil).toISOString() }),
-    scanning: adapter.Discovering ?? false,
-    known_devices: known.toSorted((one, other) => (one.address < other.address ? -1 : 1)),
-    name: capped(Alias || Address, NAME_MAX_UNITS),
-    address: Address,
   };
 }
 
