@@ -8,7 +8,7 @@ import { translate } from './language.js';
 import { Foot, mainOutput, OutputVolume, useCurrentPlayer, withoutHidden } from './main-volume.js';
 import { Connected, node } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
-import { ForeignLine } from './parts.js';
+import { ForeignLine, useLater } from './parts.js';
 import { Presence } from './presence.js';
 import { watchHands } from './pulse.js';
 import { awayIn, Sections } from './sections.js';
@@ -20,10 +20,7 @@ const HICCUP_MS = 1500;
 
 function useLasting(is: boolean, ms: number): boolean {
   const [lasts, setLasts] = useState(false);
-  useEffect(() => {
-    const timer = setTimeout(() => setLasts(is), is ? ms : 0);
-    return () => clearTimeout(timer);
-  }, [is, ms]);
+  useLater(is ? ms : 0, () => setLasts(is), [is, ms]);
   return is && lasts;
 }
 
@@ -43,11 +40,8 @@ export function App({ query }: { readonly query: string }) {
   const output = mainOutput(state, player);
   useTabTitle(name, player);
   useMediaKeys(player);
-  const content = view.isWall ? (
-    <Wall player={player} output={output} />
-  ) : (
-    <Sections state={state} only={view.only} />
-  );
+  const wall = <Wall player={player} output={output} />;
+  const content = view.isWall ? wall : <Sections state={state} only={view.only} />;
   const hasFoot = !isPart && output !== undefined && awayIn(state, 'audio') === undefined;
   return (
     <Connected.Provider value={live}>

@@ -1,11 +1,10 @@
 // Bluetooth: power, pairing mode with the time that is left, known devices, and a scan for speakers.
 
-import { useState } from 'preact/hooks';
 import type { BluetoothRecord, DeviceRecord, NodeState } from '../client/client.js';
 import { ActionButton, Switch } from './controls.js';
 import { isolated, translate } from './language.js';
 import { node, useLive } from './node.js';
-import { Cards, Empty, ForeignLine, Unfold, useTicks } from './parts.js';
+import { Cards, Empty, ForeignLine, useTicks, useUnfold } from './parts.js';
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
   if (bluetooth === undefined) return null;
@@ -73,7 +72,7 @@ interface DeviceProps {
 }
 
 function Device({ device: { address, name, connected, battery }, isKnown, isOn }: DeviceProps) {
-  const [isOpen, open] = useState(false);
+  const { isOpen, unfold } = useUnfold(name);
   const state = translate(connected ? 'live' : isKnown ? 'notConnected' : 'found');
   return (
     <li class="card">
@@ -91,7 +90,7 @@ function Device({ device: { address, name, connected, battery }, isKnown, isOn }
         >
           {translate(connected ? 'disconnect' : 'connect')}
         </ActionButton>
-        {isKnown ? <Unfold name={name} isOpen={isOpen} open={open} /> : null}
+        {isKnown ? unfold : null}
       </div>
       {isOpen && isKnown ? (
         <div class="row wrap-row">

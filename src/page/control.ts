@@ -16,10 +16,7 @@ type ControlInput<T> =
   /** `settled`: `SETTLE_MS` have passed while `isSettling`. */
   | { readonly kind: 'hold' | 'release' | 'accepted' | 'refused' | 'settled' };
 
-/**
- * The time that an accepted value is shown although the node's value differs: the node's event may come after the response (10 ms on a
- * quiet node). After that time the node's value is shown, as somebody else may have changed it.
- */
+/** How long an accepted value is shown although the node's differs: its event may come after the response, or somebody else set another. */
 export const SETTLE_MS = 800;
 
 /** True while only the node's value is waited for. */
@@ -27,12 +24,11 @@ export function isSettling<T>({ wanted, sent, isHeld }: Control<T>): boolean {
   return wanted !== undefined && sent === undefined && !isHeld;
 }
 
-/** A new value of `sent` is to be requested now. `same` is true for two values that look alike, because the node rounds. */
-export function advance<T>(
-  control: Control<T>,
-  input: ControlInput<T>,
-  same: (a: T, b: T) => boolean,
-): Control<T> {
+/** True for two values that look alike, because the node rounds. */
+export type Same<T> = (a: T, b: T) => boolean;
+
+/** A new value of `sent` is to be requested now. */
+export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Same<T>): Control<T> {
   const { known, wanted, sent } = control;
   switch (input.kind) {
     case 'known':
@@ -57,7 +53,7 @@ export function advance<T>(
 }
 
 /** Drops the wanted value when the node has it. */
-function rested<T>(control: Control<T>, same: (a: T, b: T) => boolean): Control<T> {
+function rested<T>(control: Control<T>, same: Same<T>): Control<T> {
   const { known, wanted } = control;
   const isReached = isSettling(control) && wanted !== undefined && same(known, wanted);
   return isReached ? { ...control, wanted: undefined } : control;

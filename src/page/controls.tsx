@@ -1,21 +1,19 @@
-// Switches, choices, buttons, and questions before what cannot be undone. Each shows a new value at once, and the old value and the problem's text if the node
-// refuses it.
+// Switches, choices, buttons, and questions before what cannot be undone. Each shows a new value at once, and the old value and the
+// problem's text if the node refuses it.
 
-import { useContext, useEffect, useId, useRef, useState } from 'preact/hooks';
-import { advance, type Control, isSettling, SETTLE_MS } from './control.js';
+import { useContext, useId, useRef, useState } from 'preact/hooks';
+import { advance, type Control, isSettling, type Same, SETTLE_MS } from './control.js';
 import { Button, type IconName } from './icons.js';
 import { translate } from './language.js';
 import { Reporting } from './notices.js';
+import { useLater } from './parts.js';
 
-/**
- * `known` is the node's value; `send` requests another one, and rejects with the problem if the node refuses it; `label` is the
- * control's name; `same` is true for two values that look alike.
- */
+/** `known` is the node's value; `send` rejects with the problem if the node refuses one; `same` is true for values that look alike. */
 export function useControl<T>(
   known: T,
   send: (value: T) => Promise<unknown>,
   label: string,
-  same: (a: T, b: T) => boolean = Object.is,
+  same: Same<T> = Object.is,
 ) {
   const report = useContext(Reporting);
   const control = useRef<Control<T>>({ known });
@@ -37,11 +35,7 @@ export function useControl<T>(
     control.current = advance(control.current, { kind: 'known', value: known }, same);
   const { wanted } = control.current;
   const waits = isSettling(control.current);
-  useEffect(() => {
-    if (!waits) return undefined;
-    const timer = setTimeout(() => take({ kind: 'settled' }), SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [waits, wanted]);
+  useLater(waits ? SETTLE_MS : undefined, () => take({ kind: 'settled' }), [waits, wanted]);
   return {
     shown: wanted ?? known,
     set: (value: T) => take({ kind: 'set', value }),
@@ -51,10 +45,7 @@ export function useControl<T>(
 }
 
 /** An action without a value: its progress, and a function to start it. `failed` is the title of its failure. */
-export function useAction(
-  send: () => Promise<unknown>,
-  failed: string,
-): readonly [isUnderWay: boolean, begin: () => void] {
+export function useAction(send: () => Promise<unknown>, failed: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);
   const begin = (): void => {
@@ -62,7 +53,7 @@ export function useAction(
     setUnderWay(true);
     void report(failed, send()).then(() => setUnderWay(false));
   };
-  return [isUnderWay, begin];
+  return [isUnderWay, begin] as const;
 }
 
 interface ToggleProps {

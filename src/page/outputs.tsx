@@ -1,13 +1,13 @@
 // The outputs: volume, mute, level, default, port, balance, and the profile of their card.
 
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { Choice, useControl } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 import { hasNoSoundCard, OutputVolume, outputName } from './main-volume.js';
 import { node, useLive } from './node.js';
-import { Cards, Empty, Field, ForeignLine, Missing, memoized, Unfold } from './parts.js';
+import { Cards, Empty, Field, ForeignLine, Missing, memoized, useUnfold } from './parts.js';
 import { Slider } from './slider.js';
 import type { TextKey } from './texts.js';
 
@@ -15,9 +15,7 @@ import type { TextKey } from './texts.js';
 export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];
-  const silent = cards.filter(
-    (card) => hasChoice(card) && sorted.every((output) => output.card !== card.name),
-  );
+  const silent = cards.filter((card) => hasChoice(card) && sorted.every((each) => each.card !== card.name));
   if (hasNoSoundCard(state))
     return <Missing detail={state.backends.get('audio')?.detail}>{translate('noCard')}</Missing>;
   if (sorted.length + silent.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
@@ -41,11 +39,8 @@ function hasChoice({ profiles }: CardRecord): boolean {
 }
 
 /** Without an output of its own the card has only this. */
-function ProfileChoice({
-  card: { id, description, active_profile = '', profiles },
-}: {
-  readonly card: CardRecord;
-}) {
+function ProfileChoice({ card }: { readonly card: CardRecord }) {
+  const { id, description, active_profile = '', profiles } = card;
   const send = (profile: string) => node.setCardProfile(id, { profile });
   return <PlugChoice what="profile" name={description} value={active_profile} all={profiles} send={send} />;
 }
@@ -85,7 +80,7 @@ interface OutputProps {
 
 const OutputCard = memoized(({ output, card }: OutputProps) => {
   const name = outputName(output);
-  const [isOpen, open] = useState(false);
+  const { isOpen, unfold } = useUnfold(name);
   return (
     <li class="card output" data-output={output.name} data-default={output.default}>
       <div class="row">
@@ -94,7 +89,7 @@ const OutputCard = memoized(({ output, card }: OutputProps) => {
           <p class="quiet">{translate(output.muted ? 'muted' : STATES[output.state])}</p>
         </div>
         <DefaultButton output={output} />
-        <Unfold name={name} isOpen={isOpen} open={open} />
+        {unfold}
       </div>
       <OutputVolume output={output} />
       <Meter output={output.id} name={name} />
@@ -168,20 +163,17 @@ function Meter({ output, name }: { readonly output: number; readonly name: strin
   const live = useLive();
   const meter = useRef<HTMLMeterElement>(null);
   const bars = useRef<HTMLDivElement>(null);
-  useEffect(
-    () =>
-      live.subscribe('levels', (levels) => {
-        const peaks = levels.get(output) ?? [];
-        if (meter.current !== null) meter.current.value = Math.max(0, ...peaks);
-        // Two bars are enough, because rooms are heard in stereo.
-        for (const channel of [0, 1])
-          bars.current?.style.setProperty(
-            `--level${channel}`,
-            barOf(peaks[channel] ?? peaks[0] ?? 0).toFixed(3),
-          );
-      }),
-    [live, output],
-  );
+  useEffect(() => {
+    return live.subscribe('levels', (levels) => {
+      const peaks = levels.get(output) ?? [];
+      if (meter.current !== null) meter.current.value = Math.max(0, ...peaks);
+      // Two bars are enough, because rooms are heard in stereo.
+      for (const channel of [0, 1]) {
+        const length = barOf(peaks[channel] ?? peaks[0] ?? 0);
+        bars.current?.style.setProperty(`--level${channel}`, length.toFixed(3));
+      }
+    });
+  }, [live, output]);
   return (
     <div class="levels">
       <meter ref={meter} class="unseen" aria-label={translate('levelOf', { name })} />

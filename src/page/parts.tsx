@@ -7,16 +7,8 @@ import type { BackendInfo } from '../client/client.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
 
-interface ForeignLineProps {
-  readonly children: string;
-  readonly class?: string;
-}
-
-/**
- * One line of foreign text. It is always shown as text, and in the direction of its own letters, so that its beginning is
- * visible.
- */
-export function ForeignLine({ children, class: of = '' }: ForeignLineProps) {
+/** One line of foreign text, in the direction of its own letters, so that its beginning is visible. */
+export function ForeignLine({ children, class: of = '' }: Readonly<{ children: string; class?: string }>) {
   return (
     <p class={`clip ${of}`} dir="auto" title={children}>
       {children}
@@ -33,26 +25,14 @@ export function showWholeAtTouch({ target }: Event): void {
   if (isCut || text.hasAttribute('data-whole')) text.toggleAttribute('data-whole');
 }
 
-interface AwayProps extends BackendInfo {
-  /** The part of the node, if the section shows other things too. */
-  readonly what?: string;
+/** Shown in place of something unavailable: its state and the reason, and `what` it is if the section shows other things too. */
+export function Away({ what, state, detail }: BackendInfo & { readonly what?: string }) {
+  const text = stateText(state);
+  const words = what === undefined ? text : translate('awayNow', { what, state: text });
+  return <Missing detail={detail}>{words}</Missing>;
 }
 
-/** Shown in place of something unavailable: its state and the reason. */
-export function Away({ what, state, detail }: AwayProps) {
-  return (
-    <Missing detail={detail}>
-      {what === undefined ? stateText(state) : translate('awayNow', { what, state: stateText(state) })}
-    </Missing>
-  );
-}
-
-interface MissingProps {
-  readonly detail: string | undefined;
-  readonly children: string;
-}
-
-export function Missing({ detail, children }: MissingProps) {
+export function Missing({ detail, children }: Readonly<{ detail: string | undefined; children: string }>) {
   return (
     <div class="card away" role="status">
       <p class="strong">{children}</p>
@@ -65,12 +45,9 @@ export function stateText(state: BackendInfo['state']): string {
   return translate(state === 'up' ? 'up' : `down_${state}`);
 }
 
-interface StatusProps {
-  readonly tone: 'good' | 'bad' | 'busy' | 'off';
-  readonly children: string;
-}
+export type Tone = 'good' | 'bad' | 'busy' | 'off';
 
-export function Status({ tone, children }: StatusProps) {
+export function Status({ tone, children }: Readonly<{ tone: Tone; children: string }>) {
   return (
     <span class={`state ${tone}`}>
       <span class="dot" aria-hidden="true" />
@@ -79,13 +56,8 @@ export function Status({ tone, children }: StatusProps) {
   );
 }
 
-interface FieldProps {
-  readonly name: string;
-  readonly children: ComponentChildren;
-}
-
 /** A control that says its own name to screen readers, beside a shorter one. */
-export function Field({ name, children }: FieldProps) {
+export function Field({ name, children }: Readonly<{ name: string; children: ComponentChildren }>) {
   return (
     <div class="field">
       <span aria-hidden="true">{name}</span>
@@ -99,24 +71,15 @@ export function Cards({ children }: { readonly children: readonly ComponentChild
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
 }
 
-interface UnfoldProps {
-  /** The name of the thing that the card shows. */
-  readonly name: string;
-  readonly isOpen: boolean;
-  readonly open: (isOpen: boolean) => void;
-}
-
-/** Stands at the end of a card's first line, and opens what is rarely needed below. */
-export function Unfold({ name, isOpen, open }: UnfoldProps) {
-  return (
-    <Button
-      class="unfold"
-      icon="more"
-      isOpen={isOpen}
-      label={translate('moreOf', { name })}
-      onClick={() => open(!isOpen)}
-    />
-  );
+/** The button at the end of a card's first line, which opens what is rarely needed below. The card shows what is called `name`. */
+export function useUnfold(name: string) {
+  const [isOpen, open] = useState(false);
+  const label = translate('moreOf', { name });
+  const toggle = (): void => open(!isOpen);
+  return {
+    isOpen,
+    unfold: <Button class="unfold" icon="more" isOpen={isOpen} label={label} onClick={toggle} />,
+  };
 }
 
 export function Empty({ children }: { readonly children: string }) {
@@ -131,6 +94,15 @@ export function useTicks(everyMs: number, runs = true): void {
     const timer = setInterval(() => document.hidden || draw((times) => times + 1), everyMs);
     return () => clearInterval(timer);
   }, [everyMs, runs]);
+}
+
+/** Calls `run` after `ms`, unless one of the `inputs` changes before; never if `ms` is undefined. */
+export function useLater(ms: number | undefined, run: () => void, inputs: readonly unknown[]): void {
+  useEffect(() => {
+    if (ms === undefined) return undefined;
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  }, inputs);
 }
 
 /** Redraws `View` only if a prop has changed; unchanged records are the same objects. */
@@ -180,10 +152,7 @@ function takingTurns() {
 
 export const Growing = createContext(takingTurns());
 
-/**
- * The number of `wanted` things to draw now; `step` more at a time. `isLast` has others drawn first, so that these do not push down
- * anything below them later.
- */
+/** The number of `wanted` things to draw now; `step` more at a time. With `isLast`, those that would push these down later come first. */
 export function useGrowing(wanted: number, step: number, isLast = false): number {
   const later = useContext(Growing);
   const [drawn, setDrawn] = useState(0);

@@ -9,7 +9,7 @@ import { Button } from './icons.js';
 import { translate } from './language.js';
 import { node } from './node.js';
 import { Reporting, useMended } from './notices.js';
-import { Cards, Empty, ForeignLine, memoized, Status, Unfold } from './parts.js';
+import { Cards, Empty, ForeignLine, memoized, Status, type Tone, useLater, useUnfold } from './parts.js';
 import type { TextKey } from './texts.js';
 import { UnitLog } from './unit-log.js';
 
@@ -31,7 +31,7 @@ function isMine({ scope, exists }: ServiceRecord): boolean {
 
 interface ShownState {
   readonly text: TextKey;
-  readonly tone: Parameters<typeof Status>[0]['tone'];
+  readonly tone: Tone;
   /** The action of the button; undefined if nothing can be done now. */
   readonly verb?: Exclude<Verb, 'restart'>;
 }
@@ -55,11 +55,10 @@ const DURING_COMMAND: Readonly<Record<Verb, ShownState>> = {
   restart: { text: 'restarting', tone: 'busy', verb: 'stop' },
 };
 
-const MISSING: ShownState = { text: 'missing', tone: 'bad' };
 const RESTARTED: ShownState = { text: 'restarted', tone: 'good', verb: 'stop' };
 
 function knownState({ active_state = 'inactive', exists, running }: ServiceRecord): ShownState {
-  if (!exists) return MISSING;
+  if (!exists) return { text: 'missing', tone: 'bad' };
   const known = STATES[active_state];
   return active_state === 'active' && running ? { ...known, text: 'running' } : known;
 }
@@ -67,7 +66,7 @@ function knownState({ active_state = 'inactive', exists, running }: ServiceRecor
 const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) => {
   const { name, scope, description, active_state } = service;
   const title = description || name;
-  const [isOpen, open] = useState(false);
+  const { isOpen, unfold } = useUnfold(title);
   const { verb, hasRestarted, run } = useUnitCommands(service, title);
   const known = knownState(service);
   const during = verb === undefined ? known : DURING_COMMAND[verb];
@@ -86,7 +85,7 @@ const ServiceCard = memoized(({ service }: { readonly service: ServiceRecord }) 
         {isMine(service) ? (
           <UnitButton verb={next === 'start' ? 'start' : 'stop'} title={title} isStill={!next} run={run} />
         ) : null}
-        <Unfold name={title} isOpen={isOpen} open={open} />
+        {unfold}
       </div>
       {isOpen ? <ServiceMore service={service} title={title} isStill={!next} run={run} /> : null}
       <UnitLog
@@ -118,6 +117,7 @@ function UnitButton({ verb, title, isStill, run }: ButtonProps & { readonly verb
 function ServiceMore({ service, ...button }: ButtonProps & { readonly service: ServiceRecord }) {
   const { name, scope, enabled, url } = service;
   const { title } = button;
+  const linkLabel = translate('openOf', { name: title });
   // The configuration may contain any text, so only http and https addresses become links.
   const isLink = url !== undefined && /^https?:\/\//i.test(url);
   return (
@@ -128,13 +128,7 @@ function ServiceMore({ service, ...button }: ButtonProps & { readonly service: S
       <div class="row wrap-row">
         {isMine(service) ? <UnitButton verb="restart" {...button} /> : null}
         {isLink ? (
-          <a
-            class="button"
-            href={url}
-            target="_blank"
-            rel="noopener noreferrer"
-            aria-label={translate('openOf', { name: title })}
-          >
+          <a class="button" href={url} target="_blank" rel="noopener noreferrer" aria-label={linkLabel}>
             {translate('open')}
           </a>
         ) : null}
@@ -176,11 +170,8 @@ function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: st
   useMended(translate('couldNotStop', titles), active_state === 'inactive');
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
-  useEffect(() => {
-    if (!isAccepted) return undefined;
-    const timer = setTimeout(() => setCommand(undefined), hasRestarted ? SAID_MS : SETTLE_MS);
-    return () => clearTimeout(timer);
-  }, [command]);
+  const leftMs = hasRestarted ? SAID_MS : SETTLE_MS;
+  useLater(isAccepted ? leftMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
     // The unit has reached the wanted state, or another one.
     if (isAccepted && !hasRestarted) setCommand(undefined);

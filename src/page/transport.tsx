@@ -1,12 +1,12 @@
 // Every view of a player shares this: cover, texts, position, and the transport (previous, play or pause, next, repeat) as far as possible.
 
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
 import { ActionButton, useControl } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { translate } from './language.js';
 import { node, useLive } from './node.js';
-import { useTicks } from './parts.js';
+import { useLater, useTicks } from './parts.js';
 import { Slider } from './slider.js';
 
 export function isPlaying({ playback_status }: PlayerRecord): boolean {
@@ -66,11 +66,8 @@ export function LoopButton({ player, label: of }: TransportProps) {
 /** Play or pause in one button, which keeps its place and the focus. */
 export function PlayButton({ player, label }: TransportProps) {
   const { bus_name, capabilities: can, tracklist_supported, identity } = player;
-  const playing = useControl(
-    isPlaying(player),
-    (wanted) => (wanted ? node.play(bus_name) : node.pause(bus_name)),
-    identity,
-  );
+  const send = (wanted: boolean) => (wanted ? node.play(bus_name) : node.pause(bus_name));
+  const playing = useControl(isPlaying(player), send, identity);
   // A player with a track list starts it; others would accept the command and do nothing.
   const canPlay = can.can_play && (hasTrack(player) || tracklist_supported);
   const name = playing.shown ? 'pause' : 'play';
@@ -156,23 +153,12 @@ const TRY_AGAIN_MS = 60_000;
 export function Cover({ player }: { readonly player: PlayerRecord }) {
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');
-  useEffect(() => {
-    if (broken === '') return;
-    const timer = setTimeout(() => setBroken(''), TRY_AGAIN_MS);
-    return () => clearTimeout(timer);
-  }, [broken]);
+  useLater(broken === '' ? undefined : TRY_AGAIN_MS, () => setBroken(''), [broken]);
   const isOurs = /^(?:file|data|https?):/i.test(art) && broken !== art;
+  const address = `${node.coverUrl(player.bus_name)}?of=${hashOf(art)}`;
   return (
     <div class="cover" aria-hidden="true">
-      {isOurs ? (
-        <img
-          src={`${node.coverUrl(player.bus_name)}?of=${hashOf(art)}`}
-          alt=""
-          onError={() => setBroken(art)}
-        />
-      ) : (
-        <Icon name="note" />
-      )}
+      {isOurs ? <img src={address} alt="" onError={() => setBroken(art)} /> : <Icon name="note" />}
     </div>
   );
 }
