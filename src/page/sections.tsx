@@ -1,6 +1,6 @@
 // The sections of the page, in columns.
 
-import type { ComponentChildren } from 'preact';
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { BackendInfo, ChildName, NodeState } from '../client/client.js';
 import { Bluetooth } from './bluetooth.js';
@@ -15,31 +15,25 @@ import { System } from './system.js';
 import { UpgradeCard, useSteps } from './upgrade.js';
 import type { SectionId, View } from './view.js';
 
-type Unfolding = Parameters<typeof Streams>[0]['unfolding'];
+/** The state of the node, and whether the further streams are unfolded. */
+type Shown = NodeState & Pick<Parameters<typeof Streams>[0], 'unfolding'>;
 
 interface SectionRow {
   readonly id: SectionId;
   readonly column: number;
   readonly backend?: ChildName;
-  readonly draw: (state: NodeState, unfolding: Unfolding) => ComponentChildren;
+  readonly Content: (shown: Shown) => JSX.Element | null;
 }
 
-/** In the order of a phone's page, which is also the order of drawing. A section exists if its backend is enabled. Long sections are
- * placed beside long ones.
- */
+/** In the order of a phone's page, and of drawing. A section exists if its backend is enabled. Long ones are placed beside long ones. */
 const SECTIONS: readonly SectionRow[] = [
-  { id: 'now', column: 0, draw: (state) => <Now {...state} /> },
-  { id: 'outputs', column: 0, backend: 'audio', draw: (state) => <Outputs {...state} /> },
-  {
-    id: 'streams',
-    column: 1,
-    backend: 'audio',
-    draw: (state, unfolding) => <Streams state={state} unfolding={unfolding} />,
-  },
-  { id: 'bluetooth', column: 1, backend: 'bluetooth', draw: (state) => <Bluetooth {...state} /> },
-  { id: 'services', column: 2, backend: 'systemd', draw: (state) => <Services {...state} /> },
-  { id: 'upgrade', column: 1, backend: 'upgrade', draw: (state) => <UpgradeCard {...state} /> },
-  { id: 'system', column: 2, draw: (state) => <System {...state} /> },
+  { id: 'now', column: 0, Content: Now },
+  { id: 'outputs', column: 0, backend: 'audio', Content: Outputs },
+  { id: 'streams', column: 1, backend: 'audio', Content: Streams },
+  { id: 'bluetooth', column: 1, backend: 'bluetooth', Content: Bluetooth },
+  { id: 'services', column: 2, backend: 'systemd', Content: Services },
+  { id: 'upgrade', column: 1, backend: 'upgrade', Content: UpgradeCard },
+  { id: 'system', column: 2, Content: System },
 ];
 
 /** The players; without any, the streams that play. */
@@ -68,15 +62,9 @@ function isShown(state: NodeState, { id, backend }: SectionRow): boolean {
   return backend === undefined || backends.has(backend);
 }
 
-interface SectionsProps {
-  readonly state: NodeState;
-  readonly only: View['only'];
-}
-
-export function Sections({ state: known, only }: SectionsProps) {
-  const state = { ...known, upgrade: useSteps(known.upgrade) };
-  // Kept here while the sound server is away.
-  const unfolding = useState(false);
+export function Sections({ state: known, only }: Readonly<{ state: NodeState; only: View['only'] }>) {
+  // The unfolding is kept here while the sound server is away.
+  const state = { ...known, upgrade: useSteps(known.upgrade), unfolding: useState(false) };
   const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
   const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1, true));
   /** A column keeps its place while its backend is away, so that nothing else moves there. */
@@ -90,7 +78,7 @@ export function Sections({ state: known, only }: SectionsProps) {
           {drawn
             .filter((section) => section.column === column)
             .map((row) => (
-              <Section key={row.id} row={row} state={state} unfolding={unfolding} />
+              <Section key={row.id} row={row} state={state} />
             ))}
         </div>
       ))}
@@ -98,14 +86,8 @@ export function Sections({ state: known, only }: SectionsProps) {
   );
 }
 
-interface SectionProps {
-  readonly row: SectionRow;
-  readonly state: NodeState;
-  readonly unfolding: Unfolding;
-}
-
-function Section({ row, state, unfolding }: SectionProps) {
-  const { id, backend, draw } = row;
+function Section({ row, state }: Readonly<{ row: SectionRow; state: Shown }>) {
+  const { id, backend, Content } = row;
   const away = backend && awayIn(state, backend);
   // With the part's name where the section is called otherwise.
   const what = id === 'outputs' && { what: translate('backend_audio') };
@@ -114,7 +96,7 @@ function Section({ row, state, unfolding }: SectionProps) {
   return (
     <section class="section" id={id} style={style} aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{translate(id)}</h2>
-      {away === undefined ? draw(state, unfolding) : <Away {...what} {...away} />}
+      {away === undefined ? <Content {...state} /> : <Away {...what} {...away} />}
     </section>
   );
 }

@@ -17,13 +17,12 @@ const CHANGES_AT_ONCE = 4;
 /** Rows before the button. A single further row is shown and gets no button. */
 const FIRST_ROWS = 8;
 
-interface StreamsProps {
-  readonly state: NodeState;
+interface StreamsProps extends Pick<NodeState, 'clients' | 'outputs'> {
   /** State and setter for the streams behind the button. */
   readonly unfolding: readonly [isUnfolded: boolean, unfold: (wanted: boolean) => void];
 }
 
-export function Streams({ state: { clients, outputs }, unfolding: [isUnfolded, unfold] }: StreamsProps) {
+export function Streams({ clients, outputs, unfolding: [isUnfolded, unfold] }: StreamsProps) {
   const names = [...outputs.values()].map((output) => ({ value: output.name, text: outputName(output) }));
   // The same object while it has the same content, so that no row is redrawn.
   const options = useMemo(() => names, [JSON.stringify(names)]);
@@ -49,7 +48,7 @@ export function Streams({ state: { clients, outputs }, unfolding: [isUnfolded, u
   return (
     <>
       <ul class="cards">{rows}</ul>
-      {drag === undefined ? null : <DropTray drag={drag} options={options} />}
+      {drag === undefined ? null : <DropTray {...drag} options={options} />}
     </>
   );
 }
@@ -133,13 +132,8 @@ const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
   );
 });
 
-interface TrayProps {
-  readonly drag: StreamDrag;
-  readonly options: readonly Option[];
-}
-
 /** Shows all outputs within reach during a drag, wherever the page is scrolled to. */
-function DropTray({ drag: { name, x, y, over }, options }: TrayProps) {
+function DropTray({ name, x, y, over, options }: StreamDrag & Pick<RowProps, 'options'>) {
   return (
     <div class="tray" aria-hidden="true">
       <p class="quiet">{translate('dropHere')}</p>
@@ -174,10 +168,7 @@ interface DragOptions {
 /** Pixels; an unsteady hand moves less. */
 const BEGINS_AFTER = 6;
 
-/**
- * Call this when a pointer (finger, pen or mouse) goes down on the handle. It finds the output under it; the caller decides what a drop
- * does.
- */
+/** Call this when a pointer (finger, pen or mouse) goes down on the handle. It finds the output under it. */
 function dragStream(down: PointerEvent, { name, onDrag, onDrop }: DragOptions): void {
   const handle = down.currentTarget;
   if (!(handle instanceof HTMLElement) || down.button !== 0) return;
