@@ -24,10 +24,10 @@ const STATUS = {
 
 /** The texts for each reason, short and long. */
 const REASON_TEXTS: Readonly<Record<AbsenceReason, readonly [text: TextKey, long: TextKey]>> = {
-  reboot: ['rebootingShort', 'rebooting'],
+  reboot: ['restarting', 'rebooting'],
   poweroff: ['poweredOff', 'poweringOff'],
   upgrade: ['upgrading', 'upgradingAway'],
-  restart: ['rebootingShort', 'restartingAway'],
+  restart: ['restarting', 'restartingAway'],
 };
 
 interface HeaderProps {

@@ -26,12 +26,10 @@ function soundingOf(clients: NodeState['clients']): readonly ClientRecord[] {
   return [...clients.values()].filter(({ corked }) => !corked);
 }
 
-interface VolumeProps {
-  readonly output: OutputRecord;
-  readonly isMain?: boolean;
-}
-
-export function OutputVolume({ output, isMain = false }: VolumeProps) {
+export function OutputVolume({
+  output,
+  isMain = false,
+}: Readonly<{ output: OutputRecord; isMain?: boolean }>) {
   const { id, muted, volume } = output;
   const name = outputName(output);
   return (
@@ -63,16 +61,9 @@ export function OutputVolume({ output, isMain = false }: VolumeProps) {
 function StepButton({ output, by }: { readonly output: number; readonly by: number }) {
   const report = useContext(Reporting);
   const label = translate(by > 0 ? 'louder' : 'quieter');
-  return (
-    <Button
-      class="step"
-      icon={by > 0 ? 'plus' : 'minus'}
-      label={label}
-      onClick={() =>
-        report(translate('didNotWork', { what: label }), node.setOutputVolume(output, { delta: by }))
-      }
-    />
-  );
+  const failed = translate('didNotWork', { what: label });
+  const press = () => report(failed, node.setOutputVolume(output, { delta: by }));
+  return <Button class="step" icon={by > 0 ? 'plus' : 'minus'} label={label} onClick={press} />;
 }
 
 interface FootProps {
@@ -85,15 +76,15 @@ interface FootProps {
 
 /** Stays in place while the page scrolls. */
 export function Foot({ state: { clients, outputs }, player, output, isGone }: FootProps) {
-  const sounding = soundingOf(clients)[0]?.name;
+  const sounding = soundingOf(clients)[0]?.name ?? translate('nothingPlays');
+  const name = player === undefined ? sounding : titleOf(player);
+  const label = (what: string): string => translate('ofPlayer', { what, name });
   return (
     <footer class="foot">
       <fieldset disabled={isGone}>
         <div class="row">
-          {player === undefined ? null : <PlayButton player={player} label={labelFor(player)} />}
-          <ForeignLine class="strong grow">
-            {player === undefined ? (sounding ?? translate('nothingPlays')) : titleOf(player)}
-          </ForeignLine>
+          {player === undefined ? null : <PlayButton player={player} label={label} />}
+          <ForeignLine class="strong grow">{name}</ForeignLine>
           <MuteAll outputs={[...outputs.values()]} />
         </div>
         <OutputVolume output={output} isMain />
@@ -102,16 +93,11 @@ export function Foot({ state: { clients, outputs }, player, output, isGone }: Fo
   );
 }
 
-function labelFor(player: PlayerRecord): (what: string) => string {
-  return (what) => translate('ofPlayer', { what, name: titleOf(player) });
-}
-
 /** The player that plays, else the last one that did, else the first. */
 export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord | undefined {
   const last = useRef<string | undefined>(undefined);
   const kept = players.find(({ bus_name }) => bus_name === last.current);
-  const current =
-    kept !== undefined && isPlaying(kept) ? kept : (players.find(isPlaying) ?? kept ?? players[0]);
+  const current = (kept && isPlaying(kept) ? kept : players.find(isPlaying)) ?? kept ?? players[0];
   last.current = current?.bus_name;
   return current;
 }
@@ -167,9 +153,8 @@ function volumeLimitOf({ volume_limit: limit = 1 }: OutputRecord): number {
 export function withoutHidden(state: NodeState): NodeState {
   const outputs = [...state.outputs].filter(([, { hidden }]) => hidden !== true);
   if (outputs.length === state.outputs.size) return state;
-  const isOf = (name: string) => (output: OutputRecord) => output.card === name;
   const cards = [...state.cards].filter(([, { name }]) => {
-    const own = [...state.outputs.values()].filter(isOf(name));
+    const own = [...state.outputs.values()].filter(({ card }) => card === name);
     return own.length === 0 || own.some(({ hidden }) => hidden !== true);
   });
   return { ...state, outputs: new Map(outputs), cards: new Map(cards) };
@@ -180,7 +165,6 @@ const PLACEHOLDER = 'auto_null';
 
 /** True if nothing can be heard on any of the outputs. */
 export function hasNoSoundCard({ outputs, cards }: Pick<NodeState, 'outputs' | 'cards'>): boolean {
-  return (
-    cards.size === 0 && outputs.size > 0 && [...outputs.values()].every(({ name }) => name === PLACEHOLDER)
-  );
+  const all = [...outputs.values()];
+  return cards.size === 0 && all.length > 0 && all.every(({ name }) => name === PLACEHOLDER);
 }

@@ -52,15 +52,14 @@ function open(page: HTMLElement): void {
   const restoreFocus = keepFocus(page);
   let drawnAt = 0;
   // Each drawing is a task of its own, as layout and paint follow in the next one. A hidden page has no frames, but a title to change.
-  options.debounceRendering = (draw) =>
-    setTimeout(
-      () => {
-        draw();
-        restoreFocus();
-        drawnAt = performance.now();
-      },
-      Math.max(0, drawnAt + FRAME_MS - performance.now()),
-    );
+  options.debounceRendering = (draw) => {
+    const drawAll = (): void => {
+      draw();
+      restoreFocus();
+      drawnAt = performance.now();
+    };
+    setTimeout(drawAll, Math.max(0, drawnAt + FRAME_MS - performance.now()));
+  };
   page.addEventListener('click', showWholeAtTouch);
   // Loading this module was a task already.
   setTimeout(() => render(<App query={location.search} />, page));

@@ -39,10 +39,7 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
   return reason && translate(reason);
 }
 
-/**
- * Shows a notice if `work` fails, and removes it if it succeeds; resolves with which of the two. `title` names what failed, for instance
- * "MPD could not start"; the same failure has the same title.
- */
+/** Shows a notice if `work` fails, and removes it if it succeeds: then true. The same failure has the same `title`: "MPD could not start". */
 type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
 export const Reporting = createContext<Report>(async () => true);
@@ -72,22 +69,18 @@ export function useNotices() {
     // The same list causes no redraw.
     setNotices((all) => (all.some((each) => each.title === title) ? without(all, title) : all));
   }, []);
-  const report = useCallback<Report>(
-    (title, work) =>
-      work.then(
-        () => {
-          dismiss(title);
-          return true;
-        },
-        (error: unknown) => {
-          const notice = noticeOf(title, error);
-          // A repeated failure is shown once; a slider may be refused ten times.
-          setNotices((all) => [...without(all, title), notice].slice(-NOTICES_MAX));
-          return false;
-        },
-      ),
-    [],
-  );
+  const report = useCallback<Report>(async (title, work) => {
+    try {
+      await work;
+    } catch (error) {
+      const notice = noticeOf(title, error);
+      // A repeated failure is shown once; a slider may be refused ten times.
+      setNotices((all) => [...without(all, title), notice].slice(-NOTICES_MAX));
+      return false;
+    }
+    dismiss(title);
+    return true;
+  }, []);
   return { notices, report, dismiss };
 }
 
@@ -115,12 +108,7 @@ export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>
   );
 }
 
-interface NoticeProps {
-  readonly notice: ShownNotice;
-  readonly dismiss: (title: string) => void;
-}
-
-function Notice({ notice, dismiss }: NoticeProps) {
+function Notice({ notice, dismiss }: Readonly<{ notice: ShownNotice; dismiss: (title: string) => void }>) {
   const { title, reason, detail } = notice;
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -206,22 +206,14 @@ function AddTrack({ busName }: Pick<TrackProps, 'busName'>) {
     if (field.current) field.current.value = '';
   };
   const [isUnderWay, begin] = useAction(add, translate('didNotWork', { what: translate('addTrack') }));
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    begin();
+  };
+  const name = translate('trackAddress');
   return (
-    <form
-      class="row"
-      onSubmit={(event) => {
-        event.preventDefault();
-        begin();
-      }}
-    >
-      <input
-        ref={field}
-        class="text grow"
-        type="url"
-        required
-        aria-label={translate('trackAddress')}
-        placeholder={translate('trackAddress')}
-      />
+    <form class="row" onSubmit={submit}>
+      <input ref={field} class="text grow" type="url" required aria-label={name} placeholder={name} />
       <button type="submit" class="button" aria-busy={isUnderWay}>
         {translate('addTrack')}
       </button>

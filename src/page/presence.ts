@@ -2,8 +2,7 @@
 
 import { connect, type Live, type NodeEvent } from '../client/client.js';
 import { node } from './node.js';
-import type { AnnouncedAbsence } from './pulse.js';
-import { HAND_MS, watchHands, watchPulse } from './pulse.js';
+import { type AnnouncedAbsence, HAND_MS, watchHands, watchPulse } from './pulse.js';
 
 /** A reason that is older than this does not explain a `bye`. */
 const REASON_MS = 5 * 60_000;

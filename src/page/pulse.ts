@@ -1,5 +1,5 @@
-// Decides whether the node is there, and whether its absence is explained. A pulled cable causes no event, and the stream detects silence only after 15 s.
-// Asks often only while the page is in use and nothing else arrives. While the connection is lost it asks whether the node is back.
+// Decides whether the node is there, and whether its absence is explained. A pulled cable causes no event, and the stream detects silence
+// only after 15 s. Asks often only while the page is in use and nothing else arrives; while the connection is lost, whether the node is back.
 
 import type { NodeState } from '../client/client.js';
 
@@ -28,14 +28,11 @@ export const HAND_MS = 60_000;
 /** Returns the time in ms since the last input; loading the page counts as input. */
 export function watchHands(page: EventTarget): () => number {
   let at = performance.now();
+  const note = (): void => {
+    at = performance.now();
+  };
   for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
-    page.addEventListener(
-      sign,
-      () => {
-        at = performance.now();
-      },
-      { capture: true, passive: true },
-    );
+    page.addEventListener(sign, note, { capture: true, passive: true });
   return () => performance.now() - at;
 }
 

@@ -115,9 +115,8 @@ function useAnnounced(input: { readonly current: Element | null }, value: number
 /** The steps to set after a tap, one each `RISE_MS`: down at once, up by `rise` at most. */
 function stepsTo(from: number, to: number, rise: number): readonly number[] {
   const count = Math.max(1, Math.ceil((to - from) / rise));
-  return Array.from({ length: count }, (_, index) =>
-    index + 1 === count ? to : Math.floor(from + (index + 1) * rise),
-  );
+  const rises = Array.from({ length: count - 1 }, (_, index) => Math.floor(from + (index + 1) * rise));
+  return [...rises, to];
 }
 
 /** Sets values one after another, until it is called again or the slider is removed. */
@@ -157,9 +156,8 @@ const NOTCH_PX = 50;
 const LINE_PX = 16;
 
 /**
- * Interprets pointers on `field`, a native slider: a drag, a tap, or a scroll of the page. A scrolling finger may start on a slider, so
- * nothing is set until the finger has moved sideways, or was lifted in place. The returned function is true while a pointer is down; the values that the
- * browser sets meanwhile must be ignored.
+ * Interprets pointers on `field`, a native slider: a drag, a tap, or a scroll of the page, which may start on a slider: nothing is set until
+ * the finger has moved sideways, or was lifted in place. While the returned function is true, values that the browser sets must be ignored.
  */
 function useHand(field: RefObject<HTMLInputElement | null>, options: HandOptions): () => boolean {
   const latest = useRef(options);
@@ -168,17 +166,13 @@ function useHand(field: RefObject<HTMLInputElement | null>, options: HandOptions
   useEffect(() => {
     const { current } = field;
     current?.addEventListener('pointerdown', (down) => follow(current, down, latest));
-    for (const begin of ['pointerdown', 'touchstart'] as const)
-      current?.addEventListener(begin, () => {
-        isDown.current = true;
-      });
+    const setDown = (is: boolean): void => {
+      isDown.current = is;
+    };
+    for (const begin of ['pointerdown', 'touchstart']) current?.addEventListener(begin, () => setDown(true));
     // The browser sets its own value at these events too, so the timer ends it after them. A key also ends it, if no end was sent.
-    for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'] as const)
-      current?.addEventListener(end, () =>
-        setTimeout(() => {
-          isDown.current = false;
-        }),
-      );
+    for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'])
+      current?.addEventListener(end, () => setTimeout(setDown, 0, false));
     // No wheel listener if the page scrolls, so that the browser need not wait for it.
     let rolled = 0;
     if (latest.current.onWheel !== undefined)
@@ -208,9 +202,8 @@ function follow(field: HTMLElement, down: PointerEvent, latest: { readonly curre
   /** The pointer's position when the gesture became a drag. A mouse sets the value under it; a finger moves the value along. */
   let since: number | undefined;
   const partAt = (x: number): number => {
-    const part =
-      isMouse || since === undefined ? (x - left - thumb / 2) / length : from + (x - since) / length;
-    return Math.min(1, Math.max(0, part));
+    const at = isMouse || since === undefined ? (x - left - thumb / 2) / length : from + (x - since) / length;
+    return clamp(at, 1);
   };
   const drag = ({ clientX: x }: PointerEvent): void => {
     if (since === undefined) latest.current.onHold();
@@ -218,10 +211,9 @@ function follow(field: HTMLElement, down: PointerEvent, latest: { readonly curre
     latest.current.onMove(partAt(x));
   };
   const ended = new AbortController();
-  const listen = (
-    type: 'pointermove' | 'pointerup' | 'pointercancel',
-    handle: (event: PointerEvent) => void,
-  ) => field.addEventListener(type, (event) => event.pointerId === down.pointerId && handle(event), ended);
+  type Kind = 'pointermove' | 'pointerup' | 'pointercancel';
+  const listen = (kind: Kind, handle: (event: PointerEvent) => void): void =>
+    field.addEventListener(kind, (event) => event.pointerId === down.pointerId && handle(event), ended);
   field.setPointerCapture(down.pointerId);
   if (isMouse) drag(down);
   listen('pointermove', (event) => {

@@ -56,12 +56,7 @@ function Health({ backends }: Pick<NodeState, 'backends'>) {
   );
 }
 
-interface PowerProps {
-  readonly power: NonNullable<NodeState['power']>;
-  readonly name: string;
-}
-
-function Power({ power, name }: PowerProps) {
+function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']>; name: string }>) {
   const names = { node: isolated(name) };
   const actions = [
     ['reboot', 'restart', power.reboot],

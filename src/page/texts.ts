@@ -194,7 +194,6 @@ const TEXTS = {
   ],
   rebootYes: ['Restart {node}', '{node} neu starten'],
   powerOffYes: ['Switch off {node}', '{node} ausschalten'],
-  rebootingShort: ['Restarting', 'Startet neu'],
   poweredOff: ['Switched off', 'Ausgeschaltet'],
   rebooting: [
     '{node} is restarting, and comes back by itself.',
@@ -229,19 +228,14 @@ const TEXTS = {
 
 export type TextKey = keyof typeof TEXTS;
 
-interface Texts {
-  readonly language: string;
-  translate(key: TextKey, values?: Readonly<Record<string, string | number>>): string;
-}
-
 /** `wanted` are language tags, most wanted first; English if none of them is available. */
-export function textsIn(wanted: readonly string[]): Texts {
+export function textsIn(wanted: readonly string[]) {
   const known = wanted.map((tag) => LANGUAGES.indexOf(tag.toLowerCase().split('-')[0] ?? ''));
   const at = known.find((index) => index >= 0) ?? 0;
   return {
     language: LANGUAGES[at] ?? 'en',
     // One pass, so that placeholders in inserted values are not replaced. A newer node has states that this page has no text for.
-    translate: (key, values = {}) =>
+    translate: (key: TextKey, values: Readonly<Record<string, string | number>> = {}): string =>
       (TEXTS[key]?.[at] ?? key).replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? '')),
   };
 }

@@ -14,24 +14,17 @@ interface UnitLogProps {
   readonly isOffered: boolean;
 }
 
-interface ShownLog {
-  readonly entries: readonly LogEntryRecord[];
-  readonly word: string;
-}
-
 export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogProps) {
   const [isOpen, setOpen] = useState(false);
-  /** A word is shown in place of entries. */
-  const [{ entries, word }, show] = useState<ShownLog>({ entries: [], word: '' });
+  /** A text is shown in place of entries. */
+  const [shown, show] = useState<readonly LogEntryRecord[] | string>([]);
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
     read()
       .then(
-        (entries) => ({ entries, word: entries.length === 0 ? translate('noLog') : '' }),
-        ({ message: reason }: Error) => {
-          return { entries: [], word: translate('because', { what: translate('couldNotRead'), reason }) };
-        },
+        (entries) => (entries.length === 0 ? translate('noLog') : entries),
+        ({ message: reason }: Error) => translate('because', { what: translate('couldNotRead'), reason }),
       )
       .then((log) => isCurrent && show(log));
     return () => {
@@ -40,6 +33,7 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
     // `read` is made anew at each rendering.
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;
+  const [word, entries] = typeof shown === 'string' ? [shown, []] : ['', shown];
   const end = hasFailed ? endIn(entries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>

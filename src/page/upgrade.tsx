@@ -72,12 +72,7 @@ function CheckButton({ isRunning }: { readonly isRunning: boolean }) {
   );
 }
 
-interface LastCheckProps {
-  readonly check: UpgradeCheck | undefined;
-  readonly at: string | undefined;
-}
-
-function LastCheck({ check, at }: LastCheckProps) {
+function LastCheck({ check, at }: Readonly<{ check: UpgradeCheck | undefined; at: string | undefined }>) {
   const what = translate('couldNotCheck');
   if (check?.state === 'failed')
     return (
@@ -89,15 +84,11 @@ function LastCheck({ check, at }: LastCheckProps) {
 }
 
 function Progress({ percent, step }: UpgradeRun) {
+  const value = percent === undefined ? {} : { value: percent };
   return (
     <div class="under-way" role="status">
       <div class="row">
-        <progress
-          class="grow"
-          max={100}
-          aria-label={translate('upgrading')}
-          {...(percent === undefined ? {} : { value: percent })}
-        />
+        <progress class="grow" max={100} aria-label={translate('upgrading')} {...value} />
         {percent === undefined ? null : (
           <span class="slider-text">{translate('percent', { value: percent })}</span>
         )}
@@ -113,13 +104,8 @@ function LastRun({ state, step, finished_at }: UpgradeRun) {
   if (finished_at === undefined) return null;
   const time = formatTime(finished_at);
   if (state !== 'failed') return <p class="quiet">{translate('upgradeDone', { time })}</p>;
-  return (
-    <p class="bad-text wrap">
-      {step === undefined
-        ? translate('upgradeFailed', { time })
-        : translate('upgradeFailedAt', { time, step: isolated(step) })}
-    </p>
-  );
+  const text = step === undefined ? 'upgradeFailed' : 'upgradeFailedAt';
+  return <p class="bad-text wrap">{translate(text, { time, step: isolated(step ?? '') })}</p>;
 }
 
 /** Adds the last known step of this run, which a service that has restarted or failed no longer knows. */
