@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import type { Timing } from '../../../src/actors/audio/backend.js';
 import { whyNoCard } from '../../../src/actors/audio/no-card.js';
 import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
 import { type Bytes, props, text, textProp, u8, u32 } from '../../protocol/pulse/bytes.js';
@@ -70,10 +71,10 @@ class World {
   });
 }
 
-const node = async (t: TestContext, world = new World()) => ({
-  world,
-  ...(await connected(t, world.handler)),
-});
+async function node(t: TestContext, begins: Partial<World> = {}, timing: Partial<Timing> = {}) {
+  const world = Object.assign(new World(), begins);
+  return { world, ...(await connected(t, world.handler, timing)) };
+}
 const profile = (name: string, card = 'dac'): AudioCommand => ({ do: 'profile', card, profile: name });
 const serverChanged = event('serverChange', NOWHERE);
 const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
@@ -104,11 +105,46 @@ describe('a card', DEADLINE, () => {
       faults.push(faultOf(await backend.handle(command)));
     assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
     assert.equal(server.count(COMMAND.setCardProfile), 0);
-    assert.equal(
-      faultOf(await backend.handle(profile('off'))),
-      'no-such-card',
-      'the server knows it no more',
-    );
+    assert.equal(faultOf(await backend.handle(profile('off'))), 'no-such-card', 'the server has lost it');
+  });
+
+  test('is switched without an event of the card, and without waiting for a stream that had no output before', async (t) => {
+    const { backend, seen, server, world } = await node(t, { streamOn: NOWHERE }, PATIENT);
+    world.onProfile = () => {
+      setImmediate(() => {
+        world.sinks.delete(0);
+        world.sinks.set(7, ['surround', { card: CARD }]);
+        server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 7)]));
+        world.default = 'surround';
+        server.say.send(serverChanged);
+        // Later than any event has it read.
+        world.onListed = () => {
+          if (server.count(COMMAND.getCards) > 5) world.profile = 'surround';
+          return [];
+        };
+      });
+      return [];
+    };
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.equal(seen.cards()[0]?.active_profile, 'surround');
+  });
+
+  test('is not switched before its new output exists, though the profile is active and no stream waits', async (t) => {
+    const { backend, seen, world } = await node(t, { streamOn: 1 }, PATIENT);
+    let readings = 0;
+    world.onProfile = () => {
+      world.sinks.delete(0);
+      Object.assign(world, { profile: 'surround', default: 'kitchen' });
+      world.onListed = () => {
+        readings += 1;
+        if (readings !== 3) return [];
+        world.sinks.set(7, ['surround', { card: CARD }]);
+        return [event('sinkNew', 7)];
+      };
+      return [event('sinkRemove', 0), event('cardChange', CARD), serverChanged];
+    };
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.notEqual(seen.output('surround'), undefined);
   });
 
   /** The switch from stereo to surround, in the steps of each kind of server. */
@@ -144,49 +180,6 @@ describe('a card', DEADLINE, () => {
       };
     },
   };
-  test('is switched without an event of the card, and without waiting for a stream that had no output before', async (t) => {
-    const world = new World();
-    world.streamOn = NOWHERE;
-    const { backend, seen, server } = await connected(t, world.handler, PATIENT);
-    world.onProfile = () => {
-      setImmediate(() => {
-        world.sinks.delete(0);
-        world.sinks.set(7, ['surround', { card: CARD }]);
-        server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 7)]));
-        world.default = 'surround';
-        server.say.send(serverChanged);
-        // Later than any event has it read.
-        world.onListed = () => {
-          if (server.count(COMMAND.getCards) > 5) world.profile = 'surround';
-          return [];
-        };
-      });
-      return [];
-    };
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
-    assert.equal(seen.cards()[0]?.active_profile, 'surround');
-  });
-
-  test('is not switched before its new output exists, though the profile is active and no stream waits', async (t) => {
-    const world = new World();
-    world.streamOn = 1;
-    const { backend, seen } = await connected(t, world.handler, PATIENT);
-    let readings = 0;
-    world.onProfile = () => {
-      world.sinks.delete(0);
-      Object.assign(world, { profile: 'surround', default: 'kitchen' });
-      world.onListed = () => {
-        readings += 1;
-        if (readings !== 3) return [];
-        world.sinks.set(7, ['surround', { card: CARD }]);
-        return [event('sinkNew', 7)];
-      };
-      return [event('sinkRemove', 0), event('cardChange', CARD), serverChanged];
-    };
-    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
-    assert.notEqual(seen.output('surround'), undefined);
-  });
-
   for (const [kind, prepare] of Object.entries(switches)) {
     test(`is switched in one change for clients (${kind})`, async (t) => {
       const { backend, seen, world } = await node(t);
@@ -257,11 +250,9 @@ describe('an output', DEADLINE, () => {
 
 describe('the lack of any card', DEADLINE, () => {
   test('is the detail of the backend, until a card appears', async (t) => {
-    const world = new World();
-    world.sinks.clear();
-    world.sinks.set(0, ['auto_null', {}]);
-    Object.assign(world, { cards: [], default: 'auto_null' });
-    const { seen, server } = await connected(t, world.handler, { noCardMs: 1 });
+    const sinks: World['sinks'] = new Map([[0, ['auto_null', {}]]]);
+    const bare = { sinks, cards: [], default: 'auto_null' };
+    const { seen, server, world } = await node(t, bare, { noCardMs: 1 });
     const isSaid = (line: RegExp): boolean => seen.said.some((each) => line.test(each));
     await until('the detail is published', () => isSaid(/^up: The sound server sees no sound card: \w/));
     assert.ok(seen.logs.includes('warn: the sound server sees no sound card'));
