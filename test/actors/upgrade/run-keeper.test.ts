@@ -4,9 +4,8 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
 import type { ProgressEvent } from '../../../src/actors/upgrade/progress-line.js';
-import type { RunInput } from '../../../src/actors/upgrade/run.js';
 import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
-import { parseSaved, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
+import type { SavedRun } from '../../../src/actors/upgrade/run-store.js';
 import { ManualClock } from '../../manual-clock.js';
 import { settle } from '../units/scripted-manager.js';
 
@@ -150,30 +149,5 @@ test('the result of a systemd run depends on the invocation that it began with',
     on.keeper.read(AT_REST, HERE);
     assert.equal(state(on), expected);
     assert.deepEqual(on.saved.at(-1)?.circumstances, HERE);
-  }
-});
-
-test("a restarted daemon knows the run's own job from the state file", async (t) => {
-  const beginnings: readonly RunInput[] = [
-    { kind: 'accepted', sinceCount: 0, before: '', job: '/job/1' },
-    { kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } },
-  ];
-  for (const beginning of beginnings) {
-    for (const [job, result, expected] of [
-      ['/job/1', 'timeout', 'failed systemd -'],
-      ['/job/1', 'done', 'idle systemd -'],
-      ['/job/2', 'failed', 'idle systemd -'],
-    ] as const) {
-      const before = stage(t);
-      before.keeper.feed(beginning);
-      before.keeper.feed({ kind: 'unit', facts: { ...AT_WORK, job: '/job/1' } });
-      const last = before.saved.at(-1);
-      const on = stage(t, last && parseSaved(savedText(last)));
-      on.keeper.read({ ...AT_WORK, job }, HERE);
-      on.keeper.feed({ kind: 'job-ended', job, result });
-      on.keeper.feed({ kind: 'unit', facts: AT_REST });
-      await on.answer(AT_REST);
-      assert.equal(state(on), expected, `${beginning.kind}: ${job} ${result}`);
-    }
   }
 });

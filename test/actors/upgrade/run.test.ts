@@ -120,7 +120,9 @@ check('the table of runs', [
   ['start: the unit rests', failed, 'read failed B bad', 'same'],
 ]);
 
-const saved = initialRun({ state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 });
+const record = { state: 'running', origin: 'systemd', invocation: A, startedMs: 5000 } as const;
+const saved = initialRun(record);
+const ofJob1 = initialRun({ ...record, startJob: '/job/1' });
 
 check('a run that was going on when the daemon ended', [
   ['goes on', saved, 'read activating A', 'same'],
@@ -133,6 +135,8 @@ check('a run that was going on when the daemon ended', [
   ['was started again by systemd itself', saved, 'read activating B again', 'same'],
   ['was started again by systemd itself, and ended well', saved, 'read active B exited again', WELL],
   ['is still queued', saved, 'read inactive - job1', 'same'],
+  ['has failed as its own job has', ofJob1, 'read activating A job1; job1 timeout; inactive A', BAD],
+  ['has ended well, not as another job', ofJob1, 'read activating A job2; job2 failed; inactive A', WELL],
 ]);
 
 test('a run that was going on keeps its time, and another run has its own', () => {
@@ -178,6 +182,8 @@ check('the orders in which systemd tells things', [
   ['a condition is false behind a reset', failed, 'inactive B reset; accepted over B; job1 done', BAD],
   ['so quick that its work was never seen', failed, 'inactive A; accepted over B and its end', WELL],
   ['the job times out, the unit works on', running, 'job1 timeout; activating A', GOES],
+  ['the job times out, and the unit ends', running, 'job1 timeout; inactive A', BAD],
+  ['the job of other hands times out', idle, 'activating A job1; job1 timeout; inactive A', BAD],
   ['a restart of the failed unit is a run of its own', failed, 'failed B; activating A', GOES],
   ['restarted by other hands', running, 'inactive B job1; activating B job1', GOES],
   ['restarted by other hands, and over at once', running, 'inactive B', BAD],
