@@ -42,10 +42,8 @@ function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces 
   const bridge = new Discovery({ enabled: true, name: 'Kitchen' }, node, { interfaces, clock: systemClock });
   t.after(() => bridge.stop());
   const serve = (): void => {
-    bridge.applyChanges({
-      isWhole: true,
-      changes: [put('served', '', { port: 8018, addresses: [address] })],
-    });
+    const served = put('served', '', { port: 8018, addresses: [address] });
+    bridge.applyChanges({ isWhole: true, changes: [served] });
   };
   serve();
   return { node, serve };

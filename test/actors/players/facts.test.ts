@@ -49,16 +49,11 @@ test('metadata is text: lists are joined, other values written as they are', () 
     title: 'a\u0000b\u001b[31m\ud800',
     ['__proto__']: 'own',
   });
-  assert.deepEqual(Object.entries(texts), [
-    ['__proto__', 'own'],
-    ['mpris:artUrl', 'file:///cover.png'],
-    ['mpris:length', '-1'],
-    ['mpris:trackid', '/t/1'],
-    ['odd', '{"a":["1"]}'],
-    ['title', 'a\u0000b\u001b[31m\ud800'],
-    ['xesam:artist', 'A, B'],
-    ['xesam:autoRating', '0.5'],
-    ['xesam:useCount', '3'],
+  const shown = Object.entries(texts).map((entry) => entry.join(' '));
+  assert.deepEqual(shown, [
+    ...['__proto__ own', 'mpris:artUrl file:///cover.png', 'mpris:length -1', 'mpris:trackid /t/1'],
+    ...['odd {"a":["1"]}', 'title a\u0000b\u001b[31m\ud800', 'xesam:artist A, B', 'xesam:autoRating 0.5'],
+    'xesam:useCount 3',
   ]);
   assert.equal(JSON.parse(JSON.stringify(texts))['title'], 'a\u0000b\u001b[31m\ud800');
   assert.equal(lengthUs, undefined, 'a length of -1 is none');
