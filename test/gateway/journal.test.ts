@@ -119,3 +119,18 @@ for (const [name, happen, kept] of KEPT) {
     assert.ok(journal.reaches(0, (collection) => collection === 'systemd.services'));
   });
 }
+
+test('removals do not take the place of actions', () => {
+  const { journal } = new Scene();
+  journal.apply([line(1)], 0);
+  for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), gone('1')], 0);
+  assert.ok(journal.reaches(0, (collection) => collection === 'upgrade.progress'));
+  assert.equal([...journal.after(0)][0]?.kind, 'action');
+});
+
+test('a record is kept however many others change', () => {
+  const scene = new Scene();
+  scene.apply(client('1', 'a'));
+  for (let n = 0; n < 5000; n += 1) scene.apply(put('audio.outputs', '2', n));
+  assert.equal(scene.after(), '1+1="a" 5001+2=4999');
+});

@@ -28,7 +28,10 @@ const TABLE: readonly Row[] = [
     () => [{ kind: 'put', collection: 'upgrade.progress', key: '', json: ' { "n" :  1 } ' }],
     'b-1 upgrade.progress  { "n" :  1 } ',
   ],
-  [(world) => world.backend('audio', 'up'), 'b-1 backend.updated {"backend":"audio","state":"up"}'],
+  [
+    (world) => world.backend('audio', 'restarting'),
+    'b-1 backend.updated {"backend":"audio","state":"restarting"}',
+  ],
 ];
 for (const [happen, expected] of TABLE) {
   test(`a stream gets ${expected}`, () => {
@@ -177,6 +180,21 @@ test('a consumer that leaves while it is behind counts as slow; one that had rea
   recovered.readAll();
   for (const { connection } of [stalled, quick, recovered]) connection.breakOff();
   assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 1 });
+});
+
+test('love has the id of events that the filter excludes, so that the id does not expire', () => {
+  const node = new NodeUnderTest();
+  const filtered = node.consumer('types=power.action&keepalive=10');
+  node.noise(2000);
+  node.clock.advance(11_000);
+  assert.deepEqual(node.heard(filtered), ['b-4000 server.info "love"']);
+  node.noise(100);
+  filtered.connection.breakOff();
+  node.publish([node.world.action('power.action')]);
+  filtered.open('');
+  filtered.readAll();
+  assert.equal(filtered.events.at(-1)?.data, '{"n":1}');
+  assert.equal(filtered.model.snapshots, 0);
 });
 
 test('an event breaks the silence', () => {

@@ -26,6 +26,22 @@ const CONFLATIONS: readonly [
     (world) => [world.outputs({ id: 1 }, { id: 2, pad: LONG }, { id: 3 })],
     [`b-2 audio.output.updated [{"id":1},{"id":2,"pad":"${LONG}"}]`, 'b-3 audio.output.updated [{"id":3}]'],
   ],
+  [
+    'actions are all sent, in order, and states around them at their latest place',
+    (world) => [
+      world.put('upgrade.info', ['run', { state: 'running' }]),
+      world.action('upgrade.progress'),
+      world.action('upgrade.progress'),
+      world.put('upgrade.info', ['run', { state: 'idle' }]),
+      world.action('power.action'),
+    ],
+    [
+      'b-2 upgrade.progress {"n":1}',
+      'b-3 upgrade.progress {"n":2}',
+      'b-4 upgrade.info {"state":"idle"}',
+      'b-5 power.action {"n":3}',
+    ],
+  ],
 ];
 for (const [name, happen, expected] of CONFLATIONS) {
   test(name, () => {
