@@ -59,7 +59,7 @@ const FIGURES = {
 };
 const report = (figures: reports.Figures, missing = '') => reports.makeReport({ figures, missing }, 10);
 
-test('a reports.quantile is one of the values', () => {
+test('a quantile is one of the values', () => {
   assert.deepEqual(
     [reports.quantile([90, 30, 20], 0.5), reports.quantile([9, 8, 7], 0.99), reports.quantile([], 0.5)],
     [30, 9, NaN],
