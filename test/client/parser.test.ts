@@ -31,7 +31,7 @@ const ROWS: readonly Row[] = [
   ['a block without data dispatches nothing', 'event: a\nid: 4\n\n', []],
   ['an id without data is kept', 'id: 4\n\ndata: 1\n\n', [message('1', '4')]],
   ['an id holds for later blocks', 'id: 4\ndata: 1\n\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
-  ['one with NUL is none', 'id: 4\ndata: 1\n\nid: 5\0\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
+  ['an id may have no NUL', 'id: 4\ndata: 1\n\nid: 5\0\ndata: 2\n\n', [message('1', '4'), message('2', '4')]],
   ['an empty id resets', 'id: 4\ndata: 1\n\nid\ndata: 2\n\n', [message('1', '4'), message('2')]],
   ['comments are skipped', ':\n: x\n:data: 0\ndata: 1\n\n', [message('1')]],
   ['unknown fields are skipped', 'foo: 1\ndata: 1\nDATA: 2\n data: 3\n\n', [message('1')]],

@@ -14,13 +14,10 @@ import { RawConnection } from './raw-connection.js';
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
-function post(
-  path: string,
-  body?: string | Uint8Array,
-  headers: Record<string, string> = JSON_TYPE,
-): HttpRequest {
-  return { method: 'POST', path, headers, ...(body === undefined ? {} : { body }) };
-}
+const post = (path: string, body?: string, headers: Record<string, string> = JSON_TYPE): HttpRequest => ({
+  ...{ method: 'POST', path, headers },
+  ...(body !== undefined && { body }),
+});
 
 function assertProblem(response: HttpAnswer, status: number, code: string): void {
   assert.equal(response.status, status, response.text);

@@ -23,6 +23,9 @@ function settings(name: string, texts: readonly string[], other: Partial<Setting
   });
 }
 
+/** The defaults but for these keys of `api`. */
+const api = (other: object) => ({ api: { ...DEFAULT_SETTINGS.api, ...other } });
+
 test('every key together becomes settings', async () => {
   const found = await accepted(FULL_YAML);
   assert.deepEqual(found.settings, FULL_SETTINGS);
@@ -66,7 +69,7 @@ test('~/ needs a home directory', async () => {
 settings(
   'maps merge; lists and scalars replace',
   ['api: {port: 1, hosts: [a, b]}', 'api: {hosts: [c]}\nbind: all'],
-  { bind: ['all'], api: { ...DEFAULT_SETTINGS.api, port: 1, hosts: ['c'] } },
+  { bind: ['all'], ...api({ port: 1, hosts: ['c'] }) },
 );
 settings(
   'maps by name merge, too, and one for all replaces them',
@@ -94,9 +97,7 @@ problems(
   'a:1:35: pulseaudio.outputs.a.label: must be a label, not 1',
   'b:1:36: pulseaudio.outputs.b.hidden: must be true or false, not 2',
 );
-settings('the later file wins', ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'], {
-  api: { ...DEFAULT_SETTINGS.api, port: 3 },
-});
+settings('the later file wins', ['api: {port: 1}', 'api: {port: 2}', 'api: {port: 3}'], api({ port: 3 }));
 settings(
   'a list replaces a word and a word a list',
   ['bind: all\nlogLevel: warn', 'bind: [lo]', 'bind: eth0'],
@@ -105,7 +106,7 @@ settings(
 settings(
   'an empty section or list takes nothing away',
   ['api: {port: 1, hosts: [a]}', 'api:', 'api: {hosts: }'],
-  { api: { ...DEFAULT_SETTINGS.api, port: 1, hosts: ['a'] } },
+  api({ port: 1, hosts: ['a'] }),
 );
 settings('an empty list empties', ['api: {hosts: [a]}', 'api: {hosts: []}']);
 settings('a bad value that is replaced is no problem', ['api: {port: 0}', 'api: {port: 8018}']);
