@@ -57,7 +57,7 @@ export function audioForAll(options?: AudioOptions): Audible {
 
 type Identified = { readonly id: number };
 
-const byId = (records: Iterable<Identified>): readonly Identified[] =>
+export const byId = (records: Iterable<Identified>): readonly Identified[] =>
   [...records].sort((one, other) => one.id - other.id);
 
 export const hasValues = (record: object, values: object): boolean =>

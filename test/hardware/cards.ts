@@ -12,11 +12,10 @@ const SURROUND = 'output:analog-surround-51+input:analog-stereo';
 const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
 
 export function cardScenarios(node: () => EmulatedNode): void {
+  const held = () => node().stream.model.held;
   const isActive = (profile: string): Promise<void> =>
     node().until(`${profile} of ${CARD}`, () =>
-      [...node().stream.model.held.cards.values()].some(
-        (card) => card.name === CARD && card.active_profile === profile,
-      ),
+      [...held().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),
     );
 
   test('a profile takes its outputs away and brings others, and an output of another card is never removed', async () => {
@@ -61,7 +60,7 @@ export function cardScenarios(node: () => EmulatedNode): void {
       // The mixer's steps, and what is rounded.
       const wanted = delta > 0 ? volume + 0.03 : volume;
       await node().until(`a volume near ${wanted}`, () =>
-        [...node().stream.model.held.outputs.values()].some(
+        [...held().outputs.values()].some(
           (output) => output.name === DUMMY && Math.abs(output.volume - wanted) <= 0.011,
         ),
       );

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { DispatchedEvent } from '../consumer/parser.js';
 import { DUMMY, LOOPBACK, playing, twoCards } from './hot-plug.js';
 import type { EmulatedNode } from './node.js';
 import { bootOtherEnd } from './other-end.js';
@@ -14,6 +15,7 @@ const SPEAKER = outputOf(PEER);
 const SPEAKER_SETTINGS = 'bluetooth: {pairingTimeout: 10m}\n';
 
 export function loudspeakerScenarios(node: () => EmulatedNode): void {
+  const { adapter, peer } = watched(node);
   let booted: EmulatedNode | undefined;
   const speaker = (): EmulatedNode => booted ?? assert.fail('it has not booted');
   before(async () => {
@@ -24,7 +26,21 @@ export function loudspeakerScenarios(node: () => EmulatedNode): void {
   });
   after(() => booted?.close());
 
-  scan(node, speaker);
+  test('a scan finds a loudspeaker, which is paired, connected and an output', async () => {
+    const from = node().stream.events.length;
+    await speaker().change('/bluetooth/pairing_mode');
+    await watched(speaker).adapter({ pairing_active: true, discoverable: true, pairable: true });
+    await node().change('/bluetooth/scan');
+    await adapter({ scanning: true });
+    const isFound = ({ type, data }: DispatchedEvent, at: number): boolean =>
+      at >= from && type === 'bluetooth.discovered' && data.includes(PEER);
+    await node().until('the loudspeaker is found', () => node().stream.events.some(isFound));
+    await node().change('/bluetooth/scan/stop');
+    await adapter({ scanning: false, known_devices: [] });
+    await connects(node, speaker);
+    await peer({ paired: true, trusted: true });
+  });
+
   sound(node, speaker);
 }
 
@@ -39,27 +55,6 @@ async function connects(node: Node, speaker: Node): Promise<void> {
 async function disconnects(node: Node): Promise<void> {
   await node().change('/bluetooth/disconnect', { address: PEER });
   await watched(node).peer({ connected: false, paired: true });
-}
-
-function scan(node: Node, speaker: Node): void {
-  const { adapter, peer } = watched(node);
-
-  test('a scan finds a loudspeaker, which is paired, connected and an output', async () => {
-    const from = node().stream.events.length;
-    await speaker().change('/bluetooth/pairing_mode');
-    await watched(speaker).adapter({ pairing_active: true, discoverable: true, pairable: true });
-    await node().change('/bluetooth/scan');
-    await adapter({ scanning: true });
-    await node().until('the loudspeaker is found', () =>
-      node()
-        .stream.events.slice(from)
-        .some(({ type, data }) => type === 'bluetooth.discovered' && data.includes(PEER)),
-    );
-    await node().change('/bluetooth/scan/stop');
-    await adapter({ scanning: false, known_devices: [] });
-    await connects(node, speaker);
-    await peer({ paired: true, trusted: true });
-  });
 }
 
 function sound(node: Node, speaker: Node): void {

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import type { NodeState } from '../../src/client/store.js';
 import { EventConsumer } from '../consumer/consumer.js';
-import { type Audio, type Client, hasValues, type Output } from '../contract/audio-node.js';
+import { type Audio, byId, type Client, hasValues, type Output } from '../contract/audio-node.js';
 import { Conformance } from '../gateway/openapi-conformance.js';
 import { buildPackage, packageIn } from '../packaging/built-package.js';
 import { temporaryFolder } from '../temporary-folder.js';
@@ -13,6 +14,8 @@ import { bootMachine, type Machine } from './machine.js';
 
 /** An emulated machine that shares its cores takes half a minute for what takes a second elsewhere. */
 export const SLOW_MS = 240_000;
+
+const LISTED = 'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs';
 
 /** At full size by TONEARM_HARDWARE=full; in `npm test -- --all` a part of it. */
 export const isFullSize = process.env['TONEARM_HARDWARE'] === 'full';
@@ -33,7 +36,11 @@ export class EmulatedNode {
   static async boot(settings: string, ...setUp: readonly string[]): Promise<EmulatedNode> {
     const machine = await bootMachine();
     try {
-      return await setUpOn(machine, await packageFor(machine), settings, setUp);
+      await install(machine);
+      const folder = '~/.config/tonearm/conf.d';
+      await machine.user(`mkdir -p ${folder}; cat > ${folder}/70-test.yaml`, settings);
+      await machine.root(`tonearm-setup --user pi --bind all ${setUp.join(' ')}`);
+      return await EmulatedNode.watch(machine);
     } catch (error) {
       await machine.close();
       throw error;
@@ -66,15 +73,10 @@ export class EmulatedNode {
   }
 
   async post(path: string, body?: unknown): Promise<HttpAnswer> {
-    const json = body !== undefined && { body: JSON.stringify(body) };
-    const headers = json === false ? {} : { 'Content-Type': 'application/json' };
-    const answer = await send(this.machine.port, {
-      method: 'POST',
-      path,
-      headers,
-      ...json,
-      deadlineMs: SLOW_MS,
-    });
+    const headers = { 'Content-Type': 'application/json' };
+    const json = body !== undefined && { body: JSON.stringify(body), headers };
+    const request = { method: 'POST', path, ...json, deadlineMs: SLOW_MS };
+    const answer = await send(this.machine.port, request);
     this.#conformance.check('POST', path, answer);
     return answer;
   }
@@ -91,77 +93,59 @@ export class EmulatedNode {
   }
 
   /** The output of that name, once the event stream has brought it with these values. */
-  async output(name: string, values: Partial<Output> = {}): Promise<Output> {
-    const found = (): Output | undefined =>
-      [...this.stream.model.held.outputs.values()].find((output) => hasValues(output, { name, ...values }));
-    const what = `output ${name} with ${JSON.stringify(values)}`;
-    await this.until(what, () => found() !== undefined);
-    return found() ?? assert.fail(what);
+  output(name: string, values: Partial<Output> = {}): Promise<Output> {
+    return this.#brought(({ outputs }) => outputs, { name, ...values });
   }
 
   outputGoes(name: string): Promise<void> {
-    const isGone = (): boolean =>
-      ![...this.stream.model.held.outputs.values()].some((output) => output.name === name);
-    return this.until(`the end of output ${name}`, isGone);
+    return this.until(`the end of output ${name}`, () => !this.hasOutput(name));
+  }
+
+  hasOutput(name: string): boolean {
+    return [...this.stream.model.held.outputs.values()].some((output) => output.name === name);
   }
 
   /** The stream of that name, once it plays to that output. */
-  async client(name: string, output: string): Promise<Client> {
-    const found = (): Client | undefined =>
-      [...this.stream.model.held.clients.values()].find((client) => hasValues(client, { name, output }));
-    const what = `${name} on ${output}`;
+  client(name: string, output: string): Promise<Client> {
+    return this.#brought(({ clients }) => clients, { name, output });
+  }
+
+  async #brought<T extends object>(of: (held: NodeState) => ReadonlyMap<number, T>, values: object) {
+    const found = (): T | undefined =>
+      [...of(this.stream.model.held).values()].find((record) => hasValues(record, values));
+    const what = `a record with ${JSON.stringify(values)}`;
     await this.until(what, () => found() !== undefined);
     return found() ?? assert.fail(what);
   }
 
   /** Waits until the event stream, the routes and the sound server itself name the same cards, outputs, default and streams. */
   async agrees(): Promise<void> {
-    const { model } = this.stream;
-    await until(
-      'stream, routes and sound server agree',
-      async () => {
-        const { server, outputs, clients } = await this.get<Audio>('/audio');
-        assert.deepEqual(byId([...model.held.cards.values()]), byId(await this.get('/audio/cards')));
-        assert.deepEqual(byId([...model.held.outputs.values()]), byId(outputs));
-        assert.deepEqual(byId([...model.held.clients.values()]), byId(clients));
-        const said = await this.machine.user(
-          'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs',
-        );
-        const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
-        const idOf = (name?: string): number | undefined => outputs.find((each) => each.name === name)?.id;
-        const inputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
-        const [first, ...others] = said.trimEnd().split('\n');
-        const theirs = others.map((line) => line.split('\t').slice(0, 2).join(' '));
-        assert.deepEqual([first, ...theirs.sort()], [server.default_sink, ...[...sinks, ...inputs].sort()]);
-        return true;
-      },
-      SLOW_MS,
-    );
+    const doAgree = async (): Promise<true> => {
+      const { held } = this.stream.model;
+      const { server, outputs, clients } = await this.get<Audio>('/audio');
+      assert.deepEqual(byId(held.cards.values()), byId(await this.get<Audio['outputs']>('/audio/cards')));
+      assert.deepEqual(byId(held.outputs.values()), byId(outputs));
+      assert.deepEqual(byId(held.clients.values()), byId(clients));
+      const said = await this.machine.user(LISTED);
+      const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
+      const idOf = (name?: string): number | undefined => outputs.find((each) => each.name === name)?.id;
+      const inputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
+      const [first, ...others] = said.trimEnd().split('\n');
+      const theirs = others.map((line) => line.split('\t').slice(0, 2).join(' '));
+      assert.deepEqual([first, ...theirs.sort()], [server.default_sink, ...[...sinks, ...inputs].sort()]);
+      return true;
+    };
+    await until('stream, routes and sound server agree', doAgree, SLOW_MS);
   }
 }
 
 /** A machine whose Debian has no Node for tonearm gets the package that brings its own. */
-async function packageFor(machine: Machine): Promise<Buffer> {
+async function install(machine: Machine): Promise<void> {
   const hasNode = (await machine.root('command -v node || true')) !== '';
   const folder = temporaryFolder();
   const form = hasNode ? ['--compress', 'gzip'] : ['--compress', 'none', '--with-node'];
   await buildPackage(...form, '--out', folder);
-  return readFileSync(packageIn(folder, hasNode ? 'tonearm' : 'tonearm-with-node', 'amd64'));
-}
-
-async function setUpOn(
-  machine: Machine,
-  file: Buffer,
-  settings: string,
-  setUp: readonly string[],
-): Promise<EmulatedNode> {
+  const file = packageIn(folder, hasNode ? 'tonearm' : 'tonearm-with-node', 'amd64');
   const apt = 'DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends';
-  await machine.root(`cat > /root/tonearm.deb && ${apt} /root/tonearm.deb`, file);
-  const folder = '~/.config/tonearm/conf.d';
-  await machine.user(`mkdir -p ${folder}; cat > ${folder}/70-test.yaml`, settings);
-  await machine.root(`tonearm-setup --user pi --bind all ${setUp.join(' ')}`);
-  return EmulatedNode.watch(machine);
+  await machine.root(`cat > /root/tonearm.deb && ${apt} /root/tonearm.deb`, readFileSync(file));
 }
-
-const byId = (records: readonly { readonly id: number }[]): readonly object[] =>
-  records.toSorted((one, other) => one.id - other.id);

@@ -30,13 +30,40 @@ const PROXY = `systemctl --user enable --now tonearm-mpris-proxy
 ! systemctl --user is-active mpris-proxy`;
 
 export function phoneScenarios(node: () => EmulatedNode): void {
+  const { peer, survives } = watched(node);
   before(async () => {
     await twoCards(node());
     await node().machine.user(PROXY);
   });
-  sound(node);
-  player(node);
-  death(node);
+
+  test('a phone connects and plays, and its sound is heard at the node’s output', async () => {
+    await node().change(`/audio/outputs/${DUMMY}/default`);
+    await node().output(DUMMY, { default: true });
+    await connectsAndPlays(node());
+  });
+
+  test('what the phone plays is a player, and its buttons are the phone’s', async () => {
+    const [first, second] = TITLES;
+    const name = await shows(node(), first, 'Playing');
+    await node().change(`/players/${name}/pause`);
+    await shows(node(), first, 'Paused');
+    await node().change(`/players/${name}/next`);
+    await shows(node(), second, 'Paused');
+    await node().change(`/players/${name}/play`);
+    await shows(node(), second, 'Playing');
+    const listed = await node().get<readonly PlayerRecord[]>('/players');
+    assert.deepEqual(listed.find(({ bus_name }) => bus_name === name)?.metadata?.['xesam:title'], second);
+  });
+
+  test('a bluetoothd that dies while the phone plays is back by itself, and the phone can connect and play', async () => {
+    await survives();
+    await node().outputGoes(AT_PHONE);
+    await peer({ paired: true, trusted: true });
+    await node().machine.user(SONG_ENDS);
+    // The radio may have kept the connection, without anybody at its two ends.
+    await connectsAndPlays(node());
+    await shows(node(), TITLES[0], 'Playing');
+  });
 
   test('a phone that goes takes its sound with it', async () => {
     await disconnects(node());
@@ -79,14 +106,6 @@ async function connectsAndPlays(node: EmulatedNode): Promise<void> {
   });
 }
 
-function sound(node: () => EmulatedNode): void {
-  test('a phone connects and plays, and its sound is heard at the node’s output', async () => {
-    await node().change(`/audio/outputs/${DUMMY}/default`);
-    await node().output(DUMMY, { default: true });
-    await connectsAndPlays(node());
-  });
-}
-
 /** Resolves with the name of the player once the phone plays this. */
 async function shows(node: EmulatedNode, title: string, status: string): Promise<string> {
   const found = (): PlayerRecord | undefined =>
@@ -95,33 +114,4 @@ async function shows(node: EmulatedNode, title: string, status: string): Promise
     );
   await node.until(`${title} is ${status}`, () => found() !== undefined);
   return found()?.bus_name ?? '';
-}
-
-function player(node: () => EmulatedNode): void {
-  test('what the phone plays is a player, and its buttons are the phone’s', async () => {
-    const [first, second] = TITLES;
-    const name = await shows(node(), first, 'Playing');
-    await node().change(`/players/${name}/pause`);
-    await shows(node(), first, 'Paused');
-    await node().change(`/players/${name}/next`);
-    await shows(node(), second, 'Paused');
-    await node().change(`/players/${name}/play`);
-    await shows(node(), second, 'Playing');
-    const listed = await node().get<readonly PlayerRecord[]>('/players');
-    assert.deepEqual(listed.find(({ bus_name }) => bus_name === name)?.metadata?.['xesam:title'], second);
-  });
-}
-
-function death(node: () => EmulatedNode): void {
-  const { peer, survives } = watched(node);
-
-  test('a bluetoothd that dies while the phone plays is back by itself, and the phone can connect and play', async () => {
-    await survives();
-    await node().outputGoes(AT_PHONE);
-    await peer({ paired: true, trusted: true });
-    await node().machine.user(SONG_ENDS);
-    // The radio may have kept the connection, without anybody at its two ends.
-    await connectsAndPlays(node());
-    await shows(node(), TITLES[0], 'Playing');
-  });
 }

@@ -2,6 +2,7 @@
 // server serve both; or it is the controller of a second machine (other-end.ts).
 
 import { EventConsumer } from '../consumer/consumer.js';
+import type { DispatchedEvent } from '../consumer/parser.js';
 import { hasValues } from '../contract/audio-node.js';
 import { until } from '../until.js';
 import { type EmulatedNode, SLOW_MS } from './node.js';
@@ -38,11 +39,9 @@ export function watched(node: () => EmulatedNode) {
       const devices = node().stream.model.held.bluetooth?.known_devices ?? [];
       return devices.some((device) => hasValues(device, { address: PEER, ...values }));
     });
+  const stateNow = () => node().stream.model.held.backends.get('bluetooth')?.state;
   const backend = (state: string): Promise<void> =>
-    node().until(
-      `the backend is ${state}`,
-      () => node().stream.model.held.backends.get('bluetooth')?.state === state,
-    );
+    node().until(`the backend is ${state}`, () => stateNow() === state);
   /** The sound server takes what the other end plays: its card is there a while after the connection. */
   const takesSoundOf = (address: string): Promise<void> => {
     const card = { name: `bluez_card.${inNames(address)}`, active_profile: 'audio-gateway' };
@@ -52,13 +51,12 @@ export function watched(node: () => EmulatedNode) {
   };
   /** Has bluetoothd killed, and resolves when the backend is up again. */
   const survives = async (): Promise<void> => {
-    const from = node().stream.events.length;
+    const { events } = node().stream;
+    const from = events.length;
     await node().machine.root(BLUETOOTHD_DIES);
-    await node().until('that it is away', () =>
-      node()
-        .stream.events.slice(from)
-        .some(({ type, data }) => type === 'backend.updated' && /"bluetooth".*"connecting"/.test(data)),
-    );
+    const isAway = ({ type, data }: DispatchedEvent, at: number): boolean =>
+      at >= from && type === 'backend.updated' && /"bluetooth".*"connecting"/.test(data);
+    await node().until('that it is away', () => events.some(isAway));
     await backend('up');
   };
   return { adapter, peer, backend, survives, takesSoundOf };
