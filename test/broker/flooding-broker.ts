@@ -56,12 +56,6 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     socket.on('data', (chunk) => parser.parse(chunk));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const hangUp = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
-  const calm = (): void => {
-    floods = false;
-  };
   const { port } = server.address() as AddressInfo;
   const broker = {
     ...{ port, url: `mqtt://127.0.0.1:${port}` },
@@ -71,12 +65,16 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
       floods = true;
       for (const socket of sockets) pour(socket);
     },
-    calm,
+    calm: () => {
+      floods = false;
+    },
     /** Ends all connections. */
-    hangUp,
+    hangUp: () => {
+      for (const socket of sockets) socket.destroy();
+    },
     stop: async () => {
-      calm();
-      hangUp();
+      broker.calm();
+      broker.hangUp();
       await new Promise((resolve) => server.close(resolve));
     },
   };

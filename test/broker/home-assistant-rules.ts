@@ -23,25 +23,17 @@ const isTemplate: Check = (value) => {
   return typeof value === 'string' && isGuarded && texts.split('{{').length === texts.split('}}').length;
 };
 
-const isAvailability: Check = (value) =>
-  Array.isArray(value) &&
-  value.length > 0 &&
-  value.every(({ topic, value_template: template = '', ...rest }) => {
-    return isTopic(topic) && isTemplate(template) && Object.keys(rest).length === 0;
-  });
+const isAvailable = ({ topic, value_template: template = '', ...rest }: Fields): boolean =>
+  isTopic(topic) && isTemplate(template) && Object.keys(rest).length === 0;
+const isAvailability: Check = (value) => Array.isArray(value) && value.length > 0 && value.every(isAvailable);
 
 const CHECKS: Readonly<Record<string, Check>> = {
   ...{ unique_id: isText, name: isText, icon: (value) => /^mdi:[a-z-]+$/.test(String(value)) },
   ...{ availability: isAvailability, availability_mode: isOneOf('all', 'any', 'latest') },
   ...{ entity_category: isOneOf('config', 'diagnostic'), unit_of_measurement: isText },
   ...{ device_class: isOneOf('running', 'connectivity', 'enum', 'restart'), options: isList },
-  ...{
-    state_topic: isTopic,
-    value_template: isTemplate,
-    command_topic: isTopic,
-    command_template: isTemplate,
-  },
-  ...{ json_attributes_topic: isTopic, json_attributes_template: isTemplate },
+  ...{ state_topic: isTopic, command_topic: isTopic, json_attributes_topic: isTopic },
+  ...{ value_template: isTemplate, command_template: isTemplate, json_attributes_template: isTemplate },
   ...{ payload_on: isText, payload_off: isText, state_on: isText, state_off: isText },
   ...{ payload_press: isText, payload_install: isText },
   ...{ min: isNumber, max: isNumber, step: isNumber, mode: isOneOf('auto', 'box', 'slider') },
@@ -92,15 +84,15 @@ function faultsOfComponent(key: string, component: Fields): readonly string[] {
   if (Object.keys(component).length === 1) return wrongKey;
   const missing = `unique_id ${needs}`.split(' ').filter((name) => component[name] === undefined);
   const { min = 0, max = 100, device_class: kind, options } = component;
+  const { platform: _, ...settings } = component;
+  const wrong = Object.entries(settings).filter(
+    ([name, value]) => !takes.split(' ').includes(name) || CHECKS[name]?.(value) !== true,
+  );
   return [
     ...wrongKey,
     ...missing.map((name) => `${key}: has no ${name}`),
     ...(Number(min) < Number(max) ? [] : [`${key}: its least is not below its most`]),
     ...(kind === 'enum' && options === undefined ? [`${key}: no options`] : []),
-    ...Object.entries(component).flatMap(([name, value]) => {
-      const isRight =
-        name === 'platform' || (takes.split(' ').includes(name) && CHECKS[name]?.(value) === true);
-      return isRight ? [] : [`${key}.${name}: ${JSON.stringify(value)}`];
-    }),
+    ...wrong.map(([name, value]) => `${key}.${name}: ${JSON.stringify(value)}`),
   ];
 }

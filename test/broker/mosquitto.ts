@@ -22,24 +22,20 @@ export interface BrokerOptions {
 export type Broker = Awaited<ReturnType<typeof startBroker>>;
 
 /** Needs the program `mosquitto`. */
-export async function startBroker(options: BrokerOptions = {}) {
+export async function startBroker({ lines = [], files = {}, anonymous = true }: BrokerOptions = {}) {
   const directory = temporaryFolder();
   const port = await freePort();
-  const database = join(directory, 'mosquitto.db');
-  for (const [name, text] of Object.entries(options.files ?? {})) {
+  const config = `user ${userInfo().username}
+persistence true
+persistence_location ${directory}/
+log_type all
+log_dest stderr
+listener ${port} 127.0.0.1
+allow_anonymous ${anonymous}
+${lines.join('\n').replaceAll('DIR', directory)}
+`;
+  for (const [name, text] of Object.entries({ ...files, 'mosquitto.conf': config }))
     writeFileSync(join(directory, name), text, { mode: 0o600 });
-  }
-  const config = [
-    `user ${userInfo().username}`,
-    'persistence true',
-    `persistence_location ${directory}/`,
-    'log_type all',
-    'log_dest stderr',
-    `listener ${port} 127.0.0.1`,
-    `allow_anonymous ${options.anonymous ?? true}`,
-    ...(options.lines ?? []).map((line) => line.replaceAll('DIR', directory)),
-  ];
-  writeFileSync(join(directory, 'mosquitto.conf'), `${config.join('\n')}\n`);
   const logFile = join(directory, 'log');
   let program: Program | undefined;
   /** Its log so far. */
@@ -58,7 +54,7 @@ export async function startBroker(options: BrokerOptions = {}) {
     end: async (signal: NodeJS.Signals = 'SIGTERM') => program?.end(signal),
     /** Starts it again on the same port; `forget`: without what it has kept. */
     start: async ({ forget = false } = {}) => {
-      if (forget) rmSync(database, { force: true });
+      if (forget) rmSync(join(directory, 'mosquitto.db'), { force: true });
       const started = startProgram('mosquitto', ['-c', join(directory, 'mosquitto.conf')], {
         env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` },
         log: logFile,

@@ -5,10 +5,10 @@ import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
 import { type BrokerConnection, type BrokerOptions, MqttConnection } from '../../src/actors/mqtt/broker.js';
 import { type Clock, systemClock } from '../../src/clock.js';
 import type { BackendState, ChildName } from '../../src/protocol/actor/backends.js';
-import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { BridgeReply, BridgeRequest, Change } from '../../src/protocol/actor/messages.js';
 import type { OutputRecord, ServerRecord, ServiceRecord } from '../../src/protocol/actor/schemas.js';
 import type { MqttSettings } from '../../src/protocol/actor/settings.js';
+import { drop, put } from '../gateway/scripted-backends.js';
 import { until } from '../until.js';
 
 export interface NodeOptions {
@@ -125,10 +125,7 @@ export function bareNode({
     },
     up: () => until('the bridge is up', () => node.state === 'up'),
     connecting: (reason: RegExp) =>
-      until(
-        `the bridge is connecting: ${reason}`,
-        () => node.state === 'connecting' && reason.test(node.reason),
-      ),
+      until(`it connects: ${reason}`, () => node.state === 'connecting' && reason.test(node.reason)),
     /** Commands that were carried out, with what they name, and their bodies. */
     get commands(): readonly Commanded[] {
       return asked.filter(({ operation }) => isCommand(operation)).map(commanded);
@@ -138,13 +135,7 @@ export function bareNode({
   return node;
 }
 
-export function put(collection: Collection, key: string, record: object | string): Change {
-  return { kind: 'put', collection, key, json: JSON.stringify(record) };
-}
-
-export function drop(collection: Collection, key: string): Change {
-  return { kind: 'drop', collection, key };
-}
+export { drop, put };
 
 export function health(child: ChildName, state: BackendState): Change {
   return put('backends', child, { backend: child, state, since: 1_700_000_000_000, restarts: 0 });
@@ -158,13 +149,12 @@ export const CARD = {
   })),
 };
 
+const STATUS = { current: '1', latest: '2', upgrade_available: true };
+
 /** A node with two outputs, two units, an upgrade and all that goes with them. */
 export const WHOLE_NODE: readonly Change[] = [
   put('served', '', { port: 8018, addresses: ['127.0.0.1'] }),
-  health('audio', 'up'),
-  health('systemd', 'up'),
-  health('power', 'up'),
-  health('upgrade', 'up'),
+  ...(['audio', 'systemd', 'power', 'upgrade'] as const).map((child) => health(child, 'up')),
   health('mqtt', 'connecting'),
   put('audio.kind', '', 'pulseaudio'),
   put('audio.server', '', { kind: 'pulseaudio', default_sink: 'alsa', volume: 0.42, muted: false }),
@@ -172,10 +162,7 @@ export const WHOLE_NODE: readonly Change[] = [
   put('audio.outputs', '2', output(2, 'kitchen', { description: 'Kitchen' })),
   put('systemd.services', 'system/ssh.service', service('system', 'ssh.service')),
   put('systemd.services', 'user/mpd.service', service('user', 'mpd.service')),
-  put('upgrade.info', 'status', { current: '1', latest: '2', upgrade_available: true }),
+  put('upgrade.info', 'status', STATUS),
   put('upgrade.info', 'run', { state: 'idle' }),
-  put('upgrade', '', {
-    ...{ current: '1', latest: '2', upgrade_available: true },
-    ...{ run: { state: 'idle' }, can_check: true, can_upgrade: true },
-  }),
+  put('upgrade', '', { ...STATUS, run: { state: 'idle' }, can_check: true, can_upgrade: true }),
 ];
