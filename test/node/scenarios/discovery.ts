@@ -10,6 +10,7 @@ import type { Node } from '../node.js';
 import { HeldDaemon } from './held-daemon.js';
 
 const LAN_ADDRESS = '192.168.77.5';
+const STOP_AVAHI = 'systemctl stop avahi-daemon.socket avahi-daemon';
 
 const byName = (one: NodeRecord, other: NodeRecord): number => (one.name < other.name ? -1 : 1);
 
@@ -47,9 +48,7 @@ class DiscoveryDaemon extends HeldDaemon {
 
   async clear(): Promise<void> {
     await this.end();
-    await this.root(
-      'systemctl stop avahi-daemon.socket avahi-daemon; ip link del lan0; ip netns del neighbour',
-    );
+    await this.root(`${STOP_AVAHI}; ip link del lan0; ip netns del neighbour`);
   }
 
   /** An interface `lan1` comes, with an address. */
@@ -226,7 +225,7 @@ export function discoveryScenarios(node: () => Node): void {
     const leave = await daemon.neighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
     const heard = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
-    await daemon.root('systemctl stop avahi-daemon.socket avahi-daemon');
+    await daemon.root(STOP_AVAHI);
     await until('both nodes left', () => heard.filter(({ type }) => type === 'node.removed').length === 2);
     assert.equal((await daemon.ask('GET', '/nodes')).status, 503);
     await daemon.root('systemctl start avahi-daemon');

@@ -37,7 +37,7 @@ export function removeScenarios(node: () => Node): void {
     assert.match(rehearsed.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
     assert.equal((await node().setUp('--uninstall', '--user', 'bob')).status, 0);
     const left = await node().shell(
-      `${LEFT} | grep -e bob || true; ls /var/lib/systemd/linger; find /home/bob/.config/tonearm -type f`,
+      `${LEFT} | grep bob || true; ls /var/lib/systemd/linger; find ${home} -type f`,
     );
     assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
     assert.doesNotMatch(await node().shell('id -nG bob'), /\baudio\b/);
@@ -74,18 +74,16 @@ export function removeScenarios(node: () => Node): void {
     assert.doesNotMatch(await forDora(), /: (?:write|make|add|have|enable|start|restart) /);
     await forDora('--uninstall');
     assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
-    await node().shell(
-      `userdel --force --remove dora 2> /dev/null; rm ${bluez} ${unit}; systemctl daemon-reload`,
-    );
+    await node().shell(`userdel --force --remove dora 2> /dev/null
+      rm ${bluez} ${unit}; systemctl daemon-reload`);
   });
 
   test('nothing stays of a user who is gone, not even lingering', async () => {
     const config = '/home/carl/.config/tonearm/config.yaml';
-    await node().shell('useradd --create-home carl');
-    await node().shell(`install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND`);
-    await node().shell('chown -R carl: /home/carl; tonearm-setup --user carl');
-    await node().shell('test -e /var/lib/systemd/linger/carl; systemctl stop user@$(id -u carl).service');
-    await node().shell('userdel --force --remove carl 2> /dev/null');
+    await node().shell(`useradd --create-home carl
+      install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND
+      chown -R carl: /home/carl; tonearm-setup --user carl; test -e /var/lib/systemd/linger/carl
+      systemctl stop user@$(id -u carl).service; userdel --force --remove carl 2> /dev/null`);
     const said = (await node().setUp('--uninstall', '--user', 'carl')).stdout;
     assert.match(said, /remove \/var\/lib\/systemd\/linger\/carl/);
     assert.equal(await node().shell(`ls /var/lib/systemd/linger; ${LEFT} | grep carl || true`), 'pi\n');

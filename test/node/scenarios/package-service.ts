@@ -38,10 +38,9 @@ export function serviceScenarios(node: () => Node): void {
     await configure(t, node(), 'upgrade: {enabled: true, resultFile: /home/pi/result.json}\n');
     for (let round = 0; round < 3; round += 1) {
       // In one command: what comes late would be there when a second one has been started.
-      const restart =
-        'systemctl --user restart tonearm.service && test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
-      const ran = await node().user('sh', '-c', restart);
-      assert.equal(ran.status, 0, ran.stderr);
+      await node().userShell(
+        'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock',
+      );
       // No begin: its run would go on for ten minutes, and a start be refused as long.
       const said = await node().user('tonearm', 'progress', 'end', '--success');
       assert.equal(said.stderr, '');
@@ -62,13 +61,8 @@ export function serviceScenarios(node: () => Node): void {
   });
 
   test('systemd finds no fault with the unit', async () => {
-    const ran = await node().user(
-      'systemd-analyze',
-      '--user',
-      'verify',
-      '/usr/lib/systemd/user/tonearm.service',
-    );
-    assert.equal(`${ran.stdout}${ran.stderr}`, '');
+    const verify = 'systemd-analyze --user verify /usr/lib/systemd/user/tonearm.service 2>&1';
+    assert.equal(await node().userShell(verify), '');
   });
 
   test('what V8 has compiled is kept for the next start', async () => {

@@ -43,10 +43,8 @@ export class SystemdDaemon extends HeldDaemon {
     return [status, text === '' ? '' : JSON.parse(text).detail];
   }
 
-  async services(): Promise<readonly ServiceRecord[]> {
-    const { status, text } = await this.ask('GET', '/services');
-    assert.equal(status, 200, text);
-    return JSON.parse(text);
+  services(): Promise<readonly ServiceRecord[]> {
+    return this.node.read('/services');
   }
 
   async service(name: string): Promise<ServiceRecord> {
@@ -75,8 +73,6 @@ export class SystemdDaemon extends HeldDaemon {
 
 /** The records of one unit in the events, oldest first. */
 export function eventsOfUnit(heard: Heard, name: string): readonly ServiceRecord[] {
-  return heard
-    .filter(({ type }) => type === 'service.updated')
-    .map(({ data }): ServiceRecord => JSON.parse(data))
-    .filter((service) => service.name === name);
+  const updates = heard.filter(({ type }) => type === 'service.updated');
+  return updates.map(({ data }) => JSON.parse(data)).filter((service) => service.name === name);
 }

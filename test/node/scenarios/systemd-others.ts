@@ -17,9 +17,8 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.sees('plain.service', ({ enabled }) => enabled);
     await daemon.systemctl('disable', 'plain.service');
     await daemon.sees('plain.service', ({ enabled }) => !enabled);
-    await daemon.shell(
-      'ln -s /dev/null ~/.config/systemd/user/absent.service; systemctl --user daemon-reload',
-    );
+    await daemon.shell('cd ~/.config/systemd/user; ln -s /dev/null absent.service');
+    await daemon.systemctl('daemon-reload');
     await daemon.sees('absent.service', ({ exists, unit_file_state: file }) => exists && file === 'masked');
     assert.equal((await daemon.post('absent.service', 'start'))[0], 502);
     await daemon.remove('absent.service');
@@ -47,9 +46,8 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
     await daemon.barrier(heard);
     assert.deepEqual(eventsOfUnit(heard, 'plain.service'), []);
-    await daemon.shell(
-      'systemctl --user daemon-reload & systemctl --user stop plain.service; systemctl --user daemon-reload || true; wait',
-    );
+    const reload = 'systemctl --user daemon-reload';
+    await daemon.shell(`${reload} & systemctl --user stop plain.service; ${reload} || true; wait`);
     await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
     await daemon.barrier(heard);
     const sent = eventsOfUnit(heard, 'plain.service');
@@ -61,10 +59,9 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const heard = await daemon.listen();
     await daemon.systemctl('daemon-reexec');
     await daemon.barrier(heard);
-    assert.deepEqual(
-      heard.filter(({ type, data }) => type === 'backend.updated' && data.includes('"backend":"systemd"')),
-      [],
-    );
+    const isOurs = (data: string): boolean => data.includes('"backend":"systemd"');
+    const told = heard.filter(({ type, data }) => type === 'backend.updated' && isOurs(data));
+    assert.deepEqual(told, []);
     assert.deepEqual(eventsOfUnit(heard, 'plain.service'), []);
     await daemon.stopped('plain.service');
   });
@@ -100,13 +97,14 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     await daemon.begin(LISTS);
     await until('the monitor has its last message', () => ping('last.word'));
     monitor.kill();
-    const members = seen()
-      .split('\n')
-      .filter((line) => line.startsWith('{'))
-      .map((line) => JSON.parse(line))
-      .filter(({ type, destination }) => type === 'method_call' && destination === 'org.freedesktop.systemd1')
-      .map(({ member }) => member);
+    const calls = seen()
+      .match(/^\{.*/gm)
+      ?.map((line) => JSON.parse(line))
+      .filter(
+        ({ type, destination }) => type === 'method_call' && destination === 'org.freedesktop.systemd1',
+      );
     // Beginning anew, it was seen at all.
-    assert.deepEqual([...new Set(members)].sort(), ['GetAll', 'GetUnitFileState', 'Subscribe']);
+    const members = new Set(calls?.map(({ member }) => member));
+    assert.deepEqual([...members].sort(), ['GetAll', 'GetUnitFileState', 'Subscribe']);
   });
 }

@@ -43,14 +43,14 @@ export const USER = [
   'late.service',
 ];
 export const SYSTEM = ['watched.service', 'dbus.service'];
-export const LISTS = `{system: [${SYSTEM.join(', ')}], user: [{name: plain.service, url: 'http://here/'}, ${USER.slice(
-  1,
-)
-  .map((name) => `'${name}'`)
-  .join(', ')}]}
+const LINKED = USER.map((name) => (name === 'plain.service' ? { name, url: 'http://here/' } : name));
+/** JSON is YAML. */
+export const LISTS = `${JSON.stringify({ system: SYSTEM, user: LINKED })}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 
-export interface Row {
+type Shown = Partial<ServiceRecord>;
+
+interface Row {
   readonly what: string;
   readonly unit: string;
   readonly verb: string;
@@ -58,21 +58,19 @@ export interface Row {
   readonly detail?: RegExp;
   /** It fails after the end of its job. */
   readonly isBehind?: boolean;
-  readonly record: Partial<ServiceRecord>;
+  readonly record: Shown;
 }
 
 export const STOPPED = { active_state: 'inactive', sub_state: 'dead', running: false } as const;
 const RUNNING = { active_state: 'active', sub_state: 'running', running: true } as const;
 const FAILED = { active_state: 'failed', running: false } as const;
+const STATIC = { ...RUNNING, enabled: false, unit_file_state: 'static' };
+const ABSENT = { exists: false, running: false, enabled: false };
+const BEHIND = { detail: /exit-code/, isBehind: true };
+const DONE = /done.*exit-code/;
 
 /** `asked`: the verb and the unit; `start x` starts x.service. */
-function row(
-  what: string,
-  asked: string,
-  status: number,
-  record: Row['record'],
-  more: Partial<Row> = {},
-): Row {
+function row(what: string, asked: string, status: number, record: Shown, more: Partial<Row> = {}): Row {
   const [verb = '', name = ''] = asked.split(' ');
   return { what, unit: `${name}.service`, verb, status, record, ...more };
 }
@@ -86,15 +84,11 @@ export const ROWS: readonly Row[] = [
   row('a stop of what is stopped', 'stop plain', 202, STOPPED),
   row('enable', 'enable plain', 202, { ...RUNNING, enabled: true, unit_file_state: 'enabled' }),
   row('disable', 'disable plain', 202, { ...STOPPED, enabled: false, unit_file_state: 'disabled' }),
-  row('enable of a static unit, which only starts it', 'enable static', 202, {
-    ...{ ...RUNNING, enabled: false, unit_file_state: 'static' },
-  }),
+  row('enable of a static unit, which only starts it', 'enable static', 202, STATIC),
   row('a oneshot that succeeds', 'start good-oneshot', 202, STOPPED),
   row('a oneshot that fails', 'start bad-oneshot', 502, FAILED, { detail: /failed.*exit-code/ }),
-  row('a service without a program', 'start missing-binary', 502, FAILED, {
-    ...{ detail: /done.*exit-code/, isBehind: true },
-  }),
-  row('a crash loop', 'start crashing', 502, FAILED, { detail: /exit-code/, isBehind: true }),
+  row('a service without a program', 'start missing-binary', 502, FAILED, { ...BEHIND, detail: DONE }),
+  row('a crash loop', 'start crashing', 502, FAILED, BEHIND),
   row('a deaf service starts', 'start deaf', 202, RUNNING),
   row('a service that ignores SIGTERM', 'stop deaf', 202, FAILED),
   row('a condition that is not met', 'start conditional', 502, STOPPED, { detail: /condition/ }),
@@ -104,15 +98,7 @@ export const ROWS: readonly Row[] = [
   row('an alias stops', 'stop alias', 202, STOPPED),
   row('an instance', 'start tpl@kitchen', 202, RUNNING),
   row('an instance stops', 'stop tpl@kitchen', 202, STOPPED),
-  row(
-    'a unit that is not there',
-    'start absent',
-    502,
-    { exists: false, running: false, enabled: false },
-    {
-      detail: /not found/,
-    },
-  ),
+  row('a unit that is not there', 'start absent', 502, ABSENT, { detail: /not found/ }),
   row('an unlisted unit', 'start unlisted', 404, {}),
   row('an internal unit', 'start secret', 404, {}),
   row('an internal unit by another name', 'start secret-alias', 404, {}),

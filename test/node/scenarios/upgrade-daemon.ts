@@ -9,8 +9,6 @@ import { type Heard, HeldDaemon } from './held-daemon.js';
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
 export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
 export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
-/** Each line of its script to a daemon that is not there is tried for a second. */
-const UNIT_ENDS_WITHIN_MS = 60_000;
 /** Where a unit's script waits for `openGate`. */
 export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
 
@@ -39,23 +37,18 @@ export class UpgradeDaemon extends HeldDaemon {
     this.stopListening();
     await this.systemctl('stop', 'tonearm.service');
     const units = 'tonearm*.service tonearm*.timer up.service never.service bad.service masked.service';
-    await this.shell(`cd ~/.config/systemd/user && rm -f ${units}`);
-    await this.shell('rm -rf ~/.config/tonearm ~/.local/state/tonearm ~/gate ~/as-root');
-    await this.systemctl('daemon-reload');
-    await this.systemctl('reset-failed');
-    const brought = '/opt/tonearm /opt/upgrade /opt/fake /usr/lib/tonearm /usr/local/bin/tonearm'.split(' ');
-    const dropIns = ['tonearm-detect', 'tonearm-upgrade', 'tonearm'].map(
-      (unit) => `/etc/systemd/user/${unit}.service.d`,
-    );
-    await this.node.root('rm', '-rf', ...brought, ...dropIns);
+    await this.shell(`cd ~/.config/systemd/user; rm -f ${units}; systemctl --user daemon-reload
+      rm -rf ~/.config/tonearm ~/.local/state/tonearm ~/gate ~/as-root; systemctl --user reset-failed`);
+    const brought = '/opt/tonearm /opt/upgrade /opt/fake /usr/lib/tonearm /usr/local/bin/tonearm';
+    await this.node.shell(`rm -rf ${brought} /etc/systemd/user/tonearm*.service.d`);
   }
 
   /** Starts the daemon anew, with nothing known of earlier runs. `upgrade` is YAML in flow style. */
   async begin(upgrade: string): Promise<void> {
     this.stopListening();
     await this.systemctl('stop', 'tonearm.service');
-    await this.shell('rm -rf ~/.local/state/tonearm ~/gate ~/.config/tonearm; mkdir -p ~/.config/tonearm');
-    await this.shell(`cat > ~/.config/tonearm/config.yaml <<'END'\n${CONFIG}upgrade: ${upgrade}\nEND`);
+    await this.shell(`rm -rf ~/.local/state/tonearm ~/gate ~/.config/tonearm; mkdir -p ~/.config/tonearm
+      cat > ~/.config/tonearm/config.yaml <<'END'\n${CONFIG}upgrade: ${upgrade}\nEND`);
     await this.up();
   }
 
@@ -80,22 +73,8 @@ export class UpgradeDaemon extends HeldDaemon {
 
   /** Waits until the upgrade unit has ended. */
   async unitEnds(unit = 'up.service'): Promise<void> {
-    await until(
-      'the unit has ended',
-      async () => /^(inactive|failed)$/.test(await this.node.property('ActiveState', unit)),
-      UNIT_ENDS_WITHIN_MS,
-    );
-  }
-
-  /** An upgrade unit, a oneshot whose work is `script`. */
-  async unit(name: string, script: string, more = ''): Promise<void> {
-    await this.node.writeFile(`/opt/upgrade/${name}`, `#!/bin/sh\n${script}\n`, '755');
-    await this.node.writeUnit(
-      'user',
-      name,
-      `[Service]\nType=oneshot\nExecStart=/opt/upgrade/${name}\n${more}`,
-    );
-    await this.node.user('systemctl', '--user', 'reset-failed', name);
+    const state = (): Promise<string> => this.node.property('ActiveState', unit);
+    await until('the unit has ended', async () => /^(inactive|failed)$/.test(await state()));
   }
 
   async openGate(): Promise<void> {
@@ -111,9 +90,12 @@ export class UpgradeDaemon extends HeldDaemon {
     assert.equal(await this.post('/upgrade/start'), 202);
   }
 
-  /** Starts the daemon anew, with an upgrade whose work is `script`. */
+  /** Starts the daemon anew, with an upgrade unit, a oneshot whose work is `script`. */
   async beginWith(script: string, more = ''): Promise<void> {
-    await this.unit('up.service', script, more);
+    const program = '/opt/upgrade/up.service';
+    await this.node.writeFile(program, `#!/bin/sh\n${script}\n`, '755');
+    await this.node.writeUnit('user', 'up.service', `[Service]\nType=oneshot\nExecStart=${program}\n${more}`);
+    await this.node.user('systemctl', '--user', 'reset-failed', 'up.service');
     await this.begin(FULL);
   }
 
@@ -141,11 +123,9 @@ export class UpgradeDaemon extends HeldDaemon {
     });
   }
 
-  runs(state: string, origin: string): Promise<UpgradeRecord> {
-    return this.sees(
-      `the run ${state}, ${origin}`,
-      ({ run }) => run.state === state && run.origin === origin,
-    );
+  runs(state: string, origin = 'systemd'): Promise<UpgradeRecord> {
+    const isSo = ({ run }: UpgradeRecord): boolean => run.state === state && run.origin === origin;
+    return this.sees(`the run ${state}, ${origin}`, isSo);
   }
 
   override listen(): Promise<Heard> {
