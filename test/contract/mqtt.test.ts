@@ -5,9 +5,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { commandsOfAllKinds, startFloodingBroker } from '../broker/flooding-broker.js';
-import { faultsOf } from '../broker/home-assistant-rules.js';
 import { type Broker, startBroker } from '../broker/mosquitto.js';
-import { retained, type Spy, startSpy } from '../broker/spy.js';
+import { type Spy, startSpy } from '../broker/spy.js';
 import type { SoundServer } from '../sound/server.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
@@ -17,9 +16,9 @@ import { Daemon } from './daemon.js';
 
 const T = 'house/living';
 const OUTPUTS = `${T}/audio/outputs`;
-describe('a daemon on a sound server with a broker', {
-  skip: lacks({ programs: ['pulseaudio', 'pactl', 'mosquitto'] }),
-}, () => {
+const skip = lacks({ programs: ['pulseaudio', 'pactl', 'mosquitto'] });
+
+describe('a daemon on a sound server with a broker', { skip }, () => {
   let broker: Broker;
   let sound: SoundServer;
   let daemon: Daemon;
@@ -38,16 +37,6 @@ describe('a daemon on a sound server with a broker', {
     await sound?.stop();
     await broker?.stop();
   });
-
-  /** Unique ids by key, of Home Assistant's device, which is valid. */
-  const entities = async (fits: (keys: readonly string[]) => boolean): Promise<Record<string, unknown>> => {
-    const topic = `homeassistant/device/tonearm_${await spy.holds(`${T}/node`)}/config`;
-    const keys = (text: string) => Object.keys(JSON.parse(text).components);
-    const text = await spy.holds(topic, (each) => fits(keys(each)));
-    assert.deepEqual(faultsOf(text), []);
-    const { components } = JSON.parse(text) as { components: Record<string, { unique_id: string }> };
-    return Object.fromEntries(Object.entries(components).map(([key, { unique_id: id }]) => [key, id]));
-  };
 
   test('carries out commands, and others see it', async () => {
     const sees = (what: string, read: () => Promise<string>, fits: RegExp) =>
@@ -70,17 +59,12 @@ describe('a daemon on a sound server with a broker', {
   test('that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {
     await sound.addSink('cellar');
     await spy.holds(`${OUTPUTS}/cellar`);
-    const before = await entities((keys) => keys.includes('output_cellar_mute'));
     daemon.signal('SIGKILL');
     await spy.holds(`${T}/status`, (text) => text === 'offline');
     await sound.removeSink('cellar');
     await daemon.restart();
     await spy.holds(`${T}/status`, (text) => text === 'online');
     await spy.empty(`${OUTPUTS}/cellar`);
-    await isTrue();
-    const others = Object.entries(before).filter(([key]) => !key.startsWith('output_cellar_'));
-    const left = await entities((keys) => !keys.includes('output_cellar_mute'));
-    assert.deepEqual(left, Object.fromEntries(others));
   });
 
   test('that ends publishes offline itself', async () => {
@@ -88,26 +72,12 @@ describe('a daemon on a sound server with a broker', {
     await spy.holds(`${T}/status`, (text) => text === 'offline');
     assert.ok(!broker.log().includes('Sending PUBLISH from tonearm'), 'it has taken leave');
   });
-
-  async function isTrue(): Promise<void> {
-    await until('the retained tree is what the routes answer', async () => {
-      const tree = await retained(broker.url, `${OUTPUTS}/+`);
-      const outputs = await daemon.read<readonly { name: string }[]>('/audio/outputs');
-      assert.deepEqual(
-        Object.fromEntries([...tree].map(([topic, text]) => [topic, JSON.parse(text)])),
-        Object.fromEntries(outputs.map((output) => [`${OUTPUTS}/${output.name}`, output])),
-      );
-      return true;
-    });
-  }
 });
 
 const MESSAGES = 150_000;
 const REQUESTS = 100;
 /** Room for messages on their way and garbage that V8 has not collected yet; if each message were kept, they would need 500 MB. */
 const GROWTH_MAX_MB = 160;
-
-const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 
 test('during a flood from the broker requests and other commands work, streams continue, and memory is bounded', {
   skip,
@@ -127,24 +97,17 @@ test('during a flood from the broker requests and other commands work, streams c
     assert.equal((await daemon.post('/audio/outputs/kitchen/mute', { muted: count % 2 === 0 })).status, 202);
     most = Math.max(most, daemon.memoryMb);
   }
-  await until(
-    'the flood is sent',
-    () => {
-      most = Math.max(most, daemon.memoryMb);
-      return broker.sent > MESSAGES;
-    },
-    60_000,
-  );
+  await until('the flood is sent', () => {
+    most = Math.max(most, daemon.memoryMb);
+    return broker.sent > MESSAGES;
+  });
   broker.calm();
   t.diagnostic(`${broker.sent} messages; ${before} MB, at most ${most} MB`);
   assert.ok(most - before < GROWTH_MAX_MB, `${before} MB have become ${most} MB`);
   assert.equal(stream.ended, false);
   await daemon.post('/audio/outputs/kitchen/volume', { volume: 0.33 });
-  await stream.until(
-    ({ events }) =>
-      events.some(({ data }) => (JSON.parse(data) as Output[]).some?.(({ volume }) => volume === 0.33)),
-    'a change after the flood',
-  );
+  const isChanged = ({ volume }: Output): boolean => volume === 0.33;
+  await stream.until(({ model }) => [...model.held.outputs.values()].some(isChanged), 'the last change');
   const { backends } = await daemon.health();
   assert.deepEqual([backends['mqtt']?.restarts, backends['audio']?.restarts], [0, 0]);
 });
