@@ -12,10 +12,7 @@ export interface SeverableProxy {
   close(): Promise<void>;
 }
 
-/**
- * `target` is a port of this machine or the path of a unix socket; so is `at`, the place to listen, any port unless given. Bytes from
- * the target pass through `change`, if there is one.
- */
+/** `target`, and `at`, where it listens, are ports of this machine or paths of unix sockets. Bytes from the target pass through `change`. */
 export async function startProxy(
   target: number | string,
   at: number | string = 0,

@@ -66,9 +66,7 @@ export class EventConsumer {
       const deadline = setTimeout(() => {
         settle();
         const last = this.events.slice(-5).map(({ type, data }) => `${type} ${data.slice(0, 200)}`);
-        reject(
-          new Error(`${what} did not come; ${this.events.length} events, the last: ${last.join(' | ')}`),
-        );
+        reject(new Error(`${what} did not come; ${this.events.length} events, last: ${last.join(' | ')}`));
       }, deadlineMs);
       this.#watchers.add(look);
       look();

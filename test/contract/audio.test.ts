@@ -22,6 +22,7 @@ type Seen = readonly { readonly type: string; readonly data: string }[];
 const records = (seen: Seen, type: string): readonly (Client & Output)[] =>
   seen.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
 
+const TARGETS = { living: '/audio/server', kitchen: '/audio/outputs/kitchen' };
 const raw = (percent: number): number => Math.round(percent * 0x10000);
 
 onEachSoundServer('audio', (node) => {
@@ -35,10 +36,7 @@ onEachSoundServer('audio', (node) => {
     assert.equal(whole.outputs.map(({ name }) => name).join(), 'living,kitchen');
   });
 
-  for (const [sink, target] of Object.entries({
-    living: '/audio/server',
-    kitchen: '/audio/outputs/kitchen',
-  })) {
+  for (const [sink, target] of Object.entries(TARGETS)) {
     test(`POST ${target}/volume sets, by value and by delta`, async () => {
       await node().change(`${target}/volume`, { volume: 0.5 });
       await node().outputIs(sink, { volume: 0.5 });

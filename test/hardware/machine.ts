@@ -48,6 +48,8 @@ export async function bootMachine(): Promise<Machine> {
   }
 }
 
+type Input = string | Uint8Array;
+
 export class Machine {
   /** The end of what the console showed. */
   console = '';
@@ -84,12 +86,12 @@ export class Machine {
   }
 
   /** Runs a script of the shell inside, as root, to its end. It must succeed; answers with what it printed. */
-  async root(script: string, input: string | Uint8Array = ''): Promise<string> {
+  async root(script: string, input: Input = ''): Promise<string> {
     return succeeded(script, await this.#run('root', script, input));
   }
 
   /** The same as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
-  async user(script: string, input: string | Uint8Array = ''): Promise<string> {
+  async user(script: string, input: Input = ''): Promise<string> {
     return succeeded(script, await this.#run(MACHINE_USER, script, input));
   }
 
@@ -107,12 +109,7 @@ export class Machine {
     };
   }
 
-  #run(
-    user: string,
-    script: string,
-    input: string | Uint8Array,
-    deadlineMs = COMMAND_DEADLINE_MS,
-  ): Promise<Ran> {
+  #run(user: string, script: string, input: Input, deadlineMs = COMMAND_DEADLINE_MS): Promise<Ran> {
     const socket = this.#open(user, script);
     socket.end(input);
     return answer(socket, script, deadlineMs);
@@ -134,18 +131,14 @@ export class Machine {
 /** Ends with the thread that starts it, which is the test's own. It is no nicer than others: without its share it is too slow for Bluetooth. */
 const TOGETHER = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
-/**
- * Without what has nothing to do on this machine, but takes its time; and a processor that had to wait is no reason to read a slower clock.
- */
+/** Without what has nothing to do here, but takes its time; and a processor that had to wait is no reason to read a slower clock. */
 const KERNEL = [
   'root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable panic=-1 systemd.show_status=off',
   'module_blacklist=ata_piix,cfg80211,evdev,floppy,i2c_piix4,pcspkr,psmouse',
   ...['ldconfig', 'e2scrub_reap', 'systemd-pstore'].map((unit) => `systemd.mask=${unit}.service`),
 ].join(' ');
 
-/**
- * Without KVM: build machines that have /dev/kvm may not be able to use it. A processor with AVX is slower to emulate. What the disk is given goes to a file without a name.
- */
+/** Without KVM, which a build machine may have and cannot use. AVX is slower to emulate. What the disk is given goes to a file without a name. */
 function hardware(door: number, port: number, radio: number): readonly string[] {
   const folder = process.env['TONEARM_MACHINE'] ?? '';
   const ports = { [door]: DOOR_PORT, [port]: TONEARM_PORT, [radio]: RADIO_PORT };

@@ -75,10 +75,8 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 }
 
 /** The phone's player; the node's, as the phone has it, is on the same bus, without a title. */
-const playersOf = (node: EmulatedNode): readonly PlayerRecord[] =>
-  [...node.stream.model.held.players.values()].filter(
-    ({ metadata }) => metadata?.['xesam:artist'] === ARTIST,
-  );
+const playersOf = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
+  [...stream.model.held.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
 
 async function disconnects(node: EmulatedNode): Promise<void> {
   await node.machine.root(PHONE_DISCONNECTS);

@@ -147,7 +147,7 @@ export class Series {
   }
 
   #truth(): Promise<void> {
-    return everybodyKnows({ on: this.#on, requests: this.#requests, streams: this.#streams }, this.#hasBegun);
+    return everybodyKnows(this.#on, this.#requests, this.#streams, this.#hasBegun);
   }
 
   /** Each fault meets an upgrade half-way, which goes on when all is up again. */

@@ -48,12 +48,7 @@ const address = (act: string): Step => sh(`ip address ${act} ${LAN_ADDRESS}/24 d
 
 const NETWORK: readonly Deed[] = [
   { name: 'the interface goes down', do: inTurn(DOWN, rounds), undo: UP },
-  {
-    name: 'the interface goes down until that is noticed',
-    do: inTurn(DOWN, noticed('mqtt')),
-    undo: UP,
-    slow: true,
-  },
+  { name: 'the interface goes down for long', do: inTurn(DOWN, noticed('mqtt')), undo: UP, slow: true },
   { name: 'the interface is another', do: inTurn(sh('ip link del lan0'), rounds), undo: sh(PLUG_IN) },
   { name: 'the address goes', do: inTurn(address('del'), rounds), undo: address('add') },
 ];
@@ -66,15 +61,13 @@ const descriptors =
     await on.node.userShell(`prlimit --pid ${pid} --nofile=${limit.replace('PID', String(pid))}:`);
   };
 
+const FILLED = sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`);
+
 const SHORTAGES: readonly Fault[] = [
   {
     name: 'the disk is full while an upgrade ends',
     part: 'the disk',
-    do: inTurn(
-      sh(`! dd if=/dev/zero of=${STATE}/filler bs=1k 2> /dev/null`),
-      ({ on }) => on.upgradeEnds('1'),
-      rounds,
-    ),
+    do: inTurn(FILLED, ({ on }) => on.upgradeEnds('1'), rounds),
     undo: sh(`rm ${STATE}/filler`),
     mayGo: [],
     alone: true,
@@ -191,10 +184,7 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
   return series;
 }
 
-/**
- * The faults in the order in which they are done. `wanted` is empty: one of each part; `all`: every row, some of them two at once; else
- * parts of names, with commas between.
- */
+/** In the order in which they are done. `wanted`: empty: one of each part; `all`: every row, some two at once; else parts of names, with commas. */
 export function series(random: SeededRandom, soundUnits: readonly string[], wanted: string): Fault[] {
   const rows = faults(soundUnits);
   if (wanted === 'all') return inPairs(random, shuffled(random, rows));

@@ -12,12 +12,6 @@ import { areTrue, look } from './world.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-export interface Everybody {
-  readonly on: FaultedNode;
-  readonly requests: Requests;
-  readonly streams: KeptStreams;
-}
-
 /** Changes that PipeWire sends to nobody are found once a minute. The page comes back within half a minute. */
 const TRUE_WITHIN_MS = 80_000;
 
@@ -118,7 +112,12 @@ async function pageShows(page: Page, routes: Routes): Promise<void> {
 }
 
 /** Waits until everybody knows what is true; rejects with the difference that was left. */
-export async function everybodyKnows({ on, requests, streams }: Everybody, hasBegun: boolean): Promise<void> {
+export async function everybodyKnows(
+  on: FaultedNode,
+  requests: Requests,
+  streams: KeptStreams,
+  hasBegun: boolean,
+): Promise<void> {
   const doAgree = async (): Promise<true> => {
     const [world, routes] = await Promise.all([look(on, hasBegun), ask(requests)]);
     areTrue(routes, routes.power, world);

@@ -39,7 +39,7 @@ class DiscoveryDaemon extends HeldDaemon {
   /** Program, network and avahi-daemon: an interface `lan0` whose other end is the neighbour's. */
   async prepare(): Promise<void> {
     await this.install();
-    await this.root(`ip netns add neighbour
+    await this.node.shell(`ip netns add neighbour
       ip link add lan0 type veth peer name far0 netns neighbour
       ip netns exec neighbour sh -c 'ip addr add 192.168.77.9/24 dev far0; ip link set far0 up'
       ip addr add ${LAN_ADDRESS}/24 dev lan0; ip link set lan0 up
@@ -48,22 +48,18 @@ class DiscoveryDaemon extends HeldDaemon {
 
   async clear(): Promise<void> {
     await this.end();
-    await this.root(`${STOP_AVAHI}; ip link del lan0; ip netns del neighbour`);
+    await this.node.shell(`${STOP_AVAHI}; ip link del lan0; ip netns del neighbour`);
   }
 
   /** An interface `lan1` comes, with an address. */
   async plugIn(): Promise<void> {
-    await this.root(`ip link add lan1 type veth peer name far1 netns neighbour
+    await this.node.shell(`ip link add lan1 type veth peer name far1 netns neighbour
       ip netns exec neighbour ip link set far1 up
       ip addr add 192.168.78.5/24 dev lan1; ip link set lan1 up`);
   }
 
   async unplug(): Promise<void> {
-    await this.root('ip link del lan1');
-  }
-
-  root(script: string): Promise<string> {
-    return this.node.shell(script);
+    await this.node.shell('ip link del lan1');
   }
 
   /** Starts the daemon anew; `bind` and `name` in YAML. */
@@ -73,14 +69,9 @@ class DiscoveryDaemon extends HeldDaemon {
     return this.launch(`bind: ${bind}\n${discovery}\n${off}\n`);
   }
 
-  /** Waits until discovery is up, with this detail. */
-  is(detail: RegExp): Promise<void> {
-    return this.isUp('discovery', detail);
-  }
-
   /** Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes while it is resolved (seen). */
   async found(): Promise<readonly Found[]> {
-    const lines = (await this.root('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
+    const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
     return lines
       .map((line) => line.split(';'))
       .filter(([kind, , , , , , host]) => kind === '=' && host === 'tonearm-node.local')
@@ -122,7 +113,7 @@ class DiscoveryDaemon extends HeldDaemon {
     );
     return async () => {
       const gone = new Promise((resolve) => child.once('close', resolve));
-      await this.root('kill $(ip netns pids neighbour)');
+      await this.node.shell('kill $(ip netns pids neighbour)');
       await gone;
     };
   }
@@ -152,7 +143,7 @@ export function discoveryScenarios(node: () => Node): void {
     const found = await daemon.isFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
     assert.deepEqual(found, { at: 'lan0 IPv4', name: NAME, port: '8018', txt });
-    await daemon.is(new RegExp(`^announced as ${NAME}$`));
+    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME}$`));
     const { backends } = await node().read<{ backends: { zeroconf: boolean } }>('/server');
     assert.equal(backends.zeroconf, true);
     await daemon.end('TERM');
@@ -173,12 +164,12 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.begin('[lo, lan0, lan1]');
     await daemon.isFoundAt('lan0 IPv4');
     await daemon.plugIn();
-    await daemon.root('ip addr add fd00:77::5/64 dev lan0 nodad');
+    await node().shell('ip addr add fd00:77::5/64 dev lan0 nodad');
     await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
     await daemon.unplug();
     await daemon.plugIn();
     await daemon.isFoundAt('lan0 IPv4', 'lan0 IPv6', 'lan1 IPv4');
-    await daemon.root('ip addr del fd00:77::5/64 dev lan0');
+    await node().shell('ip addr del fd00:77::5/64 dev lan0');
     await daemon.unplug();
     await daemon.isFoundAt('lan0 IPv4');
   });
@@ -188,13 +179,13 @@ export function discoveryScenarios(node: () => Node): void {
     const leave = await daemon.neighbour(NAME);
     await daemon.begin('[lo, lan0]');
     assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${NAME} #2`);
-    await daemon.is(new RegExp(`^announced as ${NAME} #2$`));
+    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} #2$`));
     await leave();
   });
 
   test('the nodes of the network are listed as they come and go, with this one marked; a printer is not', async () => {
     await daemon.begin('all', 'kitchen');
-    await daemon.is(/^announced as kitchen$/);
+    await daemon.isUp('discovery', /^announced as kitchen$/);
     await daemon.nodesAre(await ownNode());
     const heard = await daemon.listen('?types=node.updated,node.removed');
     const leave = await daemon.neighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
@@ -221,14 +212,14 @@ export function discoveryScenarios(node: () => Node): void {
 
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
-    await daemon.is(/^announced as kitchen$/);
+    await daemon.isUp('discovery', /^announced as kitchen$/);
     const leave = await daemon.neighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
     const heard = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
-    await daemon.root(STOP_AVAHI);
+    await node().shell(STOP_AVAHI);
     await until('both nodes left', () => heard.filter(({ type }) => type === 'node.removed').length === 2);
     assert.equal((await daemon.ask('GET', '/nodes')).status, 503);
-    await daemon.root('systemctl start avahi-daemon');
+    await node().shell('systemctl start avahi-daemon');
     await daemon.nodesAre(await ownNode(), ATTIC);
     await leave();
   });

@@ -37,7 +37,8 @@ export function removeScenarios(node: () => Node): void {
     assert.match(rehearsed.stdout, /would stop letting bob linger\n.*would take bob out of the group audio/);
     assert.equal((await node().setUp('--uninstall', '--user', 'bob')).status, 0);
     const left = await node().shell(
-      `${LEFT} | grep bob || true; ls /var/lib/systemd/linger; find ${home} -type f`,
+      `${LEFT} | grep bob || true
+      ls /var/lib/systemd/linger; find ${home} -type f`,
     );
     assert.equal(left, `${home}\npi\n${home}/config.yaml\n`);
     assert.doesNotMatch(await node().shell('id -nG bob'), /\baudio\b/);

@@ -38,9 +38,8 @@ export function serviceScenarios(node: () => Node): void {
     await configure(t, node(), 'upgrade: {enabled: true, resultFile: /home/pi/result.json}\n');
     for (let round = 0; round < 3; round += 1) {
       // In one command: what comes late would be there when a second one has been started.
-      await node().userShell(
-        'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock',
-      );
+      const restart = 'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
+      await node().userShell(restart);
       // No begin: its run would go on for ten minutes, and a start be refused as long.
       const said = await node().user('tonearm', 'progress', 'end', '--success');
       assert.equal(said.stderr, '');

@@ -100,9 +100,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     const calls = seen()
       .match(/^\{.*/gm)
       ?.map((line) => JSON.parse(line))
-      .filter(
-        ({ type, destination }) => type === 'method_call' && destination === 'org.freedesktop.systemd1',
-      );
+      .filter((each) => each.type === 'method_call' && each.destination === 'org.freedesktop.systemd1');
     // Beginning anew, it was seen at all.
     const members = new Set(calls?.map(({ member }) => member));
     assert.deepEqual([...members].sort(), ['GetAll', 'GetUnitFileState', 'Subscribe']);
