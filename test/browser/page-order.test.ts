@@ -7,12 +7,11 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn } from './finger.js';
 import { output, player } from './node-with-page.js';
-import { commands, node, openPage, PHONE, page, pageForEach } from './pages.js';
+import { asked, node, openPage, PHONE, page, pageForEach } from './pages.js';
 
 describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
 
-  const asked = (): Promise<object> => until('the node gets the command', () => commands()[0]);
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
   const tap = async (what: Locator): Promise<void> => {
     const box = await what.boundingBox();

@@ -6,7 +6,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
 import { type NodeWithPage, output, player, service, stream } from './node-with-page.js';
-import { asks, commands, node, PHONE, page, pageForEach } from './pages.js';
+import { asked, asks, commands, node, PHONE, page, pageForEach } from './pages.js';
 
 /** The player sounds in the kitchen, and another output is the default. */
 const IN_THE_KITCHEN = [
@@ -96,8 +96,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const finger = await fingerOn(page);
     const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
     await finger.tap(await spotOn(slider, 0.1));
-    await until('the node gets the command', () => commands().length > 0);
-    node.backends.asked.length = 0;
+    await asked();
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: /^Pause: / }).tap();
@@ -115,7 +114,6 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await asksAll(true);
     node.change(output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
     await page.locator('.foot [aria-pressed=true][aria-label="Mute all"]').waitFor();
-    node.backends.asked.length = 0;
     await mute.tap();
     await asksAll(false);
   });
@@ -127,7 +125,6 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, -100);
     await asks({ do: 'volume', target: kitchen, volume: 0.4 });
-    node.backends.asked.length = 0;
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, 100);
     await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
@@ -144,7 +141,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     for (const [width, height] of Object.entries({ 360: 740, 820: 900 }))
       assert.equal(await heightAt(Number(width), height), height, 'all of it is on the screen');
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await until('the node gets the command', () => commands().length > 0);
+    await asked();
     await page.clock.install();
     await page.reload();
     await page.locator('.wall').waitFor();

@@ -8,7 +8,7 @@ import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { ORDINARY, service, stream, upgrade } from './node-with-page.js';
-import { commands, node, openPage, page, pageForEach } from './pages.js';
+import { asked, node, openPage, page, pageForEach } from './pages.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
@@ -34,12 +34,6 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach({ locale: 'en-GB', viewport: { width: 1280, height: 1800 } });
   beforeEach(() => openPage());
 
-  /** The first command, apart from the request for the power status; the next call waits for the next one. */
-  const asked = async (): Promise<object> => {
-    const first = await until('a command has come', () => commands()[0]);
-    node.backends.asked.length = 0;
-    return first;
-  };
   const button = (name: string | RegExp): Locator => page.getByRole('button', { name, exact: true });
   const choose = (name: string, what: string): Promise<unknown> =>
     page.getByRole('combobox', { name }).selectOption(what);

@@ -44,6 +44,15 @@ export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): P
 export const commands = (): readonly Asked['command'][] =>
   node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
 
-/** Resolves when the page has requested this and nothing else. */
-export const asks = (...wanted: readonly object[]): Promise<unknown> =>
-  until(JSON.stringify(wanted), () => isDeepStrictEqual(commands(), wanted));
+/** Resolves with the first command; the next call waits for the next one. */
+export async function asked(): Promise<object> {
+  const first = await until('a command has come', () => commands()[0]);
+  node.backends.asked.length = 0;
+  return first;
+}
+
+/** Resolves when the page has requested this and nothing else since the last call. */
+export async function asks(...wanted: readonly object[]): Promise<void> {
+  await until(JSON.stringify(wanted), () => isDeepStrictEqual(commands(), wanted));
+  node.backends.asked.length = 0;
+}

@@ -16,42 +16,27 @@ const { api, audio, systemd, power, players, bluetooth, upgrade, discovery } = E
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
-/** The part of the configuration that a route needs, removed. */
+/** What a route needs: the key that a 404 without it names, and the sections of a configuration without it. */
 const WITHOUT = {
-  page: { ...EVERYTHING, api: { ...api, ui: { enabled: false } } },
-  logs: { ...EVERYTHING, api: { ...api, logs: false } },
-  stream: { ...EVERYTHING, api: { ...api, sse: { enabled: false, maxClients: 1 } } },
-  audio: { ...EVERYTHING, audio: { ...audio, enabled: false } },
-  cookie: { ...EVERYTHING, audio: { ...audio, serveCookie: false } },
-  systemd: { ...EVERYTHING, systemd: { ...systemd, enabled: false } },
-  power: { ...EVERYTHING, power: { ...power, enabled: false } },
-  players: { ...EVERYTHING, players: { ...players, enabled: false } },
-  bluetooth: { ...EVERYTHING, bluetooth: { ...bluetooth, enabled: false } },
-  upgrade: { ...EVERYTHING, upgrade: { ...upgrade, enabled: false } },
-  discovery: { ...EVERYTHING, discovery: { ...discovery, enabled: false } },
-  check: { ...EVERYTHING, upgrade: noCheck },
-  start: { ...EVERYTHING, upgrade: noUpgrade },
-} as const satisfies Record<string, RouteSettings>;
+  page: ['api.ui.enabled', { api: { ...api, ui: { enabled: false } } }],
+  logs: ['api.logs', { api: { ...api, logs: false } }],
+  stream: ['api.sse.enabled', { api: { ...api, sse: { enabled: false, maxClients: 1 } } }],
+  audio: ['pulseaudio.enabled', { audio: { ...audio, enabled: false } }],
+  cookie: ['pulseaudio.serve_cookie', { audio: { ...audio, serveCookie: false } }],
+  systemd: ['systemd.enabled', { systemd: { ...systemd, enabled: false } }],
+  power: ['power.enabled', { power: { ...power, enabled: false } }],
+  players: ['players.enabled', { players: { ...players, enabled: false } }],
+  bluetooth: ['bluetooth.enabled', { bluetooth: { ...bluetooth, enabled: false } }],
+  upgrade: ['upgrade.enabled', { upgrade: { ...upgrade, enabled: false } }],
+  discovery: ['discovery.enabled', { discovery: { ...discovery, enabled: false } }],
+  check: ['upgrade.checkUnit', { upgrade: noCheck }],
+  start: ['upgrade.upgradeUnit', { upgrade: noUpgrade }],
+} as const satisfies Record<string, Lack>;
 
-export type Need = keyof typeof WITHOUT;
-export const CONFIGURATIONS_WITHOUT: Readonly<Record<Need, RouteSettings>> = WITHOUT;
-
-/** The key that a 404 for such a part names. */
-export const KEYS: Readonly<Record<Need, string>> = {
-  page: 'api.ui.enabled',
-  logs: 'api.logs',
-  stream: 'api.sse.enabled',
-  audio: 'pulseaudio.enabled',
-  cookie: 'pulseaudio.serve_cookie',
-  systemd: 'systemd.enabled',
-  power: 'power.enabled',
-  players: 'players.enabled',
-  bluetooth: 'bluetooth.enabled',
-  upgrade: 'upgrade.enabled',
-  discovery: 'discovery.enabled',
-  check: 'upgrade.checkUnit',
-  start: 'upgrade.upgradeUnit',
-};
+type Lack = readonly [key: string, sections: Partial<RouteSettings>];
+type Need = keyof typeof WITHOUT;
+export const LACKS = Object.entries(WITHOUT) as readonly (readonly [Need, Lack])[];
+export const without = (need: Need): RouteSettings => ({ ...EVERYTHING, ...WITHOUT[need][1] });
 
 export interface RouteAccess {
   readonly url: string;

@@ -15,17 +15,16 @@ import {
   ACCESS,
   ADDRESSES,
   type Address,
-  CONFIGURATIONS_WITHOUT,
   EVERYTHING,
   FORM_OF_ANOTHER,
-  KEYS,
-  type Need,
+  LACKS,
   OPEN_BY_BIND,
   OWN_PAGE,
   PAGES_OF_OTHERS,
   REBINDING,
   type RouteAccess,
   type Stranger,
+  without,
 } from './access-rows.js';
 
 type Wanted = Pick<RouteAccess, 'url' | 'body'>;
@@ -181,14 +180,14 @@ test('no route answers a request without a host', async (context) => {
 });
 
 describe('a part that is not configured does not exist', () => {
-  for (const [need, settings] of Object.entries(CONFIGURATIONS_WITHOUT)) {
+  for (const [need, [key]] of LACKS) {
     test(need, async (context) => {
-      const [door, under] = opened(context, settings);
-      const missing = `There is no such path; ${KEYS[need as Need]} in the configuration enables it`;
+      const [door, under] = opened(context, without(need));
+      const missing = `There is no such path; ${key} in the configuration enables it`;
       const { paths } = (await under.json('/openapi.json')) as OpenApi;
       for (const { name, method, path, access } of rows) {
         if (access === undefined) continue;
-        const isGone = access.needs.includes(need as Need);
+        const isGone = access.needs.includes(need);
         if (isGone) {
           const { status, text } = await under.fetch({ method, path: access.url });
           assert.deepEqual([status, JSON.parse(text).detail], [404, missing], name);

@@ -44,14 +44,10 @@ export async function startAudio(t: Ending, options: AudioOptions = {}): Promise
 /** Like `startAudio`, for all tests of a group. The returned object is empty until the first test begins. */
 export function audioForAll(options?: AudioOptions): Audible {
   const started = {} as Audible;
-  let end = async (): Promise<void> => undefined;
-  const ending: Ending = {
-    after: (given) => {
-      end = given;
-    },
-  };
+  const ends: (() => Promise<void>)[] = [];
+  const ending: Ending = { after: (end) => ends.push(end) };
   before(async () => Object.assign(started, await startAudio(ending, options)));
-  after(() => end());
+  after(() => Promise.all(ends.map((end) => end())));
   return started;
 }
 

@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { Framer, HEADER_BYTES } from '../../src/protocol/pulse/frame.js';
 import { TextCache } from '../../src/protocol/pulse/text-cache.js';
 import { Conversation, type Side } from '../../src/protocol/pulse/trace/conversation.js';
+import { writeTone } from '../players/tones.js';
 import { captures } from '../protocol/pulse/captures.js';
 import { type Environment, startProgram } from '../sound/program.js';
 import type { SoundServer } from '../sound/server.js';
@@ -27,8 +28,6 @@ const run = promisify(execFile);
 const DEADLINE_MS = 180_000;
 const PROGRAM_MS = 60_000;
 const COOKIE_BYTES = 256;
-const RATE = 44_100;
-const SECOND_BYTES = 4 * RATE;
 /** The format of the tone and of its recording; the latency avoids the two seconds that pacat needs by default. */
 const SHAPE = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
 
@@ -116,19 +115,6 @@ const SEEN = `
   .trim()
   .split(/,\s+/);
 
-/** One second of silence as a WAV file. */
-function wavFile(directory: string): string {
-  const head = Buffer.from('RIFF....WAVEfmt ....................data....', 'latin1');
-  head.writeUInt32LE(36 + SECOND_BYTES, 4);
-  for (const [at, word] of [16, 0x20001, RATE, SECOND_BYTES, 0x100004].entries()) {
-    head.writeUInt32LE(word, 16 + 4 * at);
-  }
-  head.writeUInt32LE(SECOND_BYTES, 40);
-  const path = join(directory, 'silence.wav');
-  writeFileSync(path, Buffer.concat([head, Buffer.alloc(SECOND_BYTES)]));
-  return path;
-}
-
 /** The result of a program: its output and its status. */
 async function outcome(env: Environment, program: string, args: readonly string[]): Promise<string> {
   const limits = { timeout: PROGRAM_MS, maxBuffer: 64 << 20 };
@@ -200,7 +186,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     t.after(() => sound.stop());
     const cookie = cookieOf(sound);
     if (kind === 'pulseaudio') await sound.pactl('load-module', 'module-device-restore');
-    const wav = wavFile(sound.directory);
+    const wav = join(sound.directory, 'tone.wav');
+    writeTone(wav, { title: 'A tone', artist: '', album: '', seconds: 1 });
     const directory = temporaryFolder(t);
     const list = join(directory, 'capture.json');
     const tracer = await trace(t, sound.env, '--json', '--data', '--raw', list);

@@ -7,7 +7,7 @@ import { BridgeFeeds } from '../../src/gateway/bridges.js';
 import { Journal } from '../../src/gateway/journal.js';
 import type { Bridge } from '../../src/protocol/actor/backends.js';
 import type { BridgeRequest, Change, ChangeBatch } from '../../src/protocol/actor/messages.js';
-import { CONFIGURATIONS_WITHOUT } from '../contract/access-rows.js';
+import { without } from '../contract/access-rows.js';
 import type { HttpRequest } from '../tools/http.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import { drop, put } from './scripted-backends.js';
@@ -57,9 +57,9 @@ describe('a request of a bridge', () => {
   }
 
   test('for a missing part names the key that would enable it, as over HTTP', async (context) => {
-    const without = GatewayUnderTest.up(CONFIGURATIONS_WITHOUT.audio).within(context);
-    const reply = await without.gateway.listener.asked('discovery', MUTE);
-    const http = await without.fetch(POST(MUTE_PATH));
+    const under = GatewayUnderTest.up(without('audio')).within(context);
+    const reply = await under.gateway.listener.asked('discovery', MUTE);
+    const http = await under.fetch(POST(MUTE_PATH));
     assert.deepEqual(reply, { status: 404, body: http.text });
     assert.match(reply.body, /pulseaudio\.enabled/);
   });

@@ -16,7 +16,6 @@ export class Keeper {
   /** The end of what the console showed. */
   console = '';
   readonly #child: ChildProcess;
-  readonly #reports: Readable;
   readonly #orders: Writable;
   readonly #failure: Promise<never>;
   /** Set while somebody waits for an end. */
@@ -35,10 +34,9 @@ export class Keeper {
         this.console = (this.console + text).slice(-CONSOLE_CHARACTERS);
       });
     }
-    this.#reports = this.#child.stdio[3] as Readable;
     this.#orders = this.#child.stdio[4] as Writable;
     this.#orders.on('error', (error) => this.#orders.destroy(error));
-    const lines = createInterface({ input: this.#reports });
+    const lines = createInterface({ input: this.#child.stdio[3] as Readable });
     let fail: (error: Error) => void = () => undefined;
     this.#failure = new Promise((_, reject) => {
       fail = reject;
