@@ -16,7 +16,7 @@ const { api, audio, systemd, power, players, bluetooth, upgrade, discovery } = E
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
-/** What a route needs: the key that a 404 without it names, and the sections of a configuration without it. */
+/** Each need of a route: the key that a 404 without it names, and the sections of a configuration without it. */
 const WITHOUT = {
   page: ['api.ui.enabled', { api: { ...api, ui: { enabled: false } } }],
   logs: ['api.logs', { api: { ...api, logs: false } }],
