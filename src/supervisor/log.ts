@@ -21,9 +21,6 @@ const LEVEL_COLUMNS = 5;
 const BACKEND_COLUMNS = 7;
 const CLOCK_COLUMNS = 12;
 
-/** docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this guards against a mistake. */
-const REDACTED = ['cookie'];
-
 /**
  * Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is synchronous, because the line
  * before a crash is the one that is needed.
@@ -35,7 +32,8 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    redact: REDACTED,
+    // docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this guards against a mistake.
+    redact: ['cookie'],
   };
   const log = pino(options, sink);
   return (lineLevel, message, fields = {}) => log[lineLevel](fields, message);

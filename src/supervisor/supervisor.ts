@@ -123,17 +123,16 @@ export class Supervisor implements Backends, Bridges {
     this.#heap.shrink();
     // Only one round at a time: a second one would postpone the deadline of the first.
     if (this.#timers.has('pongs')) return;
-    const now = this.#clock.monotonic();
-    const pinged = [...this.#children.values()].filter(({ incarnation }) =>
-      incarnation?.ping(now, this.#heartbeat),
-    );
+    const [now, policy] = [this.#clock.monotonic(), this.#heartbeat];
+    const pinged = [...this.#children.values()].filter(({ incarnation }) => incarnation?.ping(now, policy));
     if (pinged.length > 0) this.#armPongDue();
   }
 
   #armPongDue(): void {
-    this.#timers.set('pongs', this.#heartbeat.pongWithinMs, () => {
+    const policy = this.#heartbeat;
+    this.#timers.set('pongs', policy.pongWithinMs, () => {
       const waiting = [...this.#children.values()].filter(({ incarnation }) =>
-        incarnation?.checkPong(this.#heartbeat),
+        incarnation?.checkPong(policy),
       );
       if (waiting.length > 0) this.#armPongDue();
     });

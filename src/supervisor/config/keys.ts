@@ -41,15 +41,13 @@ function optionalKey<T>(read: ValueReader<T>): KeyRow<T, T | undefined> {
   return { byDefault: () => undefined, read };
 }
 
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const;
-
 const target = read.checkedText('an interface name, an IP address or "all"', text.bindTarget);
 const readFile = read.checkedText('an absolute path', text.filePath);
 const branch = read.checkedText('a topic', text.mqttTopic);
 
 export const KEYS = {
   bind: key(['lo'], read.oneOrMore(target)),
-  logLevel: key('info', read.oneOfWords(LOG_LEVELS)),
+  logLevel: key('info', read.oneOfWords(['fatal', 'error', 'warn', 'info', 'debug', 'trace'])),
   api: {
     port: key(8018, read.integer(1, 65535)),
     cors: { origins: key([], read.listOf(read.checkedText('an origin', text.corsOrigin))) },

@@ -33,8 +33,7 @@ export const flag = ifItIs('true or false', (content) => typeof content === 'boo
 export const integer = (min: number, max: number): ValueReader<number> =>
   ifItIs(
     `a whole number from ${min} to ${max}`,
-    (content): content is number =>
-      Number.isInteger(content) && Number(content) >= min && Number(content) <= max,
+    (value): value is number => Number.isInteger(value) && Number(value) >= min && Number(value) <= max,
   );
 
 export const fraction = ifItIs(
@@ -67,7 +66,7 @@ export function orZero(read: ValueReader<number>): ValueReader<number> {
 }
 
 /** One of a few words, case-insensitive. */
-export function oneOfWords<W extends string>(words: readonly W[]): ValueReader<W> {
+export function oneOfWords<const W extends string>(words: readonly W[]): ValueReader<W> {
   return (given, reading) => {
     const word = words.find((known) => known === String(given.content).toLowerCase());
     return word ?? reportExpected(`one of ${words.join(', ')}`, given, reading);

@@ -22,14 +22,10 @@ export interface ConfigFile {
 }
 
 /** `values` are the settings in the shape of the file. Problems and warnings are lines `FILE:LINE:COL: key: what is wrong`, by file. */
-export type ResolveResult =
-  | {
-      readonly ok: true;
-      readonly settings: Settings;
-      readonly values: KeyValues;
-      readonly warnings: readonly string[];
-    }
-  | { readonly ok: false; readonly problems: readonly string[]; readonly warnings: readonly string[] };
+export type ResolveResult = { readonly warnings: readonly string[] } & (
+  | { readonly ok: true; readonly settings: Settings; readonly values: KeyValues }
+  | { readonly ok: false; readonly problems: readonly string[] }
+);
 
 const KNOWN_PATHS = [...pathsIn(KEYS), ...SECTION_ALIASES.keys()];
 

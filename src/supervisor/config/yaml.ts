@@ -132,8 +132,7 @@ function givenBy(node: Node | null, document: Document.Parsed, key: string, at: 
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
   // A unit without a URL is printed as its name only, as people write it.
-  const printed = (list: readonly UnitEntry[]) =>
-    list.map((unit) => (unit.url === undefined ? unit.name : unit));
+  const printed = (list: readonly UnitEntry[]) => list.map((unit) => (unit.url ? unit : unit.name));
   const shown = { ...values, systemd: { enabled, system: printed(system), user: printed(user) } };
   // Folded lines are correct YAML but hard to grep.
   return stringify(shown, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });

@@ -19,12 +19,6 @@ export interface Field {
 
 export type Fields = readonly Field[];
 
-export interface Message {
-  readonly name: string;
-  readonly fields: Fields;
-  readonly reply: Fields;
-}
-
 /**
  * A field is its name, with that of its naming (`state:deviceState`), or the mark of a list and the record of which it is one
  * (`ports*PORT`). A name in capitals stands for the fields of that record.
@@ -193,15 +187,12 @@ const LINES = `
 `;
 
 /** Each command at the index of its number. */
-export const MESSAGES: readonly Message[] = LINES.trim()
+export const MESSAGES = LINES.trim()
   .split('\n')
   .map((line) => {
     const [request = '', reply = ''] = line.split('->');
     const [name = ''] = request.trim().split(' ', 1);
     const own = Object.hasOwn(COMMANDS, name) ? COMMANDS[name as CommandName].args : {};
-    const fields = [
-      ...like(own, 'version:protocolVersion mask:facilities formats*'),
-      ...fieldsOf(request.replace(name, '')),
-    ];
-    return { name, fields, reply: fieldsOf(reply) };
+    const known = like(own, 'version:protocolVersion mask:facilities formats*');
+    return { name, fields: [...known, ...fieldsOf(request.replace(name, ''))], reply: fieldsOf(reply) };
   });
