@@ -33,11 +33,6 @@ const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 /** The children's entries are relative to this. */
 const ROOT = new URL('./', import.meta.url);
 
-const DEFAULTS = '/dev/null';
-
-/** Exists if the kernel has IPv6. */
-const IPV6_OF_THE_KERNEL = '/proc/net/if_inet6';
-
 /** Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second. */
 const UNLISTENABLE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
@@ -95,7 +90,7 @@ async function bench(args: readonly string[]): Promise<Exit> {
   const request = parseBench(args);
   if (request.do === 'help') return printOut(request.text);
   if (request.do === 'wrong') return fail(EXIT.usage, [`tonearm: bench: ${request.message}`]);
-  const loaded = await load(DEFAULTS);
+  const loaded = await load('/dev/null');
   if (!loaded.ok) return fail(EXIT.badConfig, loaded.problems);
   const threads = firstThread();
   // Printed before anything is created.
@@ -192,7 +187,7 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
 
 /** Undefined: the addresses of `bind` that exist are listened on, others when they appear. Otherwise a line with the reason for failure. */
 async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string | undefined> {
-  if (canNeverBe(bind, existsSync(IPV6_OF_THE_KERNEL)))
+  if (canNeverBe(bind, existsSync('/proc/net/if_inet6')))
     return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
   for (const address of gateway.listen(bind, api.port).refused) {
     const why = UNLISTENABLE[(await whyRefused(address, api.port)) ?? ''];

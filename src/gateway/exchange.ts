@@ -23,8 +23,6 @@ const COPIED_MAX_BYTES = 256 * 1024;
  */
 const COMMENT = ':\n';
 
-type ExchangeState = 'open' | 'streaming' | 'answered' | 'gone';
-
 /**
  * Made by the server for each request, and passed to the handler once. Methods that read the request (`header`, `query`,
  * `repeated`, `receiveBody`, `openStream`) must be called before the handler's first await. Ends in exactly one of: `answer`,
@@ -38,7 +36,7 @@ export class Exchange {
   readonly #response: HttpResponse;
   readonly #clock: Clock;
   #request: HttpRequest | undefined;
-  #state: ExchangeState = 'open';
+  #state: 'open' | 'streaming' | 'answered' | 'gone' = 'open';
   #headers: HeaderPairs = [];
   #isCollecting = false;
   #isPaused = false;

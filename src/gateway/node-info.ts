@@ -20,11 +20,9 @@ export interface NodeInfo {
   readonly descriptorsMax?: number;
 }
 
-/** In the order of os-release(5). */
-const OS_RELEASE_FILES = ['/etc/os-release', '/usr/lib/os-release'] as const;
-
 export function readNodeInfo(): NodeInfo {
-  const pretty = OS_RELEASE_FILES.map((file) => prettyName(readIfThere(file))).find(Boolean);
+  // In the order of os-release(5).
+  const names = ['/etc/os-release', '/usr/lib/os-release'].map((file) => prettyName(readIfThere(file)));
   return {
     get hostname() {
       return hostname();
@@ -32,7 +30,7 @@ export function readNodeInfo(): NodeInfo {
     descriptorsMax: openFilesMax(readIfThere('/proc/self/limits')),
     // Go and Node name the architectures alike that uWebSockets.js is built for, but this one.
     platform: `linux/${arch() === 'x64' ? 'amd64' : arch()}`,
-    osVersion: pretty ?? `${type()} ${release()}`,
+    osVersion: names.find(Boolean) ?? `${type()} ${release()}`,
   };
 }
 

@@ -66,12 +66,9 @@ export class OperationReplies {
   }
 
   reply(operation: Operation, given: OperationInput): Reply {
-    const verdict =
-      operation.method === 'GET' && 'backend' in operation
-        ? this.#parts.documents.firstVerdict(operation.backend)
-        : undefined;
-    if (verdict === undefined) return this.#replyNow(operation, given);
-    return verdict.then(() => this.#replyNow(operation, given));
+    const backend = operation.method === 'GET' && 'backend' in operation ? operation.backend : undefined;
+    const verdict = backend && this.#parts.documents.firstVerdict(backend);
+    return verdict?.then(() => this.#replyNow(operation, given)) ?? this.#replyNow(operation, given);
   }
 
   #replyNow(operation: Operation, given: OperationInput): Reply {
@@ -88,10 +85,9 @@ export class OperationReplies {
       case 'cookie':
         return this.#ask(operation.backend, operation.command, held);
       case 'log': {
-        const lines = logLines(query);
-        const fault = badScope(params) ?? (lines === undefined ? BAD_LINES : undefined);
-        if (fault !== undefined) return problemReply(fault);
-        return this.#ask(operation.backend, operation.command(params, lines ?? LOG_LINES.byDefault), held);
+        const [lines, fault] = [logLines(query), badScope(params)];
+        if (fault !== undefined || lines === undefined) return problemReply(fault ?? BAD_LINES);
+        return this.#ask(operation.backend, operation.command(params, lines), held);
       }
       case 'cover':
         return covers.reply(fullBusName(params['player'] ?? ''), held);

@@ -17,8 +17,6 @@ import type { JournalEntry } from '../journal.js';
 const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
-const SEQUENCE = /^[1-9]\d{0,14}$/;
-
 /** A set of event kinds, one bit each. */
 export type Filter = number;
 
@@ -159,5 +157,5 @@ export function frame(type: EventType, data: string, id?: string): string {
 /** The sequence number in an id of this run of the daemon; undefined for any other text. */
 export function sequenceIn(id: string, boot: string): number | undefined {
   const sequence = id.startsWith(`${boot}-`) ? id.slice(boot.length + 1) : '';
-  return SEQUENCE.test(sequence) ? Number(sequence) : undefined;
+  return /^[1-9]\d{0,14}$/.test(sequence) ? Number(sequence) : undefined;
 }

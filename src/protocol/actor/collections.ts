@@ -59,6 +59,16 @@ export interface CollectionSpec {
   readonly keeps?: 'passing' | 'each';
 }
 
+/** Things of the sound server: one event carries several. */
+function ofSound<E extends string>(event: E) {
+  return {
+    backend: 'audio',
+    updated: `${event}.updated`,
+    removed: `${event}.removed`,
+    shape: 'list',
+  } as const;
+}
+
 const COLLECTIONS = {
   /** Keyed by child, made by the gateway: its health as a `BackendRecord`. */
   backends: { updated: 'backend.updated', shape: 'backend' },
@@ -69,21 +79,11 @@ const COLLECTIONS = {
   /** One record, key ''. */
   'audio.server': { backend: 'audio' },
   /** Keyed by sink index. */
-  'audio.outputs': {
-    backend: 'audio',
-    updated: 'audio.output.updated',
-    removed: 'audio.output.removed',
-    shape: 'list',
-  },
+  'audio.outputs': ofSound('audio.output'),
   /** Keyed by card index. */
-  'audio.cards': {
-    backend: 'audio',
-    updated: 'audio.card.updated',
-    removed: 'audio.card.removed',
-    shape: 'list',
-  },
+  'audio.cards': ofSound('audio.card'),
   /** Keyed by sink input index. */
-  'audio.clients': { backend: 'audio', updated: 'audio.updated', removed: 'audio.removed', shape: 'list' },
+  'audio.clients': ofSound('audio'),
   /** Keyed by scope, slash, configured unit name; ranked by position in the whitelist. */
   'systemd.services': { backend: 'systemd', updated: 'service.updated' },
   'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
