@@ -7,18 +7,16 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import { inTurn } from '../turns.js';
-import { type BluezParts, blockerOf, isError, refusedBy, setAdapter } from './bluez.js';
-import { Connecting } from './connecting.js';
+import { blockerOf, isError, refusedBy, setAdapter } from './bluez.js';
+import { Connecting, type ConnectingParts } from './connecting.js';
 import type { Adapter, Device } from './objects.js';
 import { Pairing } from './pairing.js';
 
-interface AdapterCommandParts extends BluezParts {
+interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
   readonly settings: BluetoothSettings;
   readonly blocked: (detail: string) => void;
   /** Pairing mode, or what is under way, is different. */
   readonly changed: () => void;
-  /** A connection has ended after its client was answered. */
-  readonly ended: () => void;
 }
 
 const DONE: Answer = { ok: true };

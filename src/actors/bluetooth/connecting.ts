@@ -14,7 +14,7 @@ const ANSWER_WITHIN_MS = 9_000;
 /** Pairing and connection together. */
 const CONNECT_MAX_MS = 25_000;
 
-interface ConnectingParts extends BluezParts {
+export interface ConnectingParts extends BluezParts {
   readonly pairing: Pairing;
   /** A connection has ended after its client was answered. */
   readonly ended: () => void;

@@ -52,10 +52,7 @@ export class BluezObjects {
     for (const [path, interfaces] of Object.entries(all)) this.#add(path, interfaces);
   }
 
-  /**
-   * The adapter called `name` (`hci0`). Without a name: the one at the path `present` while it is in use, else the one with the lowest
-   * number, which is BlueZ's default. `isBusy`: the daemon itself uses the present one.
-   */
+  /** The one called `name` (`hci0`). Without a name: that at the path `present` while it is in use, or `isBusy` with us; else BlueZ's default. */
   adapter(name: string | undefined, present: string | undefined, isBusy: boolean): Adapter | undefined {
     const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
       adapter === undefined ? [] : [{ path, ...adapter }],
@@ -121,6 +118,7 @@ function isUsed(name: string): name is Interface {
   return Object.hasOwn(TABLES, name);
 }
 
+/** BlueZ's default has the lowest. */
 function numberOf(path: string): number {
   return Number(/\d+$/.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);
 }

@@ -126,13 +126,11 @@ export class Pairing {
     if (isKnown ? hasPaired : this.#admitted.size < ADMITTED_MAX) this.#admitted.set(device, hasPaired);
   }
 
-  /**
-   * Trusts an admitted device that has paired and turns out to be for sound: BlueZ asks nobody about the services of a trusted one, so it may
-   * come back by itself. Undefined if it is not to be decided, or not yet, as BlueZ does not know its services. Resolves when it is trusted, or not.
-   */
+  /** Trusts an admitted device that has paired and is for sound. Undefined if it is not to be decided, or not yet; resolves when it is. */
   decide({ path, UUIDs = [] }: Device): Promise<void> | undefined {
     if (this.#admitted.get(path) !== true) return undefined;
     const isInput = UUIDs.some(isInputService);
+    // BlueZ does not know its services yet.
     if (!isInput && !UUIDs.some(isSoundService)) return undefined;
     this.#admitted.delete(path);
     return this.#decided(path, !isInput);
@@ -140,15 +138,15 @@ export class Pairing {
 
   async #decided(path: string, isForSound: boolean): Promise<void> {
     const { bluez, publish } = this.#parts;
+    // BlueZ asks nobody about the services of a trusted device, so it may come back by itself.
     const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
     const isTrusted = isForSound && (await bluez(BLUEZ_METHODS.set, trusted, { path })).ok;
     publish.log('info', 'a device has paired', { device: path, isTrusted });
   }
 
   /**
-   * For a device that has paired unasked. BlueZ makes all adapters pairable while any agent is registered, and under one that has neither keys
-   * nor a display, as ours for a connection, the kernel accepts everybody and asks nobody. Who pairs a device by another program has
-   * found it first, or has made the adapter discoverable: that one stays.
+   * For a device that has paired unasked: while any agent is registered all adapters are pairable, and under one without keys and display, as
+   * ours, the kernel accepts everybody. Who pairs by another program has found the device, or made the adapter discoverable: that one stays.
    */
   async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
     if (adapter.Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;

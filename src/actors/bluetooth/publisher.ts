@@ -45,12 +45,8 @@ export class BluetoothPublisher {
   /** Commands that wait until what they have changed is published. */
   readonly #waiters = new Map<(shown: BluetoothRecords) => boolean, () => void>();
 
-  constructor(
-    publish: Pick<Publisher, 'put' | 'drop'>,
-    clock: Clock,
-    /** Undefined while there is nothing to show. */
-    shown: () => BluetoothRecords | undefined,
-  ) {
+  /** `shown` gives undefined while there is nothing to show. */
+  constructor(publish: Publisher, clock: Clock, shown: () => BluetoothRecords | undefined) {
     this.#publish = publish;
     this.#clock = clock;
     this.#shown = shown;
