@@ -105,15 +105,12 @@ function Wall({ player, output }: WallProps) {
 
 /** The current track in the tab's title; `name` is the node's. */
 function useTabTitle(name: string, player: PlayerRecord | undefined): void {
-  const track =
-    player !== undefined && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
+  const track = player && isPlaying(player) ? [titleOf(player), player.metadata?.['xesam:artist']] : [];
   const title = [...track, name].filter(Boolean).join(' · ');
   useEffect(() => {
     document.title = title;
   }, [title]);
 }
-
-const NO_TRACK = { metadata: null, playbackState: 'none' } as const;
 
 /** The current track on lock screens, and media keys that control it, if the browser supports them. */
 function useMediaKeys(player: PlayerRecord | undefined): void {
@@ -122,7 +119,7 @@ function useMediaKeys(player: PlayerRecord | undefined): void {
     // Missing in Safari before 15, and in some browsers for pages without https.
     if (session === undefined) return;
     if (player === undefined || !hasTrack(player)) {
-      Object.assign(session, NO_TRACK);
+      Object.assign(session, { metadata: null, playbackState: 'none' });
       return;
     }
     const { bus_name, metadata = {}, capabilities: can } = player;

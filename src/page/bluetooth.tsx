@@ -8,10 +8,9 @@ import { Cards, Empty, ForeignLine, useTicks, useUnfold } from './parts.js';
 
 export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth' | 'discovered'>) {
   if (bluetooth === undefined) return null;
-  const { known_devices: known = [], powered } = bluetooth;
-  const found = [...discovered.values()].filter(
-    ({ address }) => !known.some((device) => device.address === address),
-  );
+  const { known_devices: known = [] } = bluetooth;
+  const isNew = ({ address }: DeviceRecord): boolean => known.every((each) => each.address !== address);
+  const found = [...discovered.values()].filter(isNew);
   return (
     <>
       <Adapter adapter={bluetooth} />
@@ -19,7 +18,7 @@ export function Bluetooth({ bluetooth, discovered }: Pick<NodeState, 'bluetooth'
       {known.length + found.length === 0 ? null : (
         <Cards>
           {[...known, ...found].map((device) => (
-            <Device key={device.address} device={device} isKnown={known.includes(device)} isOn={powered} />
+            <Device key={device.address} device={device} adapter={bluetooth} />
           ))}
         </Cards>
       )}
@@ -65,13 +64,10 @@ function Countdown({ name, until }: { readonly name: string; readonly until: str
   );
 }
 
-interface DeviceProps {
-  readonly device: DeviceRecord;
-  readonly isKnown: boolean;
-  readonly isOn: boolean;
-}
-
-function Device({ device: { address, name, connected, battery }, isKnown, isOn }: DeviceProps) {
+function Device({ device, adapter }: Readonly<{ device: DeviceRecord; adapter: BluetoothRecord }>) {
+  const { address, name, connected, battery } = device;
+  const { known_devices: known = [], powered } = adapter;
+  const isKnown = known.includes(device);
   const { isOpen, unfold } = useUnfold(name);
   const state = translate(connected ? 'live' : isKnown ? 'notConnected' : 'found');
   return (
@@ -85,7 +81,7 @@ function Device({ device: { address, name, connected, battery }, isKnown, isOn }
         </div>
         <ActionButton
           label={translate(connected ? 'disconnectOf' : 'connectOf', { name })}
-          disabled={!isOn}
+          disabled={!powered}
           send={() => (connected ? node.disconnectDevice({ address }) : node.connectDevice({ address }))}
         >
           {translate(connected ? 'disconnect' : 'connect')}

@@ -56,25 +56,22 @@ export function useAction(send: () => Promise<unknown>, failed: string) {
   return [isUnderWay, begin] as const;
 }
 
-interface ToggleProps {
+interface SwitchProps {
   readonly label: string;
-  readonly icon: IconName;
-  readonly iconOn?: IconName;
   readonly isOn: boolean;
   readonly send: (isOn: boolean) => Promise<unknown>;
+  readonly children?: string;
+}
+
+interface ToggleProps extends Omit<SwitchProps, 'children'> {
+  readonly icon: IconName;
+  readonly iconOn?: IconName;
   readonly disabled?: boolean;
 }
 
 export function Toggle({ icon, iconOn = icon, isOn, send, ...look }: ToggleProps) {
   const { shown, set } = useControl(isOn, send, look.label);
   return <Button {...look} icon={shown ? iconOn : icon} isPressed={shown} onClick={() => set(!shown)} />;
-}
-
-interface SwitchProps {
-  readonly label: string;
-  readonly isOn: boolean;
-  readonly send: (isOn: boolean) => Promise<unknown>;
-  readonly children?: string;
 }
 
 export function Switch({ label, isOn, send, children }: SwitchProps) {

@@ -15,7 +15,9 @@ import type { TextKey } from './texts.js';
 export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];
-  const silent = cards.filter((card) => hasChoice(card) && sorted.every((each) => each.card !== card.name));
+  const silent = cards.filter(
+    ({ name, profiles }) => profiles.length > 1 && sorted.every(({ card }) => card !== name),
+  );
   if (hasNoSoundCard(state))
     return <Missing detail={state.backends.get('audio')?.detail}>{translate('noCard')}</Missing>;
   if (sorted.length + silent.length === 0) return <Empty>{translate('noOutputs')}</Empty>;
@@ -32,10 +34,6 @@ export function Outputs(state: NodeState) {
       ))}
     </Cards>
   );
-}
-
-function hasChoice({ profiles }: CardRecord): boolean {
-  return profiles.length > 1;
 }
 
 /** Without an output of its own the card has only this. */
@@ -73,10 +71,7 @@ const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
   unknown: 'stateUnknown',
 };
 
-interface OutputProps {
-  readonly output: OutputRecord;
-  readonly card: CardRecord | undefined;
-}
+type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
 
 const OutputCard = memoized(({ output, card }: OutputProps) => {
   const name = outputName(output);
@@ -123,7 +118,7 @@ function OutputMore({ output, card }: OutputProps) {
           send={(port) => node.setOutputPort(id, { port })}
         />
       )}
-      {card !== undefined && hasChoice(card) ? <ProfileChoice card={card} /> : null}
+      {card !== undefined && card.profiles.length > 1 ? <ProfileChoice card={card} /> : null}
       <Field name={translate('balance')}>
         <Slider
           class="grow middle"

@@ -1,5 +1,4 @@
-// Components for all sections: text lines, sections with the reason why they are away, lists that are drawn without a
-// long task, and components that are redrawn only if their props have changed.
+// Components for all sections: text lines, why something is away, lists drawn without a long task, and redrawing only for changed props.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';

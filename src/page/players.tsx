@@ -125,19 +125,15 @@ function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
 
 const STEP = 10;
 
-interface TracklistProps {
-  readonly player: PlayerRecord;
-  readonly tracklist: TracklistRecord;
-}
+type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: TracklistRecord }>;
 
 /** Each track plays at a touch; where the player allows it, tracks are removed and added. */
 function Tracklist({ player, tracklist }: TracklistProps) {
   const [isOpen, setOpen] = useState(false);
-  const { identity } = player;
   const name = translate('tracks', { count: tracklist.tracks.length });
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary aria-label={translate('ofPlayer', { what: name, name: identity })}>{name}</summary>
+      <summary aria-label={translate('ofPlayer', { what: name, name: player.identity })}>{name}</summary>
       {isOpen ? <Tracks player={player} tracklist={tracklist} /> : null}
     </details>
   );

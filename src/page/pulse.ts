@@ -110,9 +110,8 @@ export function absenceReason(
   now: number,
 ): AbsenceReason | undefined {
   const lasts = (reason: AbsenceReason, since: number): boolean => now - since < PATIENCE_MS[reason];
-  const action = absence !== undefined && absence.reason !== 'restart' ? absence : undefined;
-  if (action !== undefined && lasts(action.reason, action.at)) return action.reason;
+  const announced = absence && lasts(absence.reason, absence.at) ? absence.reason : undefined;
+  if (announced !== undefined && announced !== 'restart') return announced;
   // An upgrade may restart the service or the node without an event.
-  if (upgrade?.run?.state === 'running' && lasts('upgrade', lostSince)) return 'upgrade';
-  return absence !== undefined && lasts(absence.reason, absence.at) ? absence.reason : undefined;
+  return upgrade?.run?.state === 'running' && lasts('upgrade', lostSince) ? 'upgrade' : announced;
 }

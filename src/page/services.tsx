@@ -1,5 +1,4 @@
-// The units of both scopes, one line each: units of the user can be started, stopped, restarted and enabled, units of the system are
-// only shown.
+// The units of both scopes, one line each: those of the user can be started, stopped, restarted and enabled, the system's are only shown.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState, ServiceRecord } from '../client/client.js';
@@ -153,10 +152,7 @@ const FAILED = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNo
 /** How long a restart is confirmed, as nothing else would show it. */
 const SAID_MS = 2000;
 
-interface UnitCommand {
-  readonly verb: Verb;
-  readonly isAccepted: boolean;
-}
+type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
 
 /** Sends commands to a unit. `verb` is in progress, or was accepted just now; a newer command never waits for an older one. */
 function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string) {

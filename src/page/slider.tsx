@@ -1,5 +1,4 @@
-// A slider. Keys and screen readers use the native one; pointers are handled here, because browsers set a value even where a
-// scrolling finger comes down.
+// A slider. Keys and screen readers use the native one; pointers are handled here, as browsers set a value where a scrolling finger lands.
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';

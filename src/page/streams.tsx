@@ -76,6 +76,7 @@ function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
 interface RowProps {
   readonly stream: ClientRecord;
   readonly options: readonly Option[];
+  /** Gets undefined when the drag has ended. */
   readonly onDrag: (drag: StreamDrag | undefined) => void;
 }
 
@@ -158,12 +159,7 @@ interface StreamDrag {
   readonly over: string | undefined;
 }
 
-interface DragOptions {
-  readonly name: string;
-  /** Gets undefined when the drag has ended. */
-  readonly onDrag: (drag: StreamDrag | undefined) => void;
-  readonly onDrop: (output: string) => void;
-}
+type DragOptions = Pick<RowProps, 'onDrag'> & Readonly<{ name: string; onDrop: (output: string) => void }>;
 
 /** Pixels; an unsteady hand moves less. */
 const BEGINS_AFTER = 6;

@@ -146,10 +146,7 @@ function clockOf(us: number): string {
 /** A cover that failed may be there later: the web is slow, or a player still writes its file. */
 const TRY_AGAIN_MS = 60_000;
 
-/**
- * Only covers that the node serves: loading one from elsewhere would disclose what is played here. Where the node does not fetch covers
- * from the web, it leads there, and the page's own policy stops the browser.
- */
+/** Only covers of the node: one from elsewhere would disclose what is played. Where the node leads to the web, the page's policy stops that. */
 export function Cover({ player }: { readonly player: PlayerRecord }) {
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');

@@ -34,6 +34,7 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;
   const [word, entries] = typeof shown === 'string' ? [shown, []] : ['', shown];
+  const lines = entries.map(({ time, message }) => `${new Date(time).toTimeString().slice(0, 8)} ${message}`);
   const end = hasFailed ? endIn(entries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -44,7 +45,7 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
         {end === undefined ? null : <p class="bad-text">{translate('failedSince', end)}</p>}
         {word === '' ? null : <p class="quiet wrap">{word}</p>}
       </div>
-      {entries.length === 0 ? null : <pre class="log">{entries.map(lineOf).join('\n')}</pre>}
+      {entries.length === 0 ? null : <pre class="log">{lines.join('\n')}</pre>}
     </details>
   );
 }
@@ -56,8 +57,4 @@ function endIn(entries: readonly LogEntryRecord[]) {
   const { time = '', message = '' } = entries.findLast((entry) => FAILED.test(entry.message)) ?? {};
   const result = FAILED.exec(message)?.[1];
   return result === undefined ? undefined : { time: formatTime(time), result };
-}
-
-function lineOf({ time, message }: LogEntryRecord): string {
-  return `${new Date(time).toTimeString().slice(0, 8)} ${message}`;
 }
