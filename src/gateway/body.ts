@@ -16,6 +16,8 @@ export type ReceivedBody =
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
+const badBody = (detail: string): Problem => problem('bad-body', detail);
+
 export type ParsedBody = { readonly ok: true; readonly json: unknown } | Problem;
 
 /** An empty body counts as no body, whatever its content type. */
@@ -69,8 +71,4 @@ function isEmptyBody(json: unknown): boolean {
   if (json === undefined) return true;
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return false;
   return Object.keys(json).length === 0;
-}
-
-function badBody(detail: string): Problem {
-  return problem('bad-body', detail);
 }

@@ -12,8 +12,7 @@ import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HeaderPairs } from './reply.js';
-import type { OperationRoute, Route } from './routes.js';
-import { methodsOf, type RouteMatch, type Router } from './routes.js';
+import { methodsOf, type OperationRoute, type Route, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
 import {
   ambiguityProblem,

@@ -14,9 +14,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 
 const BACKEND_FAULTS: readonly FaultCode[] = ['refused', 'internal', 'unavailable', 'timeout'];
 
-/** Problems of every route. */
 const ANYWHERE = ['bad-request', 'bad-path', 'foreign-host', 'gateway-failed', 'shutting-down'] as const;
-/** Besides these, by what answers; `problemsOf` adds those of a backend. */
+/** Besides those of every route, by what answers; `problemsOf` adds those of a backend. */
 const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]>>> = {
   command: [
     ...(['foreign-origin', 'not-found', 'bad-body', 'body-too-large', 'unsupported-type'] as const),

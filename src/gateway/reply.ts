@@ -38,7 +38,6 @@ export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 export interface CachedResponse {
   /** Strong: equal tags mean equal bytes. */
   readonly etag: string;
-  /** The 200 reply with the whole text. */
   readonly whole: HttpReply & { readonly body: Buffer };
   /** The 304 reply for a client that has this text already. */
   readonly unchanged: HttpReply;

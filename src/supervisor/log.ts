@@ -2,7 +2,6 @@
 // and never wait: with a full disk or a blocked reader it loses lines but does not stop the service, where pino's own destination would
 // retry for ever on the main thread (measured). The only file that knows pino.
 
-import { Buffer } from 'node:buffer';
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { isatty } from 'node:tty';

@@ -146,9 +146,7 @@ function single(backend: ChildName, collection: Collection): ResourceSpec {
   return { backend, collections: [collection], join: (texts) => texts(collection)[0] };
 }
 
-function jsonArray(texts: readonly string[]): string {
-  return `[${texts.join(',')}]`;
-}
+const jsonArray = (texts: readonly string[]): string => `[${texts.join(',')}]`;
 
 /** The sources of each GET of published state, and of each such MQTT topic. */
 export const RESOURCES = {
