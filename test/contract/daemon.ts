@@ -120,9 +120,12 @@ export class Daemon {
     return this.read('/health');
   }
 
-  /** Waits until the backend's state is the given one. */
-  async backend(name: string, state: string): Promise<void> {
-    await until(`${name} is ${state}`, async () => (await this.health()).backends[name]?.state === state);
+  /** Waits until the backend has this state, with this reason. */
+  async backend(name: string, state: string, reason = /(?:)/): Promise<void> {
+    await until(`${name} is ${state} ${reason}`, async () => {
+      const now = (await this.health()).backends[name];
+      return now?.state === state && reason.test(now.detail ?? '');
+    });
   }
 
   /** Waits until this number of streams is open. */

@@ -66,11 +66,7 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     await broker?.stop();
   });
 
-  const is = (state: string, reason: RegExp): Promise<unknown> =>
-    until(`mqtt is ${state} ${reason}`, async () => {
-      const { mqtt } = (await daemon.health()).backends;
-      return mqtt?.state === state && reason.test(mqtt.detail ?? '');
-    });
+  const is = (state: string, reason: RegExp): Promise<void> => daemon.backend('mqtt', state, reason);
 
   /** Searches all output of the daemon at this moment: answers, log, messages, environment and command line. */
   async function saysNothing(): Promise<void> {

@@ -34,7 +34,7 @@ async function ask(requests: Requests): Promise<Routes & Rest> {
   const [audio, services, players, upgrade, bluetooth, health, server, power] = await Promise.all(
     paths.map((path) => read<Json>(requests, path)),
   );
-  const { server: audioServer, ...lists } = audio as Json;
+  const { server: audioServer, ...lists } = audio ?? {};
   const rest = { services, players, upgrade, bluetooth, health, server, audioServer, power };
   return { ...lists, ...rest } as unknown as Routes & Rest;
 }

@@ -39,20 +39,14 @@ echo '=== upgrade ended'; cat ~/upgrade-ended 2> /dev/null
 true
 `;
 
-interface ListedSink extends Listed {
-  readonly state: string;
-}
-interface ListedInput extends Listed {
-  readonly corked: boolean;
-}
 /** The form in which `busctl -j` prints a variant. */
 type Variants = Readonly<Record<string, { readonly data: unknown }>>;
 /** By path, then by interface. */
 type BluezObjects = Readonly<Record<string, Readonly<Record<string, Variants>>>>;
 
 export interface World {
-  readonly sinks: readonly ListedSink[];
-  readonly inputs: readonly ListedInput[];
+  readonly sinks: readonly (Listed & { readonly state: string })[];
+  readonly inputs: readonly (Listed & { readonly corked: boolean })[];
   readonly defaultSink: string;
   /** By scope and name. */
   readonly units: Readonly<Record<string, Readonly<Record<string, string>>>>;

@@ -20,12 +20,10 @@ export function systemdScenarios(node: () => Node): void {
   const daemon = new SystemdDaemon(node);
 
   /** Between two rounds the unit has failed, too: the last one is where systemd refuses to start it again. */
-  async function loopIsOver(unit: string): Promise<void> {
-    await until('the loop has ended', async () => {
-      const shown = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
-      return /^SubState=failed$/m.test(shown) && /^NRestarts=5$/m.test(shown);
-    });
-  }
+  const isLoopOver = async (unit: string): Promise<boolean> => {
+    const shown = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
+    return /^SubState=failed$/m.test(shown) && /^NRestarts=5$/m.test(shown);
+  };
 
   before(async () => {
     await daemon.install();
@@ -80,7 +78,7 @@ export function systemdScenarios(node: () => Node): void {
       }
       if (listed === undefined) return;
       const like = (service: ServiceRecord): boolean => hasValues(service, { ...record, name: unit });
-      if (what === 'a crash loop') await loopIsOver(unit);
+      if (what === 'a crash loop') await until('the loop has ended', () => isLoopOver(unit));
       const final = isBehind ? await daemon.sees(unit, like) : await daemon.service(unit);
       assert.ok(like(final), `behind the answer: ${JSON.stringify(final)}`);
       await daemon.barrier(heard);
