@@ -75,6 +75,18 @@ test('an answer is sent together with what its command has published', DEADLINE,
   assert.deepEqual(batches, [[put, { kind: 'answer', id: 7, answer: DONE }]]);
 });
 
+test('behind an answer, a change by others waits for no promise of its turn', DEADLINE, async (t) => {
+  const { batches, port, publish, items } = bench(t, {});
+  port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
+  await items('answer');
+  publish.drop('audio.outputs', '1');
+  await Promise.resolve();
+  await Promise.resolve();
+  publish.drop('audio.outputs', '2');
+  await items('drop', 2);
+  assert.equal(batches.length, 3);
+});
+
 test('a huge turn is sent in bounded batches, complete and in order', DEADLINE, async (t) => {
   const { batches, publish, items } = bench(t, {});
   for (let key = 0; key < 2500; key += 1) publish.drop('audio.outputs', String(key));
