@@ -149,12 +149,9 @@ export class SoundConnection implements Performer {
   /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
   #switched(wanted: WantedProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const change = profileSwitch(this.state, wanted, this.#context.timing.switchMs, {
-      late: () => this.#settled([]),
-      readAgain: () => {
-        this.#isShaken = true;
-        this.#pump();
-      },
+    const change = profileSwitch(this.state, wanted, this.#context.timing.switchMs, () => {
+      this.#isShaken = true;
+      this.#pump();
     });
     this.#switch = change;
     this.#isShaken = true;

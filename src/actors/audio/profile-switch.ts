@@ -45,12 +45,12 @@ function isReached(state: SoundState, { card, profile, streams }: WantedProfile)
 
 export type ProfileSwitch = ReturnType<typeof profileSwitch>;
 
-/** `late` is called if it is not over within `limitMs`: then it counts as over. Until then `readAgain` is called now and then. */
+/** After `limitMs` it counts as over. Until then `readAgain` is called now and then. */
 export function profileSwitch(
   state: SoundState,
   wanted: WantedProfile,
   limitMs: number,
-  { late, readAgain }: { readonly late: () => void; readonly readAgain: () => void },
+  readAgain: () => void,
 ) {
   const ending = new AbortController();
   const { signal } = ending;
@@ -60,10 +60,7 @@ export function profileSwitch(
     ending.abort();
   };
   const waitMs = Math.max(0, Math.min(limitMs, wanted.latest - performance.now()));
-  const timer = setTimeout(() => {
-    end();
-    late();
-  }, waitMs);
+  const timer = setTimeout(end, waitMs);
   const reading = setInterval(readAgain, READ_AGAIN_MS);
   /** Resolves when it is over, in one way or the other. */
   const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));

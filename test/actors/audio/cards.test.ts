@@ -147,6 +147,21 @@ describe('a card', DEADLINE, () => {
     assert.notEqual(seen.output('surround'), undefined);
   });
 
+  test('that never gets there is answered in the end, shown as it is, and followed again', async (t) => {
+    const { backend, seen, server, world } = await node(t, {}, { switchMs: 30 });
+    world.onProfile = () => {
+      world.sinks.delete(0);
+      Object.assign(world, { profile: 'surround', default: 'kitchen', streamOn: 1 });
+      return [event('sinkRemove', 0), serverChanged];
+    };
+    assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
+    assert.equal(seen.output('stereo'), undefined);
+    assert.equal(seen.cards()[0]?.active_profile, 'surround');
+    world.sinks.set(8, ['late', {}]);
+    server.say.send(event('sinkNew', 8));
+    await until('the next change is shown', () => seen.output('late') !== undefined);
+  });
+
   /** The switch from stereo to surround, in the steps of each kind of server. */
   const switches: Readonly<Record<string, (world: World) => void>> = {
     'PulseAudio, at once': (world) => {
