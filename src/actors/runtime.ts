@@ -25,7 +25,7 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 /** A larger batch is sent as several messages, so that the main thread never handles a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
-/** Sends what is published in one go as one batch; while a command runs, with all of its turn, so that its change comes with the answer. */
+/** Sends what is published in one go as one batch. While a command runs the batch is the whole turn's: the answer comes with its change. */
 export interface Publisher {
   /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
   status(state: 'connecting' | 'up', detail?: string): void;

@@ -151,7 +151,10 @@ function takingTurns() {
 
 export const Growing = createContext(takingTurns());
 
-/** The number of `wanted` things to draw now; `step` more at a time. With `isLast`, those that would push these down later come first. */
+/**
+ * The number of `wanted` things to draw now; `step` more at a time. With `isLast` they are drawn after all others, which would push them
+ * down later.
+ */
 export function useGrowing(wanted: number, step: number, isLast = false): number {
   const later = useContext(Growing);
   const [drawn, setDrawn] = useState(0);

@@ -8,7 +8,7 @@ import type { ChangedRecords, SoundState } from './state.js';
 import { audioServerRecord, cardRecord, clientRecord, outputRecord, ShownProps } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
-/** UTF-16 units of a record's JSON. The codec bounds it, except for control characters, six each in JSON: then it has no properties. */
+/** UTF-16 units of a record's JSON. Only control characters, which take six each, exceed it: then the record has no properties. */
 const JSON_MAX_UNITS = 16 * 1024;
 
 type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;

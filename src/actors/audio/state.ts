@@ -188,7 +188,7 @@ export class SoundState {
     if (held !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(held.info.volume) });
   }
 
-  /** A step begins where the last was to end, unless the volume was changed since: a small one would never leave that of a coarse mixer. */
+  /** A step begins where the last one was to end, unless somebody changed the volume since: a mixer with coarse steps would stay where it is. */
   stepsFrom({ index, volume }: SinkInfo): readonly number[] {
     const asked = this.#requested.get(index);
     return asked !== undefined && asked.reported === loudestOf(volume) ? [asked.raw] : volume;

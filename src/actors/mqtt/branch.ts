@@ -121,7 +121,7 @@ export class Branch {
     return state === undefined || state === 'up';
   }
 
-  /** True for a topic that is to be empty if `texts` lacks it. While a backend is not up its topics stay, and so do those of no thing. */
+  /** True for a topic that is to be empty if `texts` lacks it. The topics of a backend that is not up stay, and unknown ones. */
   isSettled(topic: string): boolean {
     const owner = OWNERS.get(topic.split('/', 1)[0] ?? '');
     return owner !== undefined && this.isComplete(owner);

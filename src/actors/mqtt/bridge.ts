@@ -180,11 +180,15 @@ export class MqttBridge implements BridgeActor {
   #reportServed(leftOut: readonly string[], isNews: boolean): void {
     const { node } = this.#parts;
     this.#reason = '';
+    if (leftOut.length === 0) {
+      node.status('up');
+      return;
+    }
     const beyond = leftOut.length - LEFT_OUT_NAMED_MAX;
     const more = beyond > 0 ? ` and ${beyond} more` : '';
     const names = clipped(leftOut.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
     const reason = `too large for the broker, so left out: ${names}${more}`;
-    node.status('up', leftOut.length > 0 ? reason : undefined);
+    node.status('up', reason);
     if (isNews) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 

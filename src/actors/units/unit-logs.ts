@@ -101,7 +101,7 @@ const NOT_READABLE = failure(
   "The daemon's user may not read this log; members of the group systemd-journal may",
 );
 
-/** True if messages may be in a file that this user may not read, which journalctl does not always say (252). In memory users share one. */
+/** True if messages may be in a file that this user may not read. journalctl 252 does not always report that. */
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
   const folders = ['/run/log/journal', ...(scope === 'system' ? ['/var/log/journal'] : [])];
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();

@@ -22,7 +22,10 @@ import type { FileReading, UnitTable } from './facts.js';
 /** A bus of either kind. These calls change nothing, and TypeScript allows no others here. */
 export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
-/** `state`: signals of that; `runs`: also of the ends of runs and jobs; `verdicts`: of all in a run, also during a reload, and missed ends. */
+/**
+ * The signals that are needed of each unit. `state`: those of its state. `runs`: also those of the ends of runs and jobs. `verdicts`: each
+ * change of a run, also during a reload; and a reading finds the end of a run that was not followed.
+ */
 export type Interest = 'state' | 'runs' | 'verdicts';
 
 /** Two rules per unit; a bus refuses more than 512 rules of one connection. Above this, rules for all units are used. */

@@ -39,7 +39,7 @@ export interface Run extends RunRecord {
 }
 
 export type RunInput =
-  /** systemd accepted our StartUnit. `sinceCount`, `before`: count and invocation before; `job`: its path; `jobResult`: if it is over. */
+  /** systemd accepted our StartUnit. `sinceCount`, `before`: count and invocation before it; `job`: a path; `jobResult`: of an ended job. */
   | {
       readonly kind: 'accepted';
       readonly sinceCount: number;
@@ -49,7 +49,7 @@ export type RunInput =
     }
   /** A signal brought the unit's properties. */
   | { readonly kind: 'unit'; readonly facts: RunFacts }
-  /** The unit was read after signals may have been missed (a start, a loss). `sameManager`: the run's own, which it cannot outlive. */
+  /** The unit was read, as signals may have been missed. `sameManager`: under that of the run's beginning, which no run outlives. */
   | { readonly kind: 'read'; readonly facts: RunFacts; readonly sameManager: boolean }
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }

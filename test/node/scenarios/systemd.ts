@@ -87,7 +87,7 @@ export function systemdScenarios(node: () => Node): void {
       assert.deepEqual(events.at(-1), changed || events.length > 0 ? final : undefined);
       const texts = events.map((each) => JSON.stringify(each));
       const isTwice = texts.some((text, at) => text === texts[at - 1]);
-      assert.equal(isTwice, false, 'nothing is told twice in a row');
+      assert.equal(isTwice, false, 'two events in a row are the same');
       const isLoop = what === 'a crash loop';
       assert.ok(events.length <= (isLoop ? LOOP_EVENTS_MAX : EVENTS_MAX), `${events.length} events`);
       const finals = texts.filter((text) => text === JSON.stringify(final));
