@@ -1,9 +1,10 @@
-// One child: starts its thread, again after each death, and stops it; delivers the thread's messages, and answers commands. The health that
-// clients see is docs/http-api.md, "Backends that are away". Whether a thread is dead is decided in incarnation.ts.
+// One child: starts its thread, again after each death, and stops it; delivers the thread's messages, and
+// answers commands. A child on demand has a thread only while commands come. The health that clients see is
+// docs/http-api.md, "Backends that are away". Whether a thread is dead is decided in incarnation.ts.
 
 import { fileURLToPath } from 'node:url';
-import { type Clock, within } from '../clock.js';
-import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
+import type { Clock } from '../clock.js';
+import type { ChildName } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection, LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
@@ -14,11 +15,12 @@ import type {
   ChildListener,
   FromActor,
   Log,
-  LogFields,
 } from '../protocol/actor/messages.js';
-import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
+import type { ChildSettings } from '../protocol/actor/settings.js';
+import { ChildHealth } from './child-health.js';
 import { Incarnation } from './incarnation.js';
-import { afterDeath, type ChildSpec, type RestartPolicy } from './policy.js';
+import { PendingCommands, type PostCommand } from './pending-commands.js';
+import { afterDeath, type ChildSpec, IDLE_MS_MAX, type RestartPolicy } from './policy.js';
 import { type Death, RETURNED, type Threads } from './threads.js';
 
 export interface ChildContext {
@@ -35,8 +37,12 @@ export interface ChildContext {
   readonly onPong: () => void;
 }
 
-/** Commands of one child that wait for its answers. */
-const WAITING_MAX = 256;
+/**
+ * Whether there is a thread, and whether it takes commands. A child on demand is `resting` until a command
+ * comes, `starting` until its thread has reported a state, and `ending` when it has no commands any more.
+ * Every other child is `running`.
+ */
+type Phase = 'resting' | 'starting' | 'running' | 'ending';
 
 /** A thread's messages other than changes. */
 type OtherItem = Exclude<ActorItem, Change>;
@@ -44,21 +50,14 @@ type Handlers<U extends { readonly kind: string }> = {
   readonly [K in U['kind']]: (message: Extract<U, { readonly kind: K }>) => void;
 };
 
-/** A report's content besides the time. */
-type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & { readonly detail: string | undefined };
-
-const LEVELS = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
-
 export class Child {
   readonly name: ChildName;
   readonly #spec: ChildSpec;
   readonly #settings: ChildSettings[ChildName];
   readonly #context: ChildContext;
-  /** The waiting commands, oldest first, each by its id and with what takes its answer. */
-  readonly #asks = new Map<number, (answer: Answer) => void>();
-  #lastAsk = 0;
-  /** The last report; undefined until the child is started. */
-  #health: BackendHealth | undefined;
+  readonly #commands: PendingCommands;
+  #phase: Phase = 'running';
+  readonly #health: ChildHealth;
   /** Set when there will be no further thread, and when the last one has ended. */
   #end: 'stopping' | 'stopped' | undefined;
   /** Times of recent deaths, oldest first. */
@@ -81,10 +80,18 @@ export class Child {
     this.#spec = spec;
     this.#settings = settings;
     this.#context = context;
+    this.#health = new ChildHealth(spec.name, context);
+    this.#commands = new PendingCommands(spec.name, context.clock, context.askWithinMs);
   }
 
-  /** Starts a thread: the first one, and the next one when its time has come. */
-  readonly start = (): void => {
+  /** Call it once. A child on demand has no thread before its first command. */
+  start(): void {
+    if (this.#spec.isOnDemand) this.#rest();
+    else this.#startThread();
+  }
+
+  /** The first thread, and the next one when its time has come. */
+  readonly #startThread = (): void => {
     const { threads, root, clock } = this.#context;
     const incarnation = new Incarnation({
       ...{ threads, clock },
@@ -94,11 +101,44 @@ export class Child {
       onEnded: (death) => this.#ended(incarnation, death),
     });
     this.#incarnation = incarnation;
+    if (this.#spec.isOnDemand) this.#phase = 'starting';
     if (this.name === LEVEL_BACKEND && this.#context.areLevelsWatched()) this.watchLevels();
-    const { restarts = 0, detail } = this.#health ?? {};
+    const { state, restarts = 0, detail } = this.#health.last ?? {};
+    // A child that was resting is `up` for its clients: their commands wait for the thread.
+    if (state === 'up') return;
     // After a death, a new thread is `restarting` until its first report.
-    this.#report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
+    this.#health.report({ state: restarts === 0 ? 'connecting' : 'restarting', restarts, detail });
   };
+
+  /** Without a thread until the next command. */
+  #rest(): void {
+    this.#phase = 'resting';
+    this.#health.report({ state: 'up', restarts: this.#health.restarts, detail: 'started on demand' });
+    this.#onSign?.();
+  }
+
+  /** The thread of a child on demand has reported its first state. */
+  #startCommands(): void {
+    this.#phase = 'running';
+    this.#commands.postQueued(this.#post);
+    this.#endWhenIdle();
+  }
+
+  /** Begins the minute without a command anew. A thread whose peer is away goes on waiting for it. */
+  #endWhenIdle(): void {
+    this.#after(IDLE_MS_MAX, () => {
+      if (!this.#commands.isEmpty || this.#health.last?.state !== 'up') return this.#endWhenIdle();
+      this.#phase = 'ending';
+      this.#endThread();
+    });
+  }
+
+  /** The thread of a child on demand has ended as it should; commands may have come meanwhile. */
+  #endedIdle(): void {
+    this.#cancelTimer();
+    if (this.#commands.isEmpty) this.#rest();
+    else this.#startThread();
+  }
 
   /** Call it before `stop`. A child without a thread has stopped then; one with a thread runs until `stop`, or until that ends. */
   stayDown(): void {
@@ -111,10 +151,14 @@ export class Child {
     return new Promise((resolve) => {
       this.#onStopped = resolve;
       if (this.#incarnation === undefined) return this.#halt();
-      this.#incarnation.send({ kind: 'stop' });
-      const { stopWithinMs } = this.#spec;
-      this.#after(stopWithinMs, () => this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`));
+      this.#endThread();
     });
+  }
+
+  #endThread(): void {
+    const { stopWithinMs } = this.#spec;
+    this.#incarnation?.send({ kind: 'stop' });
+    this.#after(stopWithinMs, () => this.#incarnation?.kill(`did not stop within ${stopWithinMs} ms`));
   }
 
   #halt(): void {
@@ -130,20 +174,15 @@ export class Child {
   }
 
   async ask(command: Command): Promise<Answer> {
-    const incarnation = this.#incarnation;
-    if (incarnation === undefined || this.#end !== undefined) return this.#absent();
-    if (this.#asks.size >= WAITING_MAX)
-      return failure('unavailable', `${WAITING_MAX} commands wait for this backend already`);
-    this.#lastAsk += 1;
-    const id = this.#lastAsk;
-    const asked = new Promise<Answer>((resolve) => this.#asks.set(id, resolve));
-    incarnation.send({ kind: 'command', id, command });
-    const { clock, askWithinMs } = this.#context;
-    const answer = await within(clock, askWithinMs, asked);
-    this.#asks.delete(id);
-    const late = `The ${this.name} backend gave no answer within ${askWithinMs / 1000} s`;
-    return answer ?? failure('timeout', late);
+    if (this.#phase === 'resting' && this.#end === undefined) this.#startThread();
+    if (this.#incarnation === undefined || this.#end !== undefined) return this.#absent();
+    const takesCommands = this.#phase === 'running';
+    const answer = this.#commands.add(command, takesCommands ? this.#post : undefined);
+    if (takesCommands && this.#spec.isOnDemand) this.#endWhenIdle();
+    return answer;
   }
+
+  readonly #post: PostCommand = (id, command) => this.#incarnation?.send({ kind: 'command', id, command });
 
   sendChanges(batch: ChangeBatch): void {
     this.#incarnation?.send({ kind: 'changes', ...batch });
@@ -161,8 +200,8 @@ export class Child {
 
   /** The fault of a command to a child without a thread. A child that was never started is `connecting`, as in `/health`. */
   #absent(): Answer {
-    const { detail } = this.#health ?? {};
-    const state = this.#health === undefined ? 'connecting' : (this.#end ?? this.#health.state);
+    const { detail } = this.#health.last ?? {};
+    const state = this.#health.last === undefined ? 'connecting' : (this.#end ?? this.#health.last.state);
     const reason = detail === undefined ? '' : `: ${detail}`;
     return failure('unavailable', `The ${this.name} backend is ${state}${reason}`);
   }
@@ -170,16 +209,18 @@ export class Child {
   #ended(incarnation: Incarnation, death: Death): void {
     for (const items of incarnation.close()) this.#deliver(items);
     this.#incarnation = undefined;
-    if (this.#end === undefined) this.#died(death);
-    else {
-      if (death !== RETURNED) this.#log('warn', 'backend did not stop cleanly', { detail: death.reason });
-      this.#halt();
+    this.#context.onPong();
+    if (this.#end === undefined && this.#phase !== 'ending') this.#died(death);
+    else if (death !== RETURNED)
+      this.#health.log('warn', 'backend did not stop cleanly', { detail: death.reason });
+    if (this.#end !== undefined) this.#halt();
+    else if (this.#phase === 'ending') {
+      this.#endedIdle();
+      return;
     }
     // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
-    const fault = this.#absent();
-    for (const settle of this.#asks.values()) settle(fault);
+    this.#commands.settleAll(this.#absent());
     this.#onSign?.();
-    this.#context.onPong();
   }
 
   #died({ reason, stack }: Death): void {
@@ -187,9 +228,9 @@ export class Child {
     const { verdict, waitMs, deaths } = afterDeath(this.#deaths, clock.monotonic(), policy);
     this.#deaths = deaths;
     const often = verdict === 'failed' ? `; ${deaths.length} deaths in ${policy.windowMs / 1000} s` : '';
-    const restarts = (this.#health?.restarts ?? 0) + 1;
-    this.#after(waitMs, this.start);
-    this.#report({ state: verdict, restarts, detail: `thread ended: ${reason}${often}` }, stack);
+    const restarts = this.#health.restarts + 1;
+    this.#after(waitMs, this.#startThread);
+    this.#health.report({ state: verdict, restarts, detail: `thread ended: ${reason}${often}` }, stack);
   }
 
   /** Keeps the order: the listener gets changes before an answer or status that was sent after them. */
@@ -218,12 +259,13 @@ export class Child {
 
   readonly #utterances: Handlers<OtherItem> = {
     level: ({ json }) => this.#context.listener.level(json),
-    // An answer may arrive after its deadline: nobody waits for it then.
-    answer: ({ id, answer }) => this.#asks.get(id)?.(answer),
+    answer: ({ id, answer }) => this.#commands.settle(id, answer),
     status: ({ state, detail }) => {
-      if (this.#end === undefined) this.#report({ state, restarts: this.#health?.restarts ?? 0, detail });
+      if (this.#end !== undefined) return;
+      this.#health.report({ state, restarts: this.#health.restarts, detail });
+      if (this.#phase === 'starting') this.#startCommands();
     },
-    log: ({ level, message, fields }) => this.#log(level, message, fields),
+    log: ({ level, message, fields }) => this.#health.log(level, message, fields),
     pong: ({ id }) => {
       this.#incarnation?.pong(id);
       this.#context.onPong();
@@ -238,25 +280,5 @@ export class Child {
     this.#context.listener
       .asked(this.name, request)
       .then((reply) => asking?.send({ kind: 'reply', id, ...reply }));
-  }
-
-  #report({ state, restarts, detail }: ReportedHealth, stack?: string): void {
-    const before = this.#health;
-    const isSameState = before?.state === state;
-    if (isSameState && before.restarts === restarts && before.detail === detail) return;
-    const since = isSameState ? before.since : this.#context.clock.date();
-    const told = detail === undefined ? {} : { detail };
-    this.#health = { state, since, restarts, ...told };
-    // Another reason for being away is news as well; what an actor says while it is up, it logs itself.
-    if (!isSameState || (state !== 'up' && detail !== undefined && detail !== before.detail)) {
-      const facts = { ...told, ...(stack !== undefined && { stack }) };
-      const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVELS[state];
-      this.#log(level, `backend is ${state}`, facts);
-    }
-    this.#context.listener.health(this.name, this.#health);
-  }
-
-  #log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    this.#context.log(level, message, { backend: this.name, ...fields });
   }
 }

@@ -12,6 +12,8 @@ export interface ChildSpec {
   /** The time for the actor to stop before its thread is killed. All together must stay below 4 s: the process
    * has 5 s (docs/configuration.md, "Command line"), and the gateway needs a part of it. */
   readonly stopWithinMs: number;
+  /** Its thread is started by a command and ends after a minute without one: it owns no record and watches nothing. */
+  readonly isOnDemand: boolean;
 }
 
 /** The upgrade backend may be writing its state file to slow flash; discovery has to close a connection. */
@@ -23,6 +25,12 @@ const STOP_WITHIN_MS: Partial<Record<ChildName, number>> = {
 };
 const STOP_WITHIN_MS_DEFAULT = 500;
 
+/** logind is asked anew for each answer, so between two questions the thread would only hold memory. */
+const ON_DEMAND: readonly ChildName[] = ['power'];
+
+/** A child on demand that gets no command for so long ends its thread, which holds 5 MB. */
+export const IDLE_MS_MAX = 60_000;
+
 function childOf(name: ChildName): ChildSpec {
   const isBridge = BRIDGES.some((each) => each === name);
   return {
@@ -30,6 +38,7 @@ function childOf(name: ChildName): ChildSpec {
     entry: `actors/${name}/${isBridge ? 'bridge' : 'backend'}.js`,
     enabled: (settings) => settings[name].enabled,
     stopWithinMs: STOP_WITHIN_MS[name] ?? STOP_WITHIN_MS_DEFAULT,
+    isOnDemand: ON_DEMAND.includes(name),
   };
 }
 

@@ -132,11 +132,19 @@ export interface StageOptions extends Partial<SupervisorOptions> {
   readonly heapLimits?: ResourceLimits;
   /** The fixture whose thread boots ahead. */
   readonly warmUp?: string;
+  /** Children whose thread starts with the first command. */
+  readonly onDemand?: readonly string[];
 }
 
 export function prepare(
   cast: Cast,
-  { stopWithinMs = STOP_WITHIN_MS, heapLimits = HEAP_LIMITS, warmUp, ...options }: StageOptions = {},
+  {
+    stopWithinMs = STOP_WITHIN_MS,
+    heapLimits = HEAP_LIMITS,
+    warmUp,
+    onDemand = [],
+    ...options
+  }: StageOptions = {},
 ): Stage {
   const witness = new Witness();
   const threads = new Threads(heapLimits, options.clock ?? systemClock);
@@ -146,7 +154,11 @@ export function prepare(
     root: ROOT,
     log: witness.log,
     children: Object.entries(cast).map(([name, fixture]) => ({
-      ...{ name: name as ChildName, entry: `fixtures/${fixture}.js`, enabled: () => true, stopWithinMs },
+      name: name as ChildName,
+      entry: `fixtures/${fixture}.js`,
+      enabled: () => true,
+      stopWithinMs,
+      isOnDemand: onDemand.includes(name),
     })),
     restarts: TIRELESS,
     threads,

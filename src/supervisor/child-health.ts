@@ -1,0 +1,61 @@
+// The health of one child, as `/health` and the log have it: what is news, and for whom.
+
+import type { Clock } from '../clock.js';
+import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
+import type { ChildListener, Log, LogFields } from '../protocol/actor/messages.js';
+import type { LogLevel } from '../protocol/actor/settings.js';
+
+/** A report's content besides the time. */
+export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
+  readonly detail: string | undefined;
+};
+
+const LEVELS = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
+
+export interface ChildHealthContext {
+  readonly clock: Pick<Clock, 'date'>;
+  readonly log: Log;
+  readonly listener: Pick<ChildListener, 'health'>;
+}
+
+export class ChildHealth {
+  readonly #child: ChildName;
+  readonly #context: ChildHealthContext;
+  #last: BackendHealth | undefined;
+
+  constructor(child: ChildName, context: ChildHealthContext) {
+    this.#child = child;
+    this.#context = context;
+  }
+
+  /** The last report; undefined until the child is started. */
+  get last(): BackendHealth | undefined {
+    return this.#last;
+  }
+
+  /** How often the child's thread has died. */
+  get restarts(): number {
+    return this.#last?.restarts ?? 0;
+  }
+
+  /** `stack` is for the log only. */
+  report({ state, restarts, detail }: ReportedHealth, stack?: string): void {
+    const before = this.#last;
+    const isSameState = before?.state === state;
+    if (isSameState && before.restarts === restarts && before.detail === detail) return;
+    const since = isSameState ? before.since : this.#context.clock.date();
+    const reason = detail === undefined ? {} : { detail };
+    this.#last = { state, since, restarts, ...reason };
+    // Another reason for being away is news as well; what an actor says while it is up, it logs itself.
+    if (!isSameState || (state !== 'up' && detail !== undefined && detail !== before.detail)) {
+      const fields = { ...reason, ...(stack !== undefined && { stack }) };
+      const level = state === 'connecting' && detail !== undefined ? 'warn' : LEVELS[state];
+      this.log(level, `backend is ${state}`, fields);
+    }
+    this.#context.listener.health(this.#child, this.#last);
+  }
+
+  log(level: LogLevel, message: string, fields: LogFields = {}): void {
+    this.#context.log(level, message, { backend: this.#child, ...fields });
+  }
+}

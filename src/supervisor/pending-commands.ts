@@ -1,0 +1,74 @@
+// The commands of one child that have no answer yet: how many there may be, how long each may take, and which
+// of them its thread has received. It knows no thread.
+
+import { type Clock, within } from '../clock.js';
+import type { ChildName } from '../protocol/actor/backends.js';
+import type { Answer, Command } from '../protocol/actor/commands.js';
+import { failure } from '../protocol/actor/faults.js';
+
+/** Commands of one child that wait for their answers. */
+const PENDING_MAX = 256;
+
+/** Posts a command to the thread, which answers with the same id. */
+export type PostCommand = (id: number, command: Command) => void;
+
+interface PendingCommand {
+  readonly command: Command;
+  readonly resolve: (answer: Answer) => void;
+  isPosted: boolean;
+}
+
+export class PendingCommands {
+  readonly #child: ChildName;
+  readonly #clock: Clock;
+  readonly #withinMs: number;
+  /** By id, oldest first. */
+  readonly #pending = new Map<number, PendingCommand>();
+  #lastId = 0;
+
+  constructor(child: ChildName, clock: Clock, withinMs: number) {
+    this.#child = child;
+    this.#clock = clock;
+    this.#withinMs = withinMs;
+  }
+
+  get isEmpty(): boolean {
+    return this.#pending.size === 0;
+  }
+
+  /**
+   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post`, the command waits
+   * for `postQueued`; one whose deadline has passed by then is not posted.
+   */
+  async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
+    if (this.#pending.size >= PENDING_MAX)
+      return failure('unavailable', `${PENDING_MAX} commands wait for this backend already`);
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const settled = new Promise<Answer>((resolve) => {
+      this.#pending.set(id, { command, resolve, isPosted: post !== undefined });
+    });
+    post?.(id, command);
+    const answer = await within(this.#clock, this.#withinMs, settled);
+    this.#pending.delete(id);
+    const late = `The ${this.#child} backend gave no answer within ${this.#withinMs / 1000} s`;
+    return answer ?? failure('timeout', late);
+  }
+
+  postQueued(post: PostCommand): void {
+    for (const [id, pending] of this.#pending) {
+      if (pending.isPosted) continue;
+      pending.isPosted = true;
+      post(id, pending.command);
+    }
+  }
+
+  /** An answer may arrive after its deadline: nobody waits for it then. */
+  settle(id: number, answer: Answer): void {
+    this.#pending.get(id)?.resolve(answer);
+  }
+
+  settleAll(answer: Answer): void {
+    for (const { resolve } of this.#pending.values()) resolve(answer);
+  }
+}
