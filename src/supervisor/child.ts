@@ -38,7 +38,7 @@ export interface ChildContext {
 }
 
 /**
- * Whether there is a thread, and whether it takes commands. A child on demand is `resting` until a command
+ * The state of the thread, as far as commands are concerned. A child on demand is `resting` until a command
  * comes, `starting` until its thread has reported a state, and `ending` when it has no commands any more.
  * Every other child is `running`.
  */

@@ -74,11 +74,15 @@ test('a user without an entry: every backend works, or names its reason', { skip
   const log = join(directory, 'log');
   const node = [process.execPath, join(directory, 'dist/main.js'), '--config', config];
   const program = startProgram('setpriv', [...IDENTITY, ...node], { env, log });
+  const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
   try {
     const backends = await until('every backend has a state', async () => {
-      const health = (await (await fetch(`http://127.0.0.1:${port}/health`)).json()) as Health;
+      // Power says why it is away when it is asked for the first time.
+      const power = await get('/power/');
+      const health = (await (await get('/health')).json()) as Health;
       const all = Object.values(health.backends);
-      return all.every(({ state, detail }) => state === 'up' || detail !== undefined) && health.backends;
+      const isKnown = all.every(({ state, detail }) => state === 'up' || detail !== undefined);
+      return power.status === 503 && isKnown && health.backends;
     }).catch((cause: unknown) => {
       throw new Error(`the daemon said:\n${readFileSync(log, 'utf8')}`, { cause });
     });
