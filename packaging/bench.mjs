@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { FOR, installDebian } from './debian.mjs';
+import { FOR_BENCH, installDebian } from './debian.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const RESULTS = join(ROOT, 'bench/RESULTS.md');
@@ -31,11 +31,6 @@ async function main() {
     options: { quick: { type: 'boolean', default: false } },
     allowPositionals: true,
   });
-  installDebian(FOR.bench);
-  const built = spawnSync(process.execPath, ['packaging/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
-  if (built.status !== 0) return 1;
-  // Built just now.
-  const { resultsDocument } = await import('../build/bench/support/results.js');
   const measurements = readdirSync(join(ROOT, 'bench'))
     .filter((file) => file.endsWith('.ts'))
     .map((file) => file.slice(0, -'.ts'.length))
@@ -45,6 +40,11 @@ async function main() {
     console.error('bench: no measurement matches');
     return 1;
   }
+  installDebian([...new Set(measurements.flatMap((name) => FOR_BENCH[name]))]);
+  const built = spawnSync(process.execPath, ['packaging/build.mjs'], { cwd: ROOT, stdio: 'inherit' });
+  if (built.status !== 0) return 1;
+  // Built just now.
+  const { resultsDocument } = await import('../build/bench/support/results.js');
   const reports = [];
   const failed = [];
   for (const name of measurements) {

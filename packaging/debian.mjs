@@ -55,8 +55,30 @@ export const FOR = {
   start: ['pulseaudio', 'pulseaudio-utils', 'curl'],
   test: [...SERVER, 'pulseaudio-utils', 'dbus', 'iproute2'],
   all: Object.keys(PACKAGES).filter((name) => name !== 'wrk'),
-  bench: Object.keys(PACKAGES),
   machine: ['debootstrap', 'e2fsprogs', 'qemu-system-x86'],
+};
+
+const PULSEAUDIO = ['pulseaudio', 'pulseaudio-utils'];
+const BOTH_SERVERS = [...PULSEAUDIO, 'pipewire', 'pipewire-pulse', 'wireplumber'];
+
+/** The packages for each measurement of bench/. */
+export const FOR_BENCH = {
+  board: PULSEAUDIO,
+  change: PULSEAUDIO,
+  // It brings libpulse, whose codec ours is compared with.
+  codec: ['pulseaudio-utils'],
+  crowds: [...PULSEAUDIO, 'iproute2', 'mosquitto'],
+  fanout: ['iproute2'],
+  fleet: ['mosquitto'],
+  http: [...PULSEAUDIO, 'wrk'],
+  latency: BOTH_SERVERS,
+  memory: PULSEAUDIO,
+  meters: BOTH_SERVERS,
+  page: [...PULSEAUDIO, 'chromium'],
+  rest: [...PULSEAUDIO, 'dbus', 'dbus-user-session', 'libpam-systemd', 'polkitd', 'systemd-container'],
+  start: PULSEAUDIO,
+  storm: PULSEAUDIO,
+  way: PULSEAUDIO,
 };
 
 export const notInstalled = (names) => names.filter((name) => !existsSync(PACKAGES[name]));

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -11,6 +12,7 @@ import { CODECS } from '../../bench/support/codecs.js';
 import type { Report } from '../../bench/support/measurement.js';
 import { lacks } from '../tools/requirements.js';
 
+const PROJECT = new URL('../../../', import.meta.url);
 const DEADLINE_MS = 120_000;
 const ROWS = [
   { measurement: 'codec', part: 'encoding', against: ['pulseaudio.js', 'libpulse'] },
@@ -38,6 +40,13 @@ for (const { measurement, part, against } of ROWS) {
     assert.equal(missing.length, notes.length, `${missing} ${notes}`);
   });
 }
+
+test('each measurement names the Debian packages that it needs', async () => {
+  const { FOR_BENCH } = await import(new URL('packaging/debian.mjs', PROJECT).href);
+  const measurements = readdirSync(new URL('bench', PROJECT)).filter((file) => file.endsWith('.ts'));
+  const names = measurements.map((file) => file.slice(0, -'.ts'.length));
+  assert.deepEqual(Object.keys(FOR_BENCH), names.sort());
+});
 
 test('a list of 500 records is decoded alike by both codecs, whole, in chunks, and after a change', () => {
   for (const server of ['pulse', 'pipewire'] as const) {
