@@ -75,7 +75,7 @@ export function readOptions<O extends Options, Request extends object>(
   command: string,
   args: readonly string[],
   options: O,
-  take: (given: ReturnType<typeof parseArgs<{ options: O; tokens: true }>>) => Request | string,
+  take: (parsed: ReturnType<typeof parseArgs<{ options: O; tokens: true }>>) => Request | string,
 ): Request | WrongUsage {
   try {
     const request = take(parseArgs({ args: [...args], options, tokens: true }));

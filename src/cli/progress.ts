@@ -64,11 +64,11 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
   const verb = Object.hasOwn(VERBS, word) ? VERBS[word] : undefined;
   if (verb === undefined)
     return wrong(word === '' ? 'begin, step or end is missing' : `unknown command ${JSON.stringify(word)}`);
-  const given = optionsOf(rest, { ...verb.options, socket: VALUE });
-  if (typeof given === 'string') return wrong(given);
-  const line = word === 'end' ? endLine(given) : lineOf(verb, given);
+  const options = optionsOf(rest, { ...verb.options, socket: VALUE });
+  if (typeof options === 'string') return wrong(options);
+  const line = word === 'end' ? endLine(options) : lineOf(verb, options);
   if (typeof line === 'string') return wrong(line);
-  const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = given;
+  const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = options;
   if (socket === '') return wrong('--socket needs a value');
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
@@ -91,10 +91,10 @@ function endLine({ success = false, failure = false }: ProgressOptions): object 
 }
 
 /** The line, or a text with the fault. */
-function lineOf({ event, options }: (typeof VERBS)[string], given: ProgressOptions): object | string {
+function lineOf({ event, options }: (typeof VERBS)[string], parsed: ProgressOptions): object | string {
   const line: Record<string, unknown> = { event };
   for (const name of Object.keys(options)) {
-    const text = given[name];
+    const text = parsed[name];
     if (text === undefined) return `--${name} is missing`;
     line[name] = name === TEXT ? text : Number(text);
     const isFaulty = !/^-?\d+$/.test(String(text)) || !Number.isSafeInteger(line[name]);

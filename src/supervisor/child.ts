@@ -254,10 +254,10 @@ export class Child {
   #take<K extends OtherItem['kind']>(
     item: Extract<OtherItem, { readonly kind: K }> & { readonly kind: K },
   ): void {
-    this.#utterances[item.kind](item);
+    this.#handlers[item.kind](item);
   }
 
-  readonly #utterances: Handlers<OtherItem> = {
+  readonly #handlers: Handlers<OtherItem> = {
     level: ({ json }) => this.#context.listener.level(json),
     answer: ({ id, answer }) => this.#commands.settle(id, answer),
     status: ({ state, detail }) => {
@@ -276,9 +276,9 @@ export class Child {
 
   /** The reply goes only to the thread that asked, not to a later one. */
   #askFor({ id, ...request }: Extract<OtherItem, { readonly kind: 'ask' }>): void {
-    const asking = this.#incarnation;
+    const incarnation = this.#incarnation;
     this.#context.listener
       .asked(this.name, request)
-      .then((reply) => asking?.send({ kind: 'reply', id, ...reply }));
+      .then((reply) => incarnation?.send({ kind: 'reply', id, ...reply }));
   }
 }

@@ -60,11 +60,11 @@ export class Incarnation {
   readonly #clock: Pick<Clock, 'monotonic'>;
   readonly #onBatch: (items: FromActor) => void;
   /** Items of a storm that were not delivered yet. */
-  #held: PostedItem[] = [];
+  #storm: PostedItem[] = [];
   #deliveredAt = Number.NEGATIVE_INFINITY;
   readonly #itemRate = new RateLimit(ITEMS_PER_SECOND_MAX);
   /** A ping that has no pong yet. `missed`: how often the pong was missing when it was due. */
-  #awaited: { readonly id: number; readonly missed: number } | undefined;
+  #openPing: { readonly id: number; readonly missed: number } | undefined;
   #lastPing = 0;
   /** Since the last ping. */
   #beats = 0;
@@ -95,26 +95,26 @@ export class Incarnation {
     if (this.#killed) return;
     const now = this.#clock.monotonic();
     if (!this.#itemRate.admits(now, items.length)) this.kill('flooded the main thread with messages');
-    else if (this.#held.length === 0 && now - this.#deliveredAt >= STORM_MS) {
+    else if (this.#storm.length === 0 && now - this.#deliveredAt >= STORM_MS) {
       this.#onBatch(items);
       this.#deliveredAt = this.#clock.monotonic();
     } else {
-      if (this.#held.length === 0) setImmediate(() => this.#deliverHeld());
-      for (const item of items) this.#held.push(item);
+      if (this.#storm.length === 0) setImmediate(() => this.#deliverStorm());
+      for (const item of items) this.#storm.push(item);
     }
   };
 
-  #deliverHeld(): void {
-    const held = this.#takeHeld();
-    if (this.#killed || held.length === 0) return;
-    this.#onBatch(held);
+  #deliverStorm(): void {
+    const storm = this.#takeStorm();
+    if (this.#killed || storm.length === 0) return;
+    this.#onBatch(storm);
     this.#deliveredAt = this.#clock.monotonic();
   }
 
-  #takeHeld(): FromActor {
-    const held = this.#held;
-    this.#held = [];
-    return held;
+  #takeStorm(): FromActor {
+    const storm = this.#storm;
+    this.#storm = [];
+    return storm;
   }
 
   /** Messages of a killed thread are ignored: it was killed because it cannot be trusted. */
@@ -125,37 +125,37 @@ export class Incarnation {
 
   /** Pings unless the thread is too young, idle, or has a ping open; true if it was pinged. */
   ping(now: number, policy: HeartbeatPolicy): boolean {
-    if (this.#awaited !== undefined || this.#killed || now - this.#bornAt < policy.everyMs) return false;
+    if (this.#openPing !== undefined || this.#killed || now - this.#bornAt < policy.everyMs) return false;
     this.#beats += 1;
     const utilization = this.#thread.utilization();
     this.#thread.measure();
     if (!isPinged(utilization, this.#beats, policy)) return false;
     this.#beats = 0;
     this.#lastPing += 1;
-    this.#awaited = { id: this.#lastPing, missed: 0 };
+    this.#openPing = { id: this.#lastPing, missed: 0 };
     this.send({ kind: 'ping', id: this.#lastPing });
     return true;
   }
 
   pong(id: number): void {
-    if (this.#awaited?.id === id) this.#awaited = undefined;
+    if (this.#openPing?.id === id) this.#openPing = undefined;
   }
 
   get isPongDue(): boolean {
-    return this.#awaited !== undefined;
+    return this.#openPing !== undefined;
   }
 
   /** Call when the pong is due: kills the thread, or gives it more time (true). */
   checkPong(policy: HeartbeatPolicy): boolean {
-    if (this.#awaited === undefined) return false;
-    const { id, missed } = this.#awaited;
+    if (this.#openPing === undefined) return false;
+    const { id, missed } = this.#openPing;
     const reason = whyKilled(this.#thread.utilization(), missed, policy);
     if (reason !== undefined) {
-      this.#awaited = undefined;
+      this.#openPing = undefined;
       this.kill(reason);
       return false;
     }
-    this.#awaited = { id, missed: missed + 1 };
+    this.#openPing = { id, missed: missed + 1 };
     this.#thread.measure();
     return true;
   }
@@ -165,7 +165,7 @@ export class Incarnation {
    * arrive before the end of the thread.
    */
   close(): FromActor[] {
-    const last = [this.#takeHeld()].filter((held) => held.length > 0 && !this.#killed);
+    const last = [this.#takeStorm()].filter((storm) => storm.length > 0 && !this.#killed);
     while (!this.#killed && last.length < LAST_BATCHES_MAX) {
       const found: { message: FromActor } | undefined = receiveMessageOnPort(this.#rawPort);
       if (found === undefined) break;

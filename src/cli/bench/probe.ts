@@ -121,7 +121,7 @@ async function openSilentStream(link: Link): Promise<number> {
 class Listener {
   readonly #socket: Socket;
   #tail = '';
-  #wanted: { readonly text: string; readonly found: () => void } | undefined;
+  #sought: { readonly text: string; readonly found: () => void } | undefined;
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1' });
@@ -134,7 +134,7 @@ class Listener {
   /** Rejects if `text` was not read in time. Only one call at a time. */
   async reads(text: string): Promise<void> {
     const found = new Promise<true>((resolve) => {
-      this.#wanted = { text, found: () => resolve(true) };
+      this.#sought = { text, found: () => resolve(true) };
     });
     this.#take('');
     if ((await within(systemClock, ANSWER_MS, found)) === undefined)
@@ -147,10 +147,10 @@ class Listener {
 
   #take(text: string): void {
     this.#tail = (this.#tail + text).slice(-TAIL_CHARS);
-    if (this.#wanted === undefined || !this.#tail.includes(this.#wanted.text)) return;
+    if (this.#sought === undefined || !this.#tail.includes(this.#sought.text)) return;
     this.#tail = '';
-    this.#wanted.found();
-    this.#wanted = undefined;
+    this.#sought.found();
+    this.#sought = undefined;
   }
 }
 

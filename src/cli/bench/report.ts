@@ -58,14 +58,14 @@ export type Report = ReturnType<typeof makeReport>;
 
 /** NaN means that it could not be measured, which is null in the output of `--json`; `missing` is the reason. */
 export function makeReport({ figures, server, missing }: Measured, seconds: number) {
-  const shown = FIGURE_NAMES.map((name) => [name, threeDigits(figures[name] ?? Number.NaN)] as const);
+  const printed = FIGURE_NAMES.map((name) => [name, threeDigits(figures[name] ?? Number.NaN)] as const);
   return {
     version: VERSION,
     machine: `${process.arch}, ${availableParallelism()} cores, Node ${process.version}`,
     seconds,
     server: server ?? null,
     missing: missing ?? null,
-    figures: Object.fromEntries(shown) as Record<FigureName, number>,
+    figures: Object.fromEntries(printed) as Record<FigureName, number>,
     estimate: estimateOf(figures),
   };
 }
@@ -90,8 +90,8 @@ export function reportTable(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
   const rows = FIGURE_NAMES.map((name) => {
     const [[what, unit], value] = [FIGURES[name], figures[name]];
-    const [shown, of] = Number.isNaN(value) ? ['-', ''] : [String(value), ` ${unit}`];
-    return `${what.padEnd(WHAT_COLUMNS)}${shown.padStart(VALUE_COLUMNS)}${of}`;
+    const [printed, of] = Number.isNaN(value) ? ['-', ''] : [String(value), ` ${unit}`];
+    return `${what.padEnd(WHAT_COLUMNS)}${printed.padStart(VALUE_COLUMNS)}${of}`;
   });
   const { changes_per_second: changes, listeners, streams } = estimate;
   const sentences = [

@@ -75,8 +75,8 @@ export function sampleWork() {
     decode,
     // With a new cache each time, as for new records: known records are encoded faster.
     encode: () => {
-      const shown = new ShownProps();
-      return list.map((info) => JSON.stringify(clientRecord(info, around, shown)));
+      const displayed = new ShownProps();
+      return list.map((info) => JSON.stringify(clientRecord(info, around, displayed)));
     },
   };
 }

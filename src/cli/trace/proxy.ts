@@ -27,7 +27,7 @@ export interface TraceProxyParts {
   readonly data: boolean;
 }
 
-type Tell = (item: TraceItem) => void;
+type WriteItem = (item: TraceItem) => void;
 
 export class TraceProxy {
   readonly #parts: TraceProxyParts;
@@ -78,7 +78,7 @@ export class TraceProxy {
   }
 
   /** Gives the next connection its number, and answers with what writes its lines. */
-  #connection(): Tell {
+  #connection(): WriteItem {
     this.#clients += 1;
     const connection = this.#clients;
     return (item) => {
@@ -88,24 +88,24 @@ export class TraceProxy {
   }
 
   async #serve(client: Socket): Promise<void> {
-    const tell = this.#connection();
+    const write = this.#connection();
     const number = this.#clients;
     // Until the pipelines exist; then its errors end both.
     client.on('error', () => client.destroy());
     const server = await dial(this.#parts.servers());
     if (typeof server === 'string') {
-      tell({ note: `no sound server: ${server}` });
+      write({ note: `no sound server: ${server}` });
       client.destroy();
       return;
     }
-    tell({ note: 'connected' });
-    const { blocks, bytes } = await this.#join(client, server, number, tell);
+    write({ note: 'connected' });
+    const { blocks, bytes } = await this.#join(client, server, number, write);
     const over = blocks === 0 ? '' : `; not shown: ${blocks} blocks of audio data, ${bytes} bytes`;
-    tell({ note: `closed${over}` });
+    write({ note: `closed${over}` });
   }
 
   /** Passes frames both ways until both sides have ended; resolves with the audio data that had no lines. */
-  async #join(client: Socket, server: Socket, number: number, tell: Tell) {
+  async #join(client: Socket, server: Socket, number: number, write: WriteItem) {
     const { attempt, capture, data } = this.#parts;
     const conversation = new Conversation(this.#texts);
     const passedOver = { blocks: 0, bytes: 0 };
@@ -113,8 +113,8 @@ export class TraceProxy {
       const file = attempt(() => capture?.open(number, from));
       const read = (frame: Buffer, channel: number): void => {
         const block = blockOf(frame, channel);
-        if (channel === CONTROL_CHANNEL) tell({ from, ...conversation.read(from, frame) });
-        else if (data) tell({ from, data: block });
+        if (channel === CONTROL_CHANNEL) write({ from, ...conversation.read(from, frame) });
+        else if (data) write({ from, data: block });
         else {
           passedOver.blocks += 1;
           passedOver.bytes += block.length;
@@ -124,7 +124,7 @@ export class TraceProxy {
       // If one end of a pipeline closes, the other is destroyed: a rejection is an end like others.
       await pipeline(source, (chunks) => framesIn(chunks, read), target).catch((error: unknown) => {
         if (error instanceof WireError)
-          tell({ from, note: `malformed: ${error.message}; the connection is ended` });
+          write({ from, note: `malformed: ${error.message}; the connection is ended` });
       });
       return file;
     };

@@ -91,7 +91,7 @@ function published<P extends PathOf<Resource>, S extends ComponentName>(path: P,
   return read(path, summary, schema, { kind: 'document', backend, resource });
 }
 
-type Given<K> = K extends BodyName ? BodyOf<K> : unknown;
+type BodyFor<K> = K extends BodyName ? BodyOf<K> : unknown;
 
 /** One object of all members. */
 type Flat<T> = { readonly [K in keyof T]: T[K] };
@@ -99,11 +99,11 @@ type Flat<T> = { readonly [K in keyof T]: T[K] };
 interface ChangeOptions<P, K extends BodyName | undefined, C> {
   readonly body?: K;
   /** Replaces a missing body; without it a body is required. */
-  readonly absent?: Given<K>;
+  readonly absent?: BodyFor<K>;
   readonly needs?: readonly Need[];
   readonly mqtt?: readonly MqttName[];
   /** By default the command is the verb, with the parameters and the members of the body. */
-  readonly command?: (params: P, body: Given<K>) => C;
+  readonly command?: (params: P, body: BodyFor<K>) => C;
 }
 
 /** An operation on the thing at the path `at`. */
@@ -112,7 +112,7 @@ function post<
   A extends string,
   V extends string,
   const K extends BodyName | undefined = undefined,
-  const C extends AnyCommand = Flat<{ readonly do: V } & ParamsOf<A> & ParamsOf<V> & Given<K>>,
+  const C extends AnyCommand = Flat<{ readonly do: V } & ParamsOf<A> & ParamsOf<V> & BodyFor<K>>,
 >(
   backend: B,
   at: A,
@@ -120,13 +120,13 @@ function post<
   summary: string,
   { body, absent, needs = [], mqtt = [], command }: ChangeOptions<ParamsOf<A> & ParamsOf<V>, K, C> = {},
 ): ChangeRow<B, `${A}/${V}`, K, C> {
-  const plain = (params: Params, given: unknown) => ({ ...(given as object), ...params, do: verb });
+  const plain = (params: Params, content: unknown) => ({ ...(content as object), ...params, do: verb });
   // The caller has checked what it gets, and `C` is what `plain` makes, which the compiler cannot follow.
   const make = (command ?? plain) as ChangeRow<B, `${A}/${V}`, K, C>['command'];
   return {
     ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend, topic: at.slice(1) },
     ...{ body: body as K, isRequired: body !== undefined && absent === undefined, absent },
-    command: at.startsWith(PLAYER) ? (params, given) => make(withBusName(params), given) : make,
+    command: at.startsWith(PLAYER) ? (params, content) => make(withBusName(params), content) : make,
     ...{ needs, mqtt },
   };
 }
@@ -330,7 +330,7 @@ export type OperationTable = typeof TABLE;
 export type OperationName = keyof OperationTable;
 
 type CommandIn<R> = R extends { readonly command: infer M }
-  ? M extends (...given: never[]) => infer C
+  ? M extends (...inputs: never[]) => infer C
     ? C
     : M
   : never;

@@ -46,7 +46,7 @@ function readHeader(view: DataView, at: number): FrameHeader {
 export class Framer {
   /** An unfinished frame: header and payload so far, in the first `#held` bytes. */
   #staging: Uint8Array = NOTHING;
-  #held = 0;
+  #staged = 0;
   #header: FrameHeader | undefined;
   #source: Uint8Array = NOTHING;
   #chunk = new Chunk(NOTHING);
@@ -62,7 +62,7 @@ export class Framer {
     let at = 0;
     while (at < length) {
       // A frame that lies wholly in the chunk is delivered without a copy.
-      const header = this.#held > 0 || length - at < HEADER_BYTES ? undefined : readHeader(chunk.view, at);
+      const header = this.#staged > 0 || length - at < HEADER_BYTES ? undefined : readHeader(chunk.view, at);
       const end = at + HEADER_BYTES + (header?.length ?? 0);
       if (header === undefined || end > length) {
         at += this.#stage(received.subarray(at, length), deliver);
@@ -76,30 +76,30 @@ export class Framer {
   /** Adds to a frame in pieces, first up to the end of its header, then up to its own. Returns the number of bytes that it took. */
   #stage(received: Uint8Array, deliver: Deliver): number {
     const target = HEADER_BYTES + (this.#header?.length ?? 0);
-    const taken = received.subarray(0, target - this.#held);
-    this.#reserve(this.#held + taken.length, target);
-    this.#staging.set(taken, this.#held);
-    this.#held += taken.length;
-    if (this.#held < target) return taken.length;
+    const copied = received.subarray(0, target - this.#staged);
+    this.#reserve(this.#staged + copied.length, target);
+    this.#staging.set(copied, this.#staged);
+    this.#staged += copied.length;
+    if (this.#staged < target) return copied.length;
     if (this.#header === undefined) {
       this.#header = readHeader(new Chunk(this.#staging).view, 0);
-      return taken.length;
+      return copied.length;
     }
     const { channel } = this.#header;
     const staged = new Chunk(this.#staging);
     // Forgotten before it is delivered, so that the next frame never writes into what a receiver may still read.
     this.#staging = NOTHING;
-    this.#held = 0;
+    this.#staged = 0;
     this.#header = undefined;
     deliver(staged, HEADER_BYTES, target, channel);
-    return taken.length;
+    return copied.length;
   }
 
   #reserve(bytes: number, frameBytes: number): void {
     if (bytes <= this.#staging.length) return;
     const doubled = Math.max(bytes, STAGING_MIN_BYTES, 2 * this.#staging.length);
     const grown = new Uint8Array(Math.max(HEADER_BYTES, bytes, Math.min(doubled, frameBytes)));
-    grown.set(this.#staging.subarray(0, this.#held));
+    grown.set(this.#staging.subarray(0, this.#staged));
     this.#staging = grown;
   }
 }

@@ -85,8 +85,8 @@ export class Session {
   /** Starts the handshake. `now` here and below: milliseconds of any monotonic clock. */
   open(now: number): void {
     if (this.#state.kind !== 'new') return;
-    const given = this.#options.cookie;
-    const cookie = given?.length === COOKIE_BYTES ? given : new Uint8Array(COOKIE_BYTES);
+    const configured = this.#options.cookie;
+    const cookie = configured?.length === COOKIE_BYTES ? configured : new Uint8Array(COOKIE_BYTES);
     const deadline = now + this.#options.authDeadlineMs;
     this.#shake('AUTH', { version: NEWEST_VERSION, cookie }, deadline, ({ version }) => {
       this.#accepted(version, deadline);
@@ -144,7 +144,7 @@ export class Session {
       this.close({ kind: 'timeout', command: this.#state.command });
     for (const { tag } of this.#pending.filter(({ deadline }) => deadline <= now)) {
       // An earlier receiver may have ended the session, and with it this request.
-      const request = this.#taken(tag);
+      const request = this.#takePending(tag);
       if (request === undefined) continue;
       this.#late.add(tag);
       request.settle({ ok: false, error: { kind: 'timeout' } });
@@ -212,7 +212,7 @@ export class Session {
   }
 
   /** The request that waits under the tag; it waits no more. */
-  #taken(tag: number): PendingRequest | undefined {
+  #takePending(tag: number): PendingRequest | undefined {
     for (const [at, request] of this.#pending.entries()) {
       if (request.tag !== tag) continue;
       this.#pending.splice(at, 1);
@@ -256,7 +256,7 @@ export class Session {
 
   /** The receiver is called outside of `try`, so that one that throws is no error of the wire. */
   #settle(tag: number, reader: Reader, command: number): void {
-    const request = this.#taken(tag);
+    const request = this.#takePending(tag);
     if (request === undefined) {
       if (!this.#late.delete(tag)) throw new WireError(`an answer to tag ${tag}, which waits for none`);
       return;

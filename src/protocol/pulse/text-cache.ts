@@ -64,9 +64,10 @@ class ListCache {
   keep(place: number, payload: Buffer, start: number, end: number, props: Properties): void {
     const length = end - start;
     if (length > LIST_MAX_BYTES) return;
-    const held = this.#lists[place & PLACES]?.bytes;
+    const cached = this.#lists[place & PLACES]?.bytes;
     // A new array would cost more than everything else here, and a changed list has about its old length.
-    const bytes = held !== undefined && held.length >= length ? held : new Uint8Array(length + SPARE_BYTES);
+    const bytes =
+      cached !== undefined && cached.length >= length ? cached : new Uint8Array(length + SPARE_BYTES);
     payload.copy(bytes, 0, start, end);
     this.#lists[place & PLACES] = { bytes, length, props };
   }

@@ -46,9 +46,9 @@ export class Writer {
   /** All frames since the last call. */
   take(): Uint8Array {
     if (this.#first === this.#end) return NOTHING;
-    const taken = this.#bytes.subarray(this.#first, this.#end);
+    const written = this.#bytes.subarray(this.#first, this.#end);
     this.#first = this.#end;
-    return taken;
+    return written;
   }
 
   u32(value: number): void {

@@ -8,9 +8,9 @@ export interface Location {
   readonly col: number;
 }
 
-export type Content = string | number | boolean | null | Given[] | Map<string, Given>;
+export type Content = string | number | boolean | null | Entry[] | Map<string, Entry>;
 
-export interface Given {
+export interface Entry {
   /** Its dotted path as it is written in the file; '' at the top. */
   readonly key: string;
   readonly keyAt: Location;
@@ -19,7 +19,7 @@ export interface Given {
 }
 
 /** Limit for text from a file in a message. */
-const MAX_SHOWN_CHARS = 60;
+const MAX_QUOTED_CHARS = 60;
 
 /** A key in another section is less likely meant than a key of the same section with one more typing error. */
 const OTHER_SECTION_PENALTY = 1;
@@ -37,15 +37,15 @@ const USER_INFORMATION = /\/\/\S*@/g;
 
 /** `text` in quotes, on one line, shortened, without passwords. */
 export function quoted(text: string): string {
-  const shown = text.replace(USER_INFORMATION, '//...@');
-  const cut = shown.length > MAX_SHOWN_CHARS ? `${shown.slice(0, MAX_SHOWN_CHARS)}...` : shown;
+  const printable = text.replace(USER_INFORMATION, '//...@');
+  const cut = printable.length > MAX_QUOTED_CHARS ? `${printable.slice(0, MAX_QUOTED_CHARS)}...` : printable;
   return onOneLine(JSON.stringify(cut));
 }
 
 /** The path of a key in `parent` ('' at the top). */
 export function keyPath(parent: string, name: string): string {
-  const shown = /^[\w-]+$/.test(name) && name.length <= MAX_SHOWN_CHARS ? name : quoted(name);
-  return parent === '' ? shown : `${parent}.${shown}`;
+  const printable = /^[\w-]+$/.test(name) && name.length <= MAX_QUOTED_CHARS ? name : quoted(name);
+  return parent === '' ? printable : `${parent}.${printable}`;
 }
 
 /** Describes a value for a message: `the text "abc"`, `8018`, `a list`. */
@@ -81,7 +81,7 @@ export class Findings {
   }
 
   /** Warns of a key that is none of `known`, of which there must be one. `path` has its names as the table calls them. */
-  unknownKey({ keyAt, key }: Given, path: readonly string[], known: readonly string[]): void {
+  unknownKey({ keyAt, key }: Entry, path: readonly string[], known: readonly string[]): void {
     this.warning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, known)}`);
   }
 

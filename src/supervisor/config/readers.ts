@@ -1,7 +1,7 @@
 // The readers for each kind of value: they check and convert it, or report a problem with its place. Pure.
 
 import type { OutputChoice, UnitEntry } from '../../protocol/actor/settings.js';
-import { describe, type Findings, type Given, keyPath, quoted } from './findings.js';
+import { describe, type Entry, type Findings, keyPath, quoted } from './findings.js';
 import { outputLabel, type TextCheck, unitName, url } from './texts.js';
 
 /** The inputs of a reader besides the value. */
@@ -12,19 +12,19 @@ export interface ReadingContext {
 }
 
 /** Returns undefined, or a part of the value, only after it has reported a problem: all values are dropped then. */
-export type ValueReader<T> = (given: Given, reading: ReadingContext) => T | undefined;
+export type ValueReader<T> = (entry: Entry, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
-function reportExpected(what: string, { at, key, content }: Given, { findings }: ReadingContext): undefined {
+function reportExpected(what: string, { at, key, content }: Entry, { findings }: ReadingContext): undefined {
   findings.problem(at, key, `must be ${what}, not ${describe(content)}`);
   return undefined;
 }
 
 /** A value of the right kind is taken as it is. */
 function ifItIs<T>(what: string, isRight: (content: unknown) => content is T): ValueReader<T> {
-  return (given, reading) => {
-    const { content } = given;
-    return isRight(content) ? content : reportExpected(what, given, reading);
+  return (entry, reading) => {
+    const { content } = entry;
+    return isRight(content) ? content : reportExpected(what, entry, reading);
   };
 }
 
@@ -52,24 +52,24 @@ function secondsIn(value: unknown): number {
 
 /** Whole seconds from `min` to `max`, which are written as in the file. */
 export function duration(min: string, max: string): ValueReader<number> {
-  return (given, reading) => {
-    const seconds = secondsIn(given.content);
+  return (entry, reading) => {
+    const seconds = secondsIn(entry.content);
     return Number.isInteger(seconds) && seconds >= secondsIn(min) && seconds <= secondsIn(max)
       ? seconds
-      : reportExpected(`a time from ${min} to ${max}, or seconds`, given, reading);
+      : reportExpected(`a time from ${min} to ${max}, or seconds`, entry, reading);
   };
 }
 
 /** 0 is a value too, and means never. */
 export function orZero(read: ValueReader<number>): ValueReader<number> {
-  return (given, reading) => (secondsIn(given.content) === 0 ? 0 : read(given, reading));
+  return (entry, reading) => (secondsIn(entry.content) === 0 ? 0 : read(entry, reading));
 }
 
 /** One of a few words, case-insensitive. */
 export function oneOfWords<const W extends string>(words: readonly W[]): ValueReader<W> {
-  return (given, reading) => {
-    const word = words.find((known) => known === String(given.content).toLowerCase());
-    return word ?? reportExpected(`one of ${words.join(', ')}`, given, reading);
+  return (entry, reading) => {
+    const word = words.find((known) => known === String(entry.content).toLowerCase());
+    return word ?? reportExpected(`one of ${words.join(', ')}`, entry, reading);
   };
 }
 
@@ -78,9 +78,9 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
  * a password by mistake.
  */
 export function checkedText(what: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
-  return (given, reading) => {
-    const { at, key, content } = given;
-    if (typeof content !== 'string' && secret === undefined) return reportExpected(what, given, reading);
+  return (entry, reading) => {
+    const { at, key, content } = entry;
+    if (typeof content !== 'string' && secret === undefined) return reportExpected(what, entry, reading);
     const text = String(content);
     const verdict = check(text, reading.home);
     if ('value' in verdict) return verdict.value;
@@ -92,27 +92,27 @@ export function checkedText(what: string, check: TextCheck, secret?: 'secret'): 
 
 /** A list whose items are read by `item`. An empty value is an empty list, as if all its lines were commented out. */
 export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
-  return (given, reading) => {
-    const items = given.content ?? [];
-    if (!Array.isArray(items)) return reportExpected('a list', given, reading);
+  return (entry, reading) => {
+    const items = entry.content ?? [];
+    if (!Array.isArray(items)) return reportExpected('a list', entry, reading);
     return items.map((each) => item(each, reading)).filter((value) => value !== undefined);
   };
 }
 
 /** One item or a list of at least one. */
 export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
-  return (given, reading) => {
-    const content = Array.isArray(given.content) ? given.content : [given];
-    if (content.length === 0) reading.findings.problem(given.at, given.key, 'must not be an empty list');
-    return listOf(item)({ ...given, content }, reading);
+  return (entry, reading) => {
+    const content = Array.isArray(entry.content) ? entry.content : [entry];
+    if (content.length === 0) reading.findings.problem(entry.at, entry.key, 'must not be an empty list');
+    return listOf(item)({ ...entry, content }, reading);
   };
 }
 
 /** A map with the administrator's own names, whose values are read by `item`; an empty value is an empty map. */
 export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
-  return (given, reading) => {
-    const map = given.content ?? new Map<string, Given>();
-    if (!(map instanceof Map)) return reportExpected('a map by name', given, reading);
+  return (entry, reading) => {
+    const map = entry.content ?? new Map<string, Entry>();
+    if (!(map instanceof Map)) return reportExpected('a map by name', entry, reading);
     const read = [...map].map(([name, each]) => [name, item(each, reading)] as const);
     return Object.fromEntries(read.filter((entry): entry is readonly [string, T] => entry[1] !== undefined));
   };
@@ -120,20 +120,20 @@ export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<str
 
 /** One value for all, or a map of values by name. */
 export function oneOrByName<T>(item: ValueReader<T>): ValueReader<T | Readonly<Record<string, T>>> {
-  return (given, reading) => (given.content instanceof Map ? byName(item) : item)(given, reading);
+  return (entry, reading) => (entry.content instanceof Map ? byName(item) : item)(entry, reading);
 }
 
 /** The fields of a map that are given, by name. Unknown fields are only a warning. */
 function readFields<T extends object>(
   readers: { readonly [K in keyof T]-?: ValueReader<NonNullable<T[K]>> },
-  map: ReadonlyMap<string, Given>,
+  map: ReadonlyMap<string, Entry>,
   reading: ReadingContext,
 ): Partial<T> {
   const known = new Map<string, ValueReader<unknown>>(Object.entries(readers));
-  const fields = [...map].map(([name, given]): readonly [string, unknown] => {
+  const fields = [...map].map(([name, entry]): readonly [string, unknown] => {
     const read = known.get(name);
-    if (read === undefined) reading.findings.unknownKey(given, [name], [...known.keys()]);
-    return [name, read?.(given, reading)];
+    if (read === undefined) reading.findings.unknownKey(entry, [name], [...known.keys()]);
+    return [name, read?.(entry, reading)];
   });
   // The types do not show that each value comes from the reader of its name.
   return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Partial<T>;
@@ -142,19 +142,19 @@ function readFields<T extends object>(
 const label: ValueReader<string> = checkedText('a label', outputLabel);
 
 /** `{label, hidden}`, both or one of them. */
-export const outputChoice: ValueReader<OutputChoice> = (given, reading) =>
-  given.content instanceof Map
-    ? readFields<OutputChoice>({ label, hidden: flag }, given.content, reading)
-    : reportExpected('a map of label and hidden', given, reading);
+export const outputChoice: ValueReader<OutputChoice> = (entry, reading) =>
+  entry.content instanceof Map
+    ? readFields<OutputChoice>({ label, hidden: flag }, entry.content, reading)
+    : reportExpected('a map of label and hidden', entry, reading);
 
 export const unit: ValueReader<string> = checkedText('a unit name', unitName);
 
 /** `mpd.service` or `{name, url}`. */
-const listedUnit: ValueReader<UnitEntry> = (given, reading) => {
-  const { at, key, content } = given;
-  if (Array.isArray(content)) return reportExpected('a unit name or a map of name and url', given, reading);
+const listedUnit: ValueReader<UnitEntry> = (entry, reading) => {
+  const { at, key, content } = entry;
+  if (Array.isArray(content)) return reportExpected('a unit name or a map of name and url', entry, reading);
   if (!(content instanceof Map)) {
-    const name = unit(given, reading);
+    const name = unit(entry, reading);
     return name === undefined ? undefined : { name };
   }
   if (!content.has('name')) reading.findings.problem(at, keyPath(key, 'name'), 'is required');
@@ -165,19 +165,19 @@ const listedUnit: ValueReader<UnitEntry> = (given, reading) => {
 /** Units of one scope, in order; the same name twice is a problem. */
 export const units: ValueReader<readonly UnitEntry[]> = (list, reading) => {
   const lines = new Map<string, number>();
-  const newUnit: ValueReader<UnitEntry> = (given, context) => {
-    const entry = listedUnit(given, context);
-    if (entry === undefined) return undefined;
-    const { at, key } = nameOfUnit(given);
-    const first = lines.get(entry.name);
-    if (first === undefined) lines.set(entry.name, at.line);
-    else context.findings.problem(at, key, `${entry.name} is listed twice, first on line ${first}`);
-    return entry;
+  const newUnit: ValueReader<UnitEntry> = (entry, context) => {
+    const listed = listedUnit(entry, context);
+    if (listed === undefined) return undefined;
+    const { at, key } = nameOfUnit(entry);
+    const first = lines.get(listed.name);
+    if (first === undefined) lines.set(listed.name, at.line);
+    else context.findings.problem(at, key, `${listed.name} is listed twice, first on line ${first}`);
+    return listed;
   };
   return listOf(newUnit)(list, reading);
 };
 
 /** The name of a listed unit, with its place. */
-export function nameOfUnit(given: Given): Given {
-  return (given.content instanceof Map ? given.content.get('name') : undefined) ?? given;
+export function nameOfUnit(entry: Entry): Entry {
+  return (entry.content instanceof Map ? entry.content.get('name') : undefined) ?? entry;
 }

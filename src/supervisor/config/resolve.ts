@@ -2,7 +2,7 @@
 
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
-import { describe, Findings, type Given } from './findings.js';
+import { describe, type Entry, Findings } from './findings.js';
 import {
   type Environment,
   isRow,
@@ -35,12 +35,12 @@ export async function resolve(
   environment: Environment,
 ): Promise<ResolveResult> {
   const findings = new Findings(files.map(({ path }) => path));
-  const read: Given[] = [];
+  const read: Entry[] = [];
   for (const { path, text } of files) {
     // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20), so it is loaded only if there is a file.
     const { parseConfig } = await import('./yaml.js');
-    const given = parseConfig(path, text, findings);
-    if (given !== undefined) read.push(given);
+    const root = parseConfig(path, text, findings);
+    if (root !== undefined) read.push(root);
   }
   // The content of a broken file is unknown, so checking the rest would report keys as missing.
   const values = read.length === files.length ? valuesFrom(read, environment, findings) : undefined;
@@ -50,17 +50,17 @@ export async function resolve(
     : { ok: true, settings: settingsOf(values), values, warnings };
 }
 
-type Entries = ReadonlyMap<string, Given>;
+type Entries = ReadonlyMap<string, Entry>;
 
 /** Complete if `findings` has no problem. */
-function valuesFrom(files: readonly Given[], environment: Environment, findings: Findings): KeyValues {
-  const merged = files.reduce<Given | undefined>((below, above) => laidOver(above, below), undefined);
+function valuesFrom(files: readonly Entry[], environment: Environment, findings: Findings): KeyValues {
+  const merged = files.reduce<Entry | undefined>((below, above) => laidOver(above, below), undefined);
   const sections = withOneSpelling(entriesIn(merged, findings), findings);
-  const given = new Map<string, Given>();
+  const present = new Map<string, Entry>();
   // A section's values have the shape of its table, but the types of a walk over any table cannot express that.
-  const values = readSection(KEYS, sections, '', { environment, findings, given }) as unknown as KeyValues;
-  reportConflicts(values, given, findings);
-  reportBroker(values, given, environment, findings);
+  const values = readSection(KEYS, sections, '', { environment, findings, present }) as unknown as KeyValues;
+  reportConflicts(values, present, findings);
+  reportBroker(values, present, environment, findings);
   return values;
 }
 
@@ -68,7 +68,7 @@ function valuesFrom(files: readonly Given[], environment: Environment, findings:
  * A value laid over a lower file's (docs/configuration.md, "Where files are looked for"): maps are merged by name, any other value
  * replaces the lower one, but an empty value removes nothing from a map or a list.
  */
-function laidOver(above: Given, below: Given | undefined): Given {
+function laidOver(above: Entry, below: Entry | undefined): Entry {
   const lower = below?.content ?? null;
   if (below === undefined || typeof lower !== 'object' || lower === null) return above;
   const upper = above.content;
@@ -80,24 +80,24 @@ function laidOver(above: Given, below: Given | undefined): Given {
 }
 
 /** An empty section counts as absent. */
-function entriesIn(section: Given | undefined, findings: Findings): Entries {
+function entriesIn(section: Entry | undefined, findings: Findings): Entries {
   const content = section?.content ?? null;
   if (content instanceof Map) return content;
   if (section !== undefined && content !== null)
     findings.problem(section.at, section.key, `must be a map of keys, not ${describe(content)}`);
-  return new Map<string, Given>();
+  return new Map<string, Entry>();
 }
 
 /** Sections under their own names, each of which must have the same spelling in all files. */
 function withOneSpelling(entries: Entries, findings: Findings): Entries {
-  const sections = new Map<string, Given>();
-  for (const [spelled, given] of entries) {
+  const sections = new Map<string, Entry>();
+  for (const [spelled, entry] of entries) {
     const name = SECTION_ALIASES.get(spelled) ?? spelled;
     const first = sections.get(name);
-    if (first === undefined) sections.set(name, given);
+    if (first === undefined) sections.set(name, entry);
     else {
       const place = `${first.key}, which is given at ${first.keyAt.file}:${first.keyAt.line}`;
-      findings.problem(given.keyAt, given.key, `is another spelling of ${place}; use one of them`);
+      findings.problem(entry.keyAt, entry.key, `is another spelling of ${place}; use one of them`);
     }
   }
   return sections;
@@ -106,80 +106,81 @@ function withOneSpelling(entries: Entries, findings: Findings): Entries {
 interface Walk {
   readonly environment: Environment;
   readonly findings: Findings;
-  /** The given values by dotted path. */
-  readonly given: Map<string, Given>;
+  /** The values that the files have, by dotted path. */
+  readonly present: Map<string, Entry>;
 }
 
 /** The values of a section's keys, without those that have none. */
 function readSection(table: KeyTable, entries: Entries, parent: string, walk: Walk): Record<string, unknown> {
   const { environment, findings } = walk;
   const pathOf = (name: string) => (parent === '' ? name : `${parent}.${name}`);
-  for (const [name, given] of entries)
-    if (!Object.hasOwn(table, name)) findings.unknownKey(given, pathOf(name).split('.'), KNOWN_PATHS);
+  for (const [name, entry] of entries)
+    if (!Object.hasOwn(table, name)) findings.unknownKey(entry, pathOf(name).split('.'), KNOWN_PATHS);
   const values: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table)) {
-    const [given, path] = [entries.get(name), pathOf(name)];
+    const entry = entries.get(name);
+    const path = pathOf(name);
     if (!isRow(row)) {
-      values[name] = readSection(row, entriesIn(given, findings), path, walk);
+      values[name] = readSection(row, entriesIn(entry, findings), path, walk);
       continue;
     }
-    if (given !== undefined) walk.given.set(path, given);
-    const read = given && row.read(given, { home: environment.home, findings });
+    if (entry !== undefined) walk.present.set(path, entry);
+    const read = entry && row.read(entry, { home: environment.home, findings });
     const value = read ?? row.byDefault(environment);
     if (value !== undefined) values[name] = value;
   }
   return values;
 }
 
-function reportConflicts({ upgrade }: KeyValues, given: Entries, findings: Findings): void {
-  const enabled = given.get('upgrade.enabled');
+function reportConflicts({ upgrade }: KeyValues, present: Entries, findings: Findings): void {
+  const enabled = present.get('upgrade.enabled');
   // A result file that is given but wrong has been reported already.
-  if (upgrade.enabled && enabled !== undefined && !given.has('upgrade.resultFile'))
+  if (upgrade.enabled && enabled !== undefined && !present.has('upgrade.resultFile'))
     findings.problem(enabled.at, 'upgrade.resultFile', 'is required when upgrade.enabled is true');
-  reportSameFiles(upgrade, given, findings);
-  warnOfHiddenUnits(given, findings);
-  const twice = given.get('upgrade.upgradeUnit');
+  reportSameFiles(upgrade, present, findings);
+  warnOfHiddenUnits(present, findings);
+  const twice = present.get('upgrade.upgradeUnit');
   if (twice !== undefined && upgrade.upgradeUnit !== undefined && upgrade.upgradeUnit === upgrade.checkUnit)
     findings.warning(twice.at, twice.key, 'is also upgrade.checkUnit, so every check would start an upgrade');
 }
 
 function reportBroker(
   { mqtt }: KeyValues,
-  given: Entries,
+  present: Entries,
   { secretFault }: Environment,
   findings: Findings,
 ): void {
-  const enabled = given.get('mqtt.enabled');
-  if (mqtt.enabled && enabled !== undefined && !given.has('mqtt.url'))
+  const enabled = present.get('mqtt.enabled');
+  if (mqtt.enabled && enabled !== undefined && !present.has('mqtt.url'))
     findings.problem(enabled.at, 'mqtt.url', 'is required when mqtt.enabled is true');
-  const secret = given.get('mqtt.passwordFile');
+  const secret = present.get('mqtt.passwordFile');
   if (!mqtt.enabled || secret === undefined || mqtt.passwordFile === undefined) return;
   const fault = secretFault?.(mqtt.passwordFile);
   if (fault !== undefined) findings.problem(secret.at, secret.key, fault);
 }
 
 /** Two writers would destroy the file. */
-function reportSameFiles(upgrade: KeyValues['upgrade'], given: Entries, findings: Findings): void {
-  const seen = new Map<string, string>();
+function reportSameFiles(upgrade: KeyValues['upgrade'], present: Entries, findings: Findings): void {
+  const owners = new Map<string, string>();
   for (const name of ['resultFile', 'progressSocket', 'stateFile'] as const) {
     const spelled = upgrade[name];
     if (spelled === undefined) continue;
     const path = posix.normalize(spelled);
     const key = `upgrade.${name}`;
-    const other = seen.get(path);
+    const other = owners.get(path);
     // One of the two may be a default, which has no place.
-    const at = other === undefined ? undefined : (given.get(key) ?? given.get(other));
+    const at = other === undefined ? undefined : (present.get(key) ?? present.get(other));
     if (at !== undefined) findings.problem(at.at, at.key, `${key} and ${other} are the same file`);
-    seen.set(path, key);
+    owners.set(path, key);
   }
 }
 
 /** Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"), which may surprise the person who listed it. */
-function warnOfHiddenUnits(given: Entries, findings: Findings): void {
+function warnOfHiddenUnits(present: Entries, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
-    const unit = given.get(owner)?.content;
+    const unit = present.get(owner)?.content;
     for (const list of ['systemd.system', 'systemd.user']) {
-      const listed = given.get(list)?.content;
+      const listed = present.get(list)?.content;
       for (const { at, key, content } of Array.isArray(listed) ? listed.map(nameOfUnit) : [])
         if (typeof unit === 'string' && content === unit)
           findings.warning(at, key, `${unit} is ${owner}, so it stays hidden from /services`);

@@ -18,8 +18,8 @@ import type { UnitEntry } from '../../protocol/actor/settings.js';
 import {
   type Content,
   describe,
+  type Entry,
   type Findings,
-  type Given,
   keyPath,
   type Location,
   onOneLine,
@@ -58,7 +58,7 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 type Place = (offset: number) => Location;
 
 /** Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the reason. */
-export function parseConfig(file: string, text: string, findings: Findings): Given | undefined {
+export function parseConfig(file: string, text: string, findings: Findings): Entry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
   const document = parseDocument(text.slice(0, forbidden?.index), { ...OPTIONS, lineCounter });
@@ -84,7 +84,7 @@ export function parseConfig(file: string, text: string, findings: Findings): Giv
     if (stray !== undefined) return wrong(stray.range?.[0] ?? 0, noAnchor);
     // Only for the package's own limit of what aliases may make.
     document.toJS();
-    const root = givenBy(document.contents, document, '', at);
+    const root = entryOf(document.contents, document, '', at);
     const content = root.content ?? new Map();
     if (content instanceof Map) return { ...root, content };
     findings.problem(root.at, DOCUMENT, `must be a map of keys, not ${describe(content)}`);
@@ -108,16 +108,16 @@ function strayAlias(document: Document.Parsed): Alias | undefined {
 }
 
 /** The value of a node. Behind an alias, the places are those where it is defined. `keyOffset` also places a value without a node: `{a}`. */
-function givenBy(node: Node | null, document: Document.Parsed, key: string, at: Place, keyOffset = 0): Given {
-  const meant = isAlias(node) ? node.resolve(document) : node;
+function entryOf(node: Node | null, document: Document.Parsed, key: string, at: Place, keyOffset = 0): Entry {
+  const target = isAlias(node) ? node.resolve(document) : node;
   const inner = (item: Node | null, itemKey: string, offset?: number) =>
-    givenBy(item, document, itemKey, at, offset);
-  let content: Content = isScalar<Content>(meant) ? meant.value : null;
-  if (isSeq<Node>(meant))
-    content = meant.items.map((item, index) => inner(item, `${key}[${index}]`, keyOffset));
-  else if (isMap<Node, Node | null>(meant))
+    entryOf(item, document, itemKey, at, offset);
+  let content: Content = isScalar<Content>(target) ? target.value : null;
+  if (isSeq<Node>(target))
+    content = target.items.map((item, index) => inner(item, `${key}[${index}]`, keyOffset));
+  else if (isMap<Node, Node | null>(target))
     content = new Map(
-      meant.items.map((pair) => {
+      target.items.map((pair) => {
         const name = isScalar(pair.key) ? String(pair.key.value) : '';
         return [name, inner(pair.value, keyPath(key, name), pair.key.range?.[0])];
       }),
@@ -133,7 +133,12 @@ export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;
   // A unit without a URL is printed as its name only, as people write it.
   const printed = (list: readonly UnitEntry[]) => list.map((unit) => (unit.url ? unit : unit.name));
-  const shown = { ...values, systemd: { enabled, system: printed(system), user: printed(user) } };
+  const printedValues = { ...values, systemd: { enabled, system: printed(system), user: printed(user) } };
   // Folded lines are correct YAML but hard to grep.
-  return stringify(shown, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false });
+  return stringify(printedValues, {
+    version: '1.2',
+    schema: 'core',
+    lineWidth: 0,
+    aliasDuplicateObjects: false,
+  });
 }

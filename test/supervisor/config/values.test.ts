@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import * as inputs from './full.js';
 
 /** A key with a value, in flow style. `[0]` behind the key: the value is the one item of its list. */
-function given(key: string, value: string): string {
+function entry(key: string, value: string): string {
   const [first = '', ...others] = key.replace('[0]', '').split('.');
   const inner = key.endsWith('[0]') ? `[${value}]` : value;
   const opened = [`${first}:`, ...others.map((name) => `{${name}:`)].join(' ');
@@ -28,7 +28,7 @@ function meaning(yaml: string, key: string, value: unknown): void {
 
 /** `value` as it stands in the file, and the setting that it means. */
 function accepted(key: string, value: string, means: unknown): void {
-  meaning(given(key, value), key.replace('[0]', ''), means);
+  meaning(entry(key, value), key.replace('[0]', ''), means);
 }
 
 /** `lines` are all problems, as `LINE:COL: key: text`. */
@@ -41,7 +41,7 @@ function problems(yaml: string, ...lines: string[]): void {
 
 /** One problem, whose text after place and key fits. */
 function problemLike(key: string, value: string, fits: RegExp): void {
-  const yaml = given(key, value);
+  const yaml = entry(key, value);
   test(`refuses ${JSON.stringify(yaml.slice(0, 80))}`, async () => {
     const [problem = '', ...others] = await inputs.problemsIn(yaml);
     assert.deepEqual(others, []);
@@ -51,7 +51,7 @@ function problemLike(key: string, value: string, fits: RegExp): void {
 
 /** `fault` is the text after place and key. */
 function refused(key: string, value: string, fault: string): void {
-  problems(given(key, value), `1:${given(key, '\0').indexOf('\0') + 1}: ${key}: ${fault}`);
+  problems(entry(key, value), `1:${entry(key, '\0').indexOf('\0') + 1}: ${key}: ${fault}`);
 }
 
 accepted('pulseaudio.volumeLimit', '0.6', 0.6);

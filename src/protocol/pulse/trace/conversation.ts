@@ -66,7 +66,7 @@ export class Conversation {
   negotiated: number | undefined;
   readonly #texts: TextCache;
   /** The commands that wait for a reply, by their tags. */
-  readonly #asked = new Map<number, number>();
+  readonly #requests = new Map<number, number>();
 
   constructor(texts: TextCache) {
     this.#texts = texts;
@@ -76,19 +76,19 @@ export class Conversation {
   read(from: Side, frame: Buffer): DecodedMessage {
     const { command: code = NONE, tag = NONE } = labelOf(frame);
     const isReply = from === 'server' && code === REPLY;
-    const asked = isReply || (from === 'server' && code === ERROR) ? this.#asked.get(tag) : undefined;
-    const named = isReply ? MESSAGES[asked ?? NONE]?.reply : MESSAGES[code]?.fields;
+    const request = isReply || (from === 'server' && code === ERROR) ? this.#requests.get(tag) : undefined;
+    const named = isReply ? MESSAGES[request ?? NONE]?.reply : MESSAGES[code]?.fields;
     const reader = new Reader(new Chunk(frame), NEWEST_VERSION, this.#texts, HEADER_BYTES);
     const { fields, unnamed, problem } = decode(reader, named ?? [], this.#version);
-    if (asked !== undefined) this.#asked.delete(tag);
+    if (request !== undefined) this.#requests.delete(tag);
     const version = typeof fields['version'] === 'number' ? fields['version'] : undefined;
     if (code === AUTH) this.offered = version ?? this.offered;
-    if (asked === AUTH && isReply && version !== undefined)
+    if (request === AUTH && isReply && version !== undefined)
       this.negotiated = Math.min(NEWEST_VERSION, version, this.offered ?? version);
     if (from === 'client' && tag !== NONE) this.#expect(tag, code);
-    const answers = asked === undefined ? undefined : nameOf(asked);
+    const answers = request === undefined ? undefined : nameOf(request);
     const message = { command: nameOf(code), tag: tag === NONE ? undefined : tag, answers };
-    const isAuth = from === 'client' ? code === AUTH : isReply && asked === AUTH;
+    const isAuth = from === 'client' ? code === AUTH : isReply && request === AUTH;
     const decoded = { ...message, fields, unnamed, problem, declined: isAuth ? decline(frame) : [] };
     return code === AUTH ? withoutSecrets(decoded) : decoded;
   }
@@ -100,9 +100,9 @@ export class Conversation {
   }
 
   #expect(tag: number, code: number): void {
-    const oldest = this.#asked.size < PENDING_MAX ? undefined : this.#asked.keys().next().value;
-    if (oldest !== undefined) this.#asked.delete(oldest);
-    this.#asked.set(tag, code);
+    const oldest = this.#requests.size < PENDING_MAX ? undefined : this.#requests.keys().next().value;
+    if (oldest !== undefined) this.#requests.delete(oldest);
+    this.#requests.set(tag, code);
   }
 }
 

@@ -22,13 +22,13 @@ export function jsonLine(line: TraceLine): string {
   /** Lists that are usually empty, if they are. */
   const isVoid = (key: string, value: unknown): boolean =>
     ['unnamed', 'declined'].includes(key) && Array.isArray(value) && value.length === 0;
-  return shown(JSON.stringify(line, (key, value: unknown) => (isVoid(key, value) ? undefined : value)));
+  return printable(JSON.stringify(line, (key, value: unknown) => (isVoid(key, value) ? undefined : value)));
 }
 
 export function textLine(line: TraceLine): string {
   const arrow = line.from === undefined ? ' ' : line.from === 'client' ? ' > ' : ' < ';
   const begin = `${line.seconds.toFixed(6).padStart(TIME_CHARS)} #${line.connection}${arrow}`;
-  if ('note' in line) return `${begin}${shown(line.note)}`;
+  if ('note' in line) return `${begin}${printable(line.note)}`;
   return `${begin}${'data' in line ? `data${fieldsText({ ...line.data })}` : commandText(line)}`;
 }
 
@@ -40,7 +40,7 @@ function commandText({ tag, command, answers, fields, unnamed, problem, declined
     fieldsText(fields),
     rest.length === 0 ? '' : ` unnamed=[${rest.join(' ')}]`,
     declined.length === 0 ? '' : ` (declined: ${declined.join(', ')})`,
-    problem === undefined ? '' : ` (${shown(problem)})`,
+    problem === undefined ? '' : ` (${printable(problem)})`,
   ];
   return parts.join('');
 }
@@ -69,10 +69,10 @@ const bare = (name: string): string => (/^[\w.-]+$/.test(name) ? name : inQuotes
 
 function inQuotes(text: string): string {
   const cut = text.length > TEXT_MAX_CHARS;
-  const whole = shown(JSON.stringify(cut ? text.slice(0, TEXT_MAX_CHARS) : text));
+  const whole = printable(JSON.stringify(cut ? text.slice(0, TEXT_MAX_CHARS) : text));
   return cut ? `${whole}...` : whole;
 }
 
-function shown(text: string): string {
+function printable(text: string): string {
   return text.replace(UNSHOWN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
