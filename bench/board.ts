@@ -26,8 +26,8 @@ const POLL_MS = 25;
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-function rowOf(launch: string, of: string, unit: string, taken: readonly number[]): Row {
-  return { what: `in 10 % of a core and 96 MB, ${launch}: ${of}`, unit, taken };
+function rowOf(launch: string, of: string, unit: string, samples: readonly number[]): Row {
+  return { what: `in 10 % of a core and 96 MB, ${launch}: ${of}`, unit, samples };
 }
 
 /** A sound server with its streams. */
@@ -54,11 +54,11 @@ async function measureStarts(
     rss: [] as number[],
   }));
   for (let round = rounds(START_ROUNDS); round > 0; round -= 1) {
-    for (const { command, ...taken } of sides) {
+    for (const { command, ...samples } of sides) {
       const started = await firstAnswer(command, { ...soundEnv, ...env }, program.port, POLL_MS);
-      taken.ms.push(started.ms);
-      taken.cpuMs.push(started.cpuMs);
-      taken.rss.push(memoryMb(started.pid).rss);
+      samples.ms.push(started.ms);
+      samples.cpuMs.push(started.cpuMs);
+      samples.rss.push(memoryMb(started.pid).rss);
       await started.end();
     }
   }
@@ -68,11 +68,11 @@ async function measureStarts(
   const row = (
     of: string,
     unit: string,
-    taken: readonly number[] = [],
+    samples: readonly number[] = [],
     bare: readonly number[] = [],
   ): Row => ({
-    ...rowOf(what, of, unit, taken),
-    against: { what: 'uWS and one bare thread', taken: bare },
+    ...rowOf(what, of, unit, samples),
+    against: { what: 'uWS and one bare thread', samples: bare },
   });
   return [
     { ...row('first 200', 'ms', ours?.ms, one?.ms), goal: { of: 'result', atMost: 1000 } },
@@ -98,9 +98,9 @@ async function measure(
   const stream = await daemon.events('?snapshot=1');
   const gets: number[] = [];
   for (let at = 0; at < ms(GETS); at += 1) {
-    const asked = performance.now();
+    const columns = performance.now();
     await daemon.get('/audio');
-    gets.push(performance.now() - asked);
+    gets.push(performance.now() - columns);
     await pause(EVERY_MS);
   }
   const corked = new Map(streams.map(({ id }) => [id, true]));

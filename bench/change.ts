@@ -29,19 +29,30 @@ async function measure({ what, streams, everyMs }: Load, launch: Launch, context
   const record = await listened(streams, startPulseAudio, (sound) => startBare(sound, launch, 'record'));
   const sides = [daemon, bare, record];
   await warmUp(sides, context);
-  const taken = { daemon: [] as number[], bare: [] as number[], record: [] as number[] };
+  const samples = { daemon: [] as number[], bare: [] as number[], record: [] as number[] };
   const changes = Math.round(context.ms(TURN_MS) / everyMs);
   for (let round = context.rounds(ROUNDS); round > 0; round -= 1) {
-    taken.daemon.push((await daemon.change(changes, everyMs)).cpuMs);
-    taken.bare.push((await bare.change(changes, everyMs)).cpuMs);
-    taken.record.push((await record.change(changes, everyMs)).cpuMs);
+    samples.daemon.push((await daemon.change(changes, everyMs)).cpuMs);
+    samples.bare.push((await bare.change(changes, everyMs)).cpuMs);
+    samples.record.push((await record.change(changes, everyMs)).cpuMs);
   }
   for (const side of sides) await side.end();
-  const against = { what: 'a bare program of two threads', taken: taken.bare };
+  const against = { what: 'a bare program of two threads', samples: samples.bare };
   const load = `${launch.what}: ${what}`;
   return [
-    { what: `CPU for a change, ${load}`, unit: 'ms', taken: taken.daemon, against, goal: { atMost: 1.6 } },
-    { what: `the bare program with the record's JSON, ${load}`, unit: 'ms', taken: taken.record, against },
+    {
+      what: `CPU for a change, ${load}`,
+      unit: 'ms',
+      samples: samples.daemon,
+      against,
+      goal: { atMost: 1.6 },
+    },
+    {
+      what: `the bare program with the record's JSON, ${load}`,
+      unit: 'ms',
+      samples: samples.record,
+      against,
+    },
   ];
 }
 

@@ -26,7 +26,7 @@ const HEAP_FLAGS = ['--expose-gc', '--min-semi-space-size=64', '--max-semi-space
 const HEAP_ROUNDS = 5;
 
 /** Bytes for each record, a figure per round. */
-type Taken = Readonly<Record<'allocated' | 'kept', Readonly<Record<'ours' | 'theirs', number[]>>>>;
+type Samples = Readonly<Record<'allocated' | 'kept', Readonly<Record<'ours' | 'theirs', number[]>>>>;
 
 /** One task for each codec that can do it. Each `do` gives nanoseconds for one record or command. */
 interface Work {
@@ -121,22 +121,27 @@ async function agree(program: LibPulse | undefined): Promise<void> {
 }
 
 async function timed(work: readonly Work[], program: LibPulse | undefined, context: Context): Promise<Row[]> {
-  const all = work.map((each) => ({ ...each, taken: [] as number[], js: [] as number[], c: [] as number[] }));
+  const all = work.map((each) => ({
+    ...each,
+    samples: [] as number[],
+    js: [] as number[],
+    c: [] as number[],
+  }));
   for (let round = -context.rounds(WARM_UP_ROUNDS); round < context.rounds(ROUNDS); round += 1) {
     for (const each of all) {
       const turn = { ours: each.ours(), js: each.theirs?.(), c: program && (await each.libpulse?.(program)) };
       if (round < 0) continue;
-      each.taken.push(turn.ours);
+      each.samples.push(turn.ours);
       if (turn.js !== undefined) each.js.push(turn.js);
       if (turn.c !== undefined) each.c.push(turn.c);
     }
   }
-  return all.flatMap(({ what, taken, js, c }) => {
-    const row = { what, unit: 'ns', taken, compare: 'theirs / ours' } as const;
+  return all.flatMap(({ what, samples, js, c }) => {
+    const row = { what, unit: 'ns', samples, compare: 'theirs / ours' } as const;
     const isGoal = /^decoding [^,]*$/.test(what);
     return [
-      { ...row, against: { what: 'pulseaudio.js', taken: js }, ...(isGoal ? { goal: GOAL } : {}) },
-      ...(c.length === 0 ? [] : [{ ...row, against: { what: 'libpulse', taken: c } }]),
+      { ...row, against: { what: 'pulseaudio.js', samples: js }, ...(isGoal ? { goal: GOAL } : {}) },
+      ...(c.length === 0 ? [] : [{ ...row, against: { what: 'libpulse', samples: c } }]),
     ];
   });
 }
@@ -149,27 +154,27 @@ async function heap(
   context: Context,
 ): Promise<Row[]> {
   const { server, count } = list;
-  const taken = { allocated: { ours: [], theirs: [] }, kept: { ours: [], theirs: [] } } as Taken;
+  const samples = { allocated: { ours: [], theirs: [] }, kept: { ours: [], theirs: [] } } as Samples;
   for (const whose of ['ours', 'theirs'] as const) {
     const { forked } = await Forked.launch({ flags: HEAP_FLAGS, env: {} }, HEAP, server, `${count}`, whose);
     for (let left = context.rounds(HEAP_ROUNDS); left > 0; left -= 1) {
       for (const order of ['allocated', 'kept'] as const)
-        taken[order][whose].push(await forked.order({ do: order }));
+        samples[order][whose].push(await forked.order({ do: order }));
     }
     await forked.end();
   }
-  const row = (order: keyof Taken, against: { what: string; taken: readonly number[] }): Row => ({
+  const row = (order: keyof Samples, against: { what: string; samples: readonly number[] }): Row => ({
     what: `heap ${order} for a sink input of ${server}`,
     unit: 'bytes',
-    taken: taken[order].ours,
+    samples: samples[order].ours,
     against,
     compare: 'theirs / ours',
   });
   const c = program === undefined ? [] : [(await program.heap(place)) / count];
   return [
-    row('allocated', { what: 'pulseaudio.js', taken: taken.allocated.theirs }),
-    row('kept', { what: 'pulseaudio.js', taken: taken.kept.theirs }),
-    ...(program === undefined ? [] : [row('kept', { what: 'libpulse', taken: c })]),
+    row('allocated', { what: 'pulseaudio.js', samples: samples.allocated.theirs }),
+    row('kept', { what: 'pulseaudio.js', samples: samples.kept.theirs }),
+    ...(program === undefined ? [] : [row('kept', { what: 'libpulse', samples: c })]),
   ];
 }
 

@@ -57,12 +57,12 @@ function answerTime(port: number): Promise<number> {
 
 async function answerTimes(port: number, forMs: number): Promise<readonly number[]> {
   const end = performance.now() + forMs;
-  const taken: number[] = [];
+  const samples: number[] = [];
   while (performance.now() < end) {
-    taken.push(await answerTime(port));
+    samples.push(await answerTime(port));
     await pause(ASK_EVERY_MS);
   }
-  return taken;
+  return samples;
 }
 
 /** Its orders. */
@@ -127,51 +127,51 @@ interface Side {
   readonly crowd: Crowd;
 }
 
-interface Taken {
+interface Samples {
   readonly rest: number[];
   readonly beside: number[];
   /** CPU beside the crowd, in ms, without that of the answers. */
   readonly cpu: number[];
 }
 
-async function takeRound(side: Side, roundMs: number, taken: Taken): Promise<void> {
+async function takeRound(side: Side, roundMs: number, samples: Samples): Promise<void> {
   const atFirst = cpuMs(side.pid);
-  taken.rest.push(median(await answerTimes(side.port, roundMs)));
+  samples.rest.push(median(await answerTimes(side.port, roundMs)));
   const before = cpuMs(side.pid);
   await side.crowd.begin();
   await pause(GATHERING_MS);
-  taken.beside.push(median(await answerTimes(side.port, roundMs)));
-  taken.cpu.push(cpuMs(side.pid) - before - (before - atFirst));
+  samples.beside.push(median(await answerTimes(side.port, roundMs)));
+  samples.cpu.push(cpuMs(side.pid) - before - (before - atFirst));
   await side.crowd.end();
   await pause(GATHERING_MS);
 }
 
-async function take(sides: readonly Side[], { rounds, ms }: Context): Promise<readonly Taken[]> {
-  const taken = sides.map((): Taken => ({ rest: [], beside: [], cpu: [] }));
+async function take(sides: readonly Side[], { rounds, ms }: Context): Promise<readonly Samples[]> {
+  const samples = sides.map((): Samples => ({ rest: [], beside: [], cpu: [] }));
   for (const { port } of sides) await answerTimes(port, ms(ROUND_MS));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
     for (const [at, side] of sides.entries()) {
-      const own = taken[at];
+      const own = samples[at];
       if (own !== undefined) await takeRound(side, ms(ROUND_MS), own);
     }
   }
-  return taken;
+  return samples;
 }
 
-function answerRow(what: string, { rest, beside }: Taken): Row {
-  return { what, unit: 'ms', taken: beside, against: { what: 'at rest', taken: rest } };
+function answerRow(what: string, { rest, beside }: Samples): Row {
+  return { what, unit: 'ms', samples: beside, against: { what: 'at rest', samples: rest } };
 }
 
 async function silentRows(what: string, hosts: number, held: number, context: Context): Promise<Row[]> {
   const answer = await daemon.get('/audio');
   const bare = await start(CONSTANT, JSON.stringify({ headers: [], body: answer.text }), held);
   const sides: Side[] = [];
-  for (const asked of [
+  for (const columns of [
     { port, pid: daemon.pid },
     { port: bare.said, pid: bare.forked.pid },
   ]) {
-    const crowd = await start(PROCESS, 'silent', NODE, asked.port, FIRST, hosts, SILENT);
-    sides.push({ ...asked, crowd: ordered(crowd.forked) });
+    const crowd = await start(PROCESS, 'silent', NODE, columns.port, FIRST, hosts, SILENT);
+    sides.push({ ...columns, crowd: ordered(crowd.forked) });
   }
   const [ours, floor] = await take(sides, context);
   if (ours === undefined || floor === undefined) return [];
@@ -181,8 +181,8 @@ async function silentRows(what: string, hosts: number, held: number, context: Co
     {
       what: `CPU beside ${what}`,
       unit: 'ms',
-      taken: ours.cpu,
-      against: { what: 'uWS alone', taken: floor.cpu },
+      samples: ours.cpu,
+      against: { what: 'uWS alone', samples: floor.cpu },
     },
   ];
 }
@@ -199,8 +199,9 @@ await measurement(async (context) => {
   };
   for (const [what, crowd] of Object.entries(others)) {
     if (!context.wants(what)) continue;
-    const [taken] = await take([{ port, pid: daemon.pid, crowd }], context);
-    if (taken !== undefined) rows.push({ ...answerRow(`an answer beside ${what}, p50`, taken), goal: GOAL });
+    const [samples] = await take([{ port, pid: daemon.pid, crowd }], context);
+    if (samples !== undefined)
+      rows.push({ ...answerRow(`an answer beside ${what}, p50`, samples), goal: GOAL });
   }
   return rows;
 });

@@ -35,7 +35,7 @@ interface Side {
 }
 
 /** Values of each round: microseconds of CPU per event, and the delay of an event in ms. */
-interface Taken {
+interface Samples {
   readonly cpu: number[];
   readonly p50: number[];
   readonly p99: number[];
@@ -44,7 +44,7 @@ interface Taken {
 async function round(
   { forked, said: port }: Side,
   count: number,
-  taken: Taken,
+  samples: Samples,
   context: Context,
 ): Promise<void> {
   const readers = new StreamReaders();
@@ -60,9 +60,9 @@ async function round(
   // A busy machine makes fewer changes than it should, but each event is sent to every stream.
   const events = heard.length / count;
   if (events === 0) throw new Error('no events came');
-  taken.cpu.push(cpu / events);
-  taken.p50.push(quantile(heard, 0.5));
-  taken.p99.push(quantile(heard, 0.99));
+  samples.cpu.push(cpu / events);
+  samples.p50.push(quantile(heard, 0.5));
+  samples.p99.push(quantile(heard, 0.99));
   await forked.order({ do: 'end' });
   readers.close();
 }
@@ -91,8 +91,8 @@ async function silentRow({ rounds }: Context): Promise<Row> {
   return {
     what: `Rss with ${SILENT} streams that nobody reads`,
     unit: 'MB',
-    taken: silent,
-    against: { what: `with ${SILENT} that are read`, taken: read },
+    samples: silent,
+    against: { what: `with ${SILENT} that are read`, samples: read },
     compare: 'ours - theirs',
     goal: { atMost: 4 },
   };
@@ -105,21 +105,25 @@ await measurement(async (context) => {
   const ended = await Forked.start(CONSTANTS, 'ended');
   const rows: Row[] = [];
   for (const { count, rounds, goals } of CROWDS) {
-    const taken = { ours: none(), uws: none(), ended: none() };
+    const samples = { ours: none(), uws: none(), ended: none() };
     for (let left = context.rounds(rounds); left > 0; left -= 1) {
-      await round(ours, count, taken.ours, context);
-      await round(constants, count, taken.uws, context);
-      await round(ended, count, taken.ended, context);
+      await round(ours, count, samples.ours, context);
+      await round(constants, count, samples.uws, context);
+      await round(ended, count, samples.ended, context);
     }
-    const row = (what: keyof Taken, unit: string): Row => ({
+    const row = (what: keyof Samples, unit: string): Row => ({
       what: `an event to ${count} streams, ${what === 'cpu' ? 'CPU' : what}`,
       unit,
-      taken: taken.ours[what],
-      against: { what: 'uWS writing constants', taken: taken.uws[what] },
+      samples: samples.ours[what],
+      against: { what: 'uWS writing constants', samples: samples.uws[what] },
       ...(what in goals ? { goal: goals[what as keyof typeof goals] } : {}),
     });
     const { goal: _ours, ...cpu } = row('cpu', 'us');
-    const floor = { ...cpu, what: `uWS ending each chunk, ${count} streams, CPU`, taken: taken.ended.cpu };
+    const floor = {
+      ...cpu,
+      what: `uWS ending each chunk, ${count} streams, CPU`,
+      samples: samples.ended.cpu,
+    };
     rows.push(row('cpu', 'us'), row('p50', 'ms'), row('p99', 'ms'), floor);
   }
   await Promise.all([ours, constants, ended].map(({ forked }) => forked.end()));
@@ -127,6 +131,6 @@ await measurement(async (context) => {
   return rows;
 });
 
-function none(): Taken {
+function none(): Samples {
   return { cpu: [], p50: [], p99: [] };
 }

@@ -73,7 +73,7 @@ async function measure(count: number, { ms }: Context): Promise<readonly Row[]> 
     const row = (what: string, unit: string, value: number): Row => ({
       what: `${count} nodes: ${what}`,
       unit,
-      taken: [value],
+      samples: [value],
     });
     return [
       row('retained messages', '', whole),
@@ -81,7 +81,7 @@ async function measure(count: number, { ms }: Context): Promise<readonly Row[]> 
       row('published', '/s', messages * perSecond),
       row('CPU of the broker', '% of a core', (brokerMs * 100) / ms(WATCHED_MS)),
       row('CPU of a moving bridge', 'ms/s', (bridgesMs * perSecond) / Math.max(1, count / 10)),
-      { what: `${count} nodes: change to subscriber`, unit: 'ms', taken: delays },
+      { what: `${count} nodes: change to subscriber`, unit: 'ms', samples: delays },
       row('change to subscriber, p99', 'ms', quantile(delays, 0.99)),
       row('the broker', 'MB', memoryMb(broker.pid).rss),
       row('back after a restart', 's', await returning(broker, forked, whole, count)),

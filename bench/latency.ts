@@ -23,7 +23,7 @@ const QUANTILES = [
 ];
 
 /** The delays of each round. */
-async function taken(
+async function samples(
   sides: readonly Listened[],
   { everyMs, changes }: (typeof SPACINGS)[number],
   { rounds, ms }: Context,
@@ -48,21 +48,21 @@ await measurement(async (context) => {
     ];
     await warmUp(sides, context);
     for (const spacing of SPACINGS) {
-      const [ours = [], bare = [], record = []] = await taken(sides, spacing, context);
+      const [ours = [], bare = [], record = []] = await samples(sides, spacing, context);
       for (const { what, part, goal } of QUANTILES) {
         const when = `${kind}, one each ${spacing.everyMs} ms, ${what}`;
         const of = (side: readonly (readonly number[])[]) => side.map((delays) => quantile(delays, part));
-        const against = { what: 'a bare program of two threads', taken: of(bare) };
+        const against = { what: 'a bare program of two threads', samples: of(bare) };
         const compared = { unit: 'ms', against, compare: 'ours - theirs' } as const;
         rows.push({
           what: `event to SSE bytes, ${when}`,
-          taken: of(ours),
+          samples: of(ours),
           ...compared,
           goal: { atMost: goal },
         });
         rows.push({
           what: `the same of the bare program with the record's JSON, ${when}`,
-          taken: of(record),
+          samples: of(record),
           ...compared,
         });
       }

@@ -86,8 +86,8 @@ async function measure({ what, start, knows, goal }: Side, launch: Launch, { ms 
   const row = (when: string, value: number): Row => ({
     what: `${what} ${when}, ${launch.what}`,
     unit: 'MB',
-    taken: [value],
-    against: { what: 'itself at rest', taken: [rest] },
+    samples: [value],
+    against: { what: 'itself at rest', samples: [rest] },
     compare: 'ours - theirs',
   });
   return [

@@ -73,17 +73,17 @@ async function cost(
     {
       what: `CPU, ${what}`,
       unit: '% of a core',
-      taken: [((cpuMs(daemon.pid) - before.cpu) * 100) / watchedMs],
+      samples: [((cpuMs(daemon.pid) - before.cpu) * 100) / watchedMs],
       ...(stream === undefined ? {} : { goal: { of: 'result', atMost: 1 } as const }),
     },
-    { what: `wake-ups, ${what}`, unit: '/s', taken: perSecond(wakeUps(daemon.pid) - before.woken) },
-    ...(stream === undefined ? [] : [{ what: `told, ${what}`, unit: '/s', taken: perSecond(told) }]),
+    { what: `wake-ups, ${what}`, unit: '/s', samples: perSecond(wakeUps(daemon.pid) - before.woken) },
+    ...(stream === undefined ? [] : [{ what: `told, ${what}`, unit: '/s', samples: perSecond(told) }]),
   ];
 }
 
 /** From the answer to a mute of the only stream to the event with the new level, in ms (goal 150). */
 async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing): Promise<readonly number[]> {
-  const taken: number[] = [];
+  const samples: number[] = [];
   for (let toggle = 0; toggle < TOGGLES; toggle += 1) {
     const muted = toggle % 2 === 0;
     await sound.pactl('set-sink-input-mute', `${id}`, muted ? '1' : '0');
@@ -91,10 +91,10 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
     await stream.until(
       ({ model }) => [...model.held.levels.values()].some(([peak = 0]) => peak > 0) === !muted,
     );
-    taken.push(performance.now() - from);
+    samples.push(performance.now() - from);
     await pause(BETWEEN_TOGGLES_MS);
   }
-  return taken;
+  return samples;
 }
 
 /** A recorder with low latency, which begins now and calls `onLoud` at the first sample that is not silence. */
@@ -127,25 +127,25 @@ const isSilent = (consumer: EventConsumer): boolean => !isHeard(consumer);
 
 /** From the last sound that a recorder is given to the level of silence, in ms. */
 async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonly number[]> {
-  const taken: number[] = [];
+  const samples: number[] = [];
   const playing = await sound.play({ sink: 'living', samples: soundFile(sound.directory, falling) });
   let loudAt = performance.now();
   const parec = recorder(sound, 10, () => {
     loudAt = performance.now();
   });
   try {
-    while (taken.length < FALLS) {
+    while (samples.length < FALLS) {
       await stream.until(isHeard);
       await stream.until(isSilent);
       if (parec.exitCode !== null) throw new Error('parec has ended');
-      taken.push(performance.now() - loudAt);
+      samples.push(performance.now() - loudAt);
     }
   } finally {
     parec.kill('SIGKILL');
     await playing.stop();
   }
   // The first value may cover the time before any sound.
-  return taken.slice(1);
+  return samples.slice(1);
 }
 
 interface Edges {
@@ -177,14 +177,14 @@ async function edges(sound: SoundServer, stream: EventConsumer, samples: string)
 }
 
 async function commands(daemon: Daemon): Promise<readonly number[]> {
-  const taken: number[] = [];
+  const samples: number[] = [];
   for (let command = 0; command < COMMANDS; command += 1) {
     const from = performance.now();
     await daemon.post('/audio/outputs/living/volume', { volume: command % 2 === 0 ? 0.9 : 1 });
-    taken.push(performance.now() - from);
+    samples.push(performance.now() - from);
     await pause(BETWEEN_COMMANDS_MS);
   }
-  return taken;
+  return samples;
 }
 
 async function measure(
@@ -221,26 +221,26 @@ async function measure(
     {
       what: `a volume's answer while one listens, ${kind}`,
       unit: 'ms',
-      taken: heardMs,
-      against: { what: 'nobody listens', taken: aloneMs },
+      samples: heardMs,
+      against: { what: 'nobody listens', samples: aloneMs },
     },
-    { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', taken: levelled, goal: SOON },
+    { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', samples: levelled, goal: SOON },
     // A null sink of PulseAudio has mixed ahead what its player lets it, with pacat 2 s, and gives none of that to who comes then.
     {
       what: `from a stream's start to the level, ${kind}`,
       unit: 'ms',
-      taken: starts,
+      samples: starts,
       ...(kind === 'pipewire' ? { goal: SOON } : {}),
     },
     {
       what: `the level behind what parec is given that begins with the stream, ${kind}`,
       unit: 'ms',
-      taken: behind,
+      samples: behind,
       goal: SOON,
     },
-    { what: `from a stream's end to silence, ${kind}`, unit: 'ms', taken: ends, goal: SOON },
-    { what: `from a silence in the sound to silence, ${kind}`, unit: 'ms', taken: silences, goal: SOON },
-    { what: `the same, p90, ${kind}`, unit: 'ms', taken: [quantile(silences, 0.9)], goal: SOON },
+    { what: `from a stream's end to silence, ${kind}`, unit: 'ms', samples: ends, goal: SOON },
+    { what: `from a silence in the sound to silence, ${kind}`, unit: 'ms', samples: silences, goal: SOON },
+    { what: `the same, p90, ${kind}`, unit: 'ms', samples: [quantile(silences, 0.9)], goal: SOON },
   ];
 }
 

@@ -234,13 +234,18 @@ function longest(part: string, by: string, times: readonly number[]): Row {
   return {
     what: `page, ${STREAMS} streams, slowed ${SLOWED} times, ${part}: longest task by ${by} (over ${TASK_MS_MAX} ms: ${over})`,
     unit: 'ms',
-    taken: [Math.max(0, ...times)],
+    samples: [Math.max(0, ...times)],
     ...(part !== FLOOR && { goal: { of: 'result', atMost: TASK_MS_MAX } }),
   };
 }
 
 function latest(what: string, times: readonly number[], atMost: number): Row {
-  return { what: `${what}, p99`, unit: 'ms', taken: [quantile(times, 0.99)], goal: { of: 'result', atMost } };
+  return {
+    what: `${what}, p99`,
+    unit: 'ms',
+    samples: [quantile(times, 0.99)],
+    goal: { of: 'result', atMost },
+  };
 }
 
 await measurement(async (context) => {

@@ -148,14 +148,14 @@ function rowsOf(
   const memory = (what: 'rss' | 'privateDirty', shown: string, beside = bare): Row => ({
     what: `${shown} at rest: ${name}`,
     unit: 'MB',
-    taken: [memoryMb(of.pid)[what]],
-    ...(beside && { against: { what: beside.what, taken: [memoryMb(beside.pid)[what]] } }),
+    samples: [memoryMb(of.pid)[what]],
+    ...(beside && { against: { what: beside.what, samples: [memoryMb(beside.pid)[what]] } }),
   });
-  const rate = (what: string, unit: string, taken: readonly number[], theirs: readonly number[]): Row => ({
+  const rate = (what: string, unit: string, samples: readonly number[], theirs: readonly number[]): Row => ({
     what: `${what} at rest: ${name}`,
     unit,
-    taken,
-    against: { what: 'uWS alone', taken: theirs },
+    samples,
+    against: { what: 'uWS alone', samples: theirs },
   });
   return [
     { ...memory('rss', 'Rss'), ...(isGoal && { goal: { atMost: 1.1 } }) },

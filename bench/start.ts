@@ -76,21 +76,21 @@ async function timeNothing(): Promise<Took> {
 
 await measurement(async ({ rounds }) => {
   await warmUp();
-  const taken = STARTS.map((start) => ({ start, ours: [] as Took[], nothing: [] as Took[] }));
+  const samples = STARTS.map((start) => ({ start, ours: [] as Took[], nothing: [] as Took[] }));
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
-    for (const { start, ours, nothing } of taken) {
+    for (const { start, ours, nothing } of samples) {
       ours.push(await time(start));
       nothing.push(await timeNothing());
     }
   }
   await sound.stop();
   program.remove();
-  return taken.flatMap(({ start: { whose = '', launch, atMost, cpuAtMost }, ours, nothing }): Row[] => {
+  return samples.flatMap(({ start: { whose = '', launch, atMost, cpuAtMost }, ours, nothing }): Row[] => {
     const row = (what: string, of: keyof Took, most?: number): Row => ({
       what: `${whose}${what}, ${launch.what}`,
       unit: 'ms',
-      taken: ours.map((took) => took[of]),
-      against: { what: 'a Node that does nothing', taken: nothing.map((took) => took[of]) },
+      samples: ours.map((took) => took[of]),
+      against: { what: 'a Node that does nothing', samples: nothing.map((took) => took[of]) },
       ...(most !== undefined && { goal: { atMost: most } }),
     });
     return [row('spawn to the first 200 on /audio', 'ms', atMost), row('CPU until then', 'cpuMs', cpuAtMost)];

@@ -23,24 +23,24 @@ const LAST_HUNDREDTHS = 77;
 /** Milliseconds from each request to the end of its answer's first chunk. */
 async function getLatencies(port: number, durationMs: number): Promise<readonly number[]> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
-  const taken: number[] = [];
-  let asked = performance.now();
+  const samples: number[] = [];
+  let columns = performance.now();
   let answered: () => void = () => undefined;
   socket.on('data', () => {
-    taken.push(performance.now() - asked);
+    samples.push(performance.now() - columns);
     answered();
   });
   const end = performance.now() + durationMs;
   while (performance.now() < end) {
     await new Promise<void>((resolve) => {
       answered = resolve;
-      asked = performance.now();
+      columns = performance.now();
       socket.write('GET /audio HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
     });
     await pause(GET_EVERY_MS);
   }
   socket.destroy();
-  return taken;
+  return samples;
 }
 
 /** A figure per round, in milliseconds. */
@@ -108,16 +108,16 @@ await measurement(async ({ rounds, ms }) => {
   const row = (whose: string, { rest, blown }: typeof ours, what: keyof Figures) => ({
     what: `${whose} while volumes change, ${what}`,
     unit: 'ms',
-    taken: blown[what],
-    against: { what: 'itself at rest', taken: rest[what] },
+    samples: blown[what],
+    against: { what: 'itself at rest', samples: rest[what] },
   });
   return [
     row('GET /audio', ours, 'p50'),
     { ...row('GET /audio', ours, 'p99'), goal: { atMost: 3 } },
     row('GET of a constant of uWS', bare, 'p50'),
     row('GET of a constant of uWS', bare, 'p99'),
-    { what: 'volumes changed', unit: '/s', taken: rates },
-    { what: `events told to each of ${STREAMS} streams, the last state to all`, unit: '/s', taken: events },
-    { what: 'CPU meanwhile', unit: 'cores', taken: cores },
+    { what: 'volumes changed', unit: '/s', samples: rates },
+    { what: `events told to each of ${STREAMS} streams, the last state to all`, unit: '/s', samples: events },
+    { what: 'CPU meanwhile', unit: 'cores', samples: cores },
   ];
 });

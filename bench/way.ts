@@ -39,12 +39,12 @@ const listener = await daemon.events();
 const mixer = await Mixer.connect(sound.socketPath);
 let heard = 0;
 let made = 0;
-let taken = 0;
+let samples = 0;
 
 /** The functions that were called since the last call of this, as `file name:offset`. */
 async function called(): Promise<readonly string[]> {
   daemon.signal('SIGUSR2');
-  const of = (): readonly string[] => readdirSync(folder).filter((name) => name.startsWith(`${taken}-`));
+  const of = (): readonly string[] => readdirSync(folder).filter((name) => name.startsWith(`${samples}-`));
   const scripts: Profiler.ScriptCoverage[] = [];
   await until('both threads have written', () => {
     if (of().length < THREADS) return Promise.resolve(false);
@@ -53,7 +53,7 @@ async function called(): Promise<readonly string[]> {
     scripts.push(...texts.flatMap((text) => JSON.parse(text) as Profiler.ScriptCoverage[]));
     return Promise.resolve(true);
   });
-  taken += 1;
+  samples += 1;
   const names = scripts
     .filter(({ url }) => url.startsWith(SOURCES))
     .flatMap(({ url, functions }) =>
@@ -103,8 +103,8 @@ async function way(what: string, act: () => Promise<void>, most: number, mostFil
   if (!process.argv.includes('--json')) console.log([what, ...functions].join('\n  '));
   const goal = (atMost: number) => ({ of: 'result', atMost }) as const;
   return [
-    { what: `functions for ${what}`, unit: '', taken: [functions.length], goal: goal(most) },
-    { what: `their files`, unit: '', taken: [files.size], goal: goal(mostFiles) },
+    { what: `functions for ${what}`, unit: '', samples: [functions.length], goal: goal(most) },
+    { what: `their files`, unit: '', samples: [files.size], goal: goal(mostFiles) },
   ];
 }
 

@@ -17,9 +17,9 @@ channel.unref();
 let number = 0;
 
 function take(): void {
-  session.post('Profiler.takePreciseCoverage', (error, taken: Profiler.TakePreciseCoverageReturnType) => {
+  session.post('Profiler.takePreciseCoverage', (error, samples: Profiler.TakePreciseCoverageReturnType) => {
     if (error) throw error;
-    writeFileSync(join(folder, `${number}-${threadId}.json`), JSON.stringify(taken.result));
+    writeFileSync(join(folder, `${number}-${threadId}.json`), JSON.stringify(samples.result));
     number += 1;
   });
 }

@@ -15,9 +15,9 @@ export interface Row {
   readonly what: string;
   /** The unit of each figure, such as `ms`. */
   readonly unit: string;
-  readonly taken: readonly number[];
+  readonly samples: readonly number[];
   /** The figures to compare with, measured in the same turns. */
-  readonly against?: { readonly what: string; readonly taken: readonly number[] };
+  readonly against?: { readonly what: string; readonly samples: readonly number[] };
   /** Ours divided by theirs unless given. */
   readonly compare?: 'ours / theirs' | 'theirs / ours' | 'ours - theirs';
   readonly goal?: Goal;
@@ -46,11 +46,11 @@ export interface Result {
 const MIDDLE_HALF = [0.25, 0.75] as const;
 const SIGNIFICANT_DIGITS = 3;
 
-function figureOf(taken: readonly number[]): Figure {
+function figureOf(samples: readonly number[]): Figure {
   return {
-    median: median(taken),
-    from: quantile(taken, MIDDLE_HALF[0]),
-    to: quantile(taken, MIDDLE_HALF[1]),
+    median: median(samples),
+    from: quantile(samples, MIDDLE_HALF[0]),
+    to: quantile(samples, MIDDLE_HALF[1]),
   };
 }
 
@@ -68,15 +68,15 @@ function compared(ours: readonly number[], theirs: readonly number[], by: Compar
   return figureOf(ours.map((value, round) => by(value, theirs[round] ?? Number.NaN)));
 }
 
-export function resultOf({ what, unit, taken, against, compare = 'ours / theirs', goal }: Row): Result {
-  const result = figureOf(taken);
-  const comparison = against && compared(taken, against.taken, COMPARE[compare]);
+export function resultOf({ what, unit, samples, against, compare = 'ours / theirs', goal }: Row): Result {
+  const result = figureOf(samples);
+  const comparison = against && compared(samples, against.samples, COMPARE[compare]);
   const isDifference = compare === 'ours - theirs';
   return {
     what,
     unit,
     result,
-    ...(against && { against: { what: against.what, result: figureOf(against.taken) } }),
+    ...(against && { against: { what: against.what, result: figureOf(against.samples) } }),
     ...(comparison && (isDifference ? { difference: comparison } : { ratio: comparison })),
     ...(goal &&
       judged(goal, goal.of === 'result' ? result : comparison, {

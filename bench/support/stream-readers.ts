@@ -42,9 +42,9 @@ export class StreamReaders {
 
   /** How long each event took to each stream since the last call, in milliseconds. */
   take(): readonly number[] {
-    const taken = this.#latenciesUs.map((us) => us / 1000);
+    const samples = this.#latenciesUs.map((us) => us / 1000);
     this.#latenciesUs = [];
-    return taken;
+    return samples;
   }
 
   /** The last text read from each stream. */

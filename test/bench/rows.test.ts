@@ -6,14 +6,14 @@ import type { Report } from '../../bench/support/measurement.js';
 import { resultsDocument } from '../../bench/support/results.js';
 import { columns, type Row, resultOf } from '../../bench/support/rows.js';
 
-const ROW: Row = { what: 'a change', unit: 'ms', taken: [2, 4, 3, 9] };
-const BARE = { what: 'the bare one', taken: [1, 2, 3, 3] };
+const ROW: Row = { what: 'a change', unit: 'ms', samples: [2, 4, 3, 9] };
+const BARE = { what: 'the bare one', samples: [1, 2, 3, 3] };
 
-const SHOWN: readonly (readonly [change: Partial<Row>, shown: Readonly<Record<string, string>>])[] = [
+const PRINTED: readonly (readonly [change: Partial<Row>, printed: Readonly<Record<string, string>>])[] = [
   [{}, { result: '4 ms', spread: '3 to 9', against: '', ratio: '', goal: '' }],
   // A ratio is of the rounds, not of the medians.
   [{ against: BARE }, { against: 'the bare one: 3 ms', ratio: '2 x', spread: '2 to 3' }],
-  [{ against: { what: 'once', taken: [8] } }, { ratio: '0.5 x', spread: '' }],
+  [{ against: { what: 'once', samples: [8] } }, { ratio: '0.5 x', spread: '' }],
   [
     { against: BARE, compare: 'theirs / ours' },
     { ratio: '0.5 x', spread: '0.5 to 1' },
@@ -29,15 +29,15 @@ const SHOWN: readonly (readonly [change: Partial<Row>, shown: Readonly<Record<st
   [{ against: BARE, compare: 'ours - theirs', goal: { atMost: 1 } }, { goal: '<= +1 ms: missed' }],
   // Nothing to compare with: not reached, rather than not judged.
   [{ goal: { atMost: 2 } }, { goal: '<= 2 x: missed' }],
-  [{ taken: [] }, { result: '- ms' }],
-  [{ taken: [64_123.4] }, { result: '64123 ms' }],
-  [{ taken: [0.012345] }, { result: '0.0123 ms' }],
+  [{ samples: [] }, { result: '- ms' }],
+  [{ samples: [64_123.4] }, { result: '64123 ms' }],
+  [{ samples: [0.012345] }, { result: '0.0123 ms' }],
 ];
-for (const [change, shown] of SHOWN) {
+for (const [change, printed] of PRINTED) {
   test(`a row with ${JSON.stringify(change)}`, () => {
     const all = columns(resultOf({ ...ROW, ...change }));
-    const asked = Object.keys(shown).map((column) => [column, all[column]]);
-    assert.deepEqual(Object.fromEntries(asked), shown);
+    const selected = Object.keys(printed).map((column) => [column, all[column]]);
+    assert.deepEqual(Object.fromEntries(selected), printed);
   });
 }
 

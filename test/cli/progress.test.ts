@@ -85,18 +85,18 @@ test('the progress command waits for a daemon that is being restarted', async (t
 
 test('the progress command tries again after a daemon that ends before it has read the line', async (t) => {
   let calls = 0;
-  let heard = '';
+  let received = '';
   const path = await server(t, (socket) => {
     calls += 1;
     if (calls === 1) socket.destroy();
     else
       socket.setEncoding('utf8').on('data', (text: string) => {
-        heard += text;
+        received += text;
       });
     socket.on('end', () => socket.end());
   });
   assert.equal(await writeProgress('{}', path, LONG_MS), undefined);
-  assert.deepEqual([calls, heard], [2, '{}\n']);
+  assert.deepEqual([calls, received], [2, '{}\n']);
 });
 
 test('where nobody listens the progress command prints one line and succeeds', async () => {

@@ -3,62 +3,65 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { prepare, stage, stageUp } from './harness.js';
+import { childrenUp, makeSupervisor, startChildren } from './harness.js';
 
 test('a command that rejects is an internal fault, and the thread lives on', async (t) => {
-  const { say, witness } = await stageUp(t, { audio: 'obedient' });
-  const first = await say('audio', 'who');
-  const answer = await say('audio', 'fail');
+  const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
+  const first = await ask('audio', 'who');
+  const answer = await ask('audio', 'fail');
   const detail = 'The command ended in an unexpected error';
   assert.deepEqual(answer, { ok: false, fault: 'internal', detail });
-  const stacks = () => witness.lines.map(({ fields }) => fields['stack']).join();
-  await witness.until(() => stacks().includes('a secret path'));
-  assert.deepEqual(await say('audio', 'who'), first);
+  const stacks = () => recorder.lines.map(({ fields }) => fields['stack']).join();
+  await recorder.until(() => stacks().includes('a secret path'));
+  assert.deepEqual(await ask('audio', 'who'), first);
 });
 
 test('an answer after the deadline is a time-out, and its lateness harms nobody', async (t) => {
-  const { say } = await stageUp(t, { audio: 'obedient' }, { askWithinMs: 100 });
-  assert.deepEqual(await say('audio', 'keep'), {
+  const { ask } = await childrenUp(t, { audio: 'obedient' }, { askWithinMs: 100 });
+  assert.deepEqual(await ask('audio', 'keep'), {
     ok: false,
     fault: 'timeout',
     detail: 'The audio backend gave no answer within 0.1 s',
   });
-  const kept = say('audio', 'keep');
+  const kept = ask('audio', 'keep');
   assert.equal((await kept).ok, false);
   // Loses a race only against a machine that stands still for a tenth of a second, so it may try again.
-  let released = await say('audio', 'release');
-  while (!released.ok) released = await say('audio', 'release');
+  let released = await ask('audio', 'release');
+  while (!released.ok) released = await ask('audio', 'release');
   assert.ok(released.text !== '"kept"');
 });
 
 test('a backend that is not enabled or not started is unavailable', async (t) => {
   const unavailable = { ok: false, fault: 'unavailable', detail: 'The power backend is not running' };
-  const { say } = stage(t, { audio: 'obedient' });
-  assert.deepEqual(await say('power', 'who'), unavailable);
-  assert.deepEqual(await prepare({ power: 'obedient' }).say('power', 'who'), unavailable);
+  const { ask } = startChildren(t, { audio: 'obedient' });
+  assert.deepEqual(await ask('power', 'who'), unavailable);
+  assert.deepEqual(await makeSupervisor({ power: 'obedient' }).ask('power', 'who'), unavailable);
 });
 
 test('no more than 256 commands wait for one child, and the bound is per child', async (t) => {
-  const { say } = await stageUp(t, { audio: 'obedient', power: 'obedient' });
+  const { ask } = await childrenUp(t, { audio: 'obedient', power: 'obedient' });
   let settled = 0;
-  const waiting = Array.from({ length: 256 }, () => say('audio', 'wait').finally(() => (settled += 1)));
-  const refused = await say('audio', 'wait');
+  const waiting = Array.from({ length: 256 }, () => ask('audio', 'wait').finally(() => (settled += 1)));
+  const refused = await ask('audio', 'wait');
   assert.equal(refused.ok ? '' : refused.fault, 'unavailable');
   assert.equal(settled, 0);
-  assert.equal((await say('power', 'who')).ok, true);
+  assert.equal((await ask('power', 'who')).ok, true);
   t.after(() => Promise.all(waiting));
 });
 
 test('a batch arrives whole and in order: changes before the state behind them, and before the answer', async (t) => {
-  const { say, witness } = await stageUp(t, { audio: 'obedient' });
-  witness.story.length = 0;
-  witness.lines.length = 0;
-  await say('audio', 'publish');
-  assert.equal(witness.story.join(), 'put 1,drop 2,connecting,connecting,put 3,put power.action,up,put 4');
-  const connecting = witness.healths.findLast(([, { state }]) => state === 'connecting');
+  const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
+  recorder.sequence.length = 0;
+  recorder.lines.length = 0;
+  await ask('audio', 'publish');
+  assert.equal(
+    recorder.sequence.join(),
+    'put 1,drop 2,connecting,connecting,put 3,put power.action,up,put 4',
+  );
+  const connecting = recorder.healths.findLast(([, { state }]) => state === 'connecting');
   assert.equal(connecting?.[1].detail, 'the sound server refuses us');
   assert.deepEqual(
-    witness.lines.map(({ level, message, fields }) => [level, message, fields['detail']]),
+    recorder.lines.map(({ level, message, fields }) => [level, message, fields['detail']]),
     [
       ['warn', 'backend is connecting', 'the sound server is away'],
       ['warn', 'backend is connecting', 'the sound server refuses us'],
@@ -69,23 +72,23 @@ test('a batch arrives whole and in order: changes before the state behind them, 
 });
 
 test('a thread is notified that its meters are watched: at its start, for each new listener, and when the last one goes', async (t) => {
-  const { supervisor, witness, say } = prepare({ audio: 'obedient', power: 'obedient' });
+  const { supervisor, recorder, ask } = makeSupervisor({ audio: 'obedient', power: 'obedient' });
   t.after(() => supervisor.stop());
-  const heard = () => witness.lines.filter(({ message }) => message.startsWith('levels'));
+  const levelLines = () => recorder.lines.filter(({ message }) => message.startsWith('levels'));
   // Before there is a thread.
   supervisor.watchLevels(true);
-  supervisor.start(witness);
-  await witness.until(() => heard().length === 1);
+  supervisor.start(recorder);
+  await recorder.until(() => levelLines().length === 1);
   supervisor.watchLevels(true);
-  await witness.until(() => heard().length === 2);
-  await say('audio', 'exit');
-  await witness.untilState('audio', 'up', 1);
-  await witness.until(() => heard().length === 3);
+  await recorder.until(() => levelLines().length === 2);
+  await ask('audio', 'exit');
+  await recorder.untilState('audio', 'up', 1);
+  await recorder.until(() => levelLines().length === 3);
   supervisor.watchLevels(false);
-  await witness.until(() => heard().length === 4);
-  await say('audio', 'exit');
-  await witness.untilState('audio', 'up', 2);
-  await say('power', 'who');
-  const said = heard().map(({ message, fields }) => `${fields['backend']} ${message}`);
-  assert.deepEqual(said, [...Array(3).fill('audio levels true'), 'audio levels false']);
+  await recorder.until(() => levelLines().length === 4);
+  await ask('audio', 'exit');
+  await recorder.untilState('audio', 'up', 2);
+  await ask('power', 'who');
+  const actual = levelLines().map(({ message, fields }) => `${fields['backend']} ${message}`);
+  assert.deepEqual(actual, [...Array(3).fill('audio levels true'), 'audio levels false']);
 });

@@ -7,7 +7,14 @@ import type { Answer } from '../../src/protocol/actor/commands.js';
 import { RESTARTS } from '../../src/supervisor/policy.js';
 import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { ManualClock } from '../manual-clock.js';
-import { QUICK_PULSE, type Stage, type StageOptions, stage, stageUp, THREW_AT_LOAD } from './harness.js';
+import {
+  childrenUp,
+  QUICK_PULSE,
+  type Supervised,
+  type SupervisedOptions,
+  startChildren,
+  THREW_AT_LOAD,
+} from './harness.js';
 
 function textOf(answer: Answer): string {
   assert.ok(answer.ok, `answered ${JSON.stringify(answer)}`);
@@ -17,17 +24,17 @@ function textOf(answer: Answer): string {
 const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 
 /** Asks the neighbour of the dying child; it must be the same thread from first to last. */
-async function neighbour({ say, witness }: Stage): Promise<string> {
-  await witness.untilState('power', 'up');
-  assert.equal(witness.now('power')?.restarts, 0);
-  return textOf(await say('power', 'who'));
+async function neighbour({ ask, recorder }: Supervised): Promise<string> {
+  await recorder.untilState('power', 'up');
+  assert.equal(recorder.now('power')?.restarts, 0);
+  return textOf(await ask('power', 'who'));
 }
 
 /** The word that it gets, or the name of its fixture; and the reason of its death. */
-type DeathRow = readonly [what: string, detail: RegExp, options?: StageOptions];
+type DeathRow = readonly [what: string, detail: RegExp, options?: SupervisedOptions];
 
-const HUNG: StageOptions = { heartbeat: QUICK_PULSE };
-const SMALL: StageOptions = { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } };
+const HUNG: SupervisedOptions = { heartbeat: QUICK_PULSE };
+const SMALL: SupervisedOptions = { heapLimits: { ...HEAP_LIMITS, maxOldGenerationSizeMb: 16 } };
 
 const DEATHS_ON_COMMAND: readonly DeathRow[] = [
   ['throw later', /^thread ended: thrown later$/],
@@ -40,22 +47,22 @@ const DEATHS_ON_COMMAND: readonly DeathRow[] = [
 ];
 for (const [word, detail, options] of DEATHS_ON_COMMAND) {
   test(`an actor that gets ${word} is replaced, and its neighbour continues`, async (t) => {
-    const scene = await stageUp(t, { audio: 'obedient', power: 'obedient' }, options);
-    const { say, witness } = scene;
-    const before = await neighbour(scene);
-    const first = textOf(await say('audio', 'who'));
-    const dying = say('audio', word);
-    await witness.untilState('audio', 'restarting', 1);
-    assert.match(witness.now('audio')?.detail ?? '', detail);
+    const supervised = await childrenUp(t, { audio: 'obedient', power: 'obedient' }, options);
+    const { ask, recorder } = supervised;
+    const before = await neighbour(supervised);
+    const first = textOf(await ask('audio', 'who'));
+    const dying = ask('audio', word);
+    await recorder.untilState('audio', 'restarting', 1);
+    assert.match(recorder.now('audio')?.detail ?? '', detail);
     assert.ok(['none', 'unavailable'].includes(faultOf(await dying)));
-    await witness.untilState('audio', 'up', 1);
-    assert.notEqual(textOf(await say('audio', 'who')), first);
-    assert.deepEqual(witness.states('audio'), ['connecting', 'up', 'restarting', 'up']);
-    assert.equal(witness.now('audio')?.restarts, 1);
-    assert.equal(witness.now('audio')?.detail, undefined);
-    const afterDeath = witness.story.slice(witness.story.indexOf('restarting'));
+    await recorder.untilState('audio', 'up', 1);
+    assert.notEqual(textOf(await ask('audio', 'who')), first);
+    assert.deepEqual(recorder.states('audio'), ['connecting', 'up', 'restarting', 'up']);
+    assert.equal(recorder.now('audio')?.restarts, 1);
+    assert.equal(recorder.now('audio')?.detail, undefined);
+    const afterDeath = recorder.sequence.slice(recorder.sequence.indexOf('restarting'));
     assert.deepEqual(afterDeath, ['restarting', 'up'], 'the dead thread goes on speaking');
-    assert.equal(await neighbour(scene), before);
+    assert.equal(await neighbour(supervised), before);
   });
 }
 
@@ -70,56 +77,56 @@ const DEATHS_AT_BIRTH: readonly DeathRow[] = [
 for (const [fixture, detail, options] of DEATHS_AT_BIRTH) {
   test(`an actor that is ${fixture} dies with a reason, and its neighbour continues`, async (t) => {
     const restarts = { waitsMs: [0], windowMs: 60_000, restMs: 60_000 };
-    const scene = stage(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
-    const { say, witness } = scene;
-    await witness.untilState('audio', 'restarting', 1);
-    assert.match(witness.now('audio')?.detail ?? '', detail);
-    const before = await neighbour(scene);
-    await witness.untilState('audio', 'failed', 2);
-    assert.match(witness.now('audio')?.detail ?? '', /; 2 deaths in 60 s$/);
-    assert.deepEqual(witness.states('audio'), ['connecting', 'restarting', 'failed']);
-    assert.equal(faultOf(await say('audio', 'who')), 'unavailable');
-    assert.equal(await neighbour(scene), before);
+    const supervised = startChildren(t, { audio: fixture, power: 'obedient' }, { restarts, ...options });
+    const { ask, recorder } = supervised;
+    await recorder.untilState('audio', 'restarting', 1);
+    assert.match(recorder.now('audio')?.detail ?? '', detail);
+    const before = await neighbour(supervised);
+    await recorder.untilState('audio', 'failed', 2);
+    assert.match(recorder.now('audio')?.detail ?? '', /; 2 deaths in 60 s$/);
+    assert.deepEqual(recorder.states('audio'), ['connecting', 'restarting', 'failed']);
+    assert.equal(faultOf(await ask('audio', 'who')), 'unavailable');
+    assert.equal(await neighbour(supervised), before);
   });
 }
 
 test('an actor that idles and never reads its mailbox is killed at the second chance', async (t) => {
-  const { witness } = stage(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
-  await witness.untilState('audio', 'restarting', 1);
-  assert.match(witness.now('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
+  const { recorder } = startChildren(t, { audio: 'deaf' }, { heartbeat: QUICK_PULSE });
+  await recorder.untilState('audio', 'restarting', 1);
+  assert.match(recorder.now('audio')?.detail ?? '', /^thread ended: not responding: idle and no answer/);
 });
 
 test('many messages before the death arrive to the last one', async (t) => {
-  const { say, witness } = await stageUp(t, { audio: 'obedient' });
-  const dying = say('audio', 'speak and exit');
+  const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
+  const dying = ask('audio', 'speak and exit');
   // The main thread is busy elsewhere: speech and death wait for it together.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
   await dying;
-  const speech = witness.story.slice(2, witness.story.indexOf('restarting'));
+  const speech = recorder.sequence.slice(2, recorder.sequence.indexOf('restarting'));
   assert.equal(speech.length, 20 * 1024);
   assert.equal(speech.at(-1), `put ${20 * 1024 - 1}`);
 });
 
 test('each state is logged once, with the stack of the error', async (t) => {
   const restarts = { ...RESTARTS, waitsMs: [0, 0, 0] };
-  const { witness } = stage(t, { audio: 'throws-at-load' }, { restarts });
-  await witness.untilState('audio', 'failed', 4);
-  const lines = witness.lines.map(({ level, message }) => `${level} ${message}`);
-  const said = 'info backend is connecting,warn backend is restarting,error backend is failed';
-  assert.equal(lines.join(), said);
-  assert.match(String(witness.lines[1]?.fields['stack']), /throws-at-load/);
-  assert.equal(witness.lines[1]?.fields['backend'], 'audio');
+  const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
+  await recorder.untilState('audio', 'failed', 4);
+  const lines = recorder.lines.map(({ level, message }) => `${level} ${message}`);
+  const actual = 'info backend is connecting,warn backend is restarting,error backend is failed';
+  assert.equal(lines.join(), actual);
+  assert.match(String(recorder.lines[1]?.fields['stack']), /throws-at-load/);
+  assert.equal(recorder.lines[1]?.fields['backend'], 'audio');
 });
 
 test('commands that wait for a dying thread are answered unavailable, oldest first', async (t) => {
-  const { say } = await stageUp(t, { audio: 'obedient' });
+  const { ask } = await childrenUp(t, { audio: 'obedient' });
   const order: number[] = [];
   const waiting = [1, 2, 3].map(async (number) => {
-    const answer = await say('audio', 'wait');
+    const answer = await ask('audio', 'wait');
     order.push(number);
     return faultOf(answer);
   });
-  const dying = say('audio', 'throw');
+  const dying = ask('audio', 'throw');
   assert.deepEqual(await Promise.all(waiting), ['unavailable', 'unavailable', 'unavailable']);
   assert.equal(faultOf(await dying), 'unavailable');
   assert.deepEqual(order, [1, 2, 3]);
@@ -127,24 +134,24 @@ test('commands that wait for a dying thread are answered unavailable, oldest fir
 
 test('after 5 deaths in 60 s a child is restarting, after the sixth it has failed and waits for 60 s', async (t) => {
   const clock = new ManualClock();
-  const { witness } = stage(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
+  const { recorder } = startChildren(t, { audio: 'throws-at-load' }, { clock, restarts: RESTARTS });
   const since = clock.date();
   for (const [died, waitMs] of [0, 250, 500, 1000, 2000].entries()) {
-    await witness.untilState('audio', 'restarting', died + 1);
+    await recorder.untilState('audio', 'restarting', died + 1);
     // A further death in the same state does not begin it anew.
-    assert.equal(witness.now('audio')?.since, since);
+    assert.equal(recorder.now('audio')?.since, since);
     if (waitMs > 0) clock.advance(waitMs - 1);
-    assert.equal(witness.now('audio')?.restarts, died + 1);
+    assert.equal(recorder.now('audio')?.restarts, died + 1);
     clock.advance(waitMs > 0 ? 1 : 0);
   }
-  await witness.untilState('audio', 'failed', 6);
-  assert.match(witness.now('audio')?.detail ?? '', THREW_AT_LOAD);
-  assert.match(witness.now('audio')?.detail ?? '', /; 6 deaths in 60 s$/);
-  assert.equal(witness.now('audio')?.since, clock.date());
+  await recorder.untilState('audio', 'failed', 6);
+  assert.match(recorder.now('audio')?.detail ?? '', THREW_AT_LOAD);
+  assert.match(recorder.now('audio')?.detail ?? '', /; 6 deaths in 60 s$/);
+  assert.equal(recorder.now('audio')?.since, clock.date());
   clock.advance(59_999);
-  assert.equal(witness.now('audio')?.state, 'failed');
+  assert.equal(recorder.now('audio')?.state, 'failed');
   clock.advance(1);
-  assert.equal(witness.now('audio')?.state, 'restarting');
+  assert.equal(recorder.now('audio')?.state, 'restarting');
   // The six have been forgotten: this death is the first.
-  await witness.untilState('audio', 'restarting', 7);
+  await recorder.untilState('audio', 'restarting', 7);
 });

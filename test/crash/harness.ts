@@ -31,7 +31,7 @@ export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 const STOP_WITHIN_MS = 60_000;
 
 /** One child per name, each with the fixture of that name. */
-export type Cast = { readonly [C in ChildName]?: string };
+export type Fixtures = { readonly [C in ChildName]?: string };
 
 export interface Line {
   readonly level: LogLevel;
@@ -40,32 +40,32 @@ export interface Line {
 }
 
 /** Records everything that a supervisor reports, and wakes those who wait for more. */
-export class Witness implements ChildListener {
+export class ReportRecorder implements ChildListener {
   readonly healths: [ChildName, BackendHealth][] = [];
   /** Changes and states in the order in which they came, as short words. */
-  readonly story: string[] = [];
+  readonly sequence: string[] = [];
   readonly lines: Line[] = [];
   readonly #waiting = new Set<() => void>();
 
   changes(changes: readonly Change[]): void {
-    for (const { kind, collection, key } of changes) this.story.push(`${kind} ${key || collection}`);
-    this.#look();
+    for (const { kind, collection, key } of changes) this.sequence.push(`${kind} ${key || collection}`);
+    this.#recheck();
   }
 
   level(json: string): void {
-    this.story.push(`level ${json}`);
-    this.#look();
+    this.sequence.push(`level ${json}`);
+    this.#recheck();
   }
 
   health(child: ChildName, health: BackendHealth): void {
     this.healths.push([child, health]);
-    this.story.push(health.state);
-    this.#look();
+    this.sequence.push(health.state);
+    this.#recheck();
   }
 
   pulled(child: ChildName, isFirst: boolean): void {
-    this.story.push(isFirst ? `${child} pulls first` : `${child} pulls`);
-    this.#look();
+    this.sequence.push(isFirst ? `${child} pulls first` : `${child} pulls`);
+    this.#recheck();
   }
 
   /** A bridge's request is answered with the request itself. */
@@ -76,7 +76,7 @@ export class Witness implements ChildListener {
 
   readonly log: Log = (level, message, fields = {}) => {
     this.lines.push({ level, message, fields });
-    this.#look();
+    this.#recheck();
   };
 
   now(backend: ChildName): BackendHealth | undefined {
@@ -90,21 +90,21 @@ export class Witness implements ChildListener {
   /** Fulfils as soon as `condition` holds after a report; rejects at the deadline, with the reports so far. */
   until(condition: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (act: () => void): void => {
+      const settle = (fixtureThread: () => void): void => {
         clearTimeout(deadline);
-        this.#waiting.delete(look);
-        act();
+        this.#waiting.delete(recheck);
+        fixtureThread();
       };
-      const look = (): void => {
+      const recheck = (): void => {
         if (condition()) settle(resolve);
       };
       const inVain = (): void => {
-        const said = JSON.stringify(this.healths.slice(-9));
-        settle(() => reject(new Error(`waited ${DEADLINE_MS} ms in vain; last: ${said}`)));
+        const actual = JSON.stringify(this.healths.slice(-9));
+        settle(() => reject(new Error(`waited ${DEADLINE_MS} ms in vain; last: ${actual}`)));
       };
       const deadline = setTimeout(inVain, DEADLINE_MS);
-      this.#waiting.add(look);
-      look();
+      this.#waiting.add(recheck);
+      recheck();
     });
   }
 
@@ -115,19 +115,19 @@ export class Witness implements ChildListener {
     });
   }
 
-  #look(): void {
-    for (const look of [...this.#waiting]) look();
+  #recheck(): void {
+    for (const recheck of [...this.#waiting]) recheck();
   }
 }
 
-export interface Stage {
+export interface Supervised {
   readonly supervisor: Supervisor;
-  readonly witness: Witness;
+  readonly recorder: ReportRecorder;
   /** Asks with a word that the fixture knows. */
-  readonly say: (backend: Backend, word: string) => Promise<Answer>;
+  readonly ask: (backend: Backend, word: string) => Promise<Answer>;
 }
 
-export interface StageOptions extends Partial<SupervisorOptions> {
+export interface SupervisedOptions extends Partial<SupervisorOptions> {
   readonly stopWithinMs?: number;
   readonly heapLimits?: ResourceLimits;
   /** The fixture whose thread boots ahead. */
@@ -136,24 +136,24 @@ export interface StageOptions extends Partial<SupervisorOptions> {
   readonly onDemand?: readonly string[];
 }
 
-export function prepare(
-  cast: Cast,
+export function makeSupervisor(
+  fixtures: Fixtures,
   {
     stopWithinMs = STOP_WITHIN_MS,
     heapLimits = HEAP_LIMITS,
     warmUp,
     onDemand = [],
     ...options
-  }: StageOptions = {},
-): Stage {
-  const witness = new Witness();
+  }: SupervisedOptions = {},
+): Supervised {
+  const recorder = new ReportRecorder();
   const threads = new Threads(heapLimits, options.clock ?? systemClock);
   if (warmUp !== undefined) threads.preload(fileURLToPath(new URL(`fixtures/${warmUp}.js`, ROOT)));
   const supervisor = new Supervisor({
     settings: DEFAULT_SETTINGS,
     root: ROOT,
-    log: witness.log,
-    children: Object.entries(cast).map(([name, fixture]) => ({
+    log: recorder.log,
+    children: Object.entries(fixtures).map(([name, fixture]) => ({
       name: name as ChildName,
       entry: `fixtures/${fixture}.js`,
       enabled: () => true,
@@ -165,22 +165,25 @@ export function prepare(
     ...options,
   });
   // The fixtures speak the audio backend's language whatever they are called.
-  const say = (backend: Backend, word: string) =>
+  const ask = (backend: Backend, word: string) =>
     supervisor.ask<Backend>(backend, { do: 'default', output: word });
-  return { supervisor, witness, say };
+  return { supervisor, recorder, ask };
 }
 
 /** A started supervisor that the test's end stops. */
-export function stage(t: TestContext, ...args: Parameters<typeof prepare>): Stage {
-  const prepared = prepare(...args);
+export function startChildren(t: TestContext, ...args: Parameters<typeof makeSupervisor>): Supervised {
+  const prepared = makeSupervisor(...args);
   t.after(() => prepared.supervisor.stop());
-  prepared.supervisor.start(prepared.witness);
+  prepared.supervisor.start(prepared.recorder);
   return prepared;
 }
 
 /** The same, once all of its children are up. */
-export async function stageUp(t: TestContext, ...args: Parameters<typeof prepare>): Promise<Stage> {
-  const staged = stage(t, ...args);
-  for (const name of Object.keys(args[0])) await staged.witness.untilState(name as ChildName, 'up');
-  return staged;
+export async function childrenUp(
+  t: TestContext,
+  ...args: Parameters<typeof makeSupervisor>
+): Promise<Supervised> {
+  const supervised = startChildren(t, ...args);
+  for (const name of Object.keys(args[0])) await supervised.recorder.untilState(name as ChildName, 'up');
+  return supervised;
 }

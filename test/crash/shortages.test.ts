@@ -11,7 +11,7 @@ import { HEAP_LIMITS } from '../../src/supervisor/threads.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { FIFO } from './fixtures/sticks.js';
-import { QUICK_PULSE, stage, stageUp } from './harness.js';
+import { childrenUp, QUICK_PULSE, startChildren } from './harness.js';
 
 /** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
 const DEADLINE_MS = 25_000;
@@ -28,16 +28,16 @@ class Refusal {
 
 test('without threads the child waits, and starts when there is one', { timeout: DEADLINE_MS }, async (t) => {
   const heapLimits = new Refusal();
-  const cast = { audio: 'obedient', power: 'obedient' };
-  const { witness, say } = await stageUp(t, cast, { restarts: RESTARTS, heapLimits });
+  const fixtures = { audio: 'obedient', power: 'obedient' };
+  const { recorder, ask } = await childrenUp(t, fixtures, { restarts: RESTARTS, heapLimits });
   heapLimits.refuses = true;
-  const dying = say('audio', 'throw');
-  await witness.untilState('audio', 'restarting', 2);
-  assert.equal(witness.now('audio')?.detail, 'thread ended: no more threads');
-  assert.equal((await say('power', 'who')).ok, true);
+  const dying = ask('audio', 'throw');
+  await recorder.untilState('audio', 'restarting', 2);
+  assert.equal(recorder.now('audio')?.detail, 'thread ended: no more threads');
+  assert.equal((await ask('power', 'who')).ok, true);
   heapLimits.refuses = false;
   await dying;
-  await witness.untilState('audio', 'up');
+  await recorder.untilState('audio', 'up');
 });
 
 test('threads that are stuck in the kernel do not pile up, and the child starts when they come loose', {
@@ -49,12 +49,12 @@ test('threads that are stuck in the kernel do not pile up, and the child starts 
   process.env[FIFO] = fifo;
   const restarts = { waitsMs: Array.from({ length: 500 }, () => 100), windowMs: 60_000, restMs: 60_000 };
   const options = { restarts, heartbeat: QUICK_PULSE };
-  const { witness, say } = stage(t, { audio: 'sticks', power: 'obedient' }, options);
+  const { recorder, ask } = startChildren(t, { audio: 'sticks', power: 'obedient' }, options);
   const stuck = 'thread ended: 3 earlier threads are still stuck';
-  await witness.until(() => witness.now('audio')?.detail === stuck);
-  assert.equal((await say('power', 'who')).ok, true);
+  await recorder.until(() => recorder.now('audio')?.detail === stuck);
+  assert.equal((await ask('power', 'who')).ok, true);
   // Held open, so that nobody else has to wait; both ways, so that opening it does not wait either.
   const end = openSync(fifo, 'r+');
   t.after(() => closeSync(end));
-  await witness.untilState('audio', 'up');
+  await recorder.untilState('audio', 'up');
 });

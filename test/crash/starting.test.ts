@@ -4,14 +4,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RESTARTS } from '../../src/supervisor/policy.js';
 import { ManualClock } from '../manual-clock.js';
-import { stage, stageUp, THREW_AT_LOAD } from './harness.js';
+import { childrenUp, startChildren, THREW_AT_LOAD } from './harness.js';
 
 test('a child starts when the one before it has sent its first message', async (t) => {
   // Its time stands still: on a busy machine the longest wait for a child may pass before it sends anything.
   const clock = new ManualClock();
-  const cast = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
-  const { witness } = await stageUp(t, cast, { clock });
-  const states = witness.healths.map(([backend, { state }]) => `${backend} ${state}`).join();
+  const fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
+  const { recorder } = await childrenUp(t, fixtures, { clock });
+  const states = recorder.healths.map(([backend, { state }]) => `${backend} ${state}`).join();
   const orderly = 'audio connecting,audio up,systemd connecting,systemd up,power connecting,power up';
   assert.equal(states, orderly);
 });
@@ -19,8 +19,8 @@ test('a child starts when the one before it has sent its first message', async (
 for (const fixture of ['hangs-at-load', 'throws-at-load', 'throws-at-start']) {
   test(`a child that ${fixture.replaceAll('-', ' ')} does not delay the next one`, async (t) => {
     // One that hangs takes no leave either, however long it is given.
-    const { witness } = stage(t, { audio: fixture, systemd: 'obedient' }, { stopWithinMs: 100 });
-    await witness.untilState('systemd', 'up');
+    const { recorder } = startChildren(t, { audio: fixture, systemd: 'obedient' }, { stopWithinMs: 100 });
+    await recorder.untilState('systemd', 'up');
   });
 }
 
@@ -30,17 +30,17 @@ for (const [fixture, detail] of [
 ] as const) {
   test(`a thread that ${fixture.replaceAll('-', ' ')} while it is warmed up counts as any death`, async (t) => {
     const options = { warmUp: fixture, restarts: RESTARTS };
-    const { witness } = stage(t, { audio: fixture, power: 'obedient' }, options);
-    await witness.untilState('audio', 'restarting', 1);
-    assert.match(witness.now('audio')?.detail ?? '', detail);
-    await witness.untilState('power', 'up');
+    const { recorder } = startChildren(t, { audio: fixture, power: 'obedient' }, options);
+    await recorder.untilState('audio', 'restarting', 1);
+    assert.match(recorder.now('audio')?.detail ?? '', detail);
+    await recorder.untilState('power', 'up');
   });
 }
 
 test('a child gets the thread that was started for it, and another one when that has gone', async (t) => {
-  const { say, witness } = await stageUp(t, { audio: 'obedient' }, { warmUp: 'obedient' });
-  assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'true' });
-  await say('audio', 'exit');
-  await witness.untilState('audio', 'up', 1);
-  assert.deepEqual(await say('audio', 'warm'), { ok: true, text: 'false' });
+  const { ask, recorder } = await childrenUp(t, { audio: 'obedient' }, { warmUp: 'obedient' });
+  assert.deepEqual(await ask('audio', 'warm'), { ok: true, text: 'true' });
+  await ask('audio', 'exit');
+  await recorder.untilState('audio', 'up', 1);
+  assert.deepEqual(await ask('audio', 'warm'), { ok: true, text: 'false' });
 });

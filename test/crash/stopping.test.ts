@@ -3,77 +3,77 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Supervisor } from '../../src/supervisor/supervisor.js';
-import { type Cast, stage, stageUp, type Witness } from './harness.js';
+import { childrenUp, type Fixtures, type ReportRecorder, startChildren } from './harness.js';
 
 /** Stops everything; gives the children that were killed because they did not stop in time. */
-async function lateAtStop({ supervisor, witness }: { supervisor: Supervisor; witness: Witness }) {
+async function lateAtStop({ supervisor, recorder }: { supervisor: Supervisor; recorder: ReportRecorder }) {
   await supervisor.stop();
-  const killed = witness.lines.filter(({ fields }) => /^did not stop/.test(String(fields['detail'])));
+  const killed = recorder.lines.filter(({ fields }) => /^did not stop/.test(String(fields['detail'])));
   return killed.map(({ fields }) => fields['backend']);
 }
 
 test('children stop in reverse order of their start', async (t) => {
-  const cast: Cast = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
-  const { supervisor, witness } = await stageUp(t, cast);
-  assert.deepEqual(await lateAtStop({ supervisor, witness }), []);
-  const stopped = witness.lines.filter(({ message }) => message === 'stops as told');
+  const fixtures: Fixtures = { audio: 'obedient', systemd: 'obedient', power: 'obedient' };
+  const { supervisor, recorder } = await childrenUp(t, fixtures);
+  assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
+  const stopped = recorder.lines.filter(({ message }) => message === 'stops as told');
   const names = stopped.map(({ fields }) => fields['backend']);
   assert.deepEqual(names, ['power', 'systemd', 'audio']);
 });
 
 test('a child that ignores the stop is killed and reported, and the others stop cleanly', async (t) => {
-  const cast: Cast = { audio: 'obedient', systemd: 'ignores-stop', power: 'obedient' };
-  const { supervisor, witness } = await stageUp(t, cast, { stopWithinMs: 1000 });
-  assert.deepEqual(await lateAtStop({ supervisor, witness }), ['systemd']);
-  const warnings = witness.lines.filter(({ level }) => level === 'warn');
-  const said = warnings.map(({ fields }) => fields);
-  assert.deepEqual(said, [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }]);
-  assert.equal(witness.lines.filter(({ message }) => message === 'stops as told').length, 2);
+  const fixtures: Fixtures = { audio: 'obedient', systemd: 'ignores-stop', power: 'obedient' };
+  const { supervisor, recorder } = await childrenUp(t, fixtures, { stopWithinMs: 1000 });
+  assert.deepEqual(await lateAtStop({ supervisor, recorder }), ['systemd']);
+  const warnings = recorder.lines.filter(({ level }) => level === 'warn');
+  const actual = warnings.map(({ fields }) => fields);
+  assert.deepEqual(actual, [{ backend: 'systemd', detail: 'did not stop within 1000 ms' }]);
+  assert.equal(recorder.lines.filter(({ message }) => message === 'stops as told').length, 2);
 });
 
 test('a stop that ends with an error is logged, and is not late; what it has lost meanwhile is not reported', async (t) => {
-  const { supervisor, witness } = await stageUp(t, { audio: 'rejects-stop' });
-  assert.deepEqual(await lateAtStop({ supervisor, witness }), []);
-  assert.equal(witness.lines.at(-1)?.fields['detail'], 'cannot let go');
-  assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
+  const { supervisor, recorder } = await childrenUp(t, { audio: 'rejects-stop' });
+  assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
+  assert.equal(recorder.lines.at(-1)?.fields['detail'], 'cannot let go');
+  assert.deepEqual(recorder.states('audio'), ['connecting', 'up']);
 });
 
 for (const [state, waitsMs] of Object.entries({ restarting: [3_600_000], failed: [] })) {
   test(`a child that is ${state} stops at once and is not started again`, async (t) => {
     const restarts = { waitsMs, windowMs: 60_000, restMs: 3_600_000 };
-    const { supervisor, witness } = stage(t, { audio: 'throws-at-load' }, { restarts });
-    await witness.untilState('audio', state, 1);
-    assert.deepEqual(await lateAtStop({ supervisor, witness }), []);
-    assert.equal(witness.now('audio')?.state, state);
+    const { supervisor, recorder } = startChildren(t, { audio: 'throws-at-load' }, { restarts });
+    await recorder.untilState('audio', state, 1);
+    assert.deepEqual(await lateAtStop({ supervisor, recorder }), []);
+    assert.equal(recorder.now('audio')?.state, state);
   });
 }
 
 test('a child that waits for its restart is not started while another stops', async (t) => {
-  const cast: Cast = { audio: 'throws-at-load', power: 'ignores-stop' };
+  const fixtures: Fixtures = { audio: 'throws-at-load', power: 'ignores-stop' };
   const restarts = { waitsMs: [200, 0, 0], windowMs: 60_000, restMs: 60_000 };
-  const { supervisor, witness } = stage(t, cast, { stopWithinMs: 1000, restarts });
-  await witness.untilState('audio', 'restarting', 1);
-  await witness.untilState('power', 'connecting');
-  assert.deepEqual(await lateAtStop({ supervisor, witness }), ['power']);
-  assert.equal(witness.now('audio')?.restarts, 1);
+  const { supervisor, recorder } = startChildren(t, fixtures, { stopWithinMs: 1000, restarts });
+  await recorder.untilState('audio', 'restarting', 1);
+  await recorder.untilState('power', 'connecting');
+  assert.deepEqual(await lateAtStop({ supervisor, recorder }), ['power']);
+  assert.equal(recorder.now('audio')?.restarts, 1);
 });
 
 test('a child that dies while another stops is not started again', async (t) => {
-  const cast: Cast = { audio: 'obedient', power: 'ignores-stop' };
-  const { supervisor, witness, say } = await stageUp(t, cast, { stopWithinMs: 1000 });
-  const exiting = say('audio', 'exit');
-  assert.deepEqual(await lateAtStop({ supervisor, witness }), ['power']);
+  const fixtures: Fixtures = { audio: 'obedient', power: 'ignores-stop' };
+  const { supervisor, recorder, ask } = await childrenUp(t, fixtures, { stopWithinMs: 1000 });
+  const exiting = ask('audio', 'exit');
+  assert.deepEqual(await lateAtStop({ supervisor, recorder }), ['power']);
   assert.equal((await exiting).ok, false);
-  assert.deepEqual(witness.states('audio'), ['connecting', 'up']);
+  assert.deepEqual(recorder.states('audio'), ['connecting', 'up']);
 });
 
 test('commands that wait at the stop are answered, and later ones at once', async (t) => {
-  const { supervisor, say } = await stageUp(t, { audio: 'obedient' });
-  const waiting = say('audio', 'wait');
+  const { supervisor, ask } = await childrenUp(t, { audio: 'obedient' });
+  const waiting = ask('audio', 'wait');
   const stopping = supervisor.stop();
-  const late = await say('audio', 'who');
+  const late = await ask('audio', 'who');
   assert.deepEqual(late, { ok: false, fault: 'unavailable', detail: 'The audio backend is stopping' });
   assert.equal((await waiting).ok, false);
   await stopping;
-  assert.equal((await say('audio', 'who')).ok, false);
+  assert.equal((await ask('audio', 'who')).ok, false);
 });

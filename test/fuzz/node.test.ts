@@ -58,17 +58,17 @@ describe(`bad input (TONEARM_FUZZ_SEED=${SEED})`, { skip: lacks({ programs: PROG
       for (let storm = 0; storm < STORMS; storm += 1) {
         liar.lie();
         const target = liar.damaged() + 1;
-        const asked: Promise<{ readonly status: number }>[] = [];
+        const answers: Promise<{ readonly status: number }>[] = [];
         await until('damaged bytes have come', async () => {
           const volume = random.below(100) / 100;
-          if (asked.length < 30) asked.push(daemon.post('/audio/outputs/living/volume', { volume }));
+          if (answers.length < 30) answers.push(daemon.post('/audio/outputs/living/volume', { volume }));
           await node.spy.publish(`${TOPIC}/audio/server/set`, { volume });
           await node.sound.pactl('set-sink-volume', 'kitchen', `${random.below(100)}%`);
           await node.survivor.answers();
           return liar.damaged() >= target;
         });
         liar.becomeHonest();
-        for (const { status } of await Promise.all(asked)) assert.notEqual(status, 500);
+        for (const { status } of await Promise.all(answers)) assert.notEqual(status, 500);
         await node.survivor.recovers();
       }
       stream.close();

@@ -15,7 +15,7 @@ import { damage } from './damaging-proxy.js';
 const SEED_MAX_BYTES = 50_000;
 /** The arguments of all of them. */
 const ARGS = { ...PEAKS, mask: 0x85, index: 7 };
-const ASKED: readonly RequestName[] = [
+const REQUESTS: readonly RequestName[] = [
   'GET_SINK_INPUT_INFO_LIST',
   'GET_SINK_INFO_LIST',
   'GET_SINK_INPUT_INFO',
@@ -79,7 +79,7 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
   if (random.below(8) > 0) {
     session.receive(handshake);
     for (let left = 2; left > 0; left -= 1) {
-      session.request(random.pick(ASKED), ARGS, 0, (result) => {
+      session.request(random.pick(REQUESTS), ARGS, 0, (result) => {
         settled += 1;
         count(result.ok ? 'reply' : `failed: ${result.error.kind}`);
       });

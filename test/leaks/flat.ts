@@ -24,7 +24,7 @@ const SETTLED_WITHIN_MS = 30_000;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-interface Held {
+interface Resources {
   readonly heap: number;
   readonly external: number;
   readonly descriptors: number;
@@ -33,7 +33,7 @@ interface Held {
   readonly listeners: number;
 }
 
-async function held(): Promise<Held> {
+async function resources(): Promise<Resources> {
   // Finalizers of what the first one frees free more.
   for (let times = 0; times < 3; times += 1) {
     collect();
@@ -73,17 +73,17 @@ const kb = (bytes: number): string => `${Math.round(bytes / 1024)} kB`;
 /** Fails with what has grown. */
 export async function staysFlat(t: TestContext, { full, part, round }: Repeated): Promise<void> {
   const times = Math.ceil((isFullSize ? full : part) / ROUNDS);
-  const all: Held[] = [];
+  const all: Resources[] = [];
   for (let rounds = 0; rounds < ROUNDS; rounds += 1) {
     await round(times);
     const before = all.at(-1);
-    const isAsBefore = async (): Promise<Held | false> => {
-      const now = await held();
+    const isAsBefore = async (): Promise<Resources | false> => {
+      const now = await resources();
       const { handles, descriptors } = before ?? now;
       return now.handles.length <= handles.length && now.descriptors === descriptors && now;
     };
     // If it does not come to rest, the checks below find that.
-    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(held));
+    all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(resources));
   }
   const [early, late] = [all.slice(QUARTER, 2 * QUARTER), all.slice(-QUARTER)];
   const grown = (of: 'heap' | 'external' | 'descriptors' | 'listeners'): number =>

@@ -23,7 +23,7 @@ function grow(): number {
 
 test('an actor that is pinged gives back what a storm has left', async (t) => {
   // V8 collects by itself in a thread that rests as this one does, so it must also be asked.
-  const { mock: asked } = t.mock.method(vm, 'measureMemory');
+  const { mock: measured } = t.mock.method(vm, 'measureMemory');
   syncBuiltinESMExports();
   const warnings: unknown[] = [];
   const { port1, port2 } = new MessageChannel();
@@ -49,7 +49,7 @@ test('an actor that is pinged gives back what a storm has left', async (t) => {
     return process.memoryUsage().heapTotal < before + LEFT_BYTES;
   };
   await until('the heap is small again', isSmall, COLLECTED_MS);
-  assert.ok(asked.callCount() > 0);
+  assert.ok(measured.callCount() > 0);
   process.emitWarning('too many listeners', 'MaxListenersExceededWarning');
   await until('the warning is a line of the log', async () => warnings.length > 0);
   assert.deepEqual(warnings, ['MaxListenersExceededWarning']);

@@ -14,7 +14,7 @@ import { privateBus } from '../actors/bus/private-bus.js';
 import { Recorder } from '../actors/recorder.js';
 import { startFloodingBroker } from '../broker/flooding-broker.js';
 import { simulatedNode } from '../broker/simulated-node.js';
-import { stage } from '../crash/harness.js';
+import { startChildren } from '../crash/harness.js';
 import { GatewayUnderTest, SETTINGS } from '../gateway/gateway-under-test.js';
 import { RawConnection } from '../gateway/raw-connection.js';
 import { lacks } from '../tools/requirements.js';
@@ -105,13 +105,17 @@ describe('a gateway', () => {
 
 test('a sound server that is lost again and again leaves nothing', async (t) => {
   // It has been up for long whenever it is lost, so that it is tried again at once.
-  const { server, seen } = await connected(t, undefined, { stableMs: 0 });
+  const { server, seen: recorder } = await connected(t, undefined, { stableMs: 0 });
   const lose = async (): Promise<void> => {
     const connections = server.connections();
     server.say.hangUp();
-    await turnsUntil(() => seen.up && server.connections() > connections);
+    await turnsUntil(() => recorder.up && server.connections() > connections);
   };
-  await staysFlat(t, { full: 1000, part: 240, round: again(lose, seen.said, seen.logs, server.heard) });
+  await staysFlat(t, {
+    full: 1000,
+    part: 240,
+    round: again(lose, recorder.said, recorder.logs, server.heard),
+  });
 });
 
 test('a broker that is lost again and again leaves nothing', async (t) => {
@@ -136,50 +140,54 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   const bluez = new ScriptedBluez(bus.address);
   await bluez.start();
   t.after(() => bluez.die());
-  const seen = new Recorder();
+  const recorder = new Recorder();
   // Pauses between events pass at once; deadlines are as long as ever.
   const after: Clock['after'] = (ms, callback) => systemClock.after(ms <= 250 ? 1 : ms, callback);
   const clock: Clock = { ...systemClock, after };
   const paths = () => ({ ok: true, paths: [bus.path] }) as const;
-  const backend = new BluetoothBackend(BLUETOOTH_SETTINGS, seen, clock, { paths });
+  const backend = new BluetoothBackend(BLUETOOTH_SETTINGS, recorder, clock, { paths });
   t.after(() => backend.stop());
-  await until('the backend is up', () => seen.state === 'up');
-  const does = async (command: BluetoothCommand): Promise<void> => {
+  await until('the backend is up', () => recorder.state === 'up');
+  const carryOut = async (command: BluetoothCommand): Promise<void> => {
     const answer = await backend.handle(command);
     assert.ok(answer.ok, JSON.stringify([command, answer]));
   };
   const visit = async (): Promise<void> => {
-    await does({ do: 'scan' });
+    await carryOut({ do: 'scan' });
     bluez.addDevice(PHONE);
-    await turnsUntil(() => seen.one('bluetooth.devices', PHONE) !== undefined);
-    await does({ do: 'connect', address: PHONE });
-    await does({ do: 'scan/stop' });
-    await does({ do: 'pairing_mode' });
-    await does({ do: 'pairing_mode/stop' });
-    await does({ do: 'disconnect', address: PHONE });
-    await does({ do: 'forget', address: PHONE });
+    await turnsUntil(() => recorder.one('bluetooth.devices', PHONE) !== undefined);
+    await carryOut({ do: 'connect', address: PHONE });
+    await carryOut({ do: 'scan/stop' });
+    await carryOut({ do: 'pairing_mode' });
+    await carryOut({ do: 'pairing_mode/stop' });
+    await carryOut({ do: 'disconnect', address: PHONE });
+    await carryOut({ do: 'forget', address: PHONE });
     assert.ok(!bluez.objects.has(pathOf(PHONE)));
     bluez.die();
-    await turnsUntil(() => seen.state !== 'up');
+    await turnsUntil(() => recorder.state !== 'up');
     await bluez.start();
-    await turnsUntil(() => seen.state === 'up');
+    await turnsUntil(() => recorder.state === 'up');
   };
-  await staysFlat(t, { full: 1000, part: 96, round: again(visit, seen.said, seen.logs, bluez.calls) });
+  await staysFlat(t, {
+    full: 1000,
+    part: 96,
+    round: again(visit, recorder.said, recorder.logs, bluez.calls),
+  });
 });
 
 test('a thread that dies again and again leaves nothing', async (t) => {
   // The supervisor counts its deaths of the last minute.
   const restarts = { waitsMs: Array.from({ length: 2000 }, () => 0), windowMs: 60_000, restMs: 60_000 };
-  const { witness, say } = stage(t, { audio: 'obedient', power: 'obedient' }, { restarts });
-  await witness.untilState('audio', 'up');
+  const { recorder, ask } = startChildren(t, { audio: 'obedient', power: 'obedient' }, { restarts });
+  await recorder.untilState('audio', 'up');
   let deaths = 0;
   const die = async (): Promise<void> => {
     deaths += 1;
-    await say('audio', 'throw');
-    await witness.untilState('audio', 'up', deaths);
-    witness.healths.splice(0, witness.healths.length - 1);
-    witness.story.length = 0;
-    witness.lines.length = 0;
+    await ask('audio', 'throw');
+    await recorder.untilState('audio', 'up', deaths);
+    recorder.healths.splice(0, recorder.healths.length - 1);
+    recorder.sequence.length = 0;
+    recorder.lines.length = 0;
   };
   await staysFlat(t, { full: 1000, part: 48, round: again(die) });
 });

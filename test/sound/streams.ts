@@ -86,7 +86,7 @@ const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
 /** Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse writes them at version 32. Streams of one `group` start together. */
 function creation(options: StreamOptions, group: number): wire.Bytes[] {
   const levels = options.volumes ?? [0x10000, 0x10000];
-  const given = options.volumes !== undefined;
+  const hasVolume = options.volumes !== undefined;
   return [
     wire.spec(3, levels.length, 44_100),
     // One channel is mono, more are front-left, front-right and so on.
@@ -102,7 +102,7 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
     ...Array.from({ length: 7 }, () => wire.bool(false)),
     ...[wire.bool(false), wire.bool(false)], // muted, adjust latency
     properties(options.props ?? {}),
-    ...[wire.bool(given), wire.bool(false)], // volume set, early requests
+    ...[wire.bool(hasVolume), wire.bool(false)], // volume set, early requests
     ...[wire.bool(false), wire.bool(false), wire.bool(false)], // muted set, don't inhibit suspend, fail on suspend
     wire.bool(false), // relative volume
     wire.bool(options.passthrough ?? false),

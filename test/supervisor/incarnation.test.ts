@@ -44,7 +44,7 @@ for (const [utilization, beats, pinged] of PING_ROWS) {
 
 /** A thread that sends the texts of the test, all at one time. */
 function thread(t: TestContext) {
-  const told: string[][] = [];
+  const delivered: string[][] = [];
   let speaker: MessagePort | undefined;
   const incarnation = new Incarnation({
     threads: {
@@ -55,14 +55,14 @@ function thread(t: TestContext) {
       },
     },
     ...{ entry: '', settings: {}, clock: new ManualClock() },
-    onBatch: (items) => told.push(texts(items)),
+    onBatch: (items) => delivered.push(texts(items)),
     onEnded: () => undefined,
   });
   t.after(() => speaker?.close());
-  const say = (...parcels: FromActor[]): void => {
+  const post = (...parcels: FromActor[]): void => {
     for (const parcel of parcels) speaker?.postMessage(parcel);
   };
-  return { incarnation, told, say };
+  return { incarnation, delivered, post };
 }
 
 const texts = (items: FromActor): string[] => items.map((item) => ('kind' in item ? item.kind : item[2]));
@@ -73,20 +73,20 @@ for (const [killed, title] of [
   [true, 'is killed in a storm has handed on nothing more'],
 ] as const) {
   test(`a thread that ${title}`, { timeout: 60_000 }, async (t) => {
-    const { incarnation, told, say } = thread(t);
-    say(record('a'));
-    await until('the first text has come', () => told.length > 0);
-    say(record('b'), record('c'));
+    const { incarnation, delivered, post } = thread(t);
+    post(record('a'));
+    await until('the first text has come', () => delivered.length > 0);
+    post(record('b'), record('c'));
     // These messages are taken in, and the turn in which they are has not ended; the next one is not taken in.
     const last = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
-        say(record('d'));
+        post(record('d'));
         if (killed) incarnation.kill('for a test');
         resolve(incarnation.close());
       });
     });
     assert.deepEqual(last.flatMap(texts), killed ? [] : ['b', 'c', 'd']);
-    assert.deepEqual(told, [['a']]);
+    assert.deepEqual(delivered, [['a']]);
   });
 }
 

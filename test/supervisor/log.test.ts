@@ -38,7 +38,7 @@ const TIME = '2026-11-22T02:03:04.056Z';
 /** The same time in this machine's time zone. */
 const CLOCK = `${new Date(TIME).toTimeString().slice(0, 8)}.056`;
 
-const rows: readonly (readonly [what: string, fields: object, shown: string])[] = [
+const rows: readonly (readonly [what: string, fields: object, printed: string])[] = [
   ['time, level and message', { level: 'info', msg: 'listening' }, `${CLOCK} INFO          listening\n`],
   [
     'the backend, and the other fields',
@@ -56,9 +56,9 @@ const rows: readonly (readonly [what: string, fields: object, shown: string])[] 
     `${CLOCK} WARN          a\\u{1b}[2Jb\\u{202e}c name=d\\u{d}e\\u{a}\\u{9b}31m\n`,
   ],
 ];
-for (const [what, fields, shown] of rows) {
+for (const [what, fields, printed] of rows) {
   test(`on a terminal: ${what}`, () =>
-    assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), shown));
+    assert.equal(terminalLine(`${JSON.stringify({ time: TIME, ...fields })}\n`, false), printed));
 }
 
 test('colours surround time, level and fields, and are reset', () => {
@@ -67,11 +67,11 @@ test('colours surround time, level and fields, and are reset', () => {
 });
 
 test('lines that are refused are counted, and the count is logged when there is room again', () => {
-  const taken: string[] = [];
+  const written: string[] = [];
   let room = false;
   const output = new LogOutput((bytes) => {
     if (!room) throw new Error('ENOSPC');
-    taken.push(Buffer.from(bytes).toString());
+    written.push(Buffer.from(bytes).toString());
     return bytes.length;
   });
   const lines = { one: true, two: false, three: false, four: true, five: true };
@@ -80,17 +80,17 @@ test('lines that are refused are counted, and the count is logged when there is 
     output.write(`${line}\n`);
   }
   const lost = '{"level":"warn","lost":2,"msg":"log lines were lost"}';
-  assert.equal(taken.join(''), `one\n${lost}\nfour\nfive\n`);
+  assert.equal(written.join(''), `one\n${lost}\nfour\nfive\n`);
 });
 
 test('a line that was accepted in part is completed before the next one, byte by byte if need be', () => {
-  let taken = '';
+  let written = '';
   let room = 4;
   const output = new LogOutput((bytes) => {
     if (room === 0) throw new Error('EAGAIN');
     const part = bytes.subarray(0, room);
     room -= part.length;
-    taken += Buffer.from(part).toString('latin1');
+    written += Buffer.from(part).toString('latin1');
     return part.length;
   });
   // Two bytes per letter: what counts is bytes.
@@ -101,7 +101,7 @@ test('a line that was accepted in part is completed before the next one, byte by
   room = 1000;
   output.write('next\n');
   const first = Buffer.from('äöü\n').toString('latin1');
-  assert.equal(taken, `${first}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
+  assert.equal(written, `${first}{"level":"warn","lost":2,"msg":"log lines were lost"}\nnext\n`);
 });
 
 // A socket, as journald's: test/contract/program.test.ts.

@@ -60,19 +60,19 @@ describe('a fresh checkout', { skip }, () => {
     assert.match(await npm('18', '--version'), /^9\.2\.0$/m);
     const out = join(home, 'out');
     mkdirSync(out);
-    const said = await npm('18', 'run', 'package', '--', '--out', out);
-    assert.equal(said.match(/^setup: installing npm packages$/gm)?.length, 1, said);
-    const told = said.match(/^setup: .*no binary for Node v18\..*continues with Node 22\./gm)?.length;
-    assert.equal(told, 1, said);
+    const output = await npm('18', 'run', 'package', '--', '--out', out);
+    assert.equal(output.match(/^setup: installing npm packages$/gm)?.length, 1, output);
+    const warnings = output.match(/^setup: .*no binary for Node v18\..*continues with Node 22\./gm)?.length;
+    assert.equal(warnings, 1, output);
     assert.equal(readdirSync(out).length, 1);
   });
 
   for (const major of NODES) {
     test(`npm start works on Node ${major}, and installs nothing again`, async () => {
-      const said = await npm(major, 'start', '--', '--version');
-      assert.match(said, /^\d+\.\d+\.\d+$/m);
-      assert.match(said, new RegExp(`^setup: .*no binary for Node v${major}\\.`, 'm'));
-      assert.doesNotMatch(said, /installing/);
+      const output = await npm(major, 'start', '--', '--version');
+      assert.match(output, /^\d+\.\d+\.\d+$/m);
+      assert.match(output, new RegExp(`^setup: .*no binary for Node v${major}\\.`, 'm'));
+      assert.doesNotMatch(output, /installing/);
     });
   }
 

@@ -21,7 +21,7 @@ async function runFiles(
   t: TestContext,
   texts: readonly string[],
   options: object = {},
-): Promise<readonly [counted: { failed: number; isGreen: boolean }, said: string]> {
+): Promise<readonly [counted: { failed: number; isGreen: boolean }, output: string]> {
   const files = texts.map((text, at) => {
     const file = join(temporaryFolder(t), `sample-${at}.test.mjs`);
     writeFileSync(file, `import { before, describe, test } from 'node:test';\n${text}`);
@@ -33,8 +33,8 @@ async function runFiles(
     const { passed, failed, isGreen, skipped } = await runTests(${JSON.stringify({ deadlineMs: 60_000, ...run })});
     console.log('COUNTED' + JSON.stringify({ passed, failed, isGreen, skipped: [...skipped] }));`;
   const { stdout } = await node(t, '--input-type=module', '--eval', script);
-  const [said = '', counted = ''] = stdout.split('COUNTED');
-  return [JSON.parse(counted), said];
+  const [output = '', counted = ''] = stdout.split('COUNTED');
+  return [JSON.parse(counted), output];
 }
 
 const GOOD = "test('good', () => {}); test('left out', { skip: 'no moon' }, () => {});";
@@ -42,18 +42,18 @@ const GOOD = "test('good', () => {}); test('left out', { skip: 'no moon' }, () =
 test('a failure is printed with its place and output; skipped tests are counted by reason', async (t) => {
   const bad =
     "describe('a suite', () => { test('bad', () => { console.log('printed'); throw new Error('broken'); }); });";
-  const [counted, said] = await runFiles(t, [GOOD, bad]);
+  const [counted, output] = await runFiles(t, [GOOD, bad]);
   assert.deepEqual(counted, { passed: 1, failed: 1, isGreen: false, skipped: [['no moon', 1]] });
-  assert.match(said, /^not ok - bad \(.*sample-1\.test\.mjs:2, the moon\)\n {4}Error: broken/m);
-  assert.match(said, /^ {4}printed$/m);
-  assert.doesNotMatch(said, /good|a suite/);
+  assert.match(output, /^not ok - bad \(.*sample-1\.test\.mjs:2, the moon\)\n {4}Error: broken/m);
+  assert.match(output, /^ {4}printed$/m);
+  assert.doesNotMatch(output, /good|a suite/);
 });
 
 test('a skipped test is a failure only where none may be skipped', async (t) => {
   assert.equal((await runFiles(t, [GOOD]))[0].isGreen, true);
-  const [counted, said] = await runFiles(t, [GOOD], { isWhole: true });
+  const [counted, output] = await runFiles(t, [GOOD], { isWhole: true });
   assert.equal(counted.isGreen, false);
-  assert.match(said, /^left out of the moon, where nothing may be: no moon$/m);
+  assert.match(output, /^left out of the moon, where nothing may be: no moon$/m);
 });
 
 test('tests that a title excludes are neither run nor counted as skipped', async (t) => {
@@ -65,28 +65,28 @@ test('tests that a title excludes are neither run nor counted as skipped', async
 test('a suite that cannot begin is one failure, with the number of tests that did not run', async (t) => {
   const rows = "for (let i = 0; i < 247; i += 1) test('row ' + i, () => {});";
   const suite = `describe('a node', () => { before(() => { throw new Error('it did not boot'); }); ${rows} });`;
-  const [counted, said] = await runFiles(t, [suite]);
+  const [counted, output] = await runFiles(t, [suite]);
   assert.deepEqual([counted.failed, counted.isGreen], [1, false]);
-  assert.match(said, /^not ok - a node \(.*\)\n {4}Error: it did not boot/);
-  assert.match(said, /^247 more did not run because of the failures above, such as: row 0$/m);
-  assert.doesNotMatch(said, /^not ok - row/m);
+  assert.match(output, /^not ok - a node \(.*\)\n {4}Error: it did not boot/);
+  assert.match(output, /^247 more did not run because of the failures above, such as: row 0$/m);
+  assert.doesNotMatch(output, /^not ok - row/m);
 });
 
 test('a remark of the harness is printed, also where the test passes', async (t) => {
   const remarks = "test('good', () => console.log('# it was deaf'));";
-  const [{ isGreen }, said] = await runFiles(t, [remarks]);
+  const [{ isGreen }, output] = await runFiles(t, [remarks]);
   assert.equal(isGreen, true);
-  assert.match(said, /^remark - it was deaf \(.*, the moon\)$/m);
+  assert.match(output, /^remark - it was deaf \(.*, the moon\)$/m);
 });
 
 test('a test that hangs, and a file that cannot be loaded, are failures', async (t) => {
-  const [{ failed }, said] = await runFiles(t, [
+  const [{ failed }, output] = await runFiles(t, [
     "test('waits', () => new Promise(() => {}));",
     "console.log('loading'); throw new Error('no such thing');",
   ]);
   assert.equal(failed, 2);
-  assert.match(said, /^not ok - waits \(.*\)\n.*still pending/m);
-  assert.match(said, /^not ok - .*sample-1\.test\.mjs \(.*\)(?:\n {2,}.*)*no such thing/m);
+  assert.match(output, /^not ok - waits \(.*\)\n.*still pending/m);
+  assert.match(output, /^not ok - .*sample-1\.test\.mjs \(.*\)(?:\n {2,}.*)*no such thing/m);
 });
 
 test('files and processes that a run leaves are named and removed', async (t) => {

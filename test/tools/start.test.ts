@@ -78,7 +78,7 @@ async function start(
 }
 
 /** On SIGTERM, and leaves nothing behind. */
-async function endsWhenTold(started: Started): Promise<void> {
+async function endsOnSignal(started: Started): Promise<void> {
   started.process.kill('SIGTERM');
   assert.deepEqual(await started.ended, [0, null]);
   assert.deepEqual(started.left(), []);
@@ -102,13 +102,13 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
       return clients?.join() === 'Morning show';
     });
     const place = `http://localhost:${started.port}`;
-    const said = await until('the hints are printed', () => {
+    const hints = await until('the hints are printed', () => {
       const lines = started.printed().split('\n');
       const at = lines.indexOf(`start: the page: ${place}/ui`);
       return at >= 0 && lines.length > at + 4 && { lines, commands: lines.slice(at + 1, at + 4) };
     });
-    assert.equal(said.lines.filter((line) => line.includes('no sound server can be reached')).length, 1);
-    for (const command of said.commands) {
+    assert.equal(hints.lines.filter((line) => line.includes('no sound server can be reached')).length, 1);
+    for (const command of hints.commands) {
       // Listening to events ends by the time that it is given.
       const short = command.replace('--max-time 10 ', '--max-time 1 ');
       const { stdout } = await promisify(execFile)('sh', ['-ec', short]).catch(
@@ -116,7 +116,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
       );
       assert.match(stdout, command.includes('POST') ? /^$/ : /living|connected/);
     }
-    await endsWhenTold(started);
+    await endsOnSignal(started);
   });
 
   test('gives a daemon without configuration players too, with mpv on a bus of its own', {
@@ -126,12 +126,12 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const parent = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'net'];
     const started = await start(t, [], { parent, config: null });
     const inNetwork = ['-t', String(started.process.pid), '--net'];
-    const asked = ['curl', '-s', 'http://localhost:8018/players'];
+    const request = ['curl', '-s', 'http://localhost:8018/players'];
     await until('mpv is shown', async () => {
-      const { stdout } = await promisify(execFile)('nsenter', [...inNetwork, ...asked]);
+      const { stdout } = await promisify(execFile)('nsenter', [...inNetwork, ...request]);
       return stdout.includes('"bus_name":"org.mpris.MediaPlayer2.mpv"');
     });
-    await endsWhenTold(started);
+    await endsOnSignal(started);
   });
 
   test('ends with npm, also when that is killed', async (t) => {
@@ -150,7 +150,7 @@ describe('npm start without a sound server', { skip, concurrency: 2 }, () => {
     const server = `http://127.0.0.1:${started.port}/server`;
     await until('the daemon answers', async () => (await fetch(server)).ok);
     assert.match(started.printed(), /^start: .*private one could not be started: it is broken$/m);
-    await endsWhenTold(started);
+    await endsOnSignal(started);
   });
 
   test("passes the daemon's exit status on, and leaves nothing behind then either", async (t) => {
@@ -175,11 +175,11 @@ test('the script does not start when npm was killed during the preparation', asy
   writeFileSync(join(folder, 'node'), node, { mode: 0o755 });
   const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}` };
   const npm = spawn('sh', [...NPM, RUN, file], { env, stdio: ['pipe', 'pipe', 'pipe'] });
-  const said = once(npm.stdout, 'close').then(textOf(npm.stdout));
+  const hints = once(npm.stdout, 'close').then(textOf(npm.stdout));
   await once(npm.stderr, 'data');
   npm.kill('SIGKILL');
   await once(npm, 'exit');
   npm.stdin.end();
   // Every process has closed the pipe.
-  assert.equal(await said, '');
+  assert.equal(await hints, '');
 });

@@ -162,8 +162,8 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
       },
     });
     const isReplied = capture.frames.some(({ tag }) => tag === 3);
-    const peaks = data.map(([stream, said]) =>
-      said === 'killed' ? [stream] : [stream, ...(peaksOf(Uint8Array.from(said), 2) ?? [])],
+    const peaks = data.map(([stream, fragment]) =>
+      fragment === 'killed' ? [stream] : [stream, ...(peaksOf(Uint8Array.from(fragment), 2) ?? [])],
     );
     assert.ok(peaks.length > 5);
     // A sine of these amplitudes, from its beginning on.

@@ -120,14 +120,14 @@ refused('logLevel', '', `${LEVELS}, not nothing`);
 accepted('api.port', '1', 1);
 accepted('api.port', '65535', 65535);
 accepted('api.port', '0x1f52', 8018);
-for (const [port, shown] of [
+for (const [port, quoted] of [
   ...[['0'], ['65536'], ['-1'], ['80.5'], ['true']],
   ['.inf', 'Infinity'],
   ['.nan', 'NaN'],
   ['"8018"', 'the text "8018"'],
   ['[80]', 'a list'],
 ] as const) {
-  refused('api.port', port ?? '', `must be a whole number from 1 to 65535, not ${shown ?? port}`);
+  refused('api.port', port ?? '', `must be a whole number from 1 to 65535, not ${quoted ?? port}`);
 }
 accepted('api.sse.maxClients', '1', 1);
 accepted('api.sse.maxClients', '10000', 10000);
@@ -259,7 +259,7 @@ test('the name of a node with a long name is cut to what a service may be called
 accepted('mqtt.url', '"mqtt://broker"', 'mqtt://broker');
 accepted('mqtt.url', '"mqtts://[::1]:8884/"', 'mqtts://[::1]:8884/');
 const CREDENTIALS = 'write name and password into mqtt.username and mqtt.passwordFile, not here';
-for (const [url, why, shown = url] of [
+for (const [url, why, quoted = url] of [
   ['http://broker', 'it does not begin with mqtt:// or mqtts://'],
   ['broker', 'it does not begin with mqtt:// or mqtts://'],
   ['mqtt://', 'it has no host'],
@@ -270,7 +270,7 @@ for (const [url, why, shown = url] of [
   ['mqtt://secret@broker', CREDENTIALS, 'mqtt://...@broker'],
   ['mqtt://me:sec/r@et@broker', 'it has no host', 'mqtt://...@broker'],
 ] as const) {
-  refused('mqtt.url', `"${url}"`, `"${shown}" is not the address of a broker: ${why}`);
+  refused('mqtt.url', `"${url}"`, `"${quoted}" is not the address of a broker: ${why}`);
 }
 for (const secret of ['secret', '1234'])
   refused('mqtt.passwordFile', secret, 'must be an absolute path: it must begin with / or ~/');

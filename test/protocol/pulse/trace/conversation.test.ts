@@ -14,8 +14,8 @@ const GET_SINK_INFO = 21;
 const UNKNOWN = 200;
 
 const conversation = () => new trace.Conversation(new TextCache());
-const read = (...said: Parameters<typeof wire.command>) =>
-  conversation().read('client', Buffer.from(wire.command(...said)));
+const read = (...args: Parameters<typeof wire.command>) =>
+  conversation().read('client', Buffer.from(wire.command(...args)));
 
 test('an unknown command is shown value by value, each under its type', () => {
   const { command, fields, unnamed, problem } = read(

@@ -7,11 +7,11 @@ import { jsonLine, type TraceLine, textLine } from '../../../../src/protocol/pul
 
 const AT = { seconds: 1.25, connection: 3 } as const;
 
-function command(said: Partial<DecodedMessage>): TraceLine {
+function command(fields: Partial<DecodedMessage>): TraceLine {
   const decoded: DecodedMessage = {
     ...{ command: 'GET_SINK_INFO', tag: 7, answers: undefined, fields: {}, unnamed: [], problem: undefined },
     declined: [],
-    ...said,
+    ...fields,
   };
   return { ...AT, from: 'client', ...decoded };
 }

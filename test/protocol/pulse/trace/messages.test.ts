@@ -36,7 +36,7 @@ test('the numbers of commands are those of the protocol, as the daemon has them'
 });
 
 /** The requests that the captures answer, by their names; those that begin with the handshake answer that first. */
-const ASKED: readonly (readonly [part: string, request: string])[] = [
+const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
   ['sink-inputs', 'GET_SINK_INPUT_INFO_LIST'],
@@ -50,19 +50,19 @@ for (const capture of GOLDEN.files) {
   test(`${capture.file}: every frame is named to its end`, () => {
     const conversation = speaking(capture.negotiated_version ?? 35);
     const bytes = GOLDEN.read(capture);
-    const kind = ASKED.find(([part]) => capture.file.includes(`-${part}`))?.[1];
+    const kind = REQUESTS.find(([part]) => capture.file.includes(`-${part}`))?.[1];
     const requests = capture.frames[0]?.tag === 0 ? [...HANDSHAKE, kind, 'DELETE_RECORD_STREAM'] : [];
     for (const { offset, payload: length, channel, command, tag = NONE } of capture.frames) {
       if (channel !== NONE) continue;
-      const asked = requests[tag] ?? kind;
-      if (command === numberOf('REPLY') && asked !== undefined) {
-        conversation.read('client', Buffer.from(wire.command(numberOf(asked), tag)));
+      const request = requests[tag] ?? kind;
+      if (command === numberOf('REPLY') && request !== undefined) {
+        conversation.read('client', Buffer.from(wire.command(numberOf(request), tag)));
       }
       const from = capture.file.startsWith('client') ? 'client' : 'server';
       const read = conversation.read(from, bytes.subarray(offset, offset + HEADER + length));
       assert.deepEqual([read.unnamed, read.problem], [[], undefined], String(read.command));
       assert.equal(read.command, MESSAGES[command ?? NONE]?.name);
-      if (command === numberOf('REPLY')) assert.equal(read.answers, asked);
+      if (command === numberOf('REPLY')) assert.equal(read.answers, request);
       if (capture.count !== undefined) assert.equal(Object.values(read.fields).flat().length, capture.count);
     }
   });
