@@ -117,13 +117,13 @@ async function measure(
     );
   await stream.until(isTrue, 'the last state', CAUGHT_UP_MS);
   const { rss } = memoryMb(daemon.pid);
-  const told = stream.dataOf('audio.updated').length;
+  const eventCount = stream.dataOf('audio.updated').length;
   const row = (of: string, unit: string, value: number): Row => rowOf(what, of, unit, [value]);
   const rows = [
     row('GET /audio, p50', 'ms', quantile(gets, 0.5)),
     row('GET /audio, p99', 'ms', quantile(gets, 0.99)),
     { ...row('Rss behind the changes', 'MB', rss), goal: { of: 'result', atMost: 80 } as const },
-    row(`events for ${ms(CHANGES)} changes, the last state among them`, '', told),
+    row(`events for ${ms(CHANGES)} changes, the last state among them`, '', eventCount),
     row('held up by the kernel', 'times', board.throttled),
   ];
   await daemon.stop();

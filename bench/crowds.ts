@@ -31,8 +31,8 @@ const FIRST = '10.9.0.2';
 const HOSTS = 50;
 /** How many connections the node lets each of them have, by its defaults (`gateway/connection-limits.ts`). */
 const SILENT_CROWDS = [
-  { from: 'one address', hosts: 1, held: 128 },
-  { from: `${HOSTS} addresses`, hosts: HOSTS, held: 672 },
+  { from: 'one address', hosts: 1, keptMax: 128 },
+  { from: `${HOSTS} addresses`, hosts: HOSTS, keptMax: 672 },
 ];
 const GOAL = { atMost: 2 };
 
@@ -77,7 +77,7 @@ const sound = await startPulseAudio();
 const broker = await Forked.start(PROCESS, 'broker', TOPIC);
 const daemon = await Daemon.start({
   env: sound.env,
-  config: `bind: [lo, ${NODE}]\nsystemd: {enabled: false}\nmqtt: {enabled: true, url: "mqtt://127.0.0.1:${broker.said}", topic: ${TOPIC}}\n`,
+  config: `bind: [lo, ${NODE}]\nsystemd: {enabled: false}\nmqtt: {enabled: true, url: "mqtt://127.0.0.1:${broker.firstValue}", topic: ${TOPIC}}\n`,
 });
 await daemon.backend('audio', 'up');
 await daemon.backend('mqtt', 'up');
@@ -162,13 +162,13 @@ function answerRow(what: string, { rest, beside }: Samples): Row {
   return { what, unit: 'ms', samples: beside, against: { what: 'at rest', samples: rest } };
 }
 
-async function silentRows(what: string, hosts: number, held: number, context: Context): Promise<Row[]> {
+async function silentRows(what: string, hosts: number, keptMax: number, context: Context): Promise<Row[]> {
   const answer = await daemon.get('/audio');
-  const bare = await start(CONSTANT, JSON.stringify({ headers: [], body: answer.text }), held);
+  const bare = await start(CONSTANT, JSON.stringify({ headers: [], body: answer.text }), keptMax);
   const sides: Side[] = [];
   for (const columns of [
     { port, pid: daemon.pid },
-    { port: bare.said, pid: bare.forked.pid },
+    { port: bare.firstValue, pid: bare.forked.pid },
   ]) {
     const crowd = await start(PROCESS, 'silent', NODE, columns.port, FIRST, hosts, SILENT);
     sides.push({ ...columns, crowd: ordered(crowd.forked) });
@@ -189,9 +189,9 @@ async function silentRows(what: string, hosts: number, held: number, context: Co
 
 await measurement(async (context) => {
   const rows: Row[] = [];
-  for (const { from, hosts, held } of SILENT_CROWDS) {
+  for (const { from, hosts, keptMax } of SILENT_CROWDS) {
     const what = `${SILENT} silent connections from ${from}`;
-    if (context.wants(what)) rows.push(...(await silentRows(what, hosts, held, context)));
+    if (context.wants(what)) rows.push(...(await silentRows(what, hosts, keptMax, context)));
   }
   const others = {
     [`${STREAMS} streams, of which ${NEVER_READ} never read`]: streams(),

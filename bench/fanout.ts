@@ -31,7 +31,7 @@ const MEASURED_MS = 2500;
 
 interface Side {
   readonly forked: Forked;
-  readonly said: number;
+  readonly firstValue: number;
 }
 
 /** Values of each round: microseconds of CPU per event, and the delay of an event in ms. */
@@ -42,7 +42,7 @@ interface Samples {
 }
 
 async function round(
-  { forked, said: port }: Side,
+  { forked, firstValue: port }: Side,
   count: number,
   samples: Samples,
   context: Context,
@@ -56,22 +56,22 @@ async function round(
   const before = await forked.order({ do: 'cpu' });
   await pause(measured);
   const cpu = (await forked.order({ do: 'cpu' })) - before;
-  const heard = readers.take();
+  const delays = readers.take();
   // A busy machine makes fewer changes than it should, but each event is sent to every stream.
-  const events = heard.length / count;
+  const events = delays.length / count;
   if (events === 0) throw new Error('no events came');
   samples.cpu.push(cpu / events);
-  samples.p50.push(quantile(heard, 0.5));
-  samples.p99.push(quantile(heard, 0.99));
+  samples.p50.push(quantile(delays, 0.5));
+  samples.p99.push(quantile(delays, 0.99));
   await forked.order({ do: 'end' });
   readers.close();
 }
 
 /** Memory of a gateway whose streams are all read, or all not. */
 async function crowdMemory(reads: boolean): Promise<number> {
-  const { forked, said } = await Forked.start(GATEWAY);
+  const { forked, firstValue } = await Forked.start(GATEWAY);
   const readers = new StreamReaders('', reads);
-  await readers.open(said, SILENT);
+  await readers.open(firstValue, SILENT);
   await forked.order({ do: 'begin' });
   await pause(SILENT_MS);
   const { rss } = memoryMb(forked.pid);

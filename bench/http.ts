@@ -67,9 +67,9 @@ await measurement(async ({ rounds, ms, note }) => {
   };
   for (let round = rounds(ROUNDS); round > 0; round -= 1) {
     samples.ours.push(await requestsPerSecond(daemon.port, seconds));
-    samples.same.push(await requestsPerSecond(same.said, seconds));
-    samples.bare.push(await requestsPerSecond(bare.said, seconds));
-    samples.reading.push(await requestsPerSecond(reading.said, seconds));
+    samples.same.push(await requestsPerSecond(same.firstValue, seconds));
+    samples.bare.push(await requestsPerSecond(bare.firstValue, seconds));
+    samples.reading.push(await requestsPerSecond(reading.firstValue, seconds));
   }
   await Promise.all([same.forked.end(), bare.forked.end(), reading.forked.end(), client.close()]);
   await daemon.stop();

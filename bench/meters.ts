@@ -65,10 +65,14 @@ async function cost(
 ): Promise<readonly Row[]> {
   await pause(ms(WARM_UP_MS));
   const watchedMs = ms(WATCHED_MS);
-  const before = { cpu: cpuMs(daemon.pid), woken: wakeUps(daemon.pid), told: stream?.events.length ?? 0 };
+  const before = {
+    cpu: cpuMs(daemon.pid),
+    woken: wakeUps(daemon.pid),
+    delivered: stream?.events.length ?? 0,
+  };
   await pause(watchedMs);
   const perSecond = (count: number): readonly number[] => [(count * 1000) / watchedMs];
-  const told = (stream?.events.length ?? 0) - before.told;
+  const delivered = (stream?.events.length ?? 0) - before.delivered;
   return [
     {
       what: `CPU, ${what}`,
@@ -77,7 +81,7 @@ async function cost(
       ...(stream === undefined ? {} : { goal: { of: 'result', atMost: 1 } as const }),
     },
     { what: `wake-ups, ${what}`, unit: '/s', samples: perSecond(wakeUps(daemon.pid) - before.woken) },
-    ...(stream === undefined ? [] : [{ what: `told, ${what}`, unit: '/s', samples: perSecond(told) }]),
+    ...(stream === undefined ? [] : [{ what: `events, ${what}`, unit: '/s', samples: perSecond(delivered) }]),
   ];
 }
 
@@ -111,7 +115,7 @@ function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): 
 }
 
 /** When a recorder that begins now is given the first sound. */
-function heardByParec(sound: SoundServer): Promise<number> {
+function firstSoundOfParec(sound: SoundServer): Promise<number> {
   return new Promise((resolve, reject) => {
     const parec = recorder(sound, 20, () => {
       resolve(performance.now());
@@ -121,9 +125,9 @@ function heardByParec(sound: SoundServer): Promise<number> {
   });
 }
 
-const isHeard = ({ model }: EventConsumer): boolean =>
+const isLoud = ({ model }: EventConsumer): boolean =>
   [...model.held.levels.values()].some(([peak = 0]) => peak > 0);
-const isSilent = (consumer: EventConsumer): boolean => !isHeard(consumer);
+const isSilent = (consumer: EventConsumer): boolean => !isLoud(consumer);
 
 /** From the last sound that a recorder is given to the level of silence, in ms. */
 async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonly number[]> {
@@ -135,7 +139,7 @@ async function falls(sound: SoundServer, stream: EventConsumer): Promise<readonl
   });
   try {
     while (samples.length < FALLS) {
-      await stream.until(isHeard);
+      await stream.until(isLoud);
       await stream.until(isSilent);
       if (parec.exitCode !== null) throw new Error('parec has ended');
       samples.push(performance.now() - loudAt);
@@ -161,11 +165,11 @@ async function edges(sound: SoundServer, stream: EventConsumer, samples: string)
   for (let turn = 0; turn < STREAMS; turn += 1) {
     const playing = await sound.play({ sink: 'living', samples });
     let from = performance.now();
-    const parec = heardByParec(sound);
-    await stream.until(isHeard);
-    const shown = performance.now();
-    starts.push(shown - from);
-    behind.push(Math.max(0, shown - (await parec)));
+    const parec = firstSoundOfParec(sound);
+    await stream.until(isLoud);
+    const displayedAt = performance.now();
+    starts.push(displayedAt - from);
+    behind.push(Math.max(0, displayedAt - (await parec)));
     await pause(BETWEEN_TOGGLES_MS);
     from = performance.now();
     process.kill(playing.pid);
@@ -199,8 +203,8 @@ async function measure(
   const alone = await cost(daemon, `nobody listens, ${kind}`, context);
   const aloneMs = await commands(daemon);
   const stream = await daemon.events('?types=audio.level');
-  const heard = await cost(daemon, `one listens, sound, ${kind}`, context, stream);
-  const heardMs = await commands(daemon);
+  const listening = await cost(daemon, `one listens, sound, ${kind}`, context, stream);
+  const listeningMs = await commands(daemon);
   const [first, second] = playing;
   await second?.stop();
   const levelled = first === undefined ? [] : await truth(sound, stream, first);
@@ -217,11 +221,11 @@ async function measure(
   await daemon.stop();
   await sound.stop();
   return [
-    ...[alone, heard, silence].flat(),
+    ...[alone, listening, silence].flat(),
     {
       what: `a volume's answer while one listens, ${kind}`,
       unit: 'ms',
-      samples: heardMs,
+      samples: listeningMs,
       against: { what: 'nobody listens', samples: aloneMs },
     },
     { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', samples: levelled, goal: SOON },

@@ -53,7 +53,7 @@ const watchText = (within: string): string => `
     .observe(document.querySelector('${within} .slider-text'), { subtree: true, childList: true, characterData: true });
 `;
 
-type Shown = readonly (readonly [text: string, at: number])[];
+type TextChanges = readonly (readonly [text: string, at: number])[];
 
 interface Part {
   readonly name: string;
@@ -117,10 +117,10 @@ async function measure(
     await page.evaluate(watchText('.stream'));
     const reported = new Map<string, number>();
     parts.set('running', await tasksWhile(devtools, () => change(node, context.ms(CHANGES), reported)));
-    const shown = (await page.evaluate('window.shown')) as Shown;
+    const changes = (await page.evaluate('window.shown')) as TextChanges;
     for (const { name, run } of stormsOf(node, context.rounds(TURNS)))
       parts.set(name, await tasksWhile(devtools, run));
-    return { parts: withoutCollections(parts), ages: agesOf(shown, reported) };
+    return { parts: withoutCollections(parts), ages: agesOf(changes, reported) };
   } finally {
     await browser.close();
     await node.close();
@@ -189,8 +189,8 @@ function stormsOf(node: NodeWithPage, turns: number): readonly Part[] {
   ];
 }
 
-function agesOf(shown: Shown, reported: ReadonlyMap<string, number>): number[] {
-  return shown.flatMap(([text, at]) => {
+function agesOf(changes: TextChanges, reported: ReadonlyMap<string, number>): number[] {
+  return changes.flatMap(([text, at]) => {
     const since = reported.get(text);
     return since === undefined ? [] : [at - since];
   });
@@ -219,8 +219,8 @@ async function followed(presses: number): Promise<readonly number[]> {
       await pause(BETWEEN_PRESSES_MS);
     }
     await pause(REST_MS);
-    const set = (await hand.evaluate('window.set')) as Shown;
-    return agesOf((await eye.evaluate('window.shown')) as Shown, new Map(set));
+    const set = (await hand.evaluate('window.set')) as TextChanges;
+    return agesOf((await eye.evaluate('window.shown')) as TextChanges, new Map(set));
   } finally {
     for (const browser of browsers) await browser.close();
     await daemon.stop();

@@ -145,8 +145,8 @@ function rowsOf(
 ): readonly Row[] {
   const isGoal = of.what === FOUR;
   const name = `${of.what}, ${of.node}`;
-  const memory = (what: 'rss' | 'privateDirty', shown: string, beside = bare): Row => ({
-    what: `${shown} at rest: ${name}`,
+  const memory = (what: 'rss' | 'privateDirty', label: string, beside = bare): Row => ({
+    what: `${label} at rest: ${name}`,
     unit: 'MB',
     samples: [memoryMb(of.pid)[what]],
     ...(beside && { against: { what: beside.what, samples: [memoryMb(beside.pid)[what]] } }),

@@ -66,12 +66,12 @@ async function warmUp(): Promise<void> {
 async function timeNothing(): Promise<Took> {
   const begun = performance.now();
   const child = spawn(process.execPath, ['-e', NOTHING], { stdio: ['ignore', 'pipe', 'ignore'] });
-  let said = '';
+  let output = '';
   child.stdout.setEncoding('utf8').on('data', (part: string) => {
-    said += part;
+    output += part;
   });
   await once(child, 'close');
-  return { ms: performance.now() - begun, cpuMs: Number(said) / 1000 };
+  return { ms: performance.now() - begun, cpuMs: Number(output) / 1000 };
 }
 
 await measurement(async ({ rounds }) => {

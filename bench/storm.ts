@@ -83,7 +83,7 @@ await measurement(async ({ rounds, ms }) => {
   const roundMs = ms(ROUND_MS);
   /** Measures both at the same time: one request each in `GET_EVERY_MS` does not disturb the other. */
   const get = async (when: 'rest' | 'blown', durationMs: number): Promise<void> => {
-    const ports = [daemon.port, constant.said];
+    const ports = [daemon.port, constant.firstValue];
     const [first = [], second = []] = await Promise.all(ports.map((port) => getLatencies(port, durationMs)));
     note(ours[when], first);
     note(bare[when], second);
@@ -99,8 +99,8 @@ await measurement(async ({ rounds, ms }) => {
     cores.push((cpuMs(daemon.pid) - before.cpu) / roundMs);
     const agree = (): Promise<number> => readers.forked.order({ do: 'agree', with: LAST_HUNDREDTHS });
     await until('every stream tells the last state', async () => (await agree()) === STREAMS);
-    const told = (await readers.forked.order({ do: 'chunks' })) - before.events;
-    events.push((told * 1000) / STREAMS / roundMs);
+    const delivered = (await readers.forked.order({ do: 'chunks' })) - before.events;
+    events.push((delivered * 1000) / STREAMS / roundMs);
   }
   await Promise.all([readers, storm, constant].map(({ forked }) => forked.end()));
   await daemon.stop();
@@ -117,7 +117,7 @@ await measurement(async ({ rounds, ms }) => {
     row('GET of a constant of uWS', bare, 'p50'),
     row('GET of a constant of uWS', bare, 'p99'),
     { what: 'volumes changed', unit: '/s', samples: rates },
-    { what: `events told to each of ${STREAMS} streams, the last state to all`, unit: '/s', samples: events },
+    { what: `events sent to each of ${STREAMS} streams, the last state to all`, unit: '/s', samples: events },
     { what: 'CPU meanwhile', unit: 'cores', samples: cores },
   ];
 });

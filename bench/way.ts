@@ -37,7 +37,7 @@ const daemon = await Daemon.start({
 await daemon.backend('audio', 'up');
 const listener = await daemon.events();
 const mixer = await Mixer.connect(sound.socketPath);
-let heard = 0;
+let expected = 0;
 let made = 0;
 let samples = 0;
 
@@ -67,10 +67,10 @@ async function called(): Promise<readonly string[]> {
   return [...new Set(names)].sort();
 }
 
-async function isHeard(): Promise<void> {
-  heard += 1;
+async function received(): Promise<void> {
+  expected += 1;
   await until('the change is heard', () =>
-    Promise.resolve(listener.events.filter(({ type }) => type === VOLUME_EVENT).length >= heard),
+    Promise.resolve(listener.events.filter(({ type }) => type === VOLUME_EVENT).length >= expected),
   );
 }
 
@@ -83,7 +83,7 @@ const ids = streams.map(({ id }) => id);
 async function change(): Promise<void> {
   const volume = nextVolume();
   await mixer.setStreamVolume(ids[made % STREAMS] ?? 0, volume);
-  await isHeard();
+  await received();
 }
 
 async function post(): Promise<void> {
@@ -91,7 +91,7 @@ async function post(): Promise<void> {
   const path = `/audio/clients/${ids[made % STREAMS]}/volume`;
   const headers = { 'Content-Type': 'application/json' };
   await send(daemon.port, { method: 'POST', path, headers, body });
-  await isHeard();
+  await received();
 }
 
 async function way(what: string, act: () => Promise<void>, most: number, mostFiles: number): Promise<Row[]> {

@@ -74,7 +74,7 @@ function listenAndPost(path: string, telling: Telling): void {
   const words = wordsOf(telling);
   const received = Buffer.alloc(2 * READ_BYTES);
   const chunk = new Chunk(received);
-  let held = 0;
+  let buffered = 0;
   const question = Buffer.from(commandFrame('GET_SINK_INPUT_INFO', 0, { index: 0 }));
   const handshake = [
     commandFrame('SET_CLIENT_NAME', 1, { props: { 'application.name': 'bare' } }),
@@ -93,14 +93,14 @@ function listenAndPost(path: string, telling: Telling): void {
     }
   };
   const callback = (length: number, buffer: Uint8Array): boolean => {
-    received.set(buffer.subarray(0, length), held);
-    held += length;
-    while (held >= HEADER_BYTES) {
+    received.set(buffer.subarray(0, length), buffered);
+    buffered += length;
+    while (buffered >= HEADER_BYTES) {
       const end = HEADER_BYTES + received.readUInt32BE(0);
-      if (held < end) break;
+      if (buffered < end) break;
       take(end);
-      received.copyWithin(0, end, held);
-      held -= end;
+      received.copyWithin(0, end, buffered);
+      buffered -= end;
     }
     return true;
   };

@@ -28,7 +28,7 @@ function lists(): readonly (readonly object[])[] {
 }
 
 for (let left = WARM_UP_LISTS; left > 0; left -= 1) codec.decode([list.bytes]);
-let held: unknown;
+let kept: unknown;
 obey(0, {
   allocated: () =>
     measure(() => {
@@ -36,10 +36,10 @@ obey(0, {
       return process.memoryUsage().heapUsed;
     }),
   kept: () => {
-    held = undefined;
+    kept = undefined;
     return measure(() => {
-      held = lists();
-      return held === undefined ? Number.NaN : heapUsed();
+      kept = lists();
+      return kept === undefined ? Number.NaN : heapUsed();
     });
   },
 });

@@ -20,7 +20,7 @@ export class Forked {
   }
 
   /** Resolves with the process and the number that it sends first, such as its port. */
-  static start(module: URL, ...args: readonly string[]): Promise<{ forked: Forked; said: number }> {
+  static start(module: URL, ...args: readonly string[]): Promise<{ forked: Forked; firstValue: number }> {
     return Forked.launch({ flags: [], env: {} }, module, ...args);
   }
 
@@ -29,10 +29,10 @@ export class Forked {
     { flags, env }: Pick<Launch, 'flags' | 'env'>,
     module: URL,
     ...args: readonly string[]
-  ): Promise<{ forked: Forked; said: number }> {
+  ): Promise<{ forked: Forked; firstValue: number }> {
     const child = fork(module, args, { execArgv: [...flags], env: { ...process.env, ...env } });
-    const [said] = (await once(child, 'message')) as [number];
-    return { forked: new Forked(child), said };
+    const [firstValue] = (await once(child, 'message')) as [number];
+    return { forked: new Forked(child), firstValue };
   }
 
   async order(order: Order): Promise<number> {
@@ -53,13 +53,13 @@ type Deed = (value: number) => number | undefined | Promise<number>;
 
 /** The process's side: sends `first`, then carries out orders by name; each may answer with a number. */
 export function obey(first: number, orders: Readonly<Record<string, Deed>>): void {
-  const say = (value: number): void => void process.send?.(value);
+  const send = (value: number): void => void process.send?.(value);
   process.on('message', (order: Order) => {
     const act = orders[order.do];
     if (act === undefined) throw new Error(`no such order: ${order.do}`);
-    void Promise.resolve(act(order.with ?? 0)).then((value) => say(value ?? 0));
+    void Promise.resolve(act(order.with ?? 0)).then((value) => send(value ?? 0));
   });
-  say(first);
+  send(first);
 }
 
 /** The orders `begin` and `end`: in between it acts again and again. */

@@ -35,32 +35,32 @@ app.listen(max === undefined ? LOOPBACK : '0.0.0.0', 0, (socket) => {
 function read(request: HttpRequest, names: readonly string[]): void {
   request.getCaseSensitiveMethod();
   request.getUrl();
-  const seen = new Set<string>();
+  const known = new Set<string>();
   request.forEach((name) => {
-    seen.add(name);
+    known.add(name);
   });
   for (const name of names) request.getHeader(name);
 }
 
 /** uWebSockets.js reports that a connection has closed, but not which: it is one without an address among those never answered. */
 function closeBeyond(most: number): void {
-  const held = new Set<HttpResponse>();
+  const open = new Set<HttpResponse>();
   let isClosing = false;
   const enter = (response: HttpResponse): void => {
     if (addressOf(response) === LOOPBACK) return;
-    held.add(response);
-    const [oldest] = held;
-    if (held.size <= most || oldest === undefined) return;
-    held.delete(oldest);
+    open.add(response);
+    const [oldest] = open;
+    if (open.size <= most || oldest === undefined) return;
+    open.delete(oldest);
     isClosing = true;
     oldest.close();
     isClosing = false;
   };
   const leave = (closed: HttpResponse): void => {
     if (closed.getWriteOffset() > 0) return;
-    for (const one of held) {
+    for (const one of open) {
       if (addressOf(one) !== '') continue;
-      held.delete(one);
+      open.delete(one);
       return;
     }
   };

@@ -15,7 +15,7 @@ import type { Context } from './measurement.js';
 
 /** Each level differs from the one before, because without a change no event is sent. */
 const LEVELS = 97;
-const HEARD_DEADLINE_MS = 10_000;
+const CHANGE_DEADLINE_MS = 10_000;
 const BARE = new URL('./bare-change.js', import.meta.url);
 
 /** Until V8's first collections after the start, which drop what was compiled for it, are over. */
@@ -74,10 +74,10 @@ export async function startDaemon(sound: SoundServer, { flags, env }: Launch): P
 export async function startBare(
   sound: SoundServer,
   launch: Launch,
-  tells: 'bytes' | 'record',
+  output: 'bytes' | 'record',
 ): Promise<Program> {
-  const { forked, said } = await Forked.launch(launch, BARE, sound.socketPath, tells);
-  return { pid: forked.pid, port: said, end: () => forked.end() };
+  const { forked, firstValue } = await Forked.launch(launch, BARE, sound.socketPath, output);
+  return { pid: forked.pid, port: firstValue, end: () => forked.end() };
 }
 
 /** Calls `onBytes` with each piece of the program's event stream. */
@@ -87,21 +87,21 @@ function listen(port: number, onBytes: () => void): Socket {
   return socket.on('data', onBytes);
 }
 
-interface Heard {
+interface Arrivals {
   event?: number;
   bytes?: number;
 }
 
 /** Both have come, in whatever order; the delay between them. */
 class Change {
-  readonly #heard: Heard = {};
+  readonly #arrivals: Arrivals = {};
   readonly #settle: (delayMs: number) => void;
   readonly done: Promise<number>;
 
   constructor() {
     let settle: (delayMs: number) => void = () => undefined;
     this.done = new Promise((resolve, reject) => {
-      const deadline = setTimeout(() => reject(new Error('a change was not heard')), HEARD_DEADLINE_MS);
+      const deadline = setTimeout(() => reject(new Error('a change was not heard')), CHANGE_DEADLINE_MS);
       settle = (delayMs) => {
         clearTimeout(deadline);
         resolve(delayMs);
@@ -110,9 +110,9 @@ class Change {
     this.#settle = settle;
   }
 
-  hear(what: keyof Heard): void {
-    this.#heard[what] ??= performance.now();
-    const { event, bytes } = this.#heard;
+  arrived(what: keyof Arrivals): void {
+    this.#arrivals[what] ??= performance.now();
+    const { event, bytes } = this.#arrivals;
     if (event !== undefined && bytes !== undefined) this.#settle(bytes - event);
   }
 }
@@ -129,13 +129,13 @@ export async function listened(
   const program = await startProgram(sound);
   let current: Change | undefined;
   const mixer = await Mixer.connect(sound.socketPath, ({ facility }) => {
-    if (facility === 'sink-input') current?.hear('event');
+    if (facility === 'sink-input') current?.arrived('event');
   });
   await mixer.subscribe(AUDIO_MASK);
   let pieces = 0;
   const listener = listen(program.port, () => {
     pieces += 1;
-    current?.hear('bytes');
+    current?.arrived('bytes');
   });
   await until('the stream has begun', () => Promise.resolve(pieces > 0));
   let made = 0;

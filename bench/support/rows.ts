@@ -97,7 +97,7 @@ function judged(
 }
 
 /** Three digits: measurements are not more precise. */
-function shown(value: number): string {
+function printed(value: number): string {
   if (!Number.isFinite(value)) return '-';
   return Math.abs(value) >= 10 ** SIGNIFICANT_DIGITS
     ? String(Math.round(value))
@@ -108,13 +108,13 @@ function shown(value: number): string {
 export function columns(of: Result): Readonly<Record<string, string>> {
   const { what, unit, result, against, ratio, difference, goal, reached } = of;
   const { from, to } = ratio ?? difference ?? result;
-  const signed = difference && `${difference.median < 0 ? '' : '+'}${shown(difference.median)} ${unit}`;
+  const signed = difference && `${difference.median < 0 ? '' : '+'}${printed(difference.median)} ${unit}`;
   return {
     what,
-    against: against ? `${against.what}: ${shown(against.result.median)} ${unit}` : '',
-    result: `${shown(result.median)} ${unit}`,
-    ratio: ratio ? `${shown(ratio.median)} x` : (signed ?? ''),
-    spread: from === to ? '' : `${shown(from)} to ${shown(to)}`,
+    against: against ? `${against.what}: ${printed(against.result.median)} ${unit}` : '',
+    result: `${printed(result.median)} ${unit}`,
+    ratio: ratio ? `${printed(ratio.median)} x` : (signed ?? ''),
+    spread: from === to ? '' : `${printed(from)} to ${printed(to)}`,
     goal: reached === false ? `${goal}: missed` : (goal ?? ''),
   };
 }

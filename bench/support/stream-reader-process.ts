@@ -10,8 +10,9 @@ await readers.open(port ?? 0, count ?? 0);
 
 obey(count ?? 0, {
   agree: (hundredths) => {
-    const wanted = `"volume":${hundredths / 100},`;
-    return readers.last().filter((text) => text.slice(text.lastIndexOf('\nevent: ')).includes(wanted)).length;
+    const expected = `"volume":${hundredths / 100},`;
+    return readers.last().filter((text) => text.slice(text.lastIndexOf('\nevent: ')).includes(expected))
+      .length;
   },
   chunks: () => readers.chunks,
 });
