@@ -21,13 +21,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, transformSync } from 'esbuild';
 import { clientPaths } from './client-paths.mjs';
 import { writeDeclarations } from './client-types.mjs';
 import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
+import { checkEmittedImports } from './emitted-imports.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 import { buildPage } from './page.mjs';
 
@@ -101,7 +102,9 @@ async function buildModules(outdir) {
   });
   // As the shipped actors are: where `require` also loads ES modules, Node 20 aborts when a thread is ended as it loads one (measured).
   const fixtures = join(outdir, 'test/crash/fixtures');
-  await bundle(fixtures, sources('test/crash/fixtures'));
+  const named = sources('test/crash/fixtures').map((file) => [basename(file, '.ts'), file]);
+  const { metafiles } = await bundleWithLateParts(fixtures, Object.fromEntries(named));
+  checkEmittedImports(fixtures, metafiles);
   writeFileSync(join(fixtures, 'package.json'), '{ "type": "commonjs" }\n');
 }
 
@@ -114,20 +117,25 @@ const nativeUws = {
   },
 };
 
+/** The name of a source's bundle: its path below `src/` without ending, where the bundle lies below the output folder, too. */
+const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\.[jt]s$/, '');
+
 /**
- * The main thread loads the schemas and the YAML reader late, so each becomes a file of its own: a bundle is compiled whole when it
- * is loaded, and main.js is 250 kB without them instead of 740 kB, which is a third of its time to listen (measured).
+ * What is loaded late becomes a file of its own: a bundle is compiled whole when it is loaded, and main.js is 250 kB without the schemas
+ * and the YAML reader instead of 740 kB, which is a third of its time to listen (measured). A bundle that lies in `folder` loads it by a
+ * path from there. `found` gets the names.
  */
-function lateParts(found) {
+function lateParts(folder, found) {
   const src = join(ROOT, 'src');
   return {
     name: 'late-parts',
     setup(pluginBuild) {
       pluginBuild.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
         if (kind !== 'dynamic-import' || !resolveDir.startsWith(src)) return undefined;
-        const name = relative(src, join(resolveDir, path)).replace(/\.js$/, '');
+        const name = bundleName(join(resolveDir, path));
         found.add(name);
-        return { path: `./${name}.js`, external: true };
+        const from = relative(folder, `${name}.js`);
+        return { path: from.startsWith('.') ? from : `./${from}`, external: true };
       });
     },
   };
@@ -186,8 +194,8 @@ const BANNER = [
   'const { Buffer } = require("node:buffer"), { performance } = require("node:perf_hooks");',
 ].join('');
 
-/** Resolves with the paths of all that is in the bundles. */
-async function bundle(outdir, entries, late = new Set()) {
+/** Bundles entries that lie in one folder. Resolves with esbuild's metafile; `late` gets the names of what they load late. */
+async function bundle(outdir, folder, entries, late) {
   const { metafile } = await build({
     ...SHARED,
     metafile: true,
@@ -203,9 +211,28 @@ async function bundle(outdir, entries, late = new Set()) {
     banner: { js: BANNER },
     external: ['@napi-rs/nice', '*.node'],
     alias: { yaml: YAML },
-    plugins: [nativeUws, lateParts(late), replaced],
+    plugins: [nativeUws, lateParts(folder, late), replaced],
   });
-  return Object.keys(metafile.inputs);
+  return metafile;
+}
+
+/** Bundles these sources by name, and all that they load late, at once or in turn. Resolves with names and metafiles of all bundles. */
+async function bundleWithLateParts(outdir, sourceOf) {
+  const metafiles = [];
+  const names = new Set(Object.keys(sourceOf));
+  let pending = [...names];
+  while (pending.length > 0) {
+    const found = new Set();
+    const folders = new Set(pending.map(dirname));
+    for (const folder of folders) {
+      const here = pending.filter((name) => dirname(name) === folder);
+      const entries = here.map((name) => [name, sourceOf[name] ?? join(ROOT, 'src', `${name}.ts`)]);
+      metafiles.push(await bundle(outdir, folder, Object.fromEntries(entries), found));
+    }
+    pending = [...found].filter((name) => !names.has(name));
+    for (const name of pending) names.add(name);
+  }
+  return { names: [...names], metafiles };
 }
 
 /**
@@ -230,16 +257,14 @@ function cacheCode(outdir, names) {
 async function buildDist(outdir) {
   const actors = sources('src/actors').filter((file) => /\/(backend|bridge)\.ts$/.test(file));
   const entries = [...actors, join(ROOT, 'src/cli/bench/probe.ts'), join(ROOT, 'src/main.ts')];
-  const named = Object.fromEntries(
-    entries.map((file) => [relative(join(ROOT, 'src'), file).replace(/\.ts$/, ''), file]),
-  );
-  const late = new Set();
-  const inputs = [NATIVE, ...(await bundle(outdir, named, late))];
-  const lateEntries = [...late].map((name) => [name, join(ROOT, 'src', `${name}.ts`)]);
-  inputs.push(...(await bundle(outdir, Object.fromEntries(lateEntries))));
-  cacheCode(outdir, [...Object.keys(named), ...late]);
+  const named = Object.fromEntries(entries.map((file) => [bundleName(file), file]));
+  const { names, metafiles } = await bundleWithLateParts(outdir, named);
   // Piscina starts each thread on a file of its own, which it expects beside itself.
-  inputs.push(...(await bundle(outdir, { worker: join(dirname(require.resolve('piscina')), 'worker.js') })));
+  const worker = { worker: join(dirname(require.resolve('piscina')), 'worker.js') };
+  metafiles.push(...(await bundleWithLateParts(outdir, worker)).metafiles);
+  checkEmittedImports(outdir, metafiles);
+  cacheCode(outdir, names);
+  const inputs = [NATIVE, ...metafiles.flatMap(({ inputs: sourcePaths }) => Object.keys(sourcePaths))];
   inputs.push(...(await buildPage(join(ROOT, 'src/page'), join(outdir, 'page'))));
   writeFileSync(
     join(outdir, 'third-party-notices.txt'),

@@ -1,0 +1,63 @@
+// What the shipped bundles load at run time is there, seen from where they lie (packaging/build.mjs): the check of the build, and all that
+// the build has emitted.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire, isBuiltin } from 'node:module';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { build, type Metafile } from 'esbuild';
+import { temporaryFolder } from '../temporary-folder.js';
+
+// build/test/tools/emitted-imports.test.js -> the project's root
+const ROOT = new URL('../../../', import.meta.url);
+const DIST = fileURLToPath(new URL('dist/', ROOT));
+
+interface Check {
+  readonly checkEmittedImports: (outdir: string, metafiles: readonly Metafile[]) => void;
+}
+
+test('the build fails at an import that leads nowhere from where it was emitted', async (t) => {
+  const { checkEmittedImports }: Check = await import(new URL('packaging/emitted-imports.mjs', ROOT).href);
+  const folder = temporaryFolder(t);
+  const outdir = join(folder, 'out');
+  const options = { outdir, outbase: folder, bundle: true, metafile: true, platform: 'node' } as const;
+  const emit = async (name: string, text: string, ...external: readonly string[]): Promise<Metafile> => {
+    const file = join(folder, `${name}.ts`);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    const entryPoints = { [name]: file };
+    return (await build({ ...options, entryPoints, external: [...external] })).metafile;
+  };
+  const late = await emit('late', 'console.log(1);');
+  const beside = await emit('main', "require('./late.js'); import('node:fs');", './late.js');
+  checkEmittedImports(outdir, [late, beside]);
+  const below = await emit('part/actor', "import('./late.js'); require('./late.js');", './late.js');
+  assert.throws(() => checkEmittedImports(outdir, [late, below]), {
+    message: 'the build is broken:\npart/actor.js loads ./late.js, which is not there',
+  });
+  const foreign = await emit('foreign', "require('left-out');", 'left-out');
+  assert.throws(() => checkEmittedImports(outdir, [foreign]), /foreign\.js loads left-out,/);
+});
+
+/** Piscina tries to load it, and does without. */
+const OPTIONAL = '@napi-rs/nice';
+
+test('every path and package that a shipped bundle loads is there', () => {
+  const files = readdirSync(DIST, { recursive: true, encoding: 'utf8' });
+  const bundles = files.filter((file) => file.endsWith('.js') && !file.startsWith('page/'));
+  const loaded = bundles.flatMap((file) =>
+    [...readFileSync(join(DIST, file), 'utf8').matchAll(/\brequire\("([^"]+)"\)/g)].map(
+      ([, path = '']) => [file, path] as const,
+    ),
+  );
+  const late = loaded.filter(([, path]) => path.startsWith('.'));
+  assert.ok(
+    late.some(([file]) => dirname(file) === 'actors/players'),
+    String(late),
+  );
+  for (const [file, path] of late) createRequire(join(DIST, file)).resolve(path);
+  const foreign = loaded.filter(([, path]) => !path.startsWith('.') && !isBuiltin(path));
+  assert.deepEqual([...new Set(foreign.map(([, path]) => path))], [OPTIONAL]);
+});
