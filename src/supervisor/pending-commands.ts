@@ -48,11 +48,14 @@ export class PendingCommands {
     const settled = new Promise<Answer>((resolve) => {
       this.#pending.set(id, { command, resolve, isPosted: post !== undefined });
     });
-    post?.(id, command);
-    const answer = await within(this.#clock, this.#withinMs, settled);
-    this.#pending.delete(id);
-    const late = `The ${this.#child} backend gave no answer within ${this.#withinMs / 1000} s`;
-    return answer ?? failure('timeout', late);
+    try {
+      post?.(id, command);
+      const answer = await within(this.#clock, this.#withinMs, settled);
+      const late = `The ${this.#child} backend gave no answer within ${this.#withinMs / 1000} s`;
+      return answer ?? failure('timeout', late);
+    } finally {
+      this.#pending.delete(id);
+    }
   }
 
   postQueued(post: PostCommand): void {

@@ -49,6 +49,14 @@ test('no more than 256 commands wait for one child, and the bound is per child',
   t.after(() => Promise.all(waiting));
 });
 
+test('a command that cannot be sent leaves no place taken', async (t) => {
+  const { say } = await stageUp(t, { audio: 'obedient' });
+  const unsendable = (() => undefined) as unknown as string;
+  for (let times = 0; times < 256; times += 1)
+    await assert.rejects(say('audio', unsendable), { name: 'DataCloneError' });
+  assert.equal((await say('audio', 'who')).ok, true);
+});
+
 test('a batch arrives whole and in order: changes before the state behind them, and before the answer', async (t) => {
   const { ask, recorder } = await childrenUp(t, { audio: 'obedient' });
   recorder.sequence.length = 0;

@@ -142,7 +142,12 @@ export class SoundConnection implements Performer {
         refetch.hold(undefined);
         this.#pump();
       };
-      this.#link.request(command, args, settle, deadlineMs);
+      try {
+        this.#link.request(command, args, settle, deadlineMs);
+      } catch (error) {
+        refetch.hold(undefined);
+        throw error;
+      }
     });
   }
 

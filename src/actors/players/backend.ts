@@ -107,8 +107,9 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
     player.commandsUnderWay += 1;
-    const answer = await carryOut(this.#bus, player, command);
-    player.commandsUnderWay -= 1;
+    const answer = await carryOut(this.#bus, player, command).finally(() => {
+      player.commandsUnderWay -= 1;
+    });
     // Not every player sends signals for its changes.
     if (answer.ok) player.readings.again();
     if (answer.ok && isTrackCommand(command)) player.tracklist.readings.again();

@@ -48,10 +48,13 @@ export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchC
     if (waiting >= WAITING_MAX) return late;
     waiting += 1;
     const reading = readNext(async (): Promise<Answer> => {
-      const url = artUrl ?? (await longUrl(bus, player));
-      const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, held);
-      waiting -= 1;
-      return cover === undefined ? NONE : { ok: true, cover };
+      try {
+        const url = artUrl ?? (await longUrl(bus, player));
+        const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, held);
+        return cover === undefined ? NONE : { ok: true, cover };
+      } finally {
+        waiting -= 1;
+      }
     });
     return (await within(clock, ANSWER_MAX_MS, reading)) ?? late;
   };
@@ -79,8 +82,9 @@ function webCovers(clock: Clock, fetch: FetchCover) {
     }
     if (fetches >= FETCHES_MAX) return elsewhere;
     fetches += 1;
-    const cover = await fetch(url);
-    fetches -= 1;
+    const cover = await fetch(url).finally(() => {
+      fetches -= 1;
+    });
     known.delete(url);
     known.set(url, { tag: cover?.tag, until: clock.monotonic() + KNOWN_MS });
     const [oldest] = known.keys();

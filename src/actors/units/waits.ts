@@ -29,7 +29,7 @@ export class Waits {
   }
 
   /** Resolves to the first value that `found` gives, now or when there is news; to undefined after `ms`. */
-  until<T>(ms: number, found: () => T | undefined): Promise<T | undefined> {
+  async until<T>(ms: number, found: () => T | undefined): Promise<T | undefined> {
     let look = (): void => undefined;
     const first = new Promise<T>((resolve) => {
       look = () => {
@@ -38,8 +38,12 @@ export class Waits {
       };
     });
     this.#looks.add(look);
-    look();
-    return within(this.#clock, ms, first).finally(() => this.#looks.delete(look));
+    try {
+      look();
+      return await within(this.#clock, ms, first);
+    } finally {
+      this.#looks.delete(look);
+    }
   }
 
   /** To be called when what is waited for may be there. */
@@ -63,9 +67,11 @@ export class Waits {
   async forJob(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
     const [awaited, losses] = [{ job, unit }, this.#losses];
     this.#awaited.add(awaited);
-    const end = await this.until(ms, () => (losses === this.#losses ? this.#ends.get(job) : AWAY));
-    this.#awaited.delete(awaited);
-    return end;
+    try {
+      return await this.until(ms, () => (losses === this.#losses ? this.#ends.get(job) : AWAY));
+    } finally {
+      this.#awaited.delete(awaited);
+    }
   }
 
   /** The jobs that are awaited now, to be passed to `compare`. */

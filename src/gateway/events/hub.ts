@@ -89,8 +89,14 @@ export class EventHub {
       onEnd: (ended, isSlow) => this.#ended(ended, isSlow),
     });
     this.#streams.add(stream);
-    if (wantsLevels(stream)) this.#options.watchLevels(true);
-    stream.start(hello(clock.random(), query.unknown), Cursor.opened(this.#context, query));
+    try {
+      if (wantsLevels(stream)) this.#options.watchLevels(true);
+      stream.start(hello(clock.random(), query.unknown), Cursor.opened(this.#context, query));
+    } catch (error) {
+      // Nobody else knows the stream yet, and it would keep its place for ever.
+      this.#ended(stream, false);
+      throw error;
+    }
     if (this.#streams.has(stream)) this.#arm(stream.dueAt + SLACK_MS);
     return stream;
   }

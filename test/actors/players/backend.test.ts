@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Variant } from 'dbus-next';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
 import { systemClock } from '../../../src/clock.js';
-import type { Answer } from '../../../src/protocol/actor/commands.js';
+import type { Answer, PlayersCommand } from '../../../src/protocol/actor/commands.js';
 import {
   PLAYER_INTERFACE,
   PLAYER_PATH,
@@ -288,6 +288,16 @@ test('without a track no position can be set, and a player that cannot pause is 
   // An earlier reading may still report that it does not play.
   const answered = async () => faultOf(await backend.handle({ do: 'play_pause', ...on }));
   await until('the player is not paused', async () => (await answered()) === 'not-able');
+});
+
+test('a command that throws gives its place back', async (t) => {
+  const { backend, start } = await followed(t);
+  await start('scripted');
+  const on = { player: named('scripted') };
+  // No client can send this: the gateway refuses it. It stands for a defect.
+  const broken = { do: 'nonsense', ...on } as unknown as PlayersCommand;
+  for (let times = 0; times < 9; times += 1) await assert.rejects(backend.handle(broken));
+  assert.deepEqual(await backend.handle({ do: 'play', ...on }), { ok: true });
 });
 
 test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {

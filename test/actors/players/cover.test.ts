@@ -210,3 +210,15 @@ test('a cover that hangs is answered after 4 s, one is read at a time, and at mo
   clock.advance(1);
   assert.deepEqual(new Set((await Promise.all(answers)).map(faultOf)), new Set(['timeout']));
 });
+
+test('a reading that throws gives its place back', async () => {
+  let mustThrow = true;
+  const call = async (): Promise<never> => {
+    if (mustThrow) throw new Error('a defect');
+    return { ok: true, value: { Metadata: { 'mpris:artUrl': urlOf(file('whole', PNG)) } } } as never;
+  };
+  const answer = coverReader({ call }, new ManualClock());
+  for (let times = 0; times < 33; times += 1) await assert.rejects(answer(PLAYER, undefined), /a defect/);
+  mustThrow = false;
+  assert.equal((await answer(PLAYER, undefined)).ok, true);
+});

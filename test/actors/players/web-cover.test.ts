@@ -228,6 +228,17 @@ test('four covers are fetched at a time; further clients are redirected to the w
   assert.deepEqual(await again, { ok: true, cover: image(URL) });
 });
 
+test('a fetch that throws gives its place back', async () => {
+  let mustThrow = true;
+  const { read } = covers(async () => {
+    if (mustThrow) throw new Error('the part that fetches cannot be loaded');
+    return image('a');
+  });
+  for (let times = 0; times < 5; times += 1) await assert.rejects(read(URL), /cannot be loaded/);
+  mustThrow = false;
+  assert.deepEqual(await read(URL), { ok: true, cover: image('a') });
+});
+
 /** The node's networks in the house. */
 const OWN = ['192.168.1.20/24', '198.41.0.5/24', '2a02:8070:1:2:3:4:5:6/64', 'fe80::1/64'];
 

@@ -61,3 +61,13 @@ test('a manager that goes takes its waits and their numbers along', async () => 
   void wait('/job/1');
   assert.equal(waits.awaited().length, 1);
 });
+
+test('a wait whose look throws is forgotten', async () => {
+  const { clock, waits } = stage();
+  const found = (): undefined => {
+    throw new Error('a defect');
+  };
+  await assert.rejects(waits.until(MAX_MS, found), /a defect/);
+  waits.news();
+  assert.equal(clock.timers, 0);
+});

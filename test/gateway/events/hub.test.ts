@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import { BACKENDS, type Backend } from '../../../src/protocol/actor/backends.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
 import { NodeUnderTest } from './node-under-test.js';
@@ -231,4 +232,18 @@ test('at shutdown every stream gets bye after all waiting events, and ends', asy
   assert.equal(node.heard(quick).at(-1), 'b-2 server.info "bye"');
   assert.equal(node.clock.timers, 0);
   assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 0 });
+});
+
+test('a stream whose first lines cannot be written leaves no place taken', () => {
+  const node = new NodeUnderTest(1);
+  const write = (): boolean => {
+    throw new Error('a defect');
+  };
+  const query = parseEventQuery('types=audio.level', '');
+  if (typeof query === 'string') assert.fail(query);
+  const sink = { write, end: () => undefined, cut: () => undefined };
+  assert.throws(() => node.hub.open(query, sink), /a defect/);
+  assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 0 });
+  assert.deepEqual(node.watched, [true, false]);
+  assert.equal(node.clock.timers, 0);
 });
