@@ -2,7 +2,6 @@
 // this machine. It does not show how fast a board is.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -11,7 +10,7 @@ import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { buildPackage, extracted, output, packageIn, run } from './built-package.js';
+import { buildPackage, extracted, flagsOf, output, packageIn, run } from './built-package.js';
 
 // build/test/packaging/arm.test.js -> the project's root
 const MAKER = fileURLToPath(new URL('../../../packaging/arm.mjs', import.meta.url));
@@ -21,13 +20,6 @@ const EMULATED_MS = 180_000;
 
 /** Each with its emulator. */
 const ARCHITECTURES = Object.entries({ arm64: 'qemu-aarch64', armhf: 'qemu-arm' });
-
-/** The flags that the package's own script gives Node, between the program and main.js. */
-function flagsOf(tree: string): readonly string[] {
-  const script = readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8');
-  const line = /^exec \S+ (.*) \S+\/main\.js "\$@"$/m.exec(script) ?? assert.fail(script);
-  return (line[1] ?? '').split(' ');
-}
 
 describe('the packages for ARM', { skip }, () => {
   let machines = '';

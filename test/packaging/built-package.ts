@@ -96,6 +96,13 @@ export async function extracted(file: string, folder: string): Promise<string> {
   return tree;
 }
 
+/** The flags that the package's own script gives Node, between the program and main.js. */
+export function flagsOf(tree: string): readonly string[] {
+  const script = readFileSync(join(tree, 'usr/bin/tonearm'), 'utf8');
+  const line = /^exec \S+ (.*) \S+\/main\.js "\$@"$/m.exec(script) ?? assert.fail(script);
+  return (line[1] ?? '').split(' ');
+}
+
 /** lintian's findings about a package, which is not compressed. */
 export function lintian(file: string): Promise<string> {
   // It leaves files in TMPDIR behind.

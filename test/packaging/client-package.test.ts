@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { startAudio } from '../contract/audio-node.js';
+import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { output, run } from './built-package.js';
@@ -116,6 +117,14 @@ describe('the packed client', { skip: lacks({ programs: ['npm'] }) }, () => {
     for (const name of ['uws-pack', 'piscina', 'mqtt', 'dbus-next', 'pino', 'typebox', 'yaml', 'preact'])
       assert.match(rights, new RegExp(`^=+\n${name} [\\d.]+\n=+\n\n.{40}`, 'ms'), name);
   });
+
+  test(
+    'comes with a daemon that loads each of its late parts',
+    {
+      skip: lacks({ programs: LATE_PART_PROGRAMS }),
+    },
+    (t) => loadsItsLateParts(t, { entry: join(folder, 'node_modules/tonearm/dist/main.js') }),
+  );
 
   test("is also what the daemon's package has as tonearm/client", async () => {
     write('same.js', "import { connect } from 'tonearm/client'; console.log(typeof connect);");

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { Daemon } from '../contract/daemon.js';
+import { type BuiltForm, LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { startPulseAudio } from '../sound/servers.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
@@ -59,16 +60,22 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     }
   });
 
-  test('starts a daemon that controls the sound server whose runtime directory is mounted', async (t) => {
+  const form = (): BuiltForm => {
     const { config } = json<{ config: { Entrypoint: [string] } }>(blob(manifest().config));
-    const sound = await startPulseAudio();
-    t.after(() => sound.stop());
-    const options = {
-      env: sound.env,
-      config: 'systemd: {enabled: false}\n',
+    return {
       entry: config.Entrypoint[0],
       launcher: [...UNSHARE, ENTER, 'enter', path('root'), tmpdir()],
     };
+  };
+
+  test('loads each of its late parts', { skip: lacks({ programs: LATE_PART_PROGRAMS }) }, (t) =>
+    loadsItsLateParts(t, form()),
+  );
+
+  test('starts a daemon that controls the sound server whose runtime directory is mounted', async (t) => {
+    const sound = await startPulseAudio();
+    t.after(() => sound.stop());
+    const options = { ...form(), env: sound.env, config: 'systemd: {enabled: false}\n' };
     const daemon = await Daemon.start(options, t);
     await daemon.backend('audio', 'up');
     const answer = await daemon.post('/audio/outputs/living/volume', { volume: 0.44 });

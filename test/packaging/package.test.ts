@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { LATE_PART_PROGRAMS, loadsItsLateParts } from '../contract/late-parts.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import {
@@ -13,6 +14,7 @@ import {
   buildRelease,
   extracted,
   filesOf,
+  flagsOf,
   lintian,
   output,
   packageIn,
@@ -197,6 +199,23 @@ describe('the packages', { skip }, () => {
     assert.equal(await output(process.execPath, ...flags.split(' '), ...said), tag);
     assert.notEqual(await output(process.execPath, '--max-semi-space-size=1', ...said), tag);
   });
+
+  for (const form of ['tonearm', WITH_NODE]) {
+    test(`${form} loads each of its late parts`, {
+      skip: lacks({ programs: LATE_PART_PROGRAMS }),
+    }, async (t) => {
+      const own = ARCHITECTURES.find(([, node]) => node === process.arch) ?? assert.fail(process.arch);
+      const tree = await treeOf(own[0], form);
+      const node = join(tree, 'usr/lib/tonearm/node');
+      // `shift` removes this machine's Node, and the package's own takes its place.
+      const launcher = form === WITH_NODE && ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', node];
+      await loadsItsLateParts(t, {
+        entry: join(tree, 'usr/lib/tonearm/main.js'),
+        nodeArguments: flagsOf(tree),
+        ...(launcher && { launcher }),
+      });
+    });
+  }
 
   test('no placeholder is left', async () => {
     const trees = await Promise.all(['amd64', 'armhf'].map((name) => treeOf(name)));

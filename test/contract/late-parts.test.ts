@@ -1,0 +1,34 @@
+// The built program loads each of its late parts, and the table of them is whole. The packages run the same table in test/packaging.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { lacks } from '../tools/requirements.js';
+import { LATE_PART_PROGRAMS, LATE_PARTS, loadsItsLateParts } from './late-parts.js';
+
+// build/test/contract/late-parts.test.js -> the project's sources
+const SRC = fileURLToPath(new URL('../../../src/', import.meta.url));
+
+const LATE = /\bimport\('(\.[^']+)\.js'\)/g;
+
+test('every part that the sources load late has a row in test/contract/late-parts.ts', () => {
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  const loaded = files.flatMap((file) =>
+    [...readFileSync(join(SRC, file), 'utf8').matchAll(LATE)].map(([, path = '']) =>
+      join(dirname(file), path),
+    ),
+  );
+  const expected = [...new Set(loaded)].sort();
+  const rows = Object.keys(LATE_PARTS).sort();
+  assert.deepEqual(rows, expected, 'add to LATE_PARTS a use that fails where the part cannot be loaded');
+});
+
+test(
+  'the built program loads each of its late parts',
+  { skip: lacks({ programs: LATE_PART_PROGRAMS }) },
+  (t) => loadsItsLateParts(t, {}),
+);

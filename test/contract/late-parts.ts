@@ -1,0 +1,92 @@
+// Parts that the built program loads only when they are used, each with a use of it that fails where the part cannot be loaded. It drives
+// any built form: the bundles of the checkout, an unpacked package, an image.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
+import { privateBus } from '../actors/bus/private-bus.js';
+import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
+import { until } from '../until.js';
+import { Daemon, type DaemonOptions, ENTRY, NO_BACKENDS } from './daemon.js';
+
+/** How a form is run: its `main.js`, the flags of Node, and what starts Node. */
+export type BuiltForm = Pick<DaemonOptions, 'entry' | 'launcher' | 'nodeArguments'>;
+
+export const LATE_PART_PROGRAMS = ['dbus-daemon'];
+
+const COMMAND_MAX_MS = 60_000;
+const OUT_OF_RANGE = { volume: 7 };
+const BAD_BODY = 'urn:tonearm:problem:bad-body';
+
+/** A daemon of that form with a player, and its commands. */
+async function startForm(t: TestContext, form: BuiltForm) {
+  const bus = await privateBus(t);
+  const config = `players: {enabled: true, fetchCovers: true}\n${NO_BACKENDS}`;
+  const daemon = await Daemon.start({ ...form, config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
+  const { launcher = [], nodeArguments = [], entry = ENTRY } = form;
+  const [program = '', ...first] = [...launcher, process.execPath, ...nodeArguments, entry];
+  const env = { PATH: process.env['PATH'] ?? '', HOME: daemon.directory, XDG_RUNTIME_DIR: daemon.directory };
+  const run = (...args: readonly string[]) =>
+    spawnSync(program, [...first, ...args], { env, encoding: 'utf8', timeout: COMMAND_MAX_MS });
+  return { bus, daemon, run };
+}
+
+type RunningForm = Awaited<ReturnType<typeof startForm>>;
+
+function prints(output: RegExp, ...args: readonly string[]): LatePart {
+  return async ({ run }) => {
+    const { status, stdout, stderr } = run(...args);
+    assert.deepEqual([status, stderr], [0, ''], args.join(' '));
+    assert.match(stdout, output);
+  };
+}
+
+type LatePart = (form: RunningForm, t: TestContext) => Promise<void>;
+
+/** By the module's path below `src/`, without ending. */
+export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
+  'supervisor/config/yaml': prints(/^players:\n {2}enabled: false$/m, '--check-config'),
+  'cli/served': prints(/^# open http:\/\/localhost:8018\//m, '--check-config'),
+  'cli/progress': prints(/^Usage: tonearm progress /, 'progress', '--help'),
+  'cli/bench/bench': prints(/^Usage: tonearm bench /, 'bench', '--help'),
+  'cli/trace/trace': prints(/^Usage: tonearm trace /, 'trace', '--help'),
+  'gateway/openapi': async ({ daemon }) => {
+    const { openapi } = await daemon.read<{ readonly openapi: string }>('/openapi.json');
+    assert.match(openapi, /^3\.1/);
+  },
+  'gateway/body-schemas': async ({ daemon }) => {
+    const answer = await daemon.post('/players/scripted/volume', OUT_OF_RANGE);
+    assert.deepEqual([answer.status, JSON.parse(answer.text).type], [400, BAD_BODY], answer.text);
+  },
+  'actors/players/web-cover': async ({ bus, daemon }, t) => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+    const location = `http://127.0.0.1:${(server.address() as AddressInfo).port}/cover.png`;
+    await ScriptedPlayer.start(t, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': location }) });
+    const isListed = async () => (await daemon.read<readonly PlayerRecord[]>('/players')).length > 0;
+    await until('the player is listed', isListed);
+    // An address of the house is not fetched from; a part that cannot be loaded would be 502.
+    const answer = await daemon.get('/players/scripted/cover');
+    assert.deepEqual([answer.status, answer.headers['location']], [307, location], answer.text);
+    assert.equal(connections, 0);
+  },
+};
+
+/** Uses each late part of that form. */
+export async function loadsItsLateParts(t: TestContext, form: BuiltForm): Promise<void> {
+  const running = await startForm(t, form);
+  await running.daemon.backend('players', 'up');
+  for (const [name, use] of Object.entries(LATE_PARTS)) {
+    await use(running, t).catch((cause: unknown) => {
+      throw new Error(`${join('src', name)} was not loaded\n${running.daemon.log}`, { cause });
+    });
+  }
+}
