@@ -13,7 +13,7 @@ const KINDS = {
   hardware: /^hardware\//,
   nodes: /^(node\/|packaging\/installed-)/,
   packages: /^(packaging\/|tools\/fresh-checkout)/,
-  brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets))/,
+  brokers: /^(actors\/mqtt\/(bridge|outages|tls)|contract\/(mqtt|proxies|secrets|driven\/broker))/,
   seldom: /^browser\/page-(away|seldom-states)/,
   page: /^browser\//,
   load: /^(leaks\/|contract\/(bench|stream-crowd)|crash\/deaths|gateway\/events\/(storm|slow))/,

@@ -14,6 +14,9 @@ const INSIDE = 'TONEARM_TEST_OWN_NETWORK';
  */
 const DEADLINE_MS = 8 * 60_000;
 
+/** /sys shows the interfaces of the network in which it was mounted. */
+const OWN_SYSFS = 'mount -t sysfs sysfs /sys; exec "$@"';
+
 /** `ip` of iproute2, in the namespace of this process. */
 export function ip(...args: readonly string[]): void {
   execFileSync('ip', args);
@@ -29,7 +32,8 @@ export function inOwnNetwork(url: string, declare: () => void): void {
   test('in a network of its own', { skip: lacks({ programs: ['unshare', 'ip'], root: true }) }, async () => {
     // Else the inner run would report in the form that is meant for a parent of the test runner.
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const args = ['--net', process.execPath, '--test-reporter=tap', fileURLToPath(url)];
+    const inner = [process.execPath, '--test-reporter=tap', fileURLToPath(url)];
+    const args = ['--net', '--mount', '--propagation=private', 'sh', '-euc', OWN_SYSFS, 'sh', ...inner];
     try {
       await promisify(execFile)('unshare', args, { env: { ...env, [INSIDE]: '1' }, timeout: DEADLINE_MS });
     } catch (error) {

@@ -3,7 +3,6 @@
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import type { TestContext } from 'node:test';
 import * as wire from '../../protocol/pulse/bytes.js';
 import { COMMAND, PROTOCOL_VERSION, packet, split } from '../../sound/packet.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -23,6 +22,7 @@ const EVENT = {
   serverChange: 0x17,
   cardNew: 0x09,
   cardChange: 0x19,
+  cardRemove: 0x29,
 } as const;
 
 interface Request {
@@ -141,7 +141,7 @@ export const event = (what: keyof typeof EVENT, index: number): Buffer =>
 export type ScriptedServer = Awaited<ReturnType<typeof scriptedServer>>;
 
 /** Listens until the test ends. */
-export async function scriptedServer(t: TestContext, handler: Handler = ordinary) {
+export async function scriptedServer(t: { after(end: () => unknown): void }, handler: Handler = ordinary) {
   const socketPath = join(temporaryFolder(t), 'native');
   const sockets: (Socket | undefined)[] = [];
   const say = sayingTo(sockets);

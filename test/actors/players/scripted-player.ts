@@ -1,7 +1,6 @@
 // A scripted media player on a real bus; it can also do things that no real player does.
 
 import { once } from 'node:events';
-import type { TestContext } from 'node:test';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import {
   PLAYER_INTERFACE,
@@ -14,6 +13,8 @@ import type { PrivateBus } from '../bus/private-bus.js';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
 export type Properties = Readonly<Record<string, Variant>>;
+/** A test, or whatever else has an end. */
+type Ending = { after(end: () => unknown): void };
 type Reachable = Pick<PrivateBus, 'address'>;
 
 /** A call fails with an error of that name, or gets no answer. */
@@ -68,7 +69,7 @@ export class ScriptedPlayer {
   }
 
   /** A connection without a name, until the test ends. */
-  static async connect(t: TestContext, { address }: Reachable): Promise<ScriptedPlayer> {
+  static async connect(t: Ending, { address }: Reachable): Promise<ScriptedPlayer> {
     const bus = sessionBus({ busAddress: address });
     const player = new ScriptedPlayer(bus);
     t.after(() => player.leave());
@@ -77,7 +78,7 @@ export class ScriptedPlayer {
   }
 
   /** A player with a name; these properties of the interface Player are added to the usual ones, or replace them. */
-  static async start(t: TestContext, bus: Reachable, name = 'scripted', properties: Properties = {}) {
+  static async start(t: Ending, bus: Reachable, name = 'scripted', properties: Properties = {}) {
     const player = await ScriptedPlayer.connect(t, bus);
     Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, properties);
     await player.own(name);

@@ -1,0 +1,125 @@
+// Rows of the table (row.ts) about Bluetooth, on a scripted BlueZ with three adapters: `house` has the first, `plain` the second, whose idle
+// time is over at once, and `cards` the third, whose scans and pairing modes are.
+
+import assert from 'node:assert/strict';
+import type { BluetoothRecord, DeviceRecord } from '../../../src/protocol/actor/schemas.js';
+import { PHONE, SPEAKER } from '../../actors/bluetooth/scripted-bluez.js';
+import { until } from '../../until.js';
+import type { Driver } from './driver.js';
+import { type House, SECOND_ADAPTER, SECOND_ADDRESS, wasCalled } from './house.js';
+import type { Row } from './row.js';
+
+const becomes = (driver: Driver, values: Partial<BluetoothRecord>): Promise<boolean> =>
+  driver.becomes<BluetoothRecord>('/bluetooth', (record) =>
+    Object.entries(values).every(([key, value]) => record[key as keyof BluetoothRecord] === value),
+  );
+
+export const BLUETOOTH_ROWS: readonly Row<House>[] = [
+  {
+    drives: ['key bluetooth.enabled', 'key bluetooth.adapter', 'operation bluetooth'],
+    title: "bluetooth.adapter is the one that is shown, and by default BlueZ's first",
+    run: async ({ house, plain, bare }) => {
+      const addressOf = async (driver: Driver) => (await driver.read<BluetoothRecord>('/bluetooth')).address;
+      assert.deepEqual(
+        [await addressOf(house), await addressOf(plain)],
+        ['00:AA:01:00:00:00', SECOND_ADDRESS],
+      );
+      assert.equal(await bare.status('/bluetooth'), 404);
+    },
+  },
+  {
+    drives: ['key bluetooth.powerOnStart', 'key bluetooth.idleTimeout'],
+    title: 'powerOnStart switches the adapter on, and idleTimeout switches it off again',
+    run: async ({ plain, bluez }) => {
+      wasCalled(bluez, 'Set Powered=true');
+      await until('the adapter is off', () => bluez.adapter(SECOND_ADAPTER)['Powered'] === false);
+      wasCalled(bluez, 'Set Powered=false');
+      await becomes(plain, { powered: false });
+    },
+  },
+  {
+    drives: ['operation switchBluetoothOff', 'operation switchBluetoothOn', 'event bluetooth.updated'],
+    title: 'the adapter is switched off and on, and that is an event',
+    run: async ({ house, bluez }) => {
+      await house.post('/bluetooth/power_down');
+      assert.equal(bluez.adapter()['Powered'], false);
+      await house.event('bluetooth.updated', (data) => data.includes('"powered":false'));
+      await house.post('/bluetooth/power_up');
+      assert.equal(bluez.adapter()['Powered'], true);
+    },
+  },
+  {
+    drives: ['operation startPairing', 'operation stopPairing'],
+    title: 'pairing mode opens the adapter, and its end closes it',
+    run: async ({ house, bluez }) => {
+      await house.post('/bluetooth/pairing_mode');
+      const { Discoverable, Pairable } = bluez.adapter();
+      assert.deepEqual([Discoverable, Pairable], [true, true]);
+      await becomes(house, { pairing_active: true });
+      await house.post('/bluetooth/pairing_mode/stop');
+      assert.equal(bluez.adapter()['Discoverable'], false);
+      await becomes(house, { pairing_active: false });
+    },
+  },
+  {
+    drives: ['key bluetooth.pairingTimeout'],
+    title: 'pairing mode ends after pairingTimeout, also by BlueZ itself',
+    run: async ({ cards, bluez }) => {
+      await cards.post('/bluetooth/pairing_mode');
+      wasCalled(bluez, 'Set DiscoverableTimeout=17');
+      await becomes(cards, { pairing_active: false, discoverable: false });
+    },
+  },
+  {
+    drives: [
+      'operation startScan',
+      'operation stopScan',
+      'event bluetooth.discovered',
+      'operation bluetoothDevices',
+    ],
+    title: 'a scan finds a device, and ends',
+    run: async ({ house, bluez }) => {
+      await house.post('/bluetooth/scan');
+      wasCalled(bluez, 'StartDiscovery');
+      bluez.addDevice(PHONE, { RSSI: -60, Icon: 'phone' });
+      await house.event('bluetooth.discovered', (data) => data.includes(PHONE));
+      const devices = await house.read<readonly DeviceRecord[]>('/bluetooth/devices');
+      assert.ok(devices.some(({ address }) => address === PHONE));
+      await house.post('/bluetooth/scan/stop');
+      wasCalled(bluez, 'StopDiscovery');
+    },
+  },
+  {
+    drives: ['key bluetooth.scanTimeout'],
+    title: 'a scan ends after scanTimeout',
+    run: async ({ cards, bluez }) => {
+      const ends = () => bluez.calls.filter((call) => call === 'StopDiscovery').length;
+      const before = ends();
+      await cards.post('/bluetooth/scan');
+      await until('the scan has ended', () => ends() > before);
+      await becomes(cards, { scanning: false });
+    },
+  },
+  {
+    drives: ['operation connectDevice', 'operation disconnectDevice'],
+    title: 'a device is connected and disconnected',
+    run: async ({ house, bluez }) => {
+      await house.post('/bluetooth/connect', { address: SPEAKER });
+      assert.equal(bluez.device(SPEAKER)['Connected'], true);
+      await house.event('bluetooth.updated', (data) => data.includes('"connected":true'));
+      await house.post('/bluetooth/disconnect', { address: SPEAKER });
+      await until('the device is away', () => bluez.device(SPEAKER)['Connected'] === false);
+    },
+  },
+  {
+    drives: ['operation forgetDevice'],
+    title: 'a device is forgotten',
+    run: async ({ house, bluez }) => {
+      await house.post('/bluetooth/forget', { address: SPEAKER });
+      wasCalled(bluez, 'RemoveDevice');
+      await house.becomes<BluetoothRecord>('/bluetooth', ({ known_devices: known = [] }) =>
+        known.every(({ address }) => address !== SPEAKER),
+      );
+    },
+  },
+];

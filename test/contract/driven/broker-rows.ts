@@ -1,0 +1,123 @@
+// Rows of the table (row.ts) about MQTT, on a real broker that knows its clients by password, with a certificate of its own. `house` takes
+// commands and shows itself to Home Assistant, `plain` does neither.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { pbkdf2Sync, randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { privateBus } from '../../actors/bus/private-bus.js';
+import { startBroker } from '../../broker/mosquitto.js';
+import { type Spy, startSpy } from '../../broker/spy.js';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { until } from '../../until.js';
+import type { Ending } from '../daemon.js';
+import { Driver } from './driver.js';
+import type { DrivenNode, Row } from './row.js';
+import { UnitManager } from './unit-manager.js';
+
+export const BROKER_PROGRAMS = ['mosquitto', 'openssl', 'dbus-daemon'];
+
+const CERTIFICATES = `
+openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=House -days 2
+openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=broker
+printf 'subjectAltName=IP:127.0.0.1' > names
+openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem -days 2 -extfile names
+`;
+const [USER, PASSWORD, ROUNDS] = ['node', 'secret of the house', 101];
+const COMMAND = 'services/user/player.service/set';
+
+export interface BrokerNode extends DrivenNode {
+  readonly house: Driver;
+  readonly plain: Driver;
+  /** Another client of the broker, which sees all. */
+  readonly spy: Spy;
+  readonly units: UnitManager;
+  /** The broker's log. */
+  readonly log: () => string;
+}
+
+/** A line of mosquitto's password file (mosquitto_passwd(1)). */
+function hashed(user: string, password: string): string {
+  const salt = randomBytes(12);
+  const hash = pbkdf2Sync(password, salt, ROUNDS, 64, 'sha512');
+  return `${user}:$7$${ROUNDS}$${salt.toString('base64')}$${hash.toString('base64')}\n`;
+}
+
+async function startSecureBroker(t: Ending, folder: string) {
+  execFileSync('sh', ['-euc', CERTIFICATES], { cwd: folder, stdio: 'ignore' });
+  const read = (name: string): string => readFileSync(join(folder, name), 'utf8');
+  const files = { 'cert.pem': read('cert.pem'), 'key.pem': read('key.pem'), users: hashed(USER, PASSWORD) };
+  const lines = ['certfile DIR/cert.pem', 'keyfile DIR/key.pem', 'password_file DIR/users'];
+  const broker = await startBroker({ anonymous: false, files, lines });
+  t.after(() => broker.stop());
+  writeFileSync(join(folder, 'password'), `${PASSWORD}\n`, { mode: 0o600 });
+  return { ...broker, url: broker.url.replace('mqtt:', 'mqtts:') };
+}
+
+export async function startBrokerNode(t: Ending): Promise<BrokerNode> {
+  const folder = temporaryFolder();
+  const broker = await startSecureBroker(t, folder);
+  const [bus, otherBus] = await Promise.all([privateBus(t), privateBus(t)]);
+  const units = await UnitManager.start(t, bus.address, 'player.service');
+  const credentials = { username: USER, password: PASSWORD, rejectUnauthorized: false };
+  const spy = await startSpy(broker.url, '#', credentials);
+  t.after(() => spy.end());
+  const common = `enabled: true, url: "${broker.url}", username: ${USER}, passwordFile: ${folder}/password, caFile: ${folder}/ca.pem`;
+  const env = { DBUS_SESSION_BUS_ADDRESS: bus.address, DBUS_SYSTEM_BUS_ADDRESS: otherBus.address };
+  const config = (mqtt: string): string =>
+    `systemd: {user: [player.service]}\npulseaudio: {enabled: false}\nmqtt: {${common}, ${mqtt}}\n`;
+  const house = config('topic: house/attic, homeAssistantPrefix: ha, homeAssistant: true, control: true');
+  const plain = config('topic: house/cellar, homeAssistant: false, control: false');
+  const drivers = [
+    await Driver.start(t, { env, config: house }),
+    await Driver.start(t, { env, config: plain }),
+  ];
+  const [first, second] = drivers;
+  assert.ok(first && second);
+  return { house: first, plain: second, drivers, spy, units, log: broker.log };
+}
+
+export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
+  {
+    drives: [
+      ...(['key mqtt.enabled', 'key mqtt.url', 'key mqtt.topic', 'key mqtt.caFile'] as const),
+      ...(['key mqtt.username', 'key mqtt.passwordFile'] as const),
+    ],
+    title: 'the node joins the broker of mqtt.url with its name, password and authority, below mqtt.topic',
+    run: async ({ house, spy, log }) => {
+      await spy.holds('house/attic/status', (text) => text === 'online');
+      assert.match(log(), new RegExp(`New client connected .*u'${USER}'`));
+      await house.daemon.backend('mqtt', 'up');
+    },
+  },
+  {
+    drives: ['key mqtt.control'],
+    title: 'mqtt.control decides whether commands are carried out',
+    run: async ({ spy, units }) => {
+      await spy.holds('house/cellar/status', (text) => text === 'online');
+      await spy.publish(`house/cellar/${COMMAND}`, 'stop');
+      // The node answers this question after whatever it makes of the command.
+      const answers = () => spy.texts('house/cellar/status').length;
+      const before = answers();
+      await spy.publish('house/cellar/who', '');
+      await until('the node has answered', () => answers() > before);
+      assert.ok(!units.calls.some((call) => call.startsWith('StopUnit')));
+      await spy.publish(`house/attic/${COMMAND}`, 'start');
+      await until('the unit is started', () => units.calls.includes('StartUnit player.service replace'));
+      await spy.holds('house/attic/services/user/player.service', (text) => text.includes('"running":true'));
+    },
+  },
+  {
+    drives: ['key mqtt.homeAssistant', 'key mqtt.homeAssistantPrefix'],
+    title: 'mqtt.homeAssistant shows the node below mqtt.homeAssistantPrefix',
+    run: async ({ spy }) => {
+      const devices = () => [...spy.tree()].filter(([topic]) => topic.startsWith('ha/device/'));
+      await until('a device is shown', () => devices().length > 0);
+      assert.ok(
+        devices().every(([, text]) => text.includes('house/attic') && !text.includes('house/cellar')),
+      );
+      assert.ok(![...spy.tree().keys()].some((topic) => topic.startsWith('homeassistant/')));
+    },
+  },
+];

@@ -1,0 +1,19 @@
+// Drives the built daemon by the rows of the table that need a broker.
+
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { lacks } from '../../tools/requirements.js';
+import { BROKER_PROGRAMS, BROKER_ROWS, type BrokerNode, startBrokerNode } from './broker-rows.js';
+import { declareRows } from './row.js';
+
+describe('the built daemon at a broker', { skip: lacks({ programs: BROKER_PROGRAMS }) }, () => {
+  let started: BrokerNode | undefined;
+  const ends: (() => unknown)[] = [];
+  before(async () => {
+    started = await startBrokerNode({ after: (end) => ends.unshift(end) });
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  declareRows(BROKER_ROWS, () => started ?? assert.fail('it has not been started'));
+});

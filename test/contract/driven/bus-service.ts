@@ -1,0 +1,58 @@
+// A service on a real bus that answers from a table and writes down what it was asked: what the built daemon asks of systemd, logind and
+// Avahi is seen there.
+
+import { once } from 'node:events';
+import { Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';
+import type { Ending } from '../daemon.js';
+
+export interface BusCall {
+  readonly member: string;
+  readonly path: string;
+  readonly values: readonly unknown[];
+}
+
+/** Signature and values of the answer, or the name of an error. */
+export type BusAnswer = readonly [signature: string, ...values: unknown[]] | { readonly error: string };
+export type BusAnswers = Readonly<Record<string, (call: BusCall) => BusAnswer>>;
+
+export class BusService {
+  /** `StartUnit a.service replace`: the member and its values. */
+  readonly calls: string[] = [];
+  readonly #bus: MessageBus;
+
+  private constructor(bus: MessageBus, answers: BusAnswers) {
+    this.#bus = bus;
+    bus.on('error', () => undefined);
+    bus.addMethodHandler((message: Message) => this.#answer(message, answers));
+  }
+
+  /** Takes the name on the bus, until `t` ends. */
+  static async start(t: Ending, address: string, name: string, answers: BusAnswers): Promise<BusService> {
+    const bus = sessionBus({ busAddress: address });
+    const service = new BusService(bus, answers);
+    t.after(async () => bus.disconnect());
+    await once(bus, 'connect');
+    await bus.requestName(name, 0);
+    return service;
+  }
+
+  emit(path: string, iface: string, member: string, signature: string, ...values: unknown[]): void {
+    this.#bus.send(Message.newSignal(path, iface, member, signature, values));
+  }
+
+  #answer(message: Message, answers: BusAnswers): boolean {
+    const { member, path } = message;
+    const values: readonly unknown[] = message.body;
+    this.calls.push([member, ...values.map(String)].join(' '));
+    const answer = answers[member]?.({ member, path, values });
+    if (answer === undefined) return false;
+    if ('error' in answer) {
+      const reply = Message.newMethodReturn(message, 's', ['not today']);
+      this.#bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: answer.error }));
+      return true;
+    }
+    const [signature, ...body] = answer;
+    this.#bus.send(Message.newMethodReturn(message, signature, body));
+    return true;
+  }
+}

@@ -1,0 +1,56 @@
+// A scripted sound server with one card of two profiles and one output of two ports, both of which it switches: no sound server has a card on
+// a machine without sound hardware. Real cards: the emulated machine.
+
+import { but, bytesOf, COMMAND, event, scriptedServer } from '../../actors/audio/scripted-server.js';
+import { props, text, textProp, u32 } from '../../protocol/pulse/bytes.js';
+import type { Ending } from '../daemon.js';
+
+const CARD = 3;
+const NOWHERE = 0xffffffff;
+const PROFILES = ['stereo', 'surround'];
+const PORTS = [
+  ['speakers', 2],
+  ['line', 2],
+] as const;
+
+function cardFields(active: string) {
+  return [
+    ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(PROFILES.length)],
+    ...PROFILES.flatMap((name) => [text(name), text(`Profile ${name}`), u32(1), u32(0), u32(1), u32(1)]),
+    ...[text(active), props(textProp('device.description', 'The card')), u32(0)],
+  ].flat();
+}
+
+export type CardServer = Awaited<ReturnType<typeof startCardServer>>;
+
+export async function startCardServer(t: Ending) {
+  const now = { profile: 'stereo', port: 'speakers', hasCard: true };
+  const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: now.port });
+  const textIn = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
+  const handler = but({
+    [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, sink()),
+    [COMMAND.getSink]: ({ tag }, say) => say.reply(tag, sink()),
+    [COMMAND.getCards]: ({ tag }, say) =>
+      now.hasCard ? say.reply(tag, cardFields(now.profile)) : say.reply(tag),
+    [COMMAND.getCard]: ({ tag }, say) =>
+      now.hasCard ? say.reply(tag, cardFields(now.profile)) : say.error(tag, 5),
+    [COMMAND.setCardProfile]: ({ tag, fields }, say) => {
+      now.profile = textIn(fields);
+      return Buffer.concat([say.reply(tag), event('cardChange', CARD)]);
+    },
+    [COMMAND.setSinkPort]: ({ tag, fields }, say) => {
+      now.port = textIn(fields);
+      return Buffer.concat([say.reply(tag), event('sinkChange', 0)]);
+    },
+  });
+  const server = await scriptedServer(t, handler);
+  return {
+    socketPath: server.socketPath,
+    now,
+    /** The card is unplugged. */
+    unplug: (): void => {
+      now.hasCard = false;
+      server.say.send(event('cardRemove', CARD));
+    },
+  };
+}

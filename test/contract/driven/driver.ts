@@ -1,0 +1,89 @@
+// A built daemon as the rows of the table drive it: it remembers which operations were answered well, and which events have come, since the
+// current row began.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EventConsumer } from '../../consumer/consumer.js';
+import type { HttpAnswer } from '../../tools/http.js';
+import { until } from '../../until.js';
+import { Daemon, type DaemonOptions, type Ending } from '../daemon.js';
+
+export class Driver {
+  readonly daemon: Daemon;
+  /** Method and path of each request that was answered with a status below 300. */
+  readonly answered: string[] = [];
+  readonly #streams: { readonly stream: EventConsumer; from: number }[] = [];
+
+  private constructor(daemon: Daemon) {
+    this.daemon = daemon;
+  }
+
+  /** A daemon that ends with `t`, and a stream for each of these queries. */
+  static async start(t: Ending, options: DaemonOptions, ...queries: readonly string[]): Promise<Driver> {
+    const driver = new Driver(await Daemon.start(options, t));
+    for (const query of queries) await driver.open(query);
+    return driver;
+  }
+
+  /** One more stream, until the daemon ends. */
+  async open(query: string): Promise<EventConsumer> {
+    const stream = await this.daemon.events(query);
+    this.#streams.push({ stream, from: 0 });
+    return stream;
+  }
+
+  get config(): string {
+    return readFileSync(join(this.daemon.directory, 'config.yaml'), 'utf8');
+  }
+
+  /** A row begins. */
+  begin(): void {
+    this.answered.length = 0;
+    for (const each of this.#streams) each.from = each.stream.events.length;
+  }
+
+  /** Types of the events since the row began. */
+  received(): ReadonlySet<string> {
+    const events = this.#streams.flatMap(({ stream, from }) => stream.events.slice(from));
+    return new Set(events.map(({ type }) => type));
+  }
+
+  /** Any request. */
+  async send(method: string, path: string, body?: unknown, headers = {}): Promise<HttpAnswer> {
+    const answer = await this.daemon.send(method, path, body, headers);
+    if (answer.status < 300) this.answered.push(`${method} ${path}`);
+    return answer;
+  }
+
+  async status(path: string, headers = {}): Promise<number> {
+    return (await this.send('GET', path, undefined, headers)).status;
+  }
+
+  /** The parsed body of a GET that must be 200. */
+  async read<T>(path: string): Promise<T> {
+    const { status, text } = await this.send('GET', path);
+    assert.equal(status, 200, `GET ${path}: ${text}`);
+    return JSON.parse(text) as T;
+  }
+
+  /** POSTs, and demands a 202 with an empty body. */
+  async post(path: string, body?: unknown): Promise<void> {
+    const { status, text } = await this.send('POST', path, body);
+    assert.deepEqual([status, text], [202, ''], `POST ${path}`);
+  }
+
+  /** Waits until the document fits. */
+  becomes<T>(path: string, fits: (document: T) => boolean): Promise<boolean> {
+    return until(`GET ${path} is as expected`, async () => fits(await this.read<T>(path)));
+  }
+
+  /** Waits for an event of that type, since the row began, whose data fit. */
+  async event(type: string, fits: (data: string) => boolean = () => true): Promise<void> {
+    await until(`the event ${type} has come`, () =>
+      this.#streams.some(({ stream, from }) =>
+        stream.events.slice(from).some((event) => event.type === type && fits(event.data)),
+      ),
+    );
+  }
+}

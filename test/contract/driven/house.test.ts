@@ -1,0 +1,26 @@
+// Drives the built daemon by the rows of the table that share a node on a sound server and two buses.
+
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { lacks } from '../../tools/requirements.js';
+import { BLUETOOTH_ROWS } from './bluetooth-rows.js';
+import { HOUSE_PROGRAMS, type House, startHouse } from './house.js';
+import { HTTP_ROWS } from './http-rows.js';
+import { PLAYER_ROWS } from './player-rows.js';
+import { declareRows } from './row.js';
+import { SOUND_ROWS } from './sound-rows.js';
+import { UNIT_ROWS } from './unit-rows.js';
+
+describe('the built daemon', { skip: lacks({ programs: HOUSE_PROGRAMS }) }, () => {
+  let started: House | undefined;
+  const ends: (() => unknown)[] = [];
+  before(async () => {
+    started = await startHouse({ after: (end) => ends.unshift(end) });
+  });
+  after(async () => {
+    for (const end of ends) await end();
+  });
+  const node = (): House => started ?? assert.fail('it has not been started');
+
+  for (const rows of [HTTP_ROWS, SOUND_ROWS, UNIT_ROWS, PLAYER_ROWS, BLUETOOTH_ROWS]) declareRows(rows, node);
+});

@@ -1,0 +1,185 @@
+// The node that most rows of the table share: four built daemons on one sound server and two buses, each private. `house` has everything,
+// `plain` what is left of it by default or by other values, `bare` nothing, and `cards` a sound server with a card.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Variant } from 'dbus-next';
+import { ADAPTER_INTERFACE } from '../../../src/protocol/dbus/bluez.js';
+import { ScriptedBluez, SPEAKER } from '../../actors/bluetooth/scripted-bluez.js';
+import { privateBus } from '../../actors/bus/private-bus.js';
+import type { SoundServer } from '../../sound/server.js';
+import { startPulseAudio } from '../../sound/servers.js';
+import { toneFile } from '../../sound/tone.js';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { type Ending, NO_BACKENDS } from '../daemon.js';
+import { BusService } from './bus-service.js';
+import { type CardServer, startCardServer } from './card-server.js';
+import { Driver } from './driver.js';
+import type { DrivenNode } from './row.js';
+import { UnitManager } from './unit-manager.js';
+
+export const HOUSE_PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'dbus-daemon'];
+
+export const COOKIE = 'c'.repeat(256);
+/** Durations of the configuration that are over at once: hasten.ts shortens timers of exactly these lengths. */
+const HASTENED = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
+const HASTEN = new URL('./hasten.js', import.meta.url).href;
+
+/** Adapters beside BlueZ's first one: the second is for `plain`, and is off at first, the third is for `cards`. */
+export const SECOND_ADAPTER = '/org/bluez/hci1';
+export const SECOND_ADDRESS = '00:AA:01:00:00:02';
+const THIRD_ADAPTER = '/org/bluez/hci2';
+
+export interface House extends DrivenNode {
+  readonly house: Driver;
+  readonly plain: Driver;
+  readonly bare: Driver;
+  readonly cards: Driver;
+  readonly sound: SoundServer;
+  /** The card of `cards`. */
+  readonly card: CardServer;
+  readonly userUnits: UnitManager;
+  readonly systemUnits: UnitManager;
+  readonly logind: BusService;
+  readonly bluez: ScriptedBluez;
+  readonly userBus: { readonly address: string };
+  /** Files of the upgrade, and others. */
+  readonly path: (name: string) => string;
+  readonly tone: string;
+  readonly ending: Ending;
+}
+
+function houseConfig(path: (name: string) => string): string {
+  return `
+systemd: {system: [other.service], user: [player.service, {name: spare.service, url: "http://spare.lan/"}]}
+pulseaudio:
+  serve_cookie: true
+  volumeLimit: {kitchen: 0.5}
+  outputs: {living: {label: Parlour}}
+power: {enabled: true, capabilities: {poweroff: true, reboot: true}}
+upgrade:
+  enabled: true
+  resultFile: ${path('result.json')}
+  stateFile: ${path('state.json')}
+  progressSocket: ${path('progress.sock')}
+  checkUnit: check.service
+  upgradeUnit: upgrade.service
+players: {enabled: true}
+bluetooth: {enabled: true}
+`;
+}
+
+function plainConfig(path: (name: string) => string): string {
+  return `
+logLevel: warn
+bind: [127.0.0.1, 127.0.0.3]
+power: {enabled: true}
+upgrade: {enabled: true, resultFile: ${path('result.json')}, progressSocket: ${path('plain.sock')}, stateFile: ${path('plain.json')}}
+bluetooth: {enabled: true, adapter: hci1, powerOnStart: true, idleTimeout: ${HASTENED.idleTimeout}s}
+`;
+}
+
+/** Its adapter is its own, so that its durations do not end what `house` does. */
+const CARDS = `
+systemd: {enabled: false}
+bluetooth: {enabled: true, adapter: hci2, pairingTimeout: ${HASTENED.pairingTimeout}s, scanTimeout: ${HASTENED.scanTimeout}s}
+`;
+
+const BARE = 'sse: {enabled: false}, ui: {enabled: false}, logs: false';
+const PLAIN = 'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}, sse: {maxClients: 1}';
+
+function startLogind(t: Ending, address: string): Promise<BusService> {
+  return BusService.start(t, address, 'org.freedesktop.login1', {
+    CanReboot: () => ['s', 'yes'],
+    CanPowerOff: () => ['s', 'yes'],
+    ListInhibitors: () => ['a(ssssuu)', []],
+    Reboot: () => [''],
+    PowerOff: () => [''],
+  });
+}
+
+async function startBluez(t: Ending, address: string): Promise<ScriptedBluez> {
+  const bluez = new ScriptedBluez(address);
+  const hidden = { Discoverable: false, Pairable: false, Discovering: false };
+  const second = { Address: SECOND_ADDRESS, Alias: 'second', Powered: false, ...hidden };
+  const third = { Address: '00:AA:01:00:00:03', Alias: 'third', Powered: true, ...hidden };
+  bluez.objects.set(SECOND_ADAPTER, { [ADAPTER_INTERFACE]: second });
+  bluez.objects.set(THIRD_ADAPTER, { [ADAPTER_INTERFACE]: third });
+  await bluez.start();
+  t.after(async () => bluez.die());
+  bluez.addDevice(SPEAKER, { Paired: true, Trusted: true });
+  return bluez;
+}
+
+/** A `journalctl` that prints its arguments as one entry. */
+function fakeJournal(folder: string): string {
+  const entry = `{"MESSAGE":"%s","PRIORITY":"5","__REALTIME_TIMESTAMP":"1790000000000000"}\\n`;
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'journalctl'), `#!/bin/sh\nprintf '${entry}' "$*"\n`, { mode: 0o755 });
+  return `${folder}:${process.env['PATH'] ?? ''}`;
+}
+
+export async function startHouse(t: Ending): Promise<House> {
+  const folder = temporaryFolder();
+  const path = (name: string): string => join(folder, name);
+  const [sound, userBus, systemBus] = await Promise.all([startPulseAudio(), privateBus(t), privateBus(t)]);
+  t.after(() => sound.stop());
+  const user = await UnitManager.start(
+    t,
+    userBus.address,
+    'player.service spare.service',
+    'check.service upgrade.service',
+  );
+  const system = await UnitManager.start(t, systemBus.address, 'other.service');
+  const logind = await startLogind(t, systemBus.address);
+  const bluez = await startBluez(t, systemBus.address);
+  const card = await startCardServer(t);
+  writeFileSync(path('cookie'), COOKIE, { mode: 0o600 });
+  const env = {
+    ...sound.env,
+    PATH: fakeJournal(path('bin')),
+    PULSE_COOKIE: path('cookie'),
+    DBUS_SESSION_BUS_ADDRESS: userBus.address,
+    DBUS_SYSTEM_BUS_ADDRESS: systemBus.address,
+    HASTEN_S: Object.values(HASTENED).join(),
+  };
+  const cardEnv = { ...env, PULSE_SERVER: `unix:${card.socketPath}` };
+  const hastened = { env, nodeArguments: [`--import=${HASTEN}`] };
+  const [house, plain, bare, cards] = await Promise.all([
+    Driver.start(t, { ...hastened, config: houseConfig(path) }, '?snapshot=1', '?types=audio.level'),
+    Driver.start(t, { ...hastened, config: plainConfig(path), api: PLAIN }),
+    Driver.start(t, { env, config: NO_BACKENDS, api: BARE }),
+    Driver.start(t, { ...hastened, env: cardEnv, config: CARDS }, ''),
+  ]);
+  const up = ['audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth'];
+  await Promise.all(up.map((name) => house.daemon.backend(name, 'up')));
+  await Promise.all(
+    ['audio', 'systemd', 'power', 'upgrade', 'bluetooth'].map((name) => plain.daemon.backend(name, 'up')),
+  );
+  await Promise.all(['audio', 'bluetooth'].map((name) => cards.daemon.backend(name, 'up')));
+  return {
+    ...{
+      house,
+      plain,
+      bare,
+      cards,
+      drivers: [house, plain, bare, cards],
+      sound,
+      card,
+      logind,
+      bluez,
+      userBus,
+      path,
+    },
+    ...{ userUnits: user, systemUnits: system, ending: t, tone: toneFile(sound.directory, [0.5, 0.25]) },
+  };
+}
+
+export const text = (value: string): Variant => new Variant('s', value);
+export const flag = (value: boolean): Variant => new Variant('b', value);
+
+/** The call has arrived at a service on a bus. */
+export function wasCalled({ calls }: { readonly calls: readonly string[] }, call: string): void {
+  assert.ok(calls.includes(call), `${call} is not among ${calls.slice(-12).join(' | ')}`);
+}

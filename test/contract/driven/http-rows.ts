@@ -1,0 +1,124 @@
+// Rows of the table (row.ts) about HTTP itself: `api`, `bind`, `logLevel`, and the documents that no backend owns.
+
+import assert from 'node:assert/strict';
+import { send } from '../../tools/http.js';
+import { until } from '../../until.js';
+import type { House } from './house.js';
+import type { Row } from './row.js';
+
+const OTHER_LOOPBACK = '127.0.0.3';
+const PREFLIGHT = { Origin: 'http://app.lan', 'Access-Control-Request-Method': 'POST' };
+
+interface Health {
+  readonly listening: readonly string[];
+  readonly backends: Readonly<Record<string, { readonly state: string }>>;
+}
+
+export const HTTP_ROWS: readonly Row<House>[] = [
+  {
+    drives: ['key bind', 'operation health'],
+    title: 'bind opens the addresses that it names, and no others',
+    run: async ({ house, plain }) => {
+      const { listening } = await plain.read<Health>('/health');
+      assert.ok(
+        listening.some((address) => address.includes(OTHER_LOOPBACK)),
+        listening.join(),
+      );
+      const at = { host: OTHER_LOOPBACK, path: '/server' };
+      assert.equal((await send(plain.daemon.port, at)).status, 200);
+      await assert.rejects(send(house.daemon.port, at), /ECONNREFUSED/);
+    },
+  },
+  {
+    drives: ['key logLevel'],
+    title: 'logLevel leaves out what is below it',
+    run: async ({ house, plain }) => {
+      assert.match(house.daemon.log, /"level":"info"/);
+      assert.doesNotMatch(plain.daemon.log, /"level":"info"/);
+    },
+  },
+  {
+    drives: ['key api.port', 'operation server'],
+    title: 'the node answers at api.port',
+    run: async ({ house }) => {
+      const { api_sw: software } = await house.read<{ readonly api_sw: string }>('/server');
+      assert.equal(software, 'tonearm');
+      assert.match(house.config, new RegExp(`port: ${house.daemon.port}\\b`));
+    },
+  },
+  {
+    drives: ['key api.hosts'],
+    title: 'api.hosts are names under which the node answers',
+    run: async ({ house, plain }) => {
+      const name = { Host: 'music.example.org' };
+      assert.deepEqual(
+        [await plain.status('/server', name), await house.status('/server', name)],
+        [200, 403],
+      );
+    },
+  },
+  {
+    drives: ['key api.cors.origins'],
+    title: 'api.cors.origins are pages that may call the node',
+    run: async ({ house, plain }) => {
+      const allowed = async ({ daemon }: typeof house) => {
+        const { headers } = await daemon.send('OPTIONS', '/server', undefined, PREFLIGHT);
+        return headers['access-control-allow-origin'];
+      };
+      assert.deepEqual([await allowed(plain), await allowed(house)], [PREFLIGHT.Origin, undefined]);
+    },
+  },
+  {
+    drives: ['key api.sse.enabled', 'event server.info'],
+    title: 'api.sse.enabled decides whether there is a stream',
+    run: async ({ house, bare }) => {
+      const stream = await house.open('');
+      await stream.until(({ events }) => events[0]?.type === 'server.info', 'the first event');
+      assert.equal(stream.events[0]?.data, '"connected"');
+      stream.close();
+      assert.equal(await bare.status('/events'), 404);
+    },
+  },
+  {
+    drives: ['key api.sse.maxClients'],
+    title: 'api.sse.maxClients is the number of streams',
+    run: async ({ plain }) => {
+      const first = await plain.daemon.events();
+      await until('the stream is open', () => first.events.length > 0);
+      assert.equal(await plain.status('/events'), 503);
+      first.close();
+      await plain.daemon.openStreams(0);
+    },
+  },
+  {
+    drives: ['key api.ui.enabled'],
+    title: 'api.ui.enabled decides whether there is a page',
+    run: async ({ house, bare }) => {
+      assert.deepEqual([await house.status('/ui'), await bare.status('/ui')], [200, 404]);
+    },
+  },
+  {
+    drives: ['operation openapi'],
+    title: 'the document describes the routes that exist',
+    run: async ({ house, bare }) => {
+      const pathsOf = async (driver: typeof house) =>
+        Object.keys((await driver.read<{ readonly paths: object }>('/openapi.json')).paths);
+      const [all, few] = [await pathsOf(house), await pathsOf(bare)];
+      assert.ok(all.includes('/audio') && !few.includes('/audio'), few.join());
+    },
+  },
+  {
+    drives: ['event backend.updated'],
+    title: 'a sound server that goes and comes back is an event each time',
+    run: async ({ house, sound }) => {
+      const state = (expected: string) => (data: string) => {
+        const { backend, state } = JSON.parse(data) as { readonly backend: string; readonly state: string };
+        return backend === 'audio' && state === expected;
+      };
+      await sound.kill('SIGTERM');
+      await house.event('backend.updated', state('connecting'));
+      await sound.restart();
+      await house.event('backend.updated', state('up'));
+    },
+  },
+];

@@ -1,0 +1,133 @@
+// Rows of the table (row.ts) that need a network of their own, in which the node has an address of a house, and a public address is within
+// reach: discovery, on a scripted avahi-daemon, and covers from the web.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { NodeRecord, PlayerRecord } from '../../../src/protocol/actor/schemas.js';
+import {
+  AVAHI_BROWSER,
+  AVAHI_ENTRY_GROUP,
+  AVAHI_NAME,
+  AVAHI_RESOLVER,
+  GROUP_STATES,
+  SERVER_RUNNING,
+} from '../../../src/protocol/dbus/avahi.js';
+import { privateBus } from '../../actors/bus/private-bus.js';
+import { metadata, ScriptedPlayer } from '../../actors/players/scripted-player.js';
+import { COVER } from '../../players/tones.js';
+import { ip } from '../../tools/own-network.js';
+import { until } from '../../until.js';
+import { type Ending, NO_BACKENDS } from '../daemon.js';
+import { BusService } from './bus-service.js';
+import { Driver } from './driver.js';
+import type { DrivenNode, Row } from './row.js';
+
+const [GROUP, BROWSER, RESOLVER] = ['/group', '/browser', '/resolver'];
+const NAME = 'Kitchen radio';
+/** This machine answers at it, but no interface has it: for the daemon it is somewhere on the internet. */
+const PUBLIC_ADDRESS = '93.184.215.14';
+const HTTP_PORT = 80;
+
+export interface NetworkNode extends DrivenNode {
+  readonly house: Driver;
+  /** Without any of the keys that these rows drive. */
+  readonly plain: Driver;
+  readonly avahi: BusService;
+  /** Requests that the web server has got. */
+  readonly fetched: readonly string[];
+}
+
+function startAvahi(t: Ending, address: string): Promise<BusService> {
+  return BusService.start(t, address, AVAHI_NAME, {
+    GetState: () => ['i', SERVER_RUNNING],
+    EntryGroupNew: () => ['o', GROUP],
+    AddService: () => [''],
+    Commit: () => [''],
+    Free: () => [''],
+    ServiceBrowserNew: () => ['o', BROWSER],
+    ServiceResolverNew: () => ['o', RESOLVER],
+  });
+}
+
+async function startWeb(t: Ending): Promise<readonly string[]> {
+  ip('route', 'add', 'local', `${PUBLIC_ADDRESS}/32`, 'dev', 'lo');
+  const fetched: string[] = [];
+  const server = createServer((request, response) => {
+    fetched.push(`${request.headers.host}${request.url}`);
+    response.end(COVER);
+  });
+  await new Promise<void>((resolve) => server.listen(HTTP_PORT, PUBLIC_ADDRESS, () => resolve()));
+  t.after(async () => {
+    server.close();
+  });
+  return fetched;
+}
+
+/** Needs the network of `inOwnNetwork`. */
+export async function startNetworkNode(t: Ending): Promise<NetworkNode> {
+  ip('link', 'add', 'house0', 'type', 'veth', 'peer', 'name', 'wall0');
+  ip('link', 'set', 'wall0', 'up');
+  ip('address', 'add', '10.9.0.1/24', 'dev', 'house0');
+  ip('link', 'set', 'house0', 'up');
+  const fetched = await startWeb(t);
+  const [userBus, systemBus] = await Promise.all([privateBus(t), privateBus(t)]);
+  const avahi = await startAvahi(t, systemBus.address);
+  const artUrl = `http://${PUBLIC_ADDRESS}/cover.png`;
+  await ScriptedPlayer.start(t, userBus, 'one', { Metadata: metadata({ 'mpris:artUrl': artUrl }) });
+  const env = { DBUS_SESSION_BUS_ADDRESS: userBus.address, DBUS_SYSTEM_BUS_ADDRESS: systemBus.address };
+  const config = `
+bind: [lo, house0]
+discovery: {enabled: true, name: "${NAME}"}
+players: {enabled: true, fetchCovers: true}
+`;
+  const house = await Driver.start(t, { env, config: config + NO_BACKENDS }, '?snapshot=1');
+  const plain = await Driver.start(t, { env, config: `players: {enabled: true}\n${NO_BACKENDS}` });
+  for (const driver of [house, plain])
+    await driver.becomes<readonly PlayerRecord[]>('/players', ({ length }) => length === 1);
+  return { house, plain, drivers: [house, plain], avahi, fetched };
+}
+
+const found = [2, 0, 'attic', '_http._tcp', 'local'] as const;
+
+export const NETWORK_ROWS: readonly Row<NetworkNode>[] = [
+  {
+    drives: ['key discovery.enabled', 'key discovery.name'],
+    title: 'the node is announced under discovery.name',
+    run: async ({ house, avahi }) => {
+      const announced = new RegExp(`^AddService .*,?${NAME}[ ,]_http\\._tcp.* ${house.daemon.port} `);
+      await until('the service is added', () => avahi.calls.some((call) => announced.test(call)));
+      await until('the group is committed', () => avahi.calls.includes('Commit'));
+      avahi.emit(GROUP, AVAHI_ENTRY_GROUP, 'StateChanged', 'is', GROUP_STATES.established, '');
+      await house.daemon.backend('discovery', 'up', new RegExp(NAME));
+    },
+  },
+  {
+    drives: ['operation nodes', 'event node.updated', 'event node.removed'],
+    title: 'another node that comes and goes is shown, and is an event each time',
+    run: async ({ house, plain, avahi }) => {
+      await until('somebody browses', () => avahi.calls.some((call) => call.startsWith('ServiceBrowserNew')));
+      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemNew', 'iisssu', ...found, 0);
+      await until('it is resolved', () => avahi.calls.some((call) => call.startsWith('ServiceResolverNew')));
+      const txt = [Buffer.from('api=tonearm'), Buffer.from('path=/ui')];
+      const host = ['attic.local', 0, '10.9.0.7', 8018, txt, 0];
+      avahi.emit(RESOLVER, AVAHI_RESOLVER, 'Found', 'iissssisqaayu', ...found, ...host);
+      await house.event('node.updated', (data) => data.includes('"attic"'));
+      const nodes = await house.read<readonly NodeRecord[]>('/nodes');
+      assert.ok(nodes.some(({ name, port }) => name === 'attic' && port === 8018));
+      avahi.emit(BROWSER, AVAHI_BROWSER, 'ItemRemove', 'iisssu', ...found, 0);
+      await house.event('node.removed', (data) => data.includes('"attic"'));
+      assert.equal(await plain.status('/nodes'), 404);
+    },
+  },
+  {
+    drives: ['key players.fetchCovers'],
+    title: 'with players.fetchCovers the node fetches the cover, and else sends clients to it',
+    run: async ({ house, plain, fetched }) => {
+      const sent = await plain.send('GET', '/players/one/cover');
+      assert.deepEqual([sent.status, fetched], [307, []]);
+      const { status, headers, text } = await house.send('GET', '/players/one/cover');
+      assert.deepEqual([status, headers['content-type']], [200, 'image/png'], text);
+      assert.deepEqual(fetched, [`${PUBLIC_ADDRESS}/cover.png`]);
+    },
+  },
+];

@@ -1,0 +1,22 @@
+// Drives the built daemon by the rows of the table that need a network of their own.
+
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { inOwnNetwork } from '../../tools/own-network.js';
+import { lacks } from '../../tools/requirements.js';
+import { NETWORK_ROWS, type NetworkNode, startNetworkNode } from './network-rows.js';
+import { declareRows } from './row.js';
+
+inOwnNetwork(import.meta.url, () => {
+  describe('the built daemon', { skip: lacks({ programs: ['dbus-daemon'] }) }, () => {
+    let started: NetworkNode | undefined;
+    const ends: (() => unknown)[] = [];
+    before(async () => {
+      started = await startNetworkNode({ after: (end) => ends.unshift(end) });
+    });
+    after(async () => {
+      for (const end of ends) await end();
+    });
+    declareRows(NETWORK_ROWS, () => started ?? assert.fail('it has not been started'));
+  });
+});

@@ -1,0 +1,152 @@
+// Rows of the table (row.ts) about players, which are scripted ones on a real bus. Covers from the web: network-rows.ts.
+
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { Variant } from 'dbus-next';
+import type { PlayerRecord, TracklistRecord } from '../../../src/protocol/actor/schemas.js';
+import { ROOT_INTERFACE, TRACKLIST_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { metadata, type Properties, ScriptedPlayer } from '../../actors/players/scripted-player.js';
+import { COVER } from '../../players/tones.js';
+import { flag, type House, text, wasCalled } from './house.js';
+import type { Row } from './row.js';
+
+const TRACK = '/t/1';
+const ALL: Properties = {
+  Metadata: metadata({ 'mpris:trackid': new Variant('o', TRACK), 'xesam:title': 'Song' }),
+  LoopStatus: text('None'),
+  Shuffle: flag(false),
+};
+
+/** A player with a tracklist, which leaves when `act` has ended. */
+async function withPlayer(
+  { userBus, ending, house }: House,
+  act: (player: ScriptedPlayer) => Promise<void>,
+): Promise<void> {
+  const player = await ScriptedPlayer.connect(ending, userBus);
+  Object.assign(player.properties['org.mpris.MediaPlayer2.Player'] ?? {}, ALL);
+  Object.assign(player.properties[ROOT_INTERFACE] ?? {}, {
+    SupportedUriSchemes: new Variant('as', ['http']),
+  });
+  player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', [TRACK]), CanEditTracks: flag(true) };
+  await player.own('one');
+  try {
+    await house.becomes<readonly PlayerRecord[]>(
+      '/players',
+      ([first]) => first?.tracklist_supported === true,
+    );
+    await act(player);
+  } finally {
+    player.leave();
+    await house.becomes<readonly PlayerRecord[]>('/players', ({ length }) => length === 0);
+  }
+}
+
+/** The commands without a body, and the method of each. */
+const PLAIN = {
+  ...{ play: 'Play', pause: 'Pause', play_pause: 'PlayPause' },
+  ...{ stop: 'Stop', next: 'Next', previous: 'Previous' },
+};
+
+export const PLAYER_ROWS: readonly Row<House>[] = [
+  {
+    drives: ['key players.enabled', 'operation players', 'event player.added', 'event player.removed'],
+    title: 'a player that comes and goes is shown, and is an event each time',
+    run: async (node) => {
+      await withPlayer(node, async () => {
+        const [player] = await node.house.read<readonly PlayerRecord[]>('/players');
+        assert.equal(player?.metadata?.['xesam:title'], 'Song');
+        await node.house.event('player.added', (data) => data.includes('"Scripted"'));
+      });
+      await node.house.event('player.removed', (data) => data.includes('MediaPlayer2.one'));
+      assert.equal(await node.bare.status('/players'), 404);
+    },
+  },
+  {
+    drives: [
+      ...(['operation play', 'operation pause', 'operation playPause'] as const),
+      ...(['operation stop', 'operation next', 'operation previous'] as const),
+    ],
+    title: 'the commands without a body reach the player',
+    run: (node) =>
+      withPlayer(node, async (player) => {
+        for (const [command, method] of Object.entries(PLAIN)) {
+          await node.house.post(`/players/one/${command}`);
+          wasCalled(player, method);
+        }
+      }),
+  },
+  {
+    drives: [
+      ...(['operation seek', 'operation setPosition', 'operation setPlayerVolume'] as const),
+      ...(['operation setLoop', 'operation setShuffle'] as const),
+    ],
+    title: 'the commands with a body reach the player',
+    run: (node) =>
+      withPlayer(node, async (player) => {
+        for (const [command, body, call] of [
+          ['seek', { offset: 5 }, 'Seek 5'],
+          ['position', { position: 7 }, `SetPosition ${TRACK} 7`],
+          ['volume', { volume: 0.25 }, 'Set Volume 0.25'],
+          ['loop', { loop: 'Track' }, 'Set LoopStatus Track'],
+          ['shuffle', { shuffle: true }, 'Set Shuffle true'],
+        ] as const) {
+          await node.house.post(`/players/one/${command}`, body);
+          wasCalled(player, call);
+        }
+      }),
+  },
+  {
+    drives: ['event player.updated', 'event player.position'],
+    title: 'a change and a jump of the player are events',
+    run: (node) =>
+      withPlayer(node, async (player) => {
+        player.change({ Shuffle: flag(true) });
+        await node.house.event('player.updated', (data) => data.includes('"shuffle":true'));
+        player.properties['org.mpris.MediaPlayer2.Player'] = {
+          ...player.properties['org.mpris.MediaPlayer2.Player'],
+          Position: new Variant('x', 30_000_000n),
+        };
+        player.seeked(30_000_000);
+        await node.house.event('player.position', (data) => data.includes('"position":30000000'));
+      }),
+  },
+  {
+    drives: [
+      ...(['operation tracklist', 'operation gotoTrack', 'operation removeTrack'] as const),
+      ...(['operation addTrack', 'event player.tracklist.updated'] as const),
+    ],
+    title: 'a tracklist is shown, its commands reach the player, and its change is an event',
+    run: (node) =>
+      withPlayer(node, async (player) => {
+        const { house } = node;
+        const { tracks } = await house.read<TracklistRecord>('/players/one/tracklist');
+        assert.deepEqual(
+          tracks.map(({ track_id: id }) => id),
+          [TRACK],
+        );
+        await house.post('/players/one/tracklist/goto/1');
+        wasCalled(player, `GoTo ${TRACK}`);
+        await house.post('/players/one/tracklist/add', { uri: 'http://radio/' });
+        wasCalled(player, `AddTrack http://radio/ ${TRACK} false`);
+        await house.post('/players/one/tracklist/remove/1');
+        wasCalled(player, `RemoveTrack ${TRACK}`);
+        const longer = { Tracks: new Variant('ao', [TRACK, '/t/2']), CanEditTracks: flag(true) };
+        player.properties[TRACKLIST_INTERFACE] = longer;
+        player.emit(TRACKLIST_INTERFACE, 'TrackListReplaced', 'aoo', [[TRACK, '/t/2'], TRACK]);
+        await house.event('player.tracklist.updated', (data) => data.includes('"/t/2"'));
+      }),
+  },
+  {
+    drives: ['operation cover'],
+    title: 'a cover that is a file is the image',
+    run: (node) =>
+      withPlayer(node, async (player) => {
+        const file = node.path('cover.png');
+        writeFileSync(file, COVER);
+        player.change({ Metadata: metadata({ 'mpris:artUrl': `file://${file}`, 'xesam:title': 'Cover' }) });
+        await node.house.event('player.updated', (data) => data.includes('"Cover"'));
+        const { status, headers } = await node.house.send('GET', '/players/one/cover');
+        assert.deepEqual([status, headers['content-type']], [200, 'image/png']);
+      }),
+  },
+];

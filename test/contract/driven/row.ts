@@ -1,0 +1,60 @@
+// What a row of the table is: the keys of the configuration, the operations and the events that it drives in the built daemon, and the test
+// that shows their effect. `declareRows` runs rows, and looks whether a row has done what it claims.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { EVENTS, type EventType } from '../../../src/protocol/actor/collections.js';
+import { OPERATION_NAMES, OPERATIONS, type OperationName } from '../../../src/protocol/actor/operations.js';
+import { KEYS, pathsIn } from '../../../src/supervisor/config/keys.js';
+import type { Driver } from './driver.js';
+
+/** `key api.port`, `operation muteOutput`, `event audio.updated`. */
+export type Driven = `key ${string}` | `operation ${OperationName}` | `event ${EventType}`;
+
+/** `N` is the node that all rows of one file share. */
+export interface Row<N> {
+  readonly drives: readonly Driven[];
+  readonly title: string;
+  readonly run: (node: N) => Promise<void>;
+}
+
+/** The daemons of a node. */
+export interface DrivenNode {
+  readonly drivers: readonly Driver[];
+}
+
+const paths = pathsIn(KEYS);
+const isSection = (path: string): boolean => paths.some((other) => other.startsWith(`${path}.`));
+
+/** All that must have a row. */
+export const REQUIRED: readonly string[] = [
+  ...paths.filter((path) => !isSection(path)).map((path) => `key ${path}`),
+  ...OPERATION_NAMES.map((name) => `operation ${name}`),
+  ...Object.keys(EVENTS).map((type) => `event ${type}`),
+];
+
+/** Whether a daemon of the node has answered the operation, has sent the event, or is configured with the key. */
+function isDriven(driven: string, drivers: readonly Driver[]): boolean {
+  const [kind = '', name = ''] = driven.split(' ');
+  if (kind === 'key') {
+    const key = new RegExp(`\\b${name.split('.').at(-1)}:`);
+    return drivers.some(({ config }) => key.test(config));
+  }
+  if (kind === 'event') return drivers.some((driver) => driver.received().has(name));
+  const { method, path } = OPERATIONS[name as OperationName];
+  const pattern = new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?(\\?.*)?$`);
+  return drivers.some(({ answered }) => answered.some((request) => pattern.test(request)));
+}
+
+/** Declares a test for each row. `node` gives the started node within a test. */
+export function declareRows<N extends DrivenNode>(rows: readonly Row<N>[], node: () => N): void {
+  for (const { drives, title, run } of rows) {
+    test(title, async () => {
+      const { drivers } = node();
+      for (const driver of drivers) driver.begin();
+      await run(node());
+      const idle = drives.filter((driven) => !isDriven(driven, drivers));
+      assert.deepEqual(idle, [], 'the row claims to drive these, and has not');
+    });
+  }
+}

@@ -1,0 +1,184 @@
+// Rows of the table (row.ts) about the sound server: `pulseaudio`, what is below /audio, and its events. `house` and `plain` are on a real
+// PulseAudio with the outputs `living` and `kitchen`, `cards` is on a scripted server.
+
+import assert from 'node:assert/strict';
+import type {
+  AudioRecord,
+  CardRecord,
+  ClientRecord,
+  OutputRecord,
+} from '../../../src/protocol/actor/schemas.js';
+import { until } from '../../until.js';
+import { COOKIE, type House } from './house.js';
+import type { Row } from './row.js';
+
+const outputOf = async ({ house }: House, name: string): Promise<OutputRecord> => {
+  const outputs = await house.read<readonly OutputRecord[]>('/audio/outputs');
+  return outputs.find((output) => output.name === name) ?? assert.fail(`there is no output ${name}`);
+};
+
+/** Waits until pactl prints what fits. */
+const pactl = ({ sound }: House, fits: RegExp, ...args: readonly string[]): Promise<boolean> =>
+  until(`pactl ${args.join(' ')} prints ${fits}`, async () => fits.test(await sound.pactl(...args)));
+
+/** Runs `act` while a stream called News plays to `living`. */
+async function withStream(node: House, act: (id: number) => Promise<void>): Promise<void> {
+  const playing = await node.sound.play({ app: 'radio', name: 'News', sink: 'living', samples: node.tone });
+  try {
+    await node.house.becomes<readonly ClientRecord[]>('/audio/clients', (all) =>
+      all.some(({ id }) => id === playing.id),
+    );
+    await act(playing.id);
+  } finally {
+    await playing.stop();
+  }
+}
+
+export const SOUND_ROWS: readonly Row<House>[] = [
+  {
+    drives: ['key pulseaudio.enabled', 'operation audio', 'operation audioServer'],
+    title: 'pulseaudio.enabled decides whether the sound server is shown',
+    run: async ({ house, bare }) => {
+      const { kind, server } = await house.read<AudioRecord>('/audio');
+      assert.deepEqual([kind, server.default_sink], ['pulseaudio', 'living']);
+      assert.deepEqual(await house.read('/audio/server'), server);
+      assert.equal(await bare.status('/audio'), 404);
+    },
+  },
+  {
+    drives: ['key pulseaudio.serve_cookie', 'operation cookie'],
+    title: 'pulseaudio.serve_cookie gives the cookie to clients',
+    run: async ({ house, plain }) => {
+      assert.equal((await house.send('GET', '/audio/cookie')).text, COOKIE);
+      assert.equal(await plain.status('/audio/cookie'), 404);
+    },
+  },
+  {
+    drives: ['key pulseaudio.volumeLimit', 'operation setOutputVolume'],
+    title: 'a volume reaches the output, and pulseaudio.volumeLimit bounds it',
+    run: async (node) => {
+      const { house, plain } = node;
+      await house.post('/audio/outputs/kitchen/volume', { volume: 0.4 });
+      await pactl(node, / 40% /, 'get-sink-volume', 'kitchen');
+      const refused = await house.send('POST', '/audio/outputs/kitchen/volume', { volume: 0.6 });
+      assert.equal(refused.status, 400);
+      assert.equal((await outputOf(node, 'kitchen')).volume_limit, 0.5);
+      await plain.post('/audio/outputs/kitchen/volume', { volume: 0.6 });
+      await pactl(node, / 60% /, 'get-sink-volume', 'kitchen');
+    },
+  },
+  {
+    drives: ['key pulseaudio.outputs', 'operation outputs'],
+    title: 'pulseaudio.outputs names an output',
+    run: async (node) => {
+      assert.equal((await outputOf(node, 'living')).nick, 'Parlour');
+      const others = await node.plain.read<readonly OutputRecord[]>('/audio/outputs');
+      assert.ok(others.every(({ nick }) => nick !== 'Parlour'));
+    },
+  },
+  {
+    drives: ['operation muteServer', 'operation setServerVolume', 'event audio.output.updated'],
+    title: 'volume and mute of the default output reach it, and are events',
+    run: async (node) => {
+      await node.house.post('/audio/server/volume', { volume: 0.33 });
+      await node.house.post('/audio/server/mute', { muted: true });
+      await pactl(node, / 33% /, 'get-sink-volume', 'living');
+      await pactl(node, /yes/, 'get-sink-mute', 'living');
+      await node.house.event('audio.output.updated', (data) => /"muted":true/.test(data));
+      await node.house.post('/audio/server/mute');
+      await pactl(node, /no/, 'get-sink-mute', 'living');
+    },
+  },
+  {
+    drives: ['operation muteOutput', 'operation setOutputBalance'],
+    title: 'mute and balance reach an output',
+    run: async (node) => {
+      await node.house.post('/audio/outputs/kitchen/mute', { muted: true });
+      await pactl(node, /yes/, 'get-sink-mute', 'kitchen');
+      await node.house.post('/audio/outputs/kitchen/mute', { muted: false });
+      await node.house.post('/audio/outputs/kitchen/balance', { balance: -1 });
+      await pactl(node, /balance -1\.00/, 'get-sink-volume', 'kitchen');
+      await node.house.post('/audio/outputs/kitchen/balance', { balance: 0 });
+    },
+  },
+  {
+    drives: ['operation setDefaultOutput'],
+    title: 'another output becomes the default',
+    run: async (node) => {
+      await node.house.post('/audio/outputs/kitchen/default');
+      await pactl(node, /^kitchen$/m, 'get-default-sink');
+      await node.house.post('/audio/outputs/living/default');
+      await pactl(node, /^living$/m, 'get-default-sink');
+    },
+  },
+  {
+    drives: ['event audio.output.removed'],
+    title: 'an output that goes is an event',
+    run: async ({ house, sound }) => {
+      await sound.addSink('attic');
+      await house.event('audio.output.updated', (data) => data.includes('"attic"'));
+      await sound.removeSink('attic');
+      await house.event('audio.output.removed', (data) => data.includes('"attic"'));
+    },
+  },
+  {
+    drives: ['operation clients', 'operation muteClient', 'operation setClientVolume', 'event audio.updated'],
+    title: 'volume and mute reach a stream of sound, and are events',
+    run: (node) =>
+      withStream(node, async (id) => {
+        await node.house.post('/audio/clients/News/volume', { volume: 0.25 });
+        await node.house.post(`/audio/clients/${id}/mute`, { muted: true });
+        await pactl(node, /Mute: yes[\s\S]* 25% /, 'list', 'sink-inputs');
+        await node.house.event('audio.updated', (data) => /"volume":0\.25/.test(data));
+      }),
+  },
+  {
+    drives: ['operation moveClient', 'event audio.removed'],
+    title: 'a stream of sound is moved, and its end is an event',
+    run: async (node) => {
+      await withStream(node, async (id) => {
+        await node.house.post(`/audio/clients/${id}/output`, { output: 'kitchen' });
+        await node.house.event('audio.updated', (data) => data.includes('"output":"kitchen"'));
+      });
+      await node.house.event('audio.removed', (data) => data.includes('"News"'));
+    },
+  },
+  {
+    drives: ['event audio.level'],
+    title: 'what an output plays is measured',
+    run: (node) =>
+      withStream(node, async () => {
+        await node.sound.pactl('set-sink-volume', 'living', '100%');
+        await node.house.event('audio.level', (data) => /"peak":\[0\.[1-9]/.test(data));
+      }),
+  },
+  {
+    drives: ['operation cards', 'operation setCardProfile', 'event audio.card.updated'],
+    title: 'a card switches to another profile',
+    run: async ({ cards, card }) => {
+      const [dac] = await cards.read<readonly CardRecord[]>('/audio/cards');
+      assert.equal(dac?.active_profile, 'stereo');
+      await cards.post('/audio/cards/dac/profile', { profile: 'surround' });
+      assert.equal(card.now.profile, 'surround');
+      await cards.event('audio.card.updated', (data) => data.includes('"active_profile":"surround"'));
+    },
+  },
+  {
+    drives: ['operation setOutputPort'],
+    title: 'an output switches to another port',
+    run: async ({ cards, card }) => {
+      await cards.post('/audio/outputs/living/port', { port: 'line' });
+      assert.equal(card.now.port, 'line');
+      const [living] = await cards.read<readonly OutputRecord[]>('/audio/outputs');
+      assert.equal(living?.active_port, 'line');
+    },
+  },
+  {
+    drives: ['event audio.card.removed'],
+    title: 'a card that is unplugged is an event',
+    run: async ({ cards, card }) => {
+      card.unplug();
+      await cards.event('audio.card.removed', (data) => data.includes('"dac"'));
+    },
+  },
+];

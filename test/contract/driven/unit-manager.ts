@@ -1,0 +1,163 @@
+// A manager of units on a real bus, which does with its units what systemd does: it starts and stops them, enables them, and announces that.
+// A unit of the kind `oneshot` is at work until the test ends its run.
+
+import { Variant } from 'dbus-next';
+import {
+  MANAGER_INTERFACE,
+  SYSTEMD_ERRORS,
+  SYSTEMD_NAME,
+  SYSTEMD_PATH,
+  UNIT_INTERFACE,
+  unitPath,
+} from '../../../src/protocol/dbus/systemd.js';
+import type { Ending } from '../daemon.js';
+import { type BusAnswer, type BusAnswers, type BusCall, BusService } from './bus-service.js';
+
+const PROPERTIES = 'org.freedesktop.DBus.Properties';
+const JOBS = `${SYSTEMD_PATH}/job`;
+const ID_BYTES = 16;
+
+interface Unit {
+  readonly name: string;
+  readonly isOneshot: boolean;
+  state: readonly [active: string, sub: string];
+  file: string;
+  result: string;
+  /** Runs so far: the invocation's id is made of it. */
+  runs: number;
+  job: number;
+}
+
+export class UnitManager {
+  readonly #units: readonly Unit[];
+  #jobs = 0;
+  #service: BusService | undefined;
+
+  private constructor(units: readonly Unit[]) {
+    this.#units = units;
+  }
+
+  static async start(t: Ending, address: string, services: string, oneshots = ''): Promise<UnitManager> {
+    const unit = (isOneshot: boolean) => (name: string) => {
+      const state = ['inactive', 'dead'] as const;
+      return { name, isOneshot, state, file: 'disabled', result: 'success', runs: 0, job: 0 };
+    };
+    const named = (names: string) => names.split(' ').filter((name) => name !== '');
+    const units = [...named(services).map(unit(false)), ...named(oneshots).map(unit(true))];
+    const manager = new UnitManager(units);
+    manager.#attach(await BusService.start(t, address, SYSTEMD_NAME, manager.#answers()));
+    return manager;
+  }
+
+  get calls(): readonly string[] {
+    return this.#service?.calls ?? [];
+  }
+
+  /** Something else than the daemon starts or stops a unit. */
+  set(name: string, active: string, sub: string): void {
+    const unit = this.#unit(name);
+    unit.state = [active, sub];
+    this.#changed(unit);
+  }
+
+  /** The run of a unit of the kind `oneshot` ends. */
+  endRun(name: string): void {
+    const unit = this.#unit(name);
+    const { job } = unit;
+    Object.assign(unit, { state: ['inactive', 'dead'], job: 0 });
+    this.#changed(unit);
+    this.#jobRemoved(unit, job);
+  }
+
+  #attach(service: BusService): void {
+    this.#service = service;
+  }
+
+  #unit(name: string): Unit {
+    const found = this.#units.find((unit) => unit.name === name);
+    if (found === undefined) throw new Error(`there is no unit ${name}`);
+    return found;
+  }
+
+  #answers(): BusAnswers {
+    const done = (): BusAnswer => [''];
+    const nameIn = ({ values: [first] }: BusCall): string => String(Array.isArray(first) ? first[0] : first);
+    const files = (file: string, ...answer: BusAnswer & readonly unknown[]) => {
+      return (call: BusCall): BusAnswer => {
+        this.#unit(nameIn(call)).file = file;
+        setImmediate(() => this.#service?.emit(SYSTEMD_PATH, MANAGER_INTERFACE, 'UnitFilesChanged', ''));
+        return answer as unknown as BusAnswer;
+      };
+    };
+    const job = (act: (unit: Unit) => void) => (call: BusCall) => this.#begin(this.#unit(nameIn(call)), act);
+    return {
+      Subscribe: done,
+      Reload: done,
+      GetAll: ({ path }) => ['a{sv}', this.#propertiesAt(path)],
+      GetUnitFileState: (call) => {
+        const unit = this.#units.find(({ name }) => name === nameIn(call));
+        return unit === undefined ? { error: SYSTEMD_ERRORS.fileNotFound } : ['s', unit.file];
+      },
+      StartUnit: job((unit) => this.#run(unit)),
+      RestartUnit: job((unit) => this.#run(unit)),
+      StopUnit: job((unit) => {
+        unit.state = ['inactive', 'dead'];
+      }),
+      EnableUnitFiles: files('enabled', 'ba(sss)', true, []),
+      DisableUnitFiles: files('disabled', 'a(sss)', []),
+    };
+  }
+
+  #run(unit: Unit): void {
+    unit.runs += 1;
+    unit.state = unit.isOneshot ? ['activating', 'start'] : ['active', 'running'];
+  }
+
+  /** A job is announced after its call was answered. */
+  #begin(unit: Unit, act: (unit: Unit) => void): BusAnswer {
+    this.#jobs += 1;
+    const job = this.#jobs;
+    setImmediate(() => {
+      act(unit);
+      if (unit.isOneshot) unit.job = job;
+      this.#changed(unit);
+      if (!unit.isOneshot) this.#jobRemoved(unit, job);
+    });
+    return ['o', `${JOBS}/${job}`];
+  }
+
+  #jobRemoved({ name }: Unit, job: number): void {
+    const values = [job, `${JOBS}/${job}`, name, 'done'];
+    this.#service?.emit(SYSTEMD_PATH, MANAGER_INTERFACE, 'JobRemoved', 'uoss', ...values);
+  }
+
+  #changed(unit: Unit): void {
+    const values = [UNIT_INTERFACE, this.#stateOf(unit), []];
+    this.#service?.emit(unitPath(unit.name), PROPERTIES, 'PropertiesChanged', 'sa{sv}as', ...values);
+  }
+
+  #stateOf({ state: [active, sub], runs, job }: Unit): Record<string, Variant> {
+    const id = runs === 0 ? [] : Array.from({ length: ID_BYTES }, () => runs);
+    return {
+      ActiveState: new Variant('s', active),
+      SubState: new Variant('s', sub),
+      InvocationID: new Variant('ay', Buffer.from(id)),
+      Job: new Variant('(uo)', [job, job === 0 ? '/' : `${JOBS}/${job}`]),
+      ConditionResult: new Variant('b', true),
+    };
+  }
+
+  #propertiesAt(path: string): Record<string, Variant> {
+    if (path === SYSTEMD_PATH) return { UserspaceTimestampMonotonic: new Variant('t', 17n) };
+    const unit = this.#units.find(({ name }) => unitPath(name) === path);
+    if (unit === undefined) return { LoadState: new Variant('s', 'not-found') };
+    return {
+      ...this.#stateOf(unit),
+      Id: new Variant('s', unit.name),
+      Names: new Variant('as', [unit.name]),
+      Description: new Variant('s', `The unit ${unit.name}`),
+      LoadState: new Variant('s', 'loaded'),
+      Result: new Variant('s', unit.result),
+    };
+  }
+}

@@ -1,0 +1,190 @@
+// Rows of the table (row.ts) about systemd, power and upgrades, on scripted services of two real buses.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { ServiceRecord, UpgradeRecord } from '../../../src/protocol/actor/schemas.js';
+import { until } from '../../until.js';
+import { ENTRY } from '../daemon.js';
+import { type House, wasCalled } from './house.js';
+import type { Row } from './row.js';
+
+const PLAYER = '/services/user/player.service';
+
+const isUnit =
+  (name: string, values: Partial<ServiceRecord>) =>
+  (data: string): boolean => {
+    const record = JSON.parse(data) as ServiceRecord;
+    return (
+      record.name === name &&
+      Object.entries({ ...record, ...values }).every(
+        ([key, value]) => record[key as keyof ServiceRecord] === value,
+      )
+    );
+  };
+
+const sendLine = (socket: string, line: object): Promise<void> =>
+  new Promise((resolve, reject) => {
+    connect(socket)
+      .on('error', reject)
+      .on('close', () => resolve())
+      .end(`${JSON.stringify(line)}\n`);
+  });
+
+/** Commands of this node are carried out by a unit that is `active` or `inactive`, and `enabled` or `disabled`. */
+const isIn = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
+  house.event('service.updated', isUnit('player.service', values));
+
+export const UNIT_ROWS: readonly Row<House>[] = [
+  {
+    drives: ['key systemd.enabled', 'key systemd.system', 'key systemd.user', 'operation services'],
+    title: 'the units of systemd.system and systemd.user are shown in their order',
+    run: async ({ house, plain, bare }) => {
+      const units = await house.read<readonly ServiceRecord[]>('/services');
+      const shown = units.map(({ scope, name, url = '' }) => `${scope} ${name} ${url}`.trim());
+      assert.deepEqual(shown, [
+        ...['system other.service', 'user player.service', 'user spare.service http://spare.lan/'],
+      ]);
+      assert.deepEqual(await plain.read('/services'), []);
+      assert.equal(await bare.status('/services'), 404);
+    },
+  },
+  {
+    drives: ['event service.updated'],
+    title: 'a unit of the system that changes is an event',
+    run: async ({ house, systemUnits }) => {
+      systemUnits.set('other.service', 'active', 'running');
+      await house.event('service.updated', isUnit('other.service', { running: true }));
+    },
+  },
+  {
+    drives: ['operation startUnit', 'operation restartUnit', 'operation stopUnit'],
+    title: 'a unit is started, restarted and stopped',
+    run: async (node) => {
+      await node.house.post(`${PLAYER}/start`);
+      await isIn(node, { running: true });
+      await node.house.post(`${PLAYER}/restart`);
+      wasCalled(node.userUnits, 'RestartUnit player.service replace');
+      await node.house.post(`${PLAYER}/stop`);
+      await isIn(node, { active_state: 'inactive' });
+    },
+  },
+  {
+    drives: ['operation enableUnit', 'operation disableUnit'],
+    title: 'a unit is enabled and started, disabled and stopped',
+    run: async (node) => {
+      await node.house.post(`${PLAYER}/enable`);
+      await isIn(node, { enabled: true, running: true });
+      await node.house.post(`${PLAYER}/disable`);
+      await isIn(node, { enabled: false, running: false });
+    },
+  },
+  {
+    drives: ['key api.logs', 'operation unitLog'],
+    title: "a unit's log is what journalctl prints, unless api.logs is false",
+    run: async ({ house, bare }) => {
+      const [entry] = await house.read<readonly { message: string; priority: number }[]>(
+        `${PLAYER}/log?lines=7`,
+      );
+      assert.equal(entry?.priority, 5);
+      assert.match(entry?.message ?? '', /--lines=7 .*player\.service/);
+      const { paths } = await bare.read<{ readonly paths: object }>('/openapi.json');
+      assert.ok(Object.keys(paths).every((path) => !path.endsWith('/log')));
+    },
+  },
+  {
+    drives: ['key power.enabled', 'operation power'],
+    title: 'power.enabled decides whether power actions are shown',
+    run: async ({ house, bare }) => {
+      assert.deepEqual(await house.read('/power/'), { reboot: true, power_off: true });
+      assert.equal(await bare.status('/power/'), 404);
+    },
+  },
+  {
+    drives: ['key power.capabilities.poweroff', 'operation powerOff', 'event power.action'],
+    title: 'power_off reaches logind where power.capabilities.poweroff allows it',
+    run: async ({ house, plain, logind }) => {
+      assert.equal((await plain.send('POST', '/power/power_off')).status, 403);
+      await house.post('/power/power_off');
+      wasCalled(logind, 'PowerOff false');
+      await house.event('power.action', (data) => data.includes('poweroff'));
+    },
+  },
+  {
+    drives: ['key power.capabilities.reboot', 'operation reboot'],
+    title: 'reboot reaches logind where power.capabilities.reboot allows it',
+    run: async ({ house, plain, logind }) => {
+      assert.equal((await plain.send('POST', '/power/reboot')).status, 403);
+      await house.post('/power/reboot');
+      wasCalled(logind, 'Reboot false');
+      await house.event('power.action', (data) => data.includes('reboot'));
+    },
+  },
+  {
+    drives: ['key upgrade.enabled', 'key upgrade.resultFile', 'operation upgrade', 'event upgrade.info'],
+    title: 'what is written into upgrade.resultFile is shown, and is an event',
+    run: async ({ house, bare, path }) => {
+      writeFileSync(path('result.json'), '{"current": "1.0", "latest": "1.1", "upgrade_available": true}');
+      await house.event('upgrade.info', (data) => data.includes('"latest":"1.1"'));
+      const { current, upgrade_available: isAvailable } = await house.read<UpgradeRecord>('/upgrade');
+      assert.deepEqual([current, isAvailable], ['1.0', true]);
+      assert.equal(await bare.status('/upgrade'), 404);
+    },
+  },
+  {
+    drives: ['key upgrade.checkUnit', 'operation checkUpgrade'],
+    title: 'a check starts upgrade.checkUnit',
+    run: async ({ house, plain, userUnits }) => {
+      await house.post('/upgrade/check');
+      wasCalled(userUnits, 'StartUnit check.service replace');
+      await house.becomes<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'running');
+      userUnits.endRun('check.service');
+      await house.becomes<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'idle');
+      assert.equal((await plain.send('POST', '/upgrade/check')).status, 404);
+    },
+  },
+  {
+    drives: ['key upgrade.upgradeUnit', 'operation startUpgrade', 'key upgrade.stateFile'],
+    title: 'an upgrade runs upgrade.upgradeUnit, and is remembered in upgrade.stateFile',
+    run: async ({ house, plain, userUnits, path }) => {
+      await house.post('/upgrade/start');
+      wasCalled(userUnits, 'StartUnit upgrade.service replace');
+      await house.event('upgrade.info', (data) => data.includes('"state":"running"'));
+      await until('the state is kept', () => existsSync(path('state.json')));
+      assert.match(readFileSync(path('state.json'), 'utf8'), /running/);
+      userUnits.endRun('upgrade.service');
+      await house.becomes<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
+      assert.equal((await plain.send('POST', '/upgrade/start')).status, 404);
+    },
+  },
+  {
+    drives: ['operation upgradeLog'],
+    title: "the upgrade unit's log is what journalctl prints",
+    run: async ({ house, plain }) => {
+      const [entry] = await house.read<readonly { message: string }[]>('/upgrade/log');
+      assert.match(entry?.message ?? '', /upgrade\.service/);
+      assert.equal(await plain.status('/upgrade/log'), 404);
+    },
+  },
+  {
+    drives: ['key upgrade.progressSocket', 'event upgrade.progress'],
+    title: 'a line on upgrade.progressSocket is an event, also one of tonearm progress',
+    run: async ({ house, path }) => {
+      const socket = path('progress.sock');
+      await sendLine(socket, { event: 'progress', percent: 40, current: 2, step: 'fetch' });
+      await house.event('upgrade.progress', (data) => data.includes('"step":"fetch"'));
+      const written = spawnSync(process.execPath, [
+        ENTRY,
+        'progress',
+        'end',
+        '--success',
+        '--socket',
+        socket,
+      ]);
+      assert.equal(String(written.stderr), '');
+      await house.event('upgrade.progress', (data) => data.includes('"event":"end"'));
+      await house.becomes<UpgradeRecord>('/upgrade', ({ run }) => run.state === 'idle');
+    },
+  },
+];

@@ -1,0 +1,59 @@
+// The table is whole: every key of the configuration, every operation and every event has a row that drives the built daemon, and no row
+// names what does not exist.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { OPERATIONS, type OperationName } from '../../../src/protocol/actor/operations.js';
+import { BLUETOOTH_ROWS } from './bluetooth-rows.js';
+import { BROKER_ROWS } from './broker-rows.js';
+import { HTTP_ROWS } from './http-rows.js';
+import { NETWORK_ROWS } from './network-rows.js';
+import { PLAYER_ROWS } from './player-rows.js';
+import { REQUIRED } from './row.js';
+import { SOUND_ROWS } from './sound-rows.js';
+import { UNIT_ROWS } from './unit-rows.js';
+
+/** Rows by the file, beside this one, that has them. */
+const ROWS = {
+  'http-rows.ts': HTTP_ROWS,
+  'sound-rows.ts': SOUND_ROWS,
+  'unit-rows.ts': UNIT_ROWS,
+  'player-rows.ts': PLAYER_ROWS,
+  'bluetooth-rows.ts': BLUETOOTH_ROWS,
+  'network-rows.ts': NETWORK_ROWS,
+  'broker-rows.ts': BROKER_ROWS,
+};
+
+/** Where what begins so belongs, by section of the configuration, backend or kind of event. */
+const PLACES: readonly (readonly [subject: RegExp, file: keyof typeof ROWS])[] = [
+  [/^(?:pulseaudio|audio)\b/, 'sound-rows.ts'],
+  [/^(?:systemd|service|power|upgrade)\b/, 'unit-rows.ts'],
+  [/^players?\b/, 'player-rows.ts'],
+  [/^bluetooth\b/, 'bluetooth-rows.ts'],
+  [/^(?:discovery|node)\b/, 'network-rows.ts'],
+  [/^mqtt\b/, 'broker-rows.ts'],
+];
+
+function placeOf(driven: string): string {
+  const [kind, name = ''] = driven.split(' ');
+  const operation = kind === 'operation' ? OPERATIONS[name as OperationName] : undefined;
+  const subject = operation === undefined ? name : 'backend' in operation ? operation.backend : '';
+  return PLACES.find(([begins]) => begins.test(subject))?.[1] ?? 'http-rows.ts';
+}
+
+const driven = new Set<string>(Object.values(ROWS).flatMap((rows) => rows.flatMap(({ drives }) => drives)));
+
+test('every key, operation and event has a row that drives the built daemon', () => {
+  const missing = REQUIRED.filter((each) => !driven.has(each));
+  const what = missing.map(
+    (each) =>
+      `- '${each}': add { drives: ['${each}'], title, run } to test/contract/driven/${placeOf(each)}, where \`run\` ` +
+      'shows its effect in the built daemon, not that it is accepted (a key: also what is without it)',
+  );
+  assert.deepEqual(missing, [], `no row drives\n${what.join('\n')}`);
+});
+
+test('no row drives what does not exist', () => {
+  const gone = [...driven].filter((each) => !REQUIRED.includes(each));
+  assert.deepEqual(gone, [], 'take these out of the rows of test/contract/driven/');
+});
