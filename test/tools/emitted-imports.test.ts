@@ -1,5 +1,5 @@
-// What the shipped bundles load at run time is there, seen from where they lie (packaging/build.mjs): the check of the build, and all that
-// the build has emitted.
+// Tests that all that the shipped bundles load at run time is there, seen from where they lie: the check of the build
+// (packaging/emitted-imports.mjs), and the bundles that it has emitted.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
