@@ -21,10 +21,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, transformSync } from 'esbuild';
+import { bundleName, bundleWithLateParts, SHARED } from './bundles.mjs';
 import { clientPaths } from './client-paths.mjs';
 import { writeDeclarations } from './client-types.mjs';
 import { nativeFiles, ownArchitecture } from './deb/architectures.mjs';
@@ -34,17 +35,8 @@ import { buildPage } from './page.mjs';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const require = createRequire(import.meta.url);
-/** ES modules, which become one scope: they load in two thirds of the CPU time that the package's files for Node take (measured). */
-const YAML = join(dirname(require.resolve('yaml/package.json')), 'browser/dist/index.js');
 const NATIVE = join(ROOT, 'node_modules/uWebSockets.js/dist/bin');
 const { version, license } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-
-const SHARED = {
-  platform: 'node',
-  target: 'node20',
-  logLevel: 'warning',
-  define: { TONEARM_VERSION: JSON.stringify(version) },
-};
 
 const CLIENT_PACKAGE = {
   name: 'tonearm-client',
@@ -106,133 +98,6 @@ async function buildModules(outdir) {
   const { metafiles } = await bundleWithLateParts(fixtures, Object.fromEntries(named));
   checkEmittedImports(fixtures, metafiles);
   writeFileSync(join(fixtures, 'package.json'), '{ "type": "commonjs" }\n');
-}
-
-/** The native half of uWebSockets.js lies beside the bundle, chosen by architecture and Node's module version. */
-const nativeUws = {
-  name: 'native-uws',
-  setup(pluginBuild) {
-    const path = join(ROOT, 'packaging/native-uws.cjs');
-    pluginBuild.onResolve({ filter: /^uWebSockets\.js$/ }, () => ({ path }));
-  },
-};
-
-/** The name of a source's bundle: its path below `src/` without ending, where the bundle lies below the output folder, too. */
-const bundleName = (file) => relative(join(ROOT, 'src'), file).replace(/\.[jt]s$/, '');
-
-/**
- * What is loaded late becomes a file of its own: a bundle is compiled whole when it is loaded, and main.js is 250 kB without the schemas
- * and the YAML reader instead of 740 kB, which is a third of its time to listen (measured). A bundle that lies in `folder` loads it by a
- * path from there. `found` gets the names.
- */
-function lateParts(folder, found) {
-  const src = join(ROOT, 'src');
-  return {
-    name: 'late-parts',
-    setup(pluginBuild) {
-      pluginBuild.onResolve({ filter: /^\./ }, ({ kind, path, resolveDir }) => {
-        if (kind !== 'dynamic-import' || !resolveDir.startsWith(src)) return undefined;
-        const name = bundleName(join(resolveDir, path));
-        found.add(name);
-        const from = relative(folder, `${name}.js`);
-        return { path: from.startsWith('.') ? from : `./${from}`, external: true };
-      });
-    },
-  };
-}
-
-/** The part of node:assert that piscina, dbus-next and mqtt call. To load the whole costs a thread 4 ms of CPU (measured). */
-const ASSERT = `const assert = (is, text) => { if (!is) throw new Error(text ?? 'assertion failed'); };
-module.exports = Object.assign(assert, {
-  ok: assert,
-  strictEqual: (one, other, text) => assert(Object.is(one, other), text),
-  notStrictEqual: (one, other, text) => assert(!Object.is(one, other), text),
-});`;
-
-/**
- * Modules that packages load, each with its replacement. dbus-next loads introspection's XML (the constructor of a bus makes a Builder),
- * big integers for Node before 10.8, cryptography for cookies and addresses of the kinds unixexec and X11, none of which is used; more
- * than half of each bundle, in each of three threads. mqtt loads web sockets, proxies, timers of browsers, traces, and a copy of Node's
- * own streams; three quarters of its bundle. pino loads its own files and threads for lines, where the daemon gives it what writes them.
- */
-const REPLACED = {
-  assert: ASSERT,
-  'node:assert': ASSERT,
-  crypto: '',
-  xml2js: 'exports.Builder = class {}; exports.Parser = class {};',
-  jsbi: '',
-  'event-stream': "throw new Error('addresses of the kind unixexec are not part of this build');",
-  x11: "throw new Error('X11 is not part of this build');",
-  usocket: "throw new Error('usocket is not part of this build');",
-  ws: '',
-  socks: '',
-  'worker-timers': '',
-  debug: 'module.exports = () => () => undefined;',
-  'sonic-boom': 'module.exports = class {};',
-  'thread-stream': '',
-  'readable-stream': "module.exports = require('node:stream');",
-};
-
-const replaced = {
-  name: 'replaced',
-  setup(pluginBuild) {
-    const only = { filter: new RegExp(`^(?:${Object.keys(REPLACED).join('|')})$`) };
-    pluginBuild.onResolve(only, ({ path }) => ({ path, namespace: 'replaced' }));
-    pluginBuild.onLoad({ filter: /.*/, namespace: 'replaced' }, ({ path }) => ({
-      contents: REPLACED[path],
-      loader: 'js',
-    }));
-  },
-};
-
-/**
- * The beginning of each bundle. As globals, Node's Buffer and performance are getters, which the JIT compiler cannot optimize: as local
- * names they make a change of volume cost a hundredth less (by profile).
- */
-const BANNER = [
-  'const importMetaUrl = require("node:url").pathToFileURL(__filename).href;',
-  'const { Buffer } = require("node:buffer"), { performance } = require("node:perf_hooks");',
-].join('');
-
-/** Bundles entries that lie in one folder. Resolves with esbuild's metafile; `late` gets the names of what they load late. */
-async function bundle(outdir, folder, entries, late) {
-  const { metafile } = await build({
-    ...SHARED,
-    metafile: true,
-    entryPoints: entries,
-    outdir,
-    bundle: true,
-    // CommonJS: 4 threads and 2 MB less than ES modules (measured, Node 20).
-    format: 'cjs',
-    supported: { 'dynamic-import': false },
-    minifyWhitespace: true,
-    minifySyntax: true,
-    define: { ...SHARED.define, 'import.meta.url': 'importMetaUrl' },
-    banner: { js: BANNER },
-    external: ['@napi-rs/nice', '*.node'],
-    alias: { yaml: YAML },
-    plugins: [nativeUws, lateParts(folder, late), replaced],
-  });
-  return metafile;
-}
-
-/** Bundles these sources by name, and all that they load late, at once or in turn. Resolves with names and metafiles of all bundles. */
-async function bundleWithLateParts(outdir, sourceOf) {
-  const metafiles = [];
-  const names = new Set(Object.keys(sourceOf));
-  let pending = [...names];
-  while (pending.length > 0) {
-    const found = new Set();
-    const folders = new Set(pending.map(dirname));
-    for (const folder of folders) {
-      const here = pending.filter((name) => dirname(name) === folder);
-      const entries = here.map((name) => [name, sourceOf[name] ?? join(ROOT, 'src', `${name}.ts`)]);
-      metafiles.push(await bundle(outdir, folder, Object.fromEntries(entries), found));
-    }
-    pending = [...found].filter((name) => !names.has(name));
-    for (const name of pending) names.add(name);
-  }
-  return { names: [...names], metafiles };
 }
 
 /**

@@ -27,10 +27,11 @@ async function startForm(t: TestContext, form: BuiltForm) {
   const config = `players: {enabled: true, fetchCovers: true}\n${NO_BACKENDS}`;
   const daemon = await Daemon.start({ ...form, config, env: { DBUS_SESSION_BUS_ADDRESS: bus.address } }, t);
   const { launcher = [], nodeArguments = [], entry = ENTRY } = form;
-  const [program = '', ...first] = [...launcher, process.execPath, ...nodeArguments, entry];
+  const command = [...launcher, process.execPath, ...nodeArguments, entry];
   const env = { PATH: process.env['PATH'] ?? '', HOME: daemon.directory, XDG_RUNTIME_DIR: daemon.directory };
+  const options = { env, encoding: 'utf8', timeout: COMMAND_MAX_MS } as const;
   const run = (...args: readonly string[]) =>
-    spawnSync(program, [...first, ...args], { env, encoding: 'utf8', timeout: COMMAND_MAX_MS });
+    spawnSync(command[0] ?? '', [...command.slice(1), ...args], options);
   return { bus, daemon, run };
 }
 

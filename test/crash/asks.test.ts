@@ -50,11 +50,11 @@ test('no more than 256 commands wait for one child, and the bound is per child',
 });
 
 test('a command that cannot be sent leaves no place taken', async (t) => {
-  const { say } = await stageUp(t, { audio: 'obedient' });
+  const { ask } = await childrenUp(t, { audio: 'obedient' });
   const unsendable = (() => undefined) as unknown as string;
   for (let times = 0; times < 256; times += 1)
-    await assert.rejects(say('audio', unsendable), { name: 'DataCloneError' });
-  assert.equal((await say('audio', 'who')).ok, true);
+    await assert.rejects(ask('audio', unsendable), { name: 'DataCloneError' });
+  assert.equal((await ask('audio', 'who')).ok, true);
 });
 
 test('a batch arrives whole and in order: changes before the state behind them, and before the answer', async (t) => {

@@ -206,13 +206,12 @@ describe('the packages', { skip }, () => {
     }, async (t) => {
       const own = ARCHITECTURES.find(([, node]) => node === process.arch) ?? assert.fail(process.arch);
       const tree = await treeOf(own[0], form);
-      const node = join(tree, 'usr/lib/tonearm/node');
-      // `shift` removes this machine's Node, and the package's own takes its place.
-      const launcher = form === WITH_NODE && ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', node];
+      const node = form === WITH_NODE ? join(tree, 'usr/lib/tonearm/node') : process.execPath;
       await loadsItsLateParts(t, {
         entry: join(tree, 'usr/lib/tonearm/main.js'),
         nodeArguments: flagsOf(tree),
-        ...(launcher && { launcher }),
+        // `shift` removes this machine's Node, and that of the form takes its place.
+        launcher: ['sh', '-c', 'node=$1; shift 2; exec "$node" "$@"', 'sh', node],
       });
     });
   }

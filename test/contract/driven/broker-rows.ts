@@ -24,7 +24,9 @@ openssl req -newkey rsa:2048 -nodes -keyout key.pem -out request.pem -subj /CN=b
 printf 'subjectAltName=IP:127.0.0.1' > names
 openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -out cert.pem -days 2 -extfile names
 `;
-const [USER, PASSWORD, ROUNDS] = ['node', 'secret of the house', 101];
+const USER = 'node';
+const PASSWORD = 'secret of the house';
+const ROUNDS = 101;
 const COMMAND = 'services/user/player.service/set';
 
 export interface BrokerNode extends DrivenNode {
@@ -81,8 +83,12 @@ export async function startBrokerNode(t: Ending): Promise<BrokerNode> {
 export const BROKER_ROWS: readonly Row<BrokerNode>[] = [
   {
     drives: [
-      ...(['key mqtt.enabled', 'key mqtt.url', 'key mqtt.topic', 'key mqtt.caFile'] as const),
-      ...(['key mqtt.username', 'key mqtt.passwordFile'] as const),
+      'key mqtt.enabled',
+      'key mqtt.url',
+      'key mqtt.topic',
+      'key mqtt.caFile',
+      'key mqtt.username',
+      'key mqtt.passwordFile',
     ],
     title: 'the node joins the broker of mqtt.url with its name, password and authority, below mqtt.topic',
     run: async ({ house, spy, log }) => {

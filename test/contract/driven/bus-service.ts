@@ -1,5 +1,5 @@
-// A service on a real bus that answers from a table and writes down what it was asked: what the built daemon asks of systemd, logind and
-// Avahi is seen there.
+// A service on a real bus that answers from a table and writes down each call, such as those of the built daemon to systemd, logind and
+// Avahi.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';

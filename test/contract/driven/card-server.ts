@@ -14,11 +14,17 @@ const PORTS = [
 ] as const;
 
 function cardFields(active: string) {
-  return [
-    ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(PROFILES.length)],
-    ...PROFILES.flatMap((name) => [text(name), text(`Profile ${name}`), u32(1), u32(0), u32(1), u32(1)]),
-    ...[text(active), props(textProp('device.description', 'The card')), u32(0)],
-  ].flat();
+  const profiles = PROFILES.flatMap((name) => [
+    text(name),
+    text(`Profile ${name}`),
+    u32(1), // outputs
+    u32(0), // inputs
+    u32(1), // priority
+    u32(1), // available
+  ]);
+  const head = [u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(PROFILES.length)];
+  const rest = [text(active), props(textProp('device.description', 'The card')), u32(0)];
+  return [...head, ...profiles, ...rest].flat();
 }
 
 export type CardServer = Awaited<ReturnType<typeof startCardServer>>;

@@ -120,18 +120,22 @@ function fakeJournal(folder: string): string {
   return `${folder}:${process.env['PATH'] ?? ''}`;
 }
 
+async function areUp({ daemon }: Driver, ...backends: readonly string[]): Promise<void> {
+  await Promise.all(backends.map((name) => daemon.backend(name, 'up')));
+}
+
 export async function startHouse(t: Ending): Promise<House> {
   const folder = temporaryFolder();
   const path = (name: string): string => join(folder, name);
   const [sound, userBus, systemBus] = await Promise.all([startPulseAudio(), privateBus(t), privateBus(t)]);
   t.after(() => sound.stop());
-  const user = await UnitManager.start(
+  const userUnits = await UnitManager.start(
     t,
     userBus.address,
     'player.service spare.service',
     'check.service upgrade.service',
   );
-  const system = await UnitManager.start(t, systemBus.address, 'other.service');
+  const systemUnits = await UnitManager.start(t, systemBus.address, 'other.service');
   const logind = await startLogind(t, systemBus.address);
   const bluez = await startBluez(t, systemBus.address);
   const card = await startCardServer(t);
@@ -152,27 +156,25 @@ export async function startHouse(t: Ending): Promise<House> {
     Driver.start(t, { env, config: NO_BACKENDS, api: BARE }),
     Driver.start(t, { ...hastened, env: cardEnv, config: CARDS }, ''),
   ]);
-  const up = ['audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth'];
-  await Promise.all(up.map((name) => house.daemon.backend(name, 'up')));
-  await Promise.all(
-    ['audio', 'systemd', 'power', 'upgrade', 'bluetooth'].map((name) => plain.daemon.backend(name, 'up')),
-  );
-  await Promise.all(['audio', 'bluetooth'].map((name) => cards.daemon.backend(name, 'up')));
+  await areUp(house, 'audio', 'systemd', 'power', 'upgrade', 'players', 'bluetooth');
+  await areUp(plain, 'audio', 'systemd', 'power', 'upgrade', 'bluetooth');
+  await areUp(cards, 'audio', 'bluetooth');
   return {
-    ...{
-      house,
-      plain,
-      bare,
-      cards,
-      drivers: [house, plain, bare, cards],
-      sound,
-      card,
-      logind,
-      bluez,
-      userBus,
-      path,
-    },
-    ...{ userUnits: user, systemUnits: system, ending: t, tone: toneFile(sound.directory, [0.5, 0.25]) },
+    house,
+    plain,
+    bare,
+    cards,
+    drivers: [house, plain, bare, cards],
+    sound,
+    card,
+    userUnits,
+    systemUnits,
+    logind,
+    bluez,
+    userBus,
+    path,
+    tone: toneFile(sound.directory, [0.5, 0.25]),
+    ending: t,
   };
 }
 

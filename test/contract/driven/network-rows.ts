@@ -22,7 +22,9 @@ import { BusService } from './bus-service.js';
 import { Driver } from './driver.js';
 import type { DrivenNode, Row } from './row.js';
 
-const [GROUP, BROWSER, RESOLVER] = ['/group', '/browser', '/resolver'];
+const GROUP = '/group';
+const BROWSER = '/browser';
+const RESOLVER = '/resolver';
 const NAME = 'Kitchen radio';
 /** This machine answers at it, but no interface has it: for the daemon it is somewhere on the internet. */
 const PUBLIC_ADDRESS = '93.184.215.14';

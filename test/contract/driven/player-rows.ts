@@ -43,8 +43,12 @@ async function withPlayer(
 
 /** The commands without a body, and the method of each. */
 const PLAIN = {
-  ...{ play: 'Play', pause: 'Pause', play_pause: 'PlayPause' },
-  ...{ stop: 'Stop', next: 'Next', previous: 'Previous' },
+  play: 'Play',
+  pause: 'Pause',
+  play_pause: 'PlayPause',
+  stop: 'Stop',
+  next: 'Next',
+  previous: 'Previous',
 };
 
 export const PLAYER_ROWS: readonly Row<House>[] = [
@@ -63,8 +67,12 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
   },
   {
     drives: [
-      ...(['operation play', 'operation pause', 'operation playPause'] as const),
-      ...(['operation stop', 'operation next', 'operation previous'] as const),
+      'operation play',
+      'operation pause',
+      'operation playPause',
+      'operation stop',
+      'operation next',
+      'operation previous',
     ],
     title: 'the commands without a body reach the player',
     run: (node) =>
@@ -77,8 +85,11 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
   },
   {
     drives: [
-      ...(['operation seek', 'operation setPosition', 'operation setPlayerVolume'] as const),
-      ...(['operation setLoop', 'operation setShuffle'] as const),
+      'operation seek',
+      'operation setPosition',
+      'operation setPlayerVolume',
+      'operation setLoop',
+      'operation setShuffle',
     ],
     title: 'the commands with a body reach the player',
     run: (node) =>
@@ -112,8 +123,11 @@ export const PLAYER_ROWS: readonly Row<House>[] = [
   },
   {
     drives: [
-      ...(['operation tracklist', 'operation gotoTrack', 'operation removeTrack'] as const),
-      ...(['operation addTrack', 'event player.tracklist.updated'] as const),
+      'operation tracklist',
+      'operation gotoTrack',
+      'operation removeTrack',
+      'operation addTrack',
+      'event player.tracklist.updated',
     ],
     title: 'a tracklist is shown, its commands reach the player, and its change is an event',
     run: (node) =>

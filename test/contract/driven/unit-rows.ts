@@ -42,9 +42,11 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     title: 'the units of systemd.system and systemd.user are shown in their order',
     run: async ({ house, plain, bare }) => {
       const units = await house.read<readonly ServiceRecord[]>('/services');
-      const shown = units.map(({ scope, name, url = '' }) => `${scope} ${name} ${url}`.trim());
-      assert.deepEqual(shown, [
-        ...['system other.service', 'user player.service', 'user spare.service http://spare.lan/'],
+      const listed = units.map(({ scope, name, url = '' }) => `${scope} ${name} ${url}`.trim());
+      assert.deepEqual(listed, [
+        'system other.service',
+        'user player.service',
+        'user spare.service http://spare.lan/',
       ]);
       assert.deepEqual(await plain.read('/services'), []);
       assert.equal(await bare.status('/services'), 404);
