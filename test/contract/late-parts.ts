@@ -45,12 +45,20 @@ function prints(output: RegExp, ...args: readonly string[]): LatePart {
   };
 }
 
+/** With the configuration of the daemon, as the machine may have one of its own. */
+function checksConfig(output: RegExp): LatePart {
+  return (form, t) => {
+    const file = join(form.daemon.directory, 'config.yaml');
+    return prints(output, '--check-config', '--config', file)(form, t);
+  };
+}
+
 type LatePart = (form: RunningForm, t: TestContext) => Promise<void>;
 
 /** By the module's path below `src/`, without ending. */
 export const LATE_PARTS: Readonly<Record<string, LatePart>> = {
-  'supervisor/config/yaml': prints(/^players:\n {2}enabled: false$/m, '--check-config'),
-  'cli/served': prints(/^# open http:\/\/localhost:8018\//m, '--check-config'),
+  'supervisor/config/yaml': checksConfig(/^players:\n {2}enabled: true\n {2}fetchCovers: true$/m),
+  'cli/served': checksConfig(/^# open http:\/\/localhost:\d+\//m),
   'cli/progress': prints(/^Usage: tonearm progress /, 'progress', '--help'),
   'cli/bench/bench': prints(/^Usage: tonearm bench /, 'bench', '--help'),
   'cli/trace/trace': prints(/^Usage: tonearm trace /, 'trace', '--help'),
