@@ -53,7 +53,8 @@ function routeFunction(transport: Transport, name: string, route: string) {
     if (BLOBS.includes(name)) return contentOf(response);
     return method === 'GET' ? jsonOf(response) : undefined;
   };
-  return (...args: readonly unknown[]): Promise<unknown> => {
+  // Async, so that a parameter that cannot be encoded is a rejection, too: a page waits for the end of each request.
+  return async (...args: readonly unknown[]): Promise<unknown> => {
     const rest = [...args];
     const path = template.replaceAll('{}', () => encodeURIComponent(String(rest.shift())));
     const [last] = rest;

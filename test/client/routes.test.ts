@@ -51,6 +51,13 @@ describe('each function of the client', () => {
     });
   }
 
+  test('rejects, and throws nothing, where a name cannot be part of an address', async () => {
+    const { node, sent } = noting();
+    const refused = node.muteOutput('\ud800');
+    await assert.rejects(refused, URIError);
+    assert.deepEqual(sent, []);
+  });
+
   test('that reads a log requests the wanted number of lines', async () => {
     const { node, sent } = noting();
     await node.unitLog('user', 'mpd.service', { lines: 5 });
