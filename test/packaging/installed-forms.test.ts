@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { BootedNode, CONFIG, type Node, RULE, whyNoNode } from '../node/node.js';
 import { LEFT } from '../node/scenarios/package-remove.js';
+import { loadsLateParts } from './installed-late-parts.js';
 
 const OWN_NODE = '/usr/lib/tonearm/node';
 
@@ -42,6 +43,8 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     assert.equal(await node().shell(SETUP), before);
   });
 
+  test('the form with Node loads each of its late parts', () => loadsLateParts(node()));
+
   test('purging the replaced form removes nothing of the new one', async () => {
     const before = await node().shell(SETUP);
     await node().shell('dpkg --purge tonearm');
@@ -56,6 +59,10 @@ describe('the forms of the package', { skip: whyNoNode() }, () => {
     assert.notEqual(await nodeOfService(node()), OWN_NODE);
     assert.equal(await node().isThere(OWN_NODE), false);
     assert.equal(await node().shell(SETUP), before);
+  });
+
+  test('the other form loads each of its late parts', async () => {
+    await loadsLateParts(node());
     await node().apt('purge', 'tonearm', 'tonearm-with-node');
   });
 

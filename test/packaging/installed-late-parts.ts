@@ -1,0 +1,77 @@
+// Uses each late part (test/contract/late-parts.ts) of the package that is installed on a booted node: its service, as systemd runs it, and
+// its command.
+
+import assert from 'node:assert/strict';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
+import { CONFIG, NODE_PROGRAM, type Node } from '../node/node.js';
+import { send } from '../tools/http.js';
+import { until } from '../until.js';
+
+const PLAYER = fileURLToPath(new URL('./web-player.js', import.meta.url));
+const PLAYER_ON_NODE = '/opt/web-player.mjs';
+const FETCHING = `${CONFIG}/conf.d/60-covers.yaml`;
+
+/** Commands of which each loads a part, with what it prints. */
+const COMMANDS: readonly (readonly [command: string, prints: RegExp])[] = [
+  ['--check-config', /^bind:[\s\S]*^# /m],
+  ['progress --help', /^Usage: tonearm progress /],
+  ['bench --help', /^Usage: tonearm bench /],
+  ['trace --help', /^Usage: tonearm trace /],
+];
+
+/** One file without packages. What dbus-next loads for buses of other kinds is left out. */
+async function bundledPlayer(): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [PLAYER],
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    external: ['usocket', 'x11'],
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
+  });
+  return outputFiles[0]?.text ?? assert.fail('the player was not bundled');
+}
+
+/** The service is as before afterwards. */
+export async function loadsLateParts(node: Node): Promise<void> {
+  for (const [command, prints] of COMMANDS) {
+    const { status, stdout, stderr } = await node.user('tonearm', ...command.split(' '));
+    assert.equal(status, 0, stderr);
+    assert.match(stdout, prints);
+  }
+  const folder = `${CONFIG}/conf.d`;
+  await node.userShell(
+    `mkdir -p ${folder}; echo 'players: {enabled: true, fetchCovers: true}' > ${FETCHING}`,
+  );
+  await node.restartService();
+  await node.writeFile(PLAYER_ON_NODE, await bundledPlayer());
+  const player = node.spawnUser(NODE_PROGRAM, PLAYER_ON_NODE);
+  try {
+    const isListed = async () => (await node.read<readonly PlayerRecord[]>('/players')).length > 0;
+    await until('the player is listed', isListed);
+    const cover = await node.ask('GET', '/players/scripted/cover');
+    assert.deepEqual(
+      [cover.status, cover.headers['location']],
+      [307, 'http://10.0.0.1/cover.png'],
+      cover.text,
+    );
+    await node.read('/openapi.json');
+    const json = { headers: { 'Content-Type': 'application/json' }, body: '{"volume": 7}' };
+    const refused = await send(await node.door(), {
+      method: 'POST',
+      path: '/players/scripted/volume',
+      ...json,
+    });
+    assert.match(refused.text, /Field volume must be a number between 0 and 1/);
+  } finally {
+    player.kill('SIGKILL');
+    await node.userShell(`rm ${FETCHING}`);
+    await node.shell(`rm ${PLAYER_ON_NODE}`);
+    await node.restartService();
+  }
+}

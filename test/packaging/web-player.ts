@@ -1,0 +1,11 @@
+// A player on the session bus of a booted node, whose cover is at an address of the house. installed-late-parts.ts bundles it, and runs it
+// there until it is killed.
+
+import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
+
+/** No request to it leaves the node: it is not public. */
+const COVER = 'http://10.0.0.1/cover.png';
+
+const bus = { address: `unix:path=/run/user/${process.getuid?.()}/bus` };
+const untilKilled = { after: () => undefined };
+await ScriptedPlayer.start(untilKilled, bus, 'scripted', { Metadata: metadata({ 'mpris:artUrl': COVER }) });
