@@ -1,4 +1,4 @@
-// Text from outside: cutting to a bound, percent-decoding and reading JSON, for all backends. Pure.
+// Text from outside: cutting to a bound, percent-decoding, reading JSON, and objects with keys from outside, for all backends. Pure.
 
 /** At most `max` UTF-16 units, without splitting a character in two. */
 export function capped(text: string, max: number): string {
@@ -30,8 +30,15 @@ export function percentText(text: string): string | undefined {
 export function jsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? { ...value } : undefined;
+    return typeof value === 'object' && value !== null ? withoutPrototype(Object.entries(value)) : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** An object for keys from outside: without a prototype, `__proto__` and `constructor` are keys like any other. */
+export function withoutPrototype<T>(entries: Iterable<readonly [key: string, value: T]>): Record<string, T> {
+  const object: Record<string, T> = Object.create(null);
+  for (const [key, value] of entries) object[key] = value;
+  return object;
 }

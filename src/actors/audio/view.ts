@@ -12,6 +12,7 @@ import type {
 } from '../../protocol/actor/schemas.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
+import { withoutPrototype } from '../text.js';
 import type { Props } from './names.js';
 import { type HeldRecord, kindOfServer, PIPEWIRE } from './state.js';
 import type { OutputWish } from './wishes.js';
@@ -45,7 +46,7 @@ export class ShownProps {
     if (known !== undefined) return known;
     const binary = optional(props['application.process.binary']);
     const shown = {
-      props: Object.fromEntries(Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1))),
+      props: withoutPrototype(Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1))),
       app: optional(props['application.name']) ?? binary,
       binary,
       user: optional(props['application.process.user']),

@@ -5,6 +5,7 @@
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
+import { withoutPrototype } from '../text.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
 import { boundMessages, guardStream } from './stream-guard.js';
 
@@ -234,22 +235,31 @@ function failureOf(error: unknown): Outcome<never> {
 }
 
 /**
- * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a dictionary a plain object.
- * An integer stays a bigint if a number would not be exact: JSON.stringify refuses those, so they cannot slip out unnoticed.
+ * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a dictionary an object without a
+ * prototype. An integer stays a bigint if a number would not be exact: JSON.stringify refuses those, so they cannot slip out unnoticed.
  * The bus bounds the depth to 64 levels.
  */
 function plainValue(value: unknown): unknown {
-  if (value instanceof Variant) return plainValue(value.value);
   if (typeof value === 'bigint') {
     const number = Number(value);
     return Number.isSafeInteger(number) ? number : value;
   }
-  // A copy: a slice would keep the whole message alive.
-  if (value instanceof Uint8Array) return Uint8Array.from(value);
+  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plainValue);
-  if (typeof value === 'object' && value !== null) {
-    // fromEntries defines properties, so a key `__proto__` is a key like any other.
-    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plainValue(inner)]));
-  }
-  return value;
+  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer; see `entriesOf`.
+  if (isVariant(value)) return plainValue(value.value);
+  // A copy: a slice would keep the whole message alive.
+  if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
+  return withoutPrototype(entriesOf(value).map(([key, inner]) => [key, plainValue(inner)]));
+}
+
+function isVariant(value: object): value is Variant {
+  return Object.getPrototypeOf(value) === Variant.prototype;
+}
+
+/** dbus-next assigns the keys of a dictionary, and so makes the value of a key `__proto__` the prototype. A value that is no object is lost. */
+function entriesOf(dictionary: object): [string, unknown][] {
+  const prototype: unknown = Object.getPrototypeOf(dictionary);
+  const entries = Object.entries(dictionary);
+  return prototype === Object.prototype ? entries : [...entries, ['__proto__', prototype]];
 }

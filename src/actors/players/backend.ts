@@ -38,6 +38,8 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #timers: Timers<'settle'>;
   #settledAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
+  /** Names of players that the log says cannot be read. */
+  readonly #unlisted = new Set<string>();
   /** Names whose owner changed since they were listed: that signal is newer than the reply. Only set while owners are asked for. */
   #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
@@ -179,7 +181,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return;
     }
     const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid };
-    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish));
+    const unlisted = (reason: string): void => this.#logUnlisted(name, reason);
+    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, unlisted));
+  }
+
+  #logUnlisted(name: string, reason: string): void {
+    if (this.#unlisted.has(name) || this.#unlisted.size >= NAMES_MAX) return;
+    this.#unlisted.add(name);
+    this.#publish.log('warn', 'a player is not listed, as it cannot be read', { name, reason });
   }
 
   #forgetAll(): void {
@@ -189,6 +198,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#processes.clear();
     this.#players.clear();
     this.#hasLoggedTooMany = false;
+    this.#unlisted.clear();
   }
 }
 

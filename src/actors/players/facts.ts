@@ -5,7 +5,7 @@ import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
 import { PLAYER_NAMES, PLAYER_PROPERTIES, ROOT_PROPERTIES } from '../../protocol/dbus/mpris.js';
 import { capped } from '../text.js';
-import { type Metadata, metadataOf, NO_METADATA, VALUE_MAX_UNITS } from './metadata.js';
+import { type Metadata, metadataOf, NO_METADATA } from './metadata.js';
 
 type PlayerProperties = Omit<PropertyValues<typeof PLAYER_PROPERTIES>, 'Metadata' | 'Position'>;
 
@@ -19,6 +19,7 @@ export interface PlayerFacts {
 export const NOTHING_KNOWN: PlayerFacts = { root: {}, player: {}, metadata: NO_METADATA };
 
 const NORMAL_RATE = 1;
+const IDENTITY_MAX_UNITS = 1024;
 const SCHEMES_MAX = 64;
 const SCHEME = /^[a-z][a-z0-9+.-]{0,31}$/i;
 
@@ -32,7 +33,7 @@ export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): 
     root: {
       ...facts.root,
       ...root,
-      ...(Identity !== undefined && { Identity: capped(Identity, VALUE_MAX_UNITS) }),
+      ...(Identity !== undefined && { Identity: capped(Identity, IDENTITY_MAX_UNITS) }),
       ...(schemes !== undefined && {
         SupportedUriSchemes: schemes.filter((each) => SCHEME.test(each)).slice(0, SCHEMES_MAX),
       }),
@@ -56,8 +57,13 @@ export function positionIn(record: PropertyRecord): number | undefined {
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 
+/** The word of the specification. Some players write it in lower case (seen: `playing`). */
+function wordIn<W extends string>(words: readonly W[], written: string | undefined): W | undefined {
+  return words.find((word) => word.toLowerCase() === written?.toLowerCase());
+}
+
 export function playbackStatus({ player }: PlayerFacts): PlayerRecord['playback_status'] {
-  return STATUSES.find((status) => status === player.PlaybackStatus) ?? 'Stopped';
+  return wordIn(STATUSES, player.PlaybackStatus) ?? 'Stopped';
 }
 
 export function motionOf(facts: PlayerFacts): Motion {
@@ -84,7 +90,7 @@ export function playerRecord(
   { pid, hasTracklist }: { readonly pid?: number | undefined; readonly hasTracklist: boolean },
 ): PlayerRecord {
   const { root, player, metadata } = facts;
-  const loop = LOOPS.find((status) => status === player.LoopStatus);
+  const loop = wordIn(LOOPS, player.LoopStatus);
   const hundredths = Math.max(0, Math.round((player.Volume ?? Number.NaN) * 100));
   return {
     bus_name: busName,

@@ -1,14 +1,16 @@
 // Turns a player's metadata into bounded texts and the values used here. Pure. Players are not trusted: a value may be of any type and size.
 
 import { NO_TRACK } from '../../protocol/dbus/mpris.js';
-import { capped } from '../text.js';
+import { capped, withoutPrototype } from '../text.js';
 
 /** UTF-16 units of one value; a longer one is cut. */
-export const VALUE_MAX_UNITS = 4096;
+const VALUE_MAX_UNITS = 4096;
 const KEY_MAX_UNITS = 256;
 const ENTRIES_MAX = 64;
 /** UTF-16 units of all keys and values together; entries beyond it are left out. */
 const ALL_MAX_UNITS = 32 * 1024;
+/** Likewise, of their JSON in UTF-8, where a unit may take six bytes: a line of the event stream has room for the whole record. */
+const ALL_MAX_BYTES = 80 * 1024;
 /** A longer cover URL contains the image itself; it is not kept, but read again when a client wants it. */
 const KEPT_URL_MAX_UNITS = 8192;
 
@@ -41,8 +43,13 @@ export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata 
   };
 }
 
-/** True if both are of one track: a stream's title changes while the track stays the same. */
+/**
+ * True if both are of one track. The title of a stream changes while the track stays the same. Some players give no id, or always the same
+ * one: their next track has another title and another length.
+ */
 export function isSameTrack(a: Metadata, b: Metadata): boolean {
+  const hasOtherTitle = a.texts['xesam:title'] !== b.texts['xesam:title'];
+  if (hasOtherTitle && a.lengthUs !== b.lengthUs) return false;
   return a.trackId === b.trackId && a.texts['xesam:url'] === b.texts['xesam:url'];
 }
 
@@ -56,16 +63,23 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
     .filter((key) => key.length <= KEY_MAX_UNITS)
     .sort()
     .slice(0, ENTRIES_MAX);
-  let left = ALL_MAX_UNITS;
+  let leftUnits = ALL_MAX_UNITS;
+  let leftBytes = ALL_MAX_BYTES;
   const texts = keys.map((key): [string, string] => [key, shownText(key, values[key])]);
-  return Object.fromEntries(
-    texts.filter(([key, text]) => {
-      const units = key.length + text.length;
-      if (text === '' || units > left) return false;
-      left -= units;
-      return true;
-    }),
-  );
+  const kept = texts.filter(([key, text]) => {
+    const units = key.length + text.length;
+    const bytes = jsonBytes(key) + jsonBytes(text);
+    if (text === '' || units > leftUnits || bytes > leftBytes) return false;
+    leftUnits -= units;
+    leftBytes -= bytes;
+    return true;
+  });
+  return withoutPrototype(kept);
+}
+
+/** Bytes of a text in JSON, with a colon or comma behind it. */
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) + 1;
 }
 
 /** An embedded image is reduced to the start of its URL, because half an image is useless. */

@@ -7,35 +7,30 @@ import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/dae
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import {
   PLAYER_INTERFACE,
-  PLAYER_PATH,
+  PLAYER_PROPERTIES,
   playerMethods,
   playerSignals,
   ROOT_INTERFACE,
+  ROOT_PROPERTIES,
   SEEKED,
 } from '../../protocol/dbus/mpris.js';
 import type { Bus } from '../bus/bus.js';
+import { type BusError, isAbsence, sentence } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
 import {
-  type Anchor,
-  anchorAt,
-  hasClockJumped,
-  isJump,
-  type Moment,
-  motionOf,
   NOTHING_KNOWN,
   type PlayerFacts,
   playbackStatus,
   playerRecord,
   positionIn,
-  reckoned,
   withPlayerProperties,
   withRootProperties,
 } from './facts.js';
-import { isSameTrack } from './metadata.js';
+import { ReckonedPosition } from './position.js';
+import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
-const READ_DEADLINE_MS = 5_000;
 /** The wait for the tracklist, so that the first record usually has whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
@@ -43,12 +38,14 @@ const READ_PAUSE_MS = 100;
 const SIGNALS_MAX = 200;
 /** How long the signals of a flooding connection are ignored. */
 const REST_MS = 1_000;
-/** After playing began the position is read again: an idle output may take 2 s of sound at once (null sinks; mpv, cmus: 1.9 s, measured). */
-const LOOK_AGAIN_MS = 3_000;
 /** A change of track causes some five signals and a reading, and becomes one event. */
 const GATHER_MS = 50;
 /** While it plays: how often to check whether the clock was set, by which clients extrapolate. */
 const CLOCK_LOOK_MS = 30_000;
+/** A player has its name before it answers: one attempt in vain is no reason to log anything. */
+const LOGGED_AFTER_FAILURES = 2;
+/** A signal with one of these is a reason to read the position. */
+const POSITION_PROPERTIES = ['Metadata', 'PlaybackStatus'] as const;
 
 /** The bus's words for a player. `pid` is undefined if it is unknown, as of another container. */
 interface Connection {
@@ -67,16 +64,15 @@ export class Player {
   readonly #clock: Clock;
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #methods: ReturnType<typeof playerMethods>;
-  readonly #timers: Timers<'look' | 'rest' | 'gather' | 'clock'>;
+  readonly #timers: Timers<'rest' | 'gather' | 'clock'>;
   readonly #limit = new RateLimit(SIGNALS_MAX);
   /** Reads the properties, which is to be done again where the facts may be outdated. */
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
-  #anchor: Anchor;
-  /** Counts jumps: changes of the position that clients cannot extrapolate. */
-  #jumps = 0;
-  /** True if the extrapolated position is unreliable until the next reading. */
-  #isAstray = true;
+  readonly #place: ReckonedPosition;
+  /** Resolves when it is known whether this is a player by itself; one that is none has stopped then. */
+  readonly #judged: Promise<void>;
+  readonly #unlisted: (reason: string) => void;
   /** True once it has been read. */
   isKnown = false;
   #published: { text: string; jumps: number; tracks: string | undefined } | undefined;
@@ -86,6 +82,7 @@ export class Player {
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     publish: Pick<Publisher, 'put' | 'drop'>,
+    unlisted: (reason: string) => void,
   ) {
     this.busName = busName;
     this.owner = owner;
@@ -95,10 +92,12 @@ export class Player {
     this.#publish = publish;
     this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
-    this.#anchor = { positionUs: undefined, at: this.#now() };
+    this.#unlisted = unlisted;
+    this.#place = new ReckonedPosition(clock, () => this.readings.again());
     // Subscribed first, read then: a signal in between causes another reading.
     void bus.watch(playerSignals(owner));
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#changed());
+    this.#judged = this.#judge();
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
@@ -110,12 +109,28 @@ export class Player {
     return playbackStatus(this.#facts) === 'Playing';
   }
 
+  /** Reads all anew and publishes it; the tracklist too, if the caller needs it. False if the player did not answer. */
+  async readAll(withTracks: boolean): Promise<boolean> {
+    const readings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
+    const answers = await Promise.all(readings.map((each) => each.next()));
+    this.publishNow();
+    return answers.every((isAnswered) => isAnswered);
+  }
+
+  /** The present position in microseconds; the reckoned one if it cannot be read. */
+  async readPosition(): Promise<number | undefined> {
+    const read = await this.#bus.call(this.#methods.get, [PLAYER_INTERFACE, 'Position'], CALL_OPTIONS);
+    const positionUs = read.ok ? positionIn({ Position: read.value }) : undefined;
+    return positionUs ?? this.#place.current()?.positionUs;
+  }
+
   publishNow(): void {
     if (!this.isKnown) return;
     this.#timers.cancel('gather');
     const before = this.#published;
     const text = JSON.stringify(this.#record());
-    const [jumps, tracks] = [this.#jumps, this.tracklist.reading?.json];
+    const { jumps } = this.#place;
+    const tracks = this.tracklist.reading?.json;
     this.#published = { text, jumps, tracks };
     if (before?.text !== text) this.#publish.put('players', this.busName, text);
     if (before?.tracks !== tracks) this.#publishTracks(tracks);
@@ -145,17 +160,14 @@ export class Player {
   }
 
   #record(): PlayerRecord {
-    const now = this.#now();
-    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, motionOf(this.#facts), now);
     const hasTracklist = this.tracklist.reading !== undefined;
-    return playerRecord(this.busName, this.#facts, this.#anchor, { pid: this.#pid, hasTracklist });
+    return playerRecord(this.busName, this.#facts, this.#place.anchor(), { pid: this.#pid, hasTracklist });
   }
 
   #position(): PlayerPosition | undefined {
-    const now = this.#now();
-    const position = reckoned(this.#anchor, motionOf(this.#facts), now);
-    if (position === undefined) return undefined;
-    return { bus_name: this.busName, position, emitted_at: Math.round(now.date) };
+    const current = this.#place.current();
+    if (current === undefined) return undefined;
+    return { bus_name: this.busName, position: current.positionUs, emitted_at: Math.round(current.date) };
   }
 
   /** Applies a signal of its connection; the match rule excludes other objects. */
@@ -170,7 +182,7 @@ export class Player {
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;
     if (this.readings.isUnderWay) this.readings.again();
-    if (seeked !== undefined) this.#jumpTo(positionIn({ Position: seeked[0] }));
+    if (seeked !== undefined) this.#place.jumped(positionIn({ Position: seeked[0] }));
     if (changed !== undefined) this.#propertiesChanged(...changed);
     this.#changed();
   }
@@ -178,6 +190,7 @@ export class Player {
   /** The name has another owner, or none. */
   stop(): void {
     this.#timers.cancelAll();
+    this.#place.stop();
     this.tracklist.readings.stop();
     this.readings.stop();
     void this.#bus.unwatch(playerSignals(this.owner));
@@ -197,60 +210,58 @@ export class Player {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
     else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.#facts, changed));
     else return;
-    if (invalidated.length > 0 || this.#isAstray) this.readings.again();
+    // The values may be those from before, and the position another: a track begins again, or one without an id follows another.
+    const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
+    if (invalidated.length > 0 || isAboutPosition || this.#place.isAstray) this.readings.again();
   }
 
-  /** Applies new facts; the position is extrapolated by them until the next reading. */
+  /** Applies new facts. */
   #become(facts: PlayerFacts): void {
     const before = this.#facts;
-    const [was, is] = [motionOf(before), motionOf(facts)];
     this.#facts = facts;
-    if (was.rate !== is.rate) this.#anchor = anchorAt(this.#anchor, was, this.#now());
-    if (playbackStatus(before) !== playbackStatus(facts) || was.rate !== is.rate) this.#isAstray = true;
+    this.#place.follow(before, facts);
     // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no signal of the list for that.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
     if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.again();
-    if (!isSameTrack(before.metadata, facts.metadata)) {
-      this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
-      this.#isAstray = true;
-    }
   }
 
-  #jumpTo(positionUs: number | undefined): void {
-    this.#anchor = { positionUs, at: this.#now() };
-    this.#jumps += 1;
+  /** What only stands for other players is none. */
+  async #judge(): Promise<void> {
+    if (!(await isStandIn(this.#bus, this.#methods))) return;
+    this.stop();
+    this.isKnown = false;
+    this.drop();
   }
 
   /** True if the Player interface answered; a player without the root interface is accepted. */
   async #read(): Promise<boolean> {
-    const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
     const [root, player] = await Promise.all([
-      this.#bus.call(this.#methods.getAll, [ROOT_INTERFACE], options),
-      this.#bus.call(this.#methods.getAll, [PLAYER_INTERFACE], options),
+      fetchProperties(this.#bus, this.#methods, ROOT_INTERFACE, ROOT_PROPERTIES),
+      fetchProperties(this.#bus, this.#methods, PLAYER_INTERFACE, PLAYER_PROPERTIES),
     ]);
-    if (this.readings.isStopped || !player.ok) return false;
+    if (this.readings.isStopped) return false;
+    if (!player.ok) {
+      this.#unread(player.error);
+      return false;
+    }
     // Properties that are missing now no longer exist.
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
-    this.#found(positionIn(player.value));
+    this.#place.found(positionIn(player.value));
     // Only now, because a change that came during the wait would be lost to the older reading.
-    if (!this.isKnown) await within(this.#clock, TRACKLIST_WAIT_MS, this.tracklist.readings.first);
+    if (!this.isKnown) {
+      const others = Promise.all([this.tracklist.readings.first, this.#judged]);
+      await within(this.#clock, TRACKLIST_WAIT_MS, others);
+    }
     if (this.readings.isStopped) return false;
     this.isKnown = true;
     this.#changed();
     return true;
   }
 
-  /** Applies a read position. If it matches the extrapolated one, clients need no event. */
-  #found(positionUs: number | undefined): void {
-    const now = this.#now();
-    if (!this.#isAstray && !isJump(this.#anchor, motionOf(this.#facts), positionUs, now)) return;
-    if (this.#isAstray && this.plays) this.#timers.set('look', LOOK_AGAIN_MS, () => this.readings.again());
-    this.#isAstray = false;
-    this.#jumpTo(positionUs);
-  }
-
-  #now(): Moment {
-    return { date: this.#clock.date(), monotonic: this.#clock.monotonic() };
+  /** A player that has left is no news. */
+  #unread(error: BusError): void {
+    const isOften = this.readings.failures + 1 >= LOGGED_AFTER_FAILURES;
+    if (!this.isKnown && isOften && !isAbsence(error)) this.#unlisted(sentence(error));
   }
 }

@@ -13,6 +13,9 @@ export class RepeatedReading {
   #isStale = false;
   #readAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
+  /** Callers that wait for the reading under way, and for the next one. */
+  #waiting: ((isAnswered: boolean) => void)[] = [];
+  #waitingForNext: ((isAnswered: boolean) => void)[] = [];
   #cancel: (() => void) | undefined;
   /** True after `stop`: what is read then counts no more. */
   isStopped = false;
@@ -35,9 +38,24 @@ export class RepeatedReading {
     this.#readAfter(Math.max(0, this.#readAt + this.#pauseMs - this.#clock.monotonic()));
   }
 
+  /** Reads again, and resolves when a reading that began after this call has ended. False if there was no answer. */
+  next(): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#waitingForNext.push(resolve);
+      if (this.isStopped) this.#settle(false);
+      else this.again();
+    });
+  }
+
+  /** Attempts without an answer since the last one with an answer. */
+  get failures(): number {
+    return this.#failures;
+  }
+
   stop(): void {
     this.isStopped = true;
     this.#cancel?.();
+    this.#settle(false);
   }
 
   #readAfter(ms: number): void {
@@ -49,11 +67,22 @@ export class RepeatedReading {
   async #readNow(): Promise<void> {
     this.#isUnderWay = true;
     this.#isStale = false;
+    this.#waiting = this.#waitingForNext;
+    this.#waitingForNext = [];
     const isAnswered = await this.#read();
     this.#isUnderWay = false;
     this.#readAt = this.#clock.monotonic();
     this.#failures = isAnswered ? 0 : this.#failures + 1;
+    this.#settle(isAnswered);
     if (!isAnswered) this.#readAfter(backoffMs(this.#failures, this.#clock.random()));
     else if (this.#isStale) this.#readAfter(this.#pauseMs);
+  }
+
+  /** Who waits for the next reading does not wait for one that comes after a pause without an answer. */
+  #settle(isAnswered: boolean): void {
+    const settled = isAnswered ? this.#waiting : [...this.#waiting, ...this.#waitingForNext];
+    this.#waiting = [];
+    if (!isAnswered) this.#waitingForNext = [];
+    for (const resolve of settled) resolve(isAnswered);
   }
 }

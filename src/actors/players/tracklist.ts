@@ -6,21 +6,19 @@ import { PROPERTIES_CHANGED, readProperties } from '../../protocol/dbus/daemon.j
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import {
   NO_TRACK,
-  PLAYER_PATH,
   playerMethods,
   TRACKLIST_INTERFACE,
   TRACKLIST_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
-import { type BusError, isAbsence } from '../bus/fault.js';
 import { isTrack, metadataOf } from './metadata.js';
+import { CALL_OPTIONS, fetchProperties, isWithoutReply } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 
 /** Tracks of one list, from its beginning; a longer list is cut. */
 const TRACKS_MAX = 500;
 /** UTF-16 units of all ids, keys and values of one list; tracks beyond it are left out. A usual track has 300. */
 const LIST_MAX_UNITS = 256 * 1024;
-const READ_DEADLINE_MS = 5_000;
 /** Pause between two readings: a player that is filled with an album sends signals for each track, and a long list costs 50 ms. */
 const READ_PAUSE_MS = 500;
 /** VLC 3.0 sends its signals as `MediaPlayer2.TrackList`, without the beginning of the name. */
@@ -89,15 +87,14 @@ export class Tracklist {
   /** A player that refuses to answer, or answers something else, has none. */
   async #readOnce(): Promise<TracklistReading | undefined | 'no answer'> {
     const bus = this.#bus;
-    const options = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
-    const listed = await bus.call(this.#methods.getAll, [TRACKLIST_INTERFACE], options);
+    const listed = await fetchProperties(bus, this.#methods, TRACKLIST_INTERFACE, TRACKLIST_PROPERTIES);
     if (!listed.ok) return isWithoutReply(listed.error) ? 'no answer' : undefined;
     const { Tracks, CanEditTracks = false } = readProperties(TRACKLIST_PROPERTIES, listed.value);
     if (Tracks === undefined) return undefined;
     for (const id of Tracks) this.#added.delete(id);
     const all = [...new Set([...Tracks.filter(isTrack), ...this.#added])];
     const ids = all.slice(0, TRACKS_MAX);
-    const described = await bus.call(this.#methods.getTracksMetadata, [ids], options);
+    const described = await bus.call(this.#methods.getTracksMetadata, [ids], CALL_OPTIONS);
     if (!described.ok && isWithoutReply(described.error)) return 'no answer';
     const tracks = tracksOf(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
@@ -106,16 +103,12 @@ export class Tracklist {
   }
 }
 
-function isWithoutReply(error: BusError): boolean {
-  return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
-}
-
 function tracksOf(ids: readonly string[], described: readonly Properties[]): Track[] {
   const byId = new Map(described.slice(0, ids.length).map((each) => [each['mpris:trackid'], each]));
   const tracks: Track[] = [];
   let left = LIST_MAX_UNITS;
   for (const id of ids) {
-    const metadata = { ...metadataOf(byId.get(id) ?? {}).texts };
+    const metadata = metadataOf(byId.get(id) ?? {}).texts;
     left -= [id, ...Object.entries(metadata).flat()].reduce((sum, text) => sum + text.length, 0);
     if (left < 0) break;
     tracks.push({ track_id: id, metadata });

@@ -38,6 +38,11 @@ export function getAll(destination: string) {
   return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('GetAll', ['s', 'a{sv}'], 'none');
 }
 
+/** Interface and property -> its value; called on the path of the object. */
+export function getProperty(destination: string) {
+  return methodsOf(destination, undefined, PROPERTIES_INTERFACE)('Get', ['ss', 'v'], 'none');
+}
+
 /** Interface, property, value; called on the path of the object. */
 export function setProperty<const E extends Effect>(
   destination: string,

@@ -1,7 +1,7 @@
 // Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2). Data only. Reference: MPRIS D-Bus
 // Interface Specification, version 2.2. Players are called by their unique names, so that a call starts no player.
 
-import { getAll, OWNER_CHANGES, type PropertyTable, setProperty } from './daemon.js';
+import { getAll, getProperty, OWNER_CHANGES, type PropertyTable, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
 
 export const ROOT_INTERFACE = 'org.mpris.MediaPlayer2';
@@ -11,6 +11,8 @@ export const PLAYER_INTERFACE = `${PLAYER_NAMES}Player`;
 export const TRACKLIST_INTERFACE = `${PLAYER_NAMES}TrackList`;
 /** Also "no track", as the one that another is added after: at the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
+/** playerctld has it: it repeats the newest player under a name of its own, and names those for which it stands. */
+export const STAND_IN_INTERFACE = 'com.github.altdesktop.playerctld';
 
 /** Players that come, go or change owner. */
 export const PLAYER_OWNERS: Match = { ...OWNER_CHANGES, arg0namespace: ROOT_INTERFACE };
@@ -42,8 +44,9 @@ export function playerMethods(owner: string) {
     removeTrack: tracklist('RemoveTrack', ['o', ''], 'players'),
     /** URI, the track that it is added after, whether it plays at once. */
     addTrack: tracklist('AddTrack', ['sob', ''], 'players'),
-    /** Called on PLAYER_PATH, like `set`. */
+    /** Called on PLAYER_PATH, like `get` and `set`. */
     getAll: getAll(owner),
+    get: getProperty(owner),
     set: setProperty(owner, 'players'),
   } as const;
 }
@@ -57,6 +60,8 @@ export const ROOT_PROPERTIES = {
 
 /** A player has a tracklist if it has `Tracks`: VLC 3.0 has one and says `HasTrackList: false`. */
 export const TRACKLIST_PROPERTIES = { Tracks: 'as', CanEditTracks: 'b' } as const satisfies PropertyTable;
+
+export const STAND_IN_PROPERTIES = { PlayerNames: 'as' } as const satisfies PropertyTable;
 
 /** `Position` and `mpris:length` of the metadata are microseconds. */
 export const PLAYER_PROPERTIES = {

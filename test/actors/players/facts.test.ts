@@ -68,7 +68,9 @@ test('metadata is bounded per value and per player', () => {
   assert.ok(Object.values(texts).every((text) => text.length === 4096));
   const short = Object.fromEntries(Object.keys(many).map((key) => [key, 'v']));
   assert.equal(Object.keys(metadataOf(short).texts).length, 64);
-  assert.deepEqual(metadataOf({ ['k'.repeat(300)]: 'v' }).texts, {});
+  assert.deepEqual(Object.keys(metadataOf({ ['k'.repeat(300)]: 'v' }).texts), []);
+  const control = Object.fromEntries(Object.keys(many).map((key) => [key, '\u0001'.repeat(4096)]));
+  assert.ok(JSON.stringify(metadataOf(control).texts).length <= 80 * 1024);
 });
 
 test('a track id, length or address of a cover that is none is left out', () => {
@@ -80,6 +82,10 @@ test('a track id, length or address of a cover that is none is left out', () => 
   const track = (id: string, more = {}) => metadataOf({ 'mpris:trackid': id, ...more });
   assert.ok(isSameTrack(track('/1', { 'xesam:title': 'a' }), track('/1')));
   assert.ok(!isSameTrack(track('/1'), track('/2')));
+  const named = (title: string, seconds: number) =>
+    track('/1', { 'xesam:title': title, 'mpris:length': seconds * 1_000_000 });
+  assert.ok(!isSameTrack(named('a', 180), named('b', 200)), 'a player with one id for all');
+  assert.ok(isSameTrack(named('a', 180), named('a', 181)), 'a length that becomes known better');
 });
 
 /** Microseconds at the beginning, and 2 s later. */

@@ -135,6 +135,7 @@ export class ScriptedPlayer {
     if (wrong === 'hang' || (isGiven && this.hangsFor === body[0])) this.#hung.push(message);
     else if (wrong !== undefined) this.#refuse(message, wrong.error);
     else if (isGiven) this.#tell(message, this.properties[String(body[0])]);
+    else if (member === 'Get') this.#tellOne(message, this.properties[String(body[0])]?.[String(body[1])]);
     else this.#reply(Message.newMethodReturn(message));
     return true;
   }
@@ -142,6 +143,11 @@ export class ScriptedPlayer {
   #tell(message: Message, properties: Properties | undefined): void {
     if (properties === undefined) this.#refuse(message, 'org.freedesktop.DBus.Error.UnknownMethod');
     else this.#reply(Message.newMethodReturn(message, 'a{sv}', [properties]));
+  }
+
+  #tellOne(message: Message, value: Variant | undefined): void {
+    if (value === undefined) this.#refuse(message, 'org.freedesktop.DBus.Error.UnknownProperty');
+    else this.#reply(Message.newMethodReturn(message, 'v', [value]));
   }
 
   #refuse(call: Message, errorName: string): void {

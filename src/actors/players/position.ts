@@ -1,0 +1,134 @@
+// The position of one player between its readings: where it is reckoned to be, how often it jumped, and when it is to be read again
+// (docs/players.md, "Positions"). It reads nothing itself.
+
+import { type Clock, Timers } from '../../clock.js';
+import {
+  type Anchor,
+  anchorAt,
+  hasClockJumped,
+  isJump,
+  type Moment,
+  motionOf,
+  NOTHING_KNOWN,
+  type PlayerFacts,
+  playbackStatus,
+  reckoned,
+} from './facts.js';
+import { isSameTrack } from './metadata.js';
+
+/** After playing began the position is read again: an idle output may take 2 s of sound at once (null sinks; mpv, cmus: 1.9 s, measured). */
+const LOOK_AGAIN_MS = 3_000;
+/** From the reckoned end of a track to the reading there: players report positions late, some in whole seconds. */
+const END_SLACK_MS = 1_000;
+/** The longest time of a timer. A track that ends later is not awaited. */
+const TIMER_MAX_MS = 0x7fff_ffff;
+
+export class ReckonedPosition {
+  readonly #clock: Clock;
+  readonly #readAgain: () => void;
+  readonly #timers: Timers<'look' | 'end'>;
+  #motion = motionOf(NOTHING_KNOWN);
+  #anchor: Anchor;
+  /** Counts changes of the position that clients cannot reckon. */
+  #jumps = 0;
+  /** True if the reckoned position is unreliable until the next reading. */
+  #isAstray = true;
+  /** True if the position was read at the reckoned end and the player has reported no change since. */
+  #isEndRead = false;
+
+  constructor(clock: Clock, readAgain: () => void) {
+    this.#clock = clock;
+    this.#readAgain = readAgain;
+    this.#timers = new Timers(clock);
+    this.#anchor = { positionUs: undefined, at: this.#now() };
+  }
+
+  get jumps(): number {
+    return this.#jumps;
+  }
+
+  get isAstray(): boolean {
+    return this.#isAstray;
+  }
+
+  /** For a record. It is another one after the clock was set, because clients reckon from its date. */
+  anchor(): Anchor {
+    const now = this.#now();
+    if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, this.#motion, now);
+    return this.#anchor;
+  }
+
+  /** Microseconds, and the date in milliseconds since the epoch; undefined if the player has no position. */
+  current(): { readonly positionUs: number; readonly date: number } | undefined {
+    const now = this.#now();
+    const positionUs = reckoned(this.#anchor, this.#motion, now);
+    return positionUs === undefined ? undefined : { positionUs, date: now.date };
+  }
+
+  /** The player said that it has jumped there. */
+  jumped(positionUs: number | undefined): void {
+    this.#isEndRead = false;
+    this.#jumpTo(positionUs);
+  }
+
+  /** Facts have changed; the position is reckoned by the new ones until the next reading. */
+  follow(before: PlayerFacts, after: PlayerFacts): void {
+    const was = this.#motion;
+    const is = motionOf(after);
+    this.#motion = is;
+    const hasOtherTrack = !isSameTrack(before.metadata, after.metadata);
+    const hasOtherMotion = was.rate !== is.rate || playbackStatus(before) !== playbackStatus(after);
+    if (was.rate !== is.rate) this.#anchor = anchorAt(this.#anchor, was, this.#now());
+    if (hasOtherTrack)
+      this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
+    if (hasOtherTrack || hasOtherMotion) {
+      this.#isAstray = true;
+      this.#isEndRead = false;
+    }
+    if (hasOtherTrack || hasOtherMotion || was.lengthUs !== is.lengthUs) this.#awaitEnd();
+  }
+
+  /** Applies a reading. If it matches the reckoned position, clients need no event. */
+  found(positionUs: number | undefined): void {
+    const now = this.#now();
+    if (!this.#isAstray && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
+    const isPlaying = this.#motion.rate !== 0;
+    if (this.#isAstray && isPlaying) this.#timers.set('look', LOOK_AGAIN_MS, this.#readAgain);
+    this.#isAstray = false;
+    this.#jumpTo(positionUs);
+  }
+
+  stop(): void {
+    this.#timers.cancelAll();
+  }
+
+  #jumpTo(positionUs: number | undefined): void {
+    this.#anchor = { positionUs, at: this.#now() };
+    this.#jumps += 1;
+    this.#awaitEnd();
+  }
+
+  /**
+   * Plans a reading at the end of the track: a player that repeats it may announce nothing (seen: Mopidy, MPD with mpDris2). Another one
+   * follows only from the first half of the track, so that a player that stands still near its end is not polled.
+   */
+  #awaitEnd(): void {
+    this.#timers.cancel('end');
+    const { rate, lengthUs } = this.#motion;
+    const { positionUs } = this.#anchor;
+    if (rate <= 0 || lengthUs === undefined || positionUs === undefined || positionUs >= lengthUs) return;
+    if (this.#isEndRead && positionUs > lengthUs / 2) return;
+    this.#isEndRead = false;
+    const elapsedMs = this.#clock.monotonic() - this.#anchor.at.monotonic;
+    const waitMs = Math.max(0, (lengthUs - positionUs) / 1000 / rate - elapsedMs) + END_SLACK_MS;
+    if (waitMs > TIMER_MAX_MS) return;
+    this.#timers.set('end', waitMs, () => {
+      this.#isEndRead = true;
+      this.#readAgain();
+    });
+  }
+
+  #now(): Moment {
+    return { date: this.#clock.date(), monotonic: this.#clock.monotonic() };
+  }
+}

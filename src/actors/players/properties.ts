@@ -1,0 +1,48 @@
+// Reads the properties of one of a player's interfaces: all at once, or one by one from a player that answers only so.
+
+import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
+import {
+  PLAYER_PATH,
+  type playerMethods,
+  STAND_IN_INTERFACE,
+  STAND_IN_PROPERTIES,
+} from '../../protocol/dbus/mpris.js';
+import type { Caller } from '../bus/bus.js';
+import { type BusError, isAbsence, type Outcome } from '../bus/fault.js';
+import { withoutPrototype } from '../text.js';
+
+/** For one call. */
+const READ_DEADLINE_MS = 5_000;
+export const CALL_OPTIONS = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
+
+type Methods = ReturnType<typeof playerMethods>;
+
+/** True if the player did not answer at all; false if it answered with an error. */
+export function isWithoutReply(error: BusError): boolean {
+  return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
+}
+
+/** Some players fail at `GetAll` and answer `Get` (seen). Properties that fail are missing; it is an error if all do. */
+export async function fetchProperties(
+  bus: Caller<'players'>,
+  methods: Methods,
+  iface: string,
+  table: PropertyTable,
+): Promise<Outcome<PropertyRecord>> {
+  const all = await bus.call(methods.getAll, [iface], CALL_OPTIONS);
+  if (all.ok || isWithoutReply(all.error)) return all;
+  const entries: [string, unknown][] = [];
+  // One after the other: the calls that may wait on one bus are few.
+  for (const name of Object.keys(table)) {
+    const one = await bus.call(methods.get, [iface, name], CALL_OPTIONS);
+    if (one.ok) entries.push([name, one.value]);
+    else if (isWithoutReply(one.error)) return one;
+  }
+  return entries.length > 0 ? { ok: true, value: withoutPrototype(entries) } : all;
+}
+
+/** playerctld repeats the newest player, and keeps its state when that has gone. */
+export async function isStandIn(bus: Caller<'players'>, methods: Methods): Promise<boolean> {
+  const answer = await bus.call(methods.getAll, [STAND_IN_INTERFACE], CALL_OPTIONS);
+  return answer.ok && readProperties(STAND_IN_PROPERTIES, answer.value).PlayerNames !== undefined;
+}

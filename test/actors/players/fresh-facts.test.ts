@@ -1,0 +1,88 @@
+// A command is refused only by what the player says at that time: players become able to do more without a signal.
+
+import assert from 'node:assert/strict';
+import { Variant } from 'dbus-next';
+import type { PlayerCommand } from '../../../src/actors/players/commands.js';
+import type { PlayerRecord } from '../../../src/protocol/actor/schemas.js';
+import { PLAYER_INTERFACE, ROOT_INTERFACE, TRACKLIST_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { testsNeeding } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { faultOf } from '../recorder.js';
+import { followed, named } from './followed.js';
+import { ScriptedPlayer } from './scripted-player.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
+
+const on = { player: named('scripted') };
+const no = new Variant('b', false);
+const yes = new Variant('b', true);
+
+/** A command, the property that it needs, and the member of the record. */
+type Row = readonly [command: PlayerCommand, property: string, member: keyof PlayerRecord['capabilities']];
+const ROWS: readonly Row[] = [
+  [{ do: 'play', ...on }, 'CanPlay', 'can_play'],
+  [{ do: 'play_pause', ...on }, 'CanPlay', 'can_play'],
+  [{ do: 'pause', ...on }, 'CanPause', 'can_pause'],
+  [{ do: 'next', ...on }, 'CanGoNext', 'can_go_next'],
+  [{ do: 'previous', ...on }, 'CanGoPrevious', 'can_go_previous'],
+  [{ do: 'seek', ...on, offset: 1 }, 'CanSeek', 'can_seek'],
+  [{ do: 'position', ...on, position: 1 }, 'CanSeek', 'can_seek'],
+  [{ do: 'stop', ...on }, 'CanControl', 'can_control'],
+  [{ do: 'volume', ...on, volume: 1 }, 'CanControl', 'can_control'],
+  [{ do: 'loop', ...on, loop: 'None' }, 'CanControl', 'can_control'],
+  [{ do: 'shuffle', ...on, shuffle: true }, 'CanControl', 'can_control'],
+];
+
+for (const [command, property, member] of ROWS) {
+  test(`${command.do} is refused only if the player still says that ${property} is false`, async (t) => {
+    const { backend, recorder, start } = await followed(t);
+    const player = await start('scripted', { [property]: no });
+    const isShown = () => recorder.record('scripted')?.capabilities[member];
+    const readings = (): number =>
+      player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+    assert.equal(isShown(), false);
+    assert.equal(faultOf(await backend.handle(command)), 'not-able');
+    assert.equal(readings(), 2, 'read again once');
+    player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], [property]: yes };
+    assert.equal(faultOf(await backend.handle(command)), 'none');
+    assert.equal(isShown(), true, 'the record follows before the answer');
+  });
+}
+
+test('a refusal is not decided by a player that does not answer', async (t) => {
+  const { backend, start } = await followed(t, undefined, { callDeadlineMs: 2_000 });
+  const player = await start('scripted', { CanPlay: no });
+  player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.TimedOut' });
+  player.misbehaves.set('Get', { error: 'org.freedesktop.DBus.Error.TimedOut' });
+  assert.equal(faultOf(await backend.handle({ do: 'play', ...on })), 'timeout');
+});
+
+test('ten refusals at a time share the readings', async (t) => {
+  const { backend, start } = await followed(t);
+  const player = await start('scripted', { CanPlay: no });
+  const answers = await Promise.all(Array.from({ length: 8 }, () => backend.handle({ do: 'play', ...on })));
+  assert.ok(answers.every((answer) => faultOf(answer) === 'not-able'));
+  assert.ok(player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length <= 3);
+});
+
+test('a tracklist, its tracks, whether it can be edited and the URI schemes are read before a refusal', async (t) => {
+  const { bus, backend, recorder } = await followed(t);
+  const player = await ScriptedPlayer.start(t, bus);
+  await recorder.until('the player is published', 'scripted', () => true);
+  const goTo: PlayerCommand = { do: 'goto', ...on, track: '/t/1' };
+  const add: PlayerCommand = { do: 'add', ...on, uri: 'http://radio/' };
+  const answered = async (command: PlayerCommand) => faultOf(await backend.handle(command));
+  assert.equal(await answered(goTo), 'no-tracklist');
+  const list = (...ids: readonly string[]) => ({ Tracks: new Variant('ao', [...ids]), CanEditTracks: no });
+  player.properties[TRACKLIST_INTERFACE] = list('/t/2');
+  assert.equal(await answered(goTo), 'no-such-track');
+  assert.equal(recorder.record('scripted')?.tracklist_supported, true);
+  player.properties[TRACKLIST_INTERFACE] = list('/t/1', '/t/2');
+  assert.equal(await answered(goTo), 'none');
+  assert.equal(await answered(add), 'not-able');
+  player.properties[TRACKLIST_INTERFACE] = { ...list('/t/1'), CanEditTracks: yes };
+  assert.equal(await answered(add), 'bad-value');
+  player.properties[ROOT_INTERFACE] = { SupportedUriSchemes: new Variant('as', ['http']) };
+  assert.equal(await answered(add), 'none');
+  await until('the track is added', () => player.calls.includes('AddTrack http://radio/ /t/1 false'));
+});

@@ -1,0 +1,74 @@
+// Players that answer otherwise than the specification says, and what only looks like a player, scripted on a real bus.
+
+import assert from 'node:assert/strict';
+import { Variant } from 'dbus-next';
+import {
+  PLAYER_INTERFACE,
+  STAND_IN_INTERFACE,
+  TRACKLIST_INTERFACE,
+} from '../../../src/protocol/dbus/mpris.js';
+import { testsNeeding } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { faultOf } from '../recorder.js';
+import { followed, named } from './followed.js';
+import { metadata, ScriptedPlayer } from './scripted-player.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
+
+test('a player that fails at GetAll is read by Get, with its tracklist', async (t) => {
+  const { bus, recorder } = await followed(t);
+  const player = await ScriptedPlayer.connect(t, bus);
+  player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.Failed' });
+  player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', []) };
+  await player.own('single');
+  const shown = await recorder.until('the player is published', 'single', () => true);
+  assert.deepEqual([shown.identity, shown.volume, shown.position], ['Scripted', 0.5, 1_000_000]);
+  await recorder.until('its tracklist is known', 'single', (now) => now.tracklist_supported);
+  assert.deepEqual(recorder.logs, []);
+});
+
+test('the log says once why a player is not listed', async (t) => {
+  const { bus, recorder } = await followed(t);
+  const player = await ScriptedPlayer.connect(t, bus);
+  for (const member of ['GetAll', 'Get'])
+    player.misbehaves.set(member, { error: 'org.freedesktop.DBus.Error.Failed' });
+  await player.own('mute');
+  const attempts = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  await until('the player was asked four times', () => attempts() >= 4);
+  assert.equal(recorder.logs.length, 1, recorder.logs.join());
+  assert.match(recorder.logs[0] ?? '', /not listed/);
+  assert.equal(recorder.record('mute'), undefined);
+});
+
+test('words in lower case are the words of the specification', async (t) => {
+  const { recorder, start } = await followed(t);
+  await start('lower', {
+    PlaybackStatus: new Variant('s', 'playing'),
+    LoopStatus: new Variant('s', 'track'),
+  });
+  const shown = recorder.record('lower');
+  assert.deepEqual([shown?.playback_status, shown?.loop_status], ['Playing', 'Track']);
+});
+
+test('what only stands for other players is none', async (t) => {
+  const { bus, backend, recorder, start } = await followed(t);
+  const standIn = await ScriptedPlayer.connect(t, bus);
+  standIn.properties[STAND_IN_INTERFACE] = { PlayerNames: new Variant('as', []) };
+  await standIn.own('repeater');
+  await until('it was asked', () => standIn.calls.includes(`GetAll ${STAND_IN_INTERFACE}`));
+  const other = await start('other');
+  standIn.change({ PlaybackStatus: new Variant('s', 'Playing') });
+  other.change({ Volume: new Variant('d', 0.7) });
+  await recorder.until('a later change is published', 'other', ({ volume }) => volume === 0.7);
+  assert.deepEqual(recorder.names, ['other']);
+  assert.equal(faultOf(await backend.handle({ do: 'play', player: named('repeater') })), 'no-such-player');
+  assert.ok(!recorder.said.join().includes('repeater'), recorder.said.join());
+});
+
+test('a key of metadata called __proto__ is a key like any other', async (t) => {
+  const { recorder, start } = await followed(t);
+  const values = { 'xesam:title': 'One', ['__proto__']: 'own', toString: 'too' };
+  await start('odd', { Metadata: metadata(values) });
+  const { metadata: texts = {} } = recorder.record('odd') ?? {};
+  assert.deepEqual(Object.entries(texts).sort(), Object.entries(values).sort());
+});

@@ -1,0 +1,144 @@
+// When the position of a player is read, and how it is set, with scripted players on a real bus: a track that begins again, one without
+// an id, and players that announce nothing.
+
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { Variant } from 'dbus-next';
+import { type Clock, systemClock } from '../../../src/clock.js';
+import { PLAYER_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { ManualClock } from '../../manual-clock.js';
+import { testsNeeding } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { faultOf } from '../recorder.js';
+import { followed, named } from './followed.js';
+import { metadata, type Properties } from './scripted-player.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
+
+const SECOND_US = 1_000_000;
+const on = { player: named('scripted') };
+const us = (seconds: number) => new Variant('x', BigInt(seconds * SECOND_US));
+const playing = new Variant('s', 'Playing');
+const track = (title: string, seconds: number, more = {}): Variant =>
+  metadata({ 'xesam:title': title, 'mpris:length': us(seconds), ...more });
+
+/** A player at the beginning of a track, with a clock whose seconds are the test's, but for short waits. */
+async function playerOnTime(t: TestContext, properties: Properties) {
+  const manual = new ManualClock();
+  const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);
+  const monotonic = () => systemClock.monotonic() + manual.monotonic();
+  const { backend, recorder, start } = await followed(t, undefined, {
+    clock: { ...systemClock, monotonic, after },
+  });
+  const player = await start('scripted', { PlaybackStatus: playing, Position: us(0), ...properties });
+  const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
+  const isAt = (seconds: number): Promise<unknown> =>
+    recorder.until(
+      `the position is ${seconds} s`,
+      'scripted',
+      ({ position }) => position === seconds * SECOND_US,
+    );
+  /** The player is there, and says nothing of it. */
+  const moveTo = (seconds: number): void => {
+    player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], Position: us(seconds) };
+  };
+  return { manual, backend, recorder, player, readings, isAt, moveTo };
+}
+
+for (const name of ['Metadata', 'PlaybackStatus']) {
+  test(`a signal with the ${name} that it had is a reason to read the position`, async (t) => {
+    const values: Properties = { Metadata: track('One', 15), PlaybackStatus: playing };
+    const { manual, player, isAt, moveTo } = await playerOnTime(t, values);
+    manual.advance(3_000);
+    moveTo(14);
+    manual.advance(11_000);
+    moveTo(1);
+    player.say({ [name]: values[name] as Variant });
+    await isAt(1);
+  });
+}
+
+test('the position is read once at the reckoned end of a track, and again at the next end', async (t) => {
+  const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
+  moveTo(3);
+  manual.advance(3_000);
+  await until('the position is read after the start', () => readings() === 2);
+  moveTo(1);
+  for (const round of [1, 2]) {
+    const before = readings();
+    manual.advance(12_999);
+    assert.equal(readings(), before, `round ${round} has not ended`);
+    manual.advance(1);
+    await until(`the position is read at the end of round ${round}`, () => readings() === before + 1);
+    await isAt(1);
+    manual.advance(2_000);
+  }
+});
+
+test('a player that stands still near its end is read once', async (t) => {
+  const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
+  moveTo(14);
+  manual.advance(3_000);
+  await isAt(14);
+  const before = readings();
+  manual.advance(2_000);
+  await until('the position is read at the end', () => readings() === before + 1);
+  await isAt(14);
+  for (let minute = 0; minute < 10; minute += 1) manual.advance(60_000);
+  assert.equal(readings(), before + 1);
+});
+
+const IDS: readonly (readonly [what: string, more: object])[] = [
+  ['no id', {}],
+  ['always the same id', { 'mpris:trackid': new Variant('o', '/track') }],
+];
+for (const [what, more] of IDS) {
+  test(`the next track of a player with ${what} begins at its beginning`, async (t) => {
+    const { manual, player, recorder, moveTo } = await playerOnTime(t, { Metadata: track('One', 240, more) });
+    manual.advance(224_000);
+    moveTo(0);
+    player.change({ Metadata: track('Two', 180, more) });
+    const next = await recorder.until(
+      'the track is published',
+      'scripted',
+      (now) => now.metadata?.['xesam:title'] === 'Two',
+    );
+    assert.ok((next.position ?? 0) < SECOND_US, `${next.position}`);
+  });
+  test(`a track as long as the one before, of a player with ${what}, has the position that is read`, async (t) => {
+    const { manual, player, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 240, more) });
+    manual.advance(224_000);
+    moveTo(1);
+    player.change({ Metadata: track('Two', 240, more) });
+    await isAt(1);
+  });
+}
+
+const UNUSABLE: readonly (readonly [what: string, id: Variant | undefined])[] = [
+  ['no id', undefined],
+  ['an id that is no path', new Variant('s', 'spotify:track:1')],
+  ['the id for no track', new Variant('o', '/org/mpris/MediaPlayer2/TrackList/NoTrack')],
+];
+for (const [what, id] of UNUSABLE) {
+  test(`the position of a track with ${what} is set by the difference`, async (t) => {
+    const { backend, player, moveTo } = await playerOnTime(t, {
+      Metadata: track('One', 60, id === undefined ? {} : { 'mpris:trackid': id }),
+    });
+    moveTo(20);
+    const set = async (seconds: number) =>
+      faultOf(await backend.handle({ do: 'position', ...on, position: seconds * SECOND_US }));
+    assert.deepEqual([await set(50), await set(5), await set(90)], ['none', 'none', 'none']);
+    const seeks = player.calls.filter((call) => call.startsWith('Seek'));
+    assert.deepEqual(seeks, ['Seek 30000000', 'Seek -15000000', 'Seek 40000000']);
+  });
+}
+
+test('a player with neither track nor position has none to be set', async (t) => {
+  const { backend, player } = await playerOnTime(t, {});
+  player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };
+  player.say({}, ['Position']);
+  await until('the position is gone', async () => {
+    const answer = await backend.handle({ do: 'position', ...on, position: 0 });
+    return faultOf(answer) === 'refused';
+  });
+});
