@@ -22,7 +22,7 @@ const playing = new Variant('s', 'Playing');
 const track = (title: string, seconds: number, more = {}): Variant =>
   metadata({ 'xesam:title': title, 'mpris:length': us(seconds), ...more });
 
-/** A player at the beginning of a track, with a clock whose seconds are the test's, but for short waits. */
+/** A player 3 s after it began to play, with a clock whose seconds are the test's, but for short waits. */
 async function playerOnTime(t: TestContext, properties: Properties) {
   const manual = new ManualClock();
   const after: Clock['after'] = (ms, callback) => (ms <= 500 ? systemClock : manual).after(ms, callback);
@@ -42,6 +42,9 @@ async function playerOnTime(t: TestContext, properties: Properties) {
   const moveTo = (seconds: number): void => {
     player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], Position: us(seconds) };
   };
+  moveTo(3);
+  manual.advance(3_000);
+  await until('the position is read after the start', () => readings() === 2);
   return { manual, backend, recorder, player, readings, isAt, moveTo };
 }
 
@@ -49,10 +52,8 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
   test(`a signal with the ${name} that it had is a reason to read the position`, async (t) => {
     const values: Properties = { Metadata: track('One', 15), PlaybackStatus: playing };
     const { manual, player, isAt, moveTo } = await playerOnTime(t, values);
-    manual.advance(3_000);
-    moveTo(14);
-    manual.advance(11_000);
     moveTo(1);
+    manual.advance(12_000);
     player.say({ [name]: values[name] as Variant });
     await isAt(1);
   });
@@ -60,9 +61,6 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
 
 test('the position is read once at the reckoned end of a track, and again at the next end', async (t) => {
   const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
-  moveTo(3);
-  manual.advance(3_000);
-  await until('the position is read after the start', () => readings() === 2);
   moveTo(1);
   for (const round of [1, 2]) {
     const before = readings();
@@ -78,10 +76,8 @@ test('the position is read once at the reckoned end of a track, and again at the
 test('a player that stands still near its end is read once', async (t) => {
   const { manual, readings, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 15) });
   moveTo(14);
-  manual.advance(3_000);
-  await isAt(14);
   const before = readings();
-  manual.advance(2_000);
+  manual.advance(13_000);
   await until('the position is read at the end', () => readings() === before + 1);
   await isAt(14);
   for (let minute = 0; minute < 10; minute += 1) manual.advance(60_000);
@@ -95,7 +91,7 @@ const IDS: readonly (readonly [what: string, more: object])[] = [
 for (const [what, more] of IDS) {
   test(`the next track of a player with ${what} begins at its beginning`, async (t) => {
     const { manual, player, recorder, moveTo } = await playerOnTime(t, { Metadata: track('One', 240, more) });
-    manual.advance(224_000);
+    manual.advance(221_000);
     moveTo(0);
     player.change({ Metadata: track('Two', 180, more) });
     const next = await recorder.until(
@@ -107,7 +103,7 @@ for (const [what, more] of IDS) {
   });
   test(`a track as long as the one before, of a player with ${what}, has the position that is read`, async (t) => {
     const { manual, player, isAt, moveTo } = await playerOnTime(t, { Metadata: track('One', 240, more) });
-    manual.advance(224_000);
+    manual.advance(221_000);
     moveTo(1);
     player.change({ Metadata: track('Two', 240, more) });
     await isAt(1);

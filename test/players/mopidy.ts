@@ -1,0 +1,68 @@
+// Mopidy with mopidy-mpris as a test has it: its list is filled by its own JSON-RPC, past tonearm, as its web clients do.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { until } from '../until.js';
+import type { Session } from './session.js';
+
+export const MOPIDY = 'org.mpris.MediaPlayer2.mopidy';
+
+export type Mopidy = Awaited<ReturnType<typeof startMopidy>>;
+
+/** Starts with an empty list, as at every boot. Resolves when it answers. */
+export async function startMopidy(session: Session) {
+  const port = await freePort();
+  mkdirSync(session.path('mopidy'));
+  const config = session.path('mopidy', 'mopidy.conf');
+  writeFileSync(config, configuration(session, port));
+  session.run('mopidy', ['--config', config], { HOME: session.path('mopidy') });
+  const call = async (method: string, params: object = {}): Promise<unknown> => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: `core.${method}`, params });
+    const headers = { 'Content-Type': 'application/json' };
+    const answer = await fetch(`http://127.0.0.1:${port}/mopidy/rpc`, { method: 'POST', headers, body });
+    const { result, error } = (await answer.json()) as { readonly result: unknown; readonly error?: unknown };
+    if (error !== undefined) throw new Error(`${method}: ${JSON.stringify(error)}`);
+    return result;
+  };
+  await until('Mopidy answers', () => call('playback.get_state').then((state) => state === 'stopped'));
+  /** Adds files to the end of the list. */
+  const add = (files: readonly string[]): Promise<unknown> =>
+    call('tracklist.add', { uris: files.map((file) => `file://${encodeURI(file)}`) });
+  return { call, add };
+}
+
+function configuration(session: Session, port: number): string {
+  const directory = session.path('mopidy');
+  return `
+[core]
+cache_dir = ${directory}/cache
+config_dir = ${directory}/config
+data_dir = ${directory}/data
+[audio]
+output = fakesink sync=true
+[http]
+enabled = true
+hostname = 127.0.0.1
+port = ${port}
+zeroconf =
+[mpd]
+enabled = false
+[file]
+media_dirs = ${session.path('album')}
+[mpris]
+enabled = true
+bus_type = session
+`;
+}
+
+/** Mopidy takes no socket, and no port 0. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,45 @@
+// MPD with mpDris2 as a test has them: MPD plays to nowhere at the speed of the clock, and is told what to do by mpc, past tonearm.
+
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { until } from '../until.js';
+import type { Session } from './session.js';
+
+const ran = promisify(execFile);
+const DEADLINE_MS = 10_000;
+
+export const MPD = 'org.mpris.MediaPlayer2.mpd';
+
+/** Resolves when MPD answers. `mpc` resolves with what mpc prints, `bridge` is mpDris2. */
+export async function startMpd(session: Session) {
+  const directory = session.path('mpd');
+  const socket = session.path('mpd', 'socket');
+  mkdirSync(directory);
+  writeFileSync(session.path('mpd', 'mpd.conf'), configuration(session.path('album'), directory, socket));
+  session.run('mpd', ['--no-daemon', session.path('mpd', 'mpd.conf')]);
+  const env = { ...session.env, MPD_HOST: socket };
+  const mpc = async (...words: readonly string[]): Promise<string> =>
+    (await ran('mpc', words, { env, timeout: DEADLINE_MS })).stdout;
+  await until('MPD answers', async () => (await mpc('status')) !== '');
+  await mpc('--wait', 'update');
+  const options = { MPD_HOST: socket, HOME: directory };
+  const bridge = session.run('mpDris2', ['--music-dir', session.path('album')], options);
+  return { mpc, bridge };
+}
+
+function configuration(music: string, directory: string, socket: string): string {
+  return `
+music_directory "${music}"
+playlist_directory "${directory}"
+db_file "${directory}/database"
+bind_to_address "${socket}"
+log_file "${directory}/log"
+zeroconf_enabled "no"
+audio_output {
+  type "null"
+  name "nowhere"
+  sync "yes"
+}
+`;
+}
