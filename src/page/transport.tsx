@@ -13,7 +13,7 @@ export function isPlaying({ playback_status }: PlayerRecord): boolean {
   return playback_status === 'Playing';
 }
 
-/** Without a track nothing can be skipped or stopped, whatever the player reports. */
+/** A stopped player may have a full list, but nothing of it to show and nothing to stop. */
 export function hasTrack({ metadata = {}, playback_status }: PlayerRecord): boolean {
   return playback_status !== 'Stopped' || Boolean(metadata['xesam:title'] || metadata['xesam:url']);
 }
@@ -65,18 +65,16 @@ export function LoopButton({ player, label: of }: TransportProps) {
 
 /** Play or pause in one button, which keeps its place and the focus. */
 export function PlayButton({ player, label }: TransportProps) {
-  const { bus_name, capabilities: can, tracklist_supported, identity } = player;
+  const { bus_name, capabilities: can, identity } = player;
   const send = (wanted: boolean) => (wanted ? node.play(bus_name) : node.pause(bus_name));
   const playing = useControl(isPlaying(player), send, identity);
-  // A player with a track list starts it; others would accept the command and do nothing.
-  const canPlay = can.can_play && (hasTrack(player) || tracklist_supported);
   const name = playing.shown ? 'pause' : 'play';
   return (
     <Button
       class="main"
       icon={name}
       label={label(translate(name))}
-      disabled={playing.shown ? !can.can_pause : !canPlay}
+      disabled={playing.shown ? !can.can_pause : !can.can_play}
       onClick={() => playing.set(!playing.shown)}
     />
   );
@@ -88,7 +86,7 @@ export function TransportButtons({ player, label }: TransportProps) {
     <ActionButton
       icon={verb}
       label={label(translate(verb))}
-      disabled={!isAble || !hasTrack(player)}
+      disabled={!isAble}
       send={() => node[verb](bus_name)}
     />
   );
@@ -97,13 +95,15 @@ export function TransportButtons({ player, label }: TransportProps) {
       {button('previous', can.can_go_previous)}
       <PlayButton player={player} label={label} />
       {button('next', can.can_go_next)}
-      {can.can_pause ? null : button('stop', can.can_control)}
+      {can.can_pause ? null : button('stop', can.can_control && hasTrack(player))}
     </>
   );
 }
 
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
+/** The ids that name a track to a player. Some players give others, and their track is then the one that plays. */
+const TRACK_ID = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
 /** A slider that moves by itself. */
 export function PositionBar({ player }: { readonly player: PlayerRecord }) {
@@ -114,7 +114,8 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
   const position = positionOf(player, live.nodeTime());
   /** Not known, for instance, of a radio station. */
   const length = Number(metadata?.['mpris:length']);
-  const track = metadata?.['mpris:trackid'];
+  const id = metadata?.['mpris:trackid'] ?? '';
+  const track = TRACK_ID.test(id) ? { track_id: id } : {};
   if (position === undefined) return null;
   if (!(length > 0)) return <p class="quiet">{clockOf(position)}</p>;
   return (
@@ -128,9 +129,7 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
       runs={runs}
       text={(at) => translate('positionText', { position: clockOf(at), length: clockOf(length) })}
       disabled={!capabilities.can_seek}
-      send={(at) =>
-        node.setPosition(bus_name, { position: Math.min(at, length), ...(track && { track_id: track }) })
-      }
+      send={(at) => node.setPosition(bus_name, { position: Math.min(at, length), ...track })}
     />
   );
 }

@@ -57,14 +57,19 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     assert.deepEqual(await asked(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
-  test('a player without a track is shown without useless buttons', async () => {
+  test('what a player says it can do decides which buttons of one without a track can be used', async () => {
     const none = { metadata: {}, playback_status: 'Stopped', position: undefined };
-    await openPage({ players: [player('mpv', { ...none, identity: 'mpv' })] });
+    const capabilities = { can_play: false, can_pause: true, can_go_next: false, can_go_previous: false };
+    const unable = { ...capabilities, can_seek: true, can_control: true };
+    await openPage({ players: [player('mopidy', { ...none, capabilities: unable })] });
     await page.locator('.player').getByText('Nothing is playing').waitFor();
     for (const name of ['Previous', 'Play', 'Next'])
       assert.equal(await button(name).isDisabled(), true, name);
-    node.change(player('mpv', { ...none, identity: 'VLC', tracklist_supported: true }));
-    await until('a player with a list can start it', () => button('Play').isEnabled());
+    node.change(
+      player('mopidy', { ...none, capabilities: { ...unable, can_play: true, can_go_next: true } }),
+    );
+    await until('the player can start its list', () => button('Play').isEnabled());
+    assert.deepEqual([await button('Next').isEnabled(), await button('Previous').isEnabled()], [true, false]);
   });
 
   test('a long title takes two lines and keeps its beginning, and a touch shows all of it', async () => {
