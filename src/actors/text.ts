@@ -42,3 +42,12 @@ export function withoutPrototype<T>(entries: Iterable<readonly [key: string, val
   for (const [key, value] of entries) object[key] = value;
   return object;
 }
+
+/** The first items whose JSON has at most `maxBytes` together, and the one that is needed wherever it stands. */
+export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
+  let left = maxBytes;
+  return items.filter((item) => {
+    left -= Buffer.byteLength(JSON.stringify(item)) + 1;
+    return left >= 0 || isNeeded(item);
+  });
+}

@@ -5,4 +5,11 @@ export type { EventData, EventName, NodeEvent, UpgradeCheck, UpgradeProgress } f
 export { type OwnCode, type ProblemCode, ProblemError, type Transport } from './problem.js';
 export type * from './records.js';
 export { type ClientOptions, type Tonearm, tonearm } from './routes.js';
-export { type BackendInfo, type Connection, type NodeState, positionOf, type Slice } from './store.js';
+export {
+  type BackendInfo,
+  type Connection,
+  type NodeState,
+  positionOf,
+  type Slice,
+  type StreamedTracklist,
+} from './store.js';

@@ -21,6 +21,9 @@ export interface Connection {
   readonly problem?: records.ProblemRecord;
 }
 
+/** As the stream has it: where `truncated` is true, `GET` of the tracklist has more tracks. */
+export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus_name'>;
+
 /** Values are replaced and never modified, so the same object is the same state. */
 export interface NodeState {
   readonly connection: Connection;
@@ -38,7 +41,7 @@ export interface NodeState {
   /** By bus name. */
   readonly players: ReadonlyMap<string, records.PlayerRecord>;
   /** By bus name; of the players that have one. */
-  readonly tracklists: ReadonlyMap<string, records.TracklistRecord>;
+  readonly tracklists: ReadonlyMap<string, StreamedTracklist>;
   /** The nodes on the network, by name, if the node looks for them. */
   readonly nodes: ReadonlyMap<string, records.NodeRecord>;
   /** By `scope/name`. */

@@ -1,7 +1,13 @@
 // The media players: the track, the position, the transport and the tracklist of each.
 
-import { useRef, useState } from 'preact/hooks';
-import type { NodeState, OutputRecord, PlayerRecord, TracklistRecord } from '../client/client.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type {
+  NodeState,
+  OutputRecord,
+  PlayerRecord,
+  StreamedTracklist,
+  TracklistRecord,
+} from '../client/client.js';
 import { ActionButton, Toggle, useAction } from './controls.js';
 import { formatPercent, isolated, translate } from './language.js';
 import { mainOutput, OutputVolume } from './main-volume.js';
@@ -44,7 +50,7 @@ export function Players(state: NodeState) {
 
 interface PlayerProps {
   readonly player: PlayerRecord;
-  readonly tracklist: TracklistRecord | undefined;
+  readonly tracklist: StreamedTracklist | undefined;
   /** The names of its streams; one text, so that it compares equal while they are the same. */
   readonly own: string;
   /** The output that it plays to. */
@@ -125,12 +131,13 @@ function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
 
 const STEP = 10;
 
-type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: TracklistRecord }>;
+type TracklistProps = Readonly<{ player: PlayerRecord; tracklist: StreamedTracklist }>;
 
 /** Each track plays at a touch; where the player allows it, tracks are removed and added. */
 function Tracklist({ player, tracklist }: TracklistProps) {
   const [isOpen, setOpen] = useState(false);
-  const name = translate('tracks', { count: tracklist.tracks.length });
+  const { tracks, truncated = false } = tracklist;
+  const name = translate('tracks', { count: truncated ? `${tracks.length}+` : tracks.length });
   return (
     <details class="more" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('ofPlayer', { what: name, name: player.identity })}>{name}</summary>
@@ -139,8 +146,26 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   );
 }
 
-function Tracks({ player, tracklist: { tracks, can_edit_tracks } }: TracklistProps) {
+/** The stream has only the first tracks of a long list. All are fetched where somebody has opened it; until then the first are shown. */
+function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord {
+  const [whole, setWhole] = useState<TracklistRecord>();
+  useEffect(() => {
+    if (streamed.truncated !== true) return undefined;
+    let isCurrent = true;
+    const take = (list: TracklistRecord | undefined): void => {
+      if (isCurrent) setWhole(list);
+    };
+    node.tracklist(player).then(take, () => take(undefined));
+    return () => {
+      isCurrent = false;
+    };
+  }, [player, streamed]);
+  return streamed.truncated === true ? (whole ?? streamed) : streamed;
+}
+
+function Tracks({ player, tracklist }: TracklistProps) {
   const { bus_name, metadata = {}, capabilities } = player;
+  const { tracks, can_edit_tracks } = useWhole(bus_name, tracklist);
   const drawn = useGrowing(tracks.length, STEP);
   return (
     <>

@@ -14,6 +14,14 @@ const TRACKS = ['One', 'Two'].map((title, at) => ({
   track_id: `/list/${at}`,
   metadata: { 'xesam:title': title, 'xesam:artist': 'Somebody' },
 }));
+/** Its event would be longer than a line of the stream may be. */
+const LONG_LIST = {
+  can_edit_tracks: false,
+  tracks: Array.from({ length: 60 }, (_, at) => ({
+    track_id: `/list/${at}`,
+    metadata: { 'xesam:title': `Long ${at}`, 'xesam:comment': 'x'.repeat(4_000) },
+  })),
+};
 const SPEAKER = { ...PAIRED_PHONE, address: 'AA:BB:CC:DD:EE:02', name: 'Speaker', paired: false };
 
 describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
@@ -67,6 +75,16 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     tell(false);
     await until('the list cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
+  });
+
+  test('fetches the tracks that the stream has no room for, once the list is open', async () => {
+    const { tracks } = LONG_LIST;
+    node.up({ players: [player('vlc', { tracklist_supported: true })] });
+    node.change(put('players.tracklist', VLC, LONG_LIST));
+    await page.goto(node.url);
+    await page.getByText(/^Tracks \(\d+\+\)$/).click();
+    const buttons = page.getByRole('button', { name: /^Play Long/ });
+    await until('all tracks are there', async () => (await buttons.count()) === tracks.length);
   });
 
   const card = (): Locator => page.locator('#bluetooth');

@@ -1,15 +1,28 @@
 // Publishes records that differ from what was published before: one JSON text per changed record, encoded once.
 // It must not talk to the server and does not decide the records' content (view.ts does).
 
+import type { PortRecord, ProfileRecord } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
+import { firstWithin } from '../text.js';
 import type { ChangedRecords, SoundState } from './state.js';
 import { audioServerRecord, cardRecord, clientRecord, outputRecord, ShownProps } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
-/** UTF-16 units of a record's JSON. Only control characters, which take six each, exceed it: then the record has no properties. */
+/** UTF-16 units of a record's JSON. A longer one has control characters, which take six each, or long lists: it is shortened. */
 const JSON_MAX_UNITS = 16 * 1024;
+/** Of the JSON of a shortened record's ports, or profiles: the record fits into a line of the event stream. */
+const LIST_MAX_BYTES = 64 * 1024;
+
+/** What may make a record long. */
+interface Listing {
+  readonly props?: object | undefined;
+  readonly ports?: readonly PortRecord[] | undefined;
+  readonly active_port?: string | undefined;
+  readonly profiles?: readonly ProfileRecord[] | undefined;
+  readonly active_profile?: string | undefined;
+}
 
 type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;
 
@@ -110,10 +123,10 @@ export class SoundPublisher {
     this.#server = server;
   }
 
-  #put(collection: Named, id: number, name: string, record: object): void {
+  #put(collection: Named, id: number, name: string, record: Listing): void {
     const told = this.#told[collection];
-    let json = JSON.stringify(record);
-    if (json.length > JSON_MAX_UNITS && 'props' in record) json = JSON.stringify({ ...record, props: {} });
+    const whole = JSON.stringify(record);
+    const json = whole.length > JSON_MAX_UNITS ? JSON.stringify(shortened(record)) : whole;
     const before = told.get(id);
     if (before?.json === json) return;
     const key = before?.key ?? String(id);
@@ -128,4 +141,15 @@ export class SoundPublisher {
     told.delete(id);
     this.#publish.drop(collection, before.key);
   }
+}
+
+/** The record without properties, and with the first of its ports or profiles; the active one is always among them. */
+function shortened({ props, ports, profiles, ...rest }: Listing): Listing {
+  const { active_port: port, active_profile: profile } = rest;
+  return {
+    ...rest,
+    ...(props !== undefined && { props: {} }),
+    ...(ports && { ports: firstWithin(ports, LIST_MAX_BYTES, ({ name }) => name === port) }),
+    ...(profiles && { profiles: firstWithin(profiles, LIST_MAX_BYTES, ({ name }) => name === profile) }),
+  };
 }

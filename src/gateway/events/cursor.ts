@@ -15,12 +15,11 @@ import {
   eventDataOf,
   type Filter,
   filterOf,
-  Joiner,
   kindOf,
   kindOfEntry,
-  type StreamItem,
   sequenceIn,
 } from './frames.js';
+import { Joiner, type StreamItem } from './joiner.js';
 import type { EventQuery } from './query.js';
 
 /** Bytes that the kernel does not accept stay in user memory, so a single write is not much larger than this. */

@@ -12,6 +12,7 @@ import {
 } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
+import { tracklistData } from './line-length.js';
 
 /** Each stream gets a random `retry:` in this range, so that not all clients reconnect at once after a restart. */
 const RETRY_MS_MIN = 2000;
@@ -60,13 +61,6 @@ export function accepts(filter: Filter, bits: Filter): boolean {
   return (filter & bits) !== 0;
 }
 
-export interface StreamItem {
-  readonly kind: EventKind;
-  readonly json: string;
-  /** After this item the client has everything up to this sequence number; undefined within a snapshot. */
-  readonly upTo: number | undefined;
-}
-
 /** Undefined if there is no such event. `isNew`: the reader does not know the record yet. */
 export function kindOfEntry({ kind, collection, key }: JournalEntry, isNew: boolean): EventKind | undefined {
   // A collection without a backend has a record for each child.
@@ -82,7 +76,7 @@ export function eventDataOf({ kind, collection, key, json }: JournalEntry, date:
     case 'player':
       return kind === 'removal' ? JSON.stringify({ bus_name: key }) : `{"data":${json},"emitted_at":${date}}`;
     case 'tracklist':
-      return `{"bus_name":${JSON.stringify(key)},${json.slice(1)}`;
+      return tracklistData(key, json);
     case 'node':
       return kind === 'removal' ? JSON.stringify({ name: key }) : json;
     case 'backend': {
@@ -110,43 +104,6 @@ export function hello(chance: number, unknown: readonly string[] = []): string {
 /** Sent after silence. Its id also advances clients with a narrow filter while only other events happen. */
 export function love(boot: string, newest: number): string {
   return frame('server.info', '"love"', `${boot}-${newest}`);
-}
-
-/** An event of one or more items, as its text; `upTo` is that of its last item. */
-export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
-  readonly text: string;
-}
-
-/**
- * Makes events of items: neighbours of a listed kind share one, as long as their texts have less than `maxLength` UTF-16 units together; so
- * no event is much larger than this plus one record.
- */
-export class Joiner {
-  readonly #boot: string;
-  readonly #maxLength: number;
-  #last: StreamItem | undefined;
-  #data = '';
-
-  constructor(boot: string, maxLength: number) {
-    this.#boot = boot;
-    this.#maxLength = maxLength;
-  }
-
-  /** The event before the item, if the item is no part of it. Without an item it is the last one, if there is one. */
-  next(item: StreamItem | undefined): FramedEvent | undefined {
-    const last = this.#last;
-    this.#last = item;
-    if (last?.kind.listed && last.kind === item?.kind && this.#data.length < this.#maxLength) {
-      this.#data += `,${item.json}`;
-      return undefined;
-    }
-    const data = this.#data;
-    this.#data = item?.json ?? '';
-    if (last === undefined) return undefined;
-    const { kind, upTo } = last;
-    const id = upTo === undefined ? undefined : `${this.#boot}-${upTo}`;
-    return { kind, upTo, text: frame(kind.type, kind.listed ? `[${data}]` : data, id) };
-  }
 }
 
 /** One event as text; an id is the run of the daemon, a hyphen, and a sequence number. `data` is one line of JSON, as actors publish it. */

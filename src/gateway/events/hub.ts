@@ -5,22 +5,12 @@ import type { Clock } from '../../clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import {
-  accepts,
-  eventDataOf,
-  type FramedEvent,
-  filterOf,
-  frame,
-  hello,
-  Joiner,
-  kindOfEntry,
-  love,
-} from './frames.js';
+import { accepts, eventDataOf, filterOf, frame, hello, kindOfEntry, love } from './frames.js';
+import { type FramedEvent, Joiner } from './joiner.js';
+import { DATA_MAX_BYTES } from './line-length.js';
 import type { EventQuery } from './query.js';
 import { EventStream, type OpenStream, type TextSink } from './stream.js';
 
-/** A longer list becomes several events. In UTF-16 units. */
-const LIST_LENGTH_MAX = 128 * 1024;
 /** Keep-alives that are due within this time of each other share one wake-up, and stay together from then on. */
 const SLACK_MS = 250;
 
@@ -49,7 +39,7 @@ export class EventHub {
     const { journal, boot, clock } = options;
     this.#options = options;
     this.#context = { journal, boot, date: clock.date };
-    this.#joiner = new Joiner(boot, LIST_LENGTH_MAX);
+    this.#joiner = new Joiner(boot, DATA_MAX_BYTES);
   }
 
   /** `date`: the time of the change, in milliseconds since the epoch. */

@@ -248,6 +248,8 @@ const tracklist = { can_edit_tracks: Type.Boolean(), tracks: Type.Array(Track) }
 
 export const TracklistRecord = closed(tracklist);
 
+const Truncated = Type.Literal(true, { description: 'the list is longer: GET has all that are shown' });
+
 export const NodeRecord = closed({
   name: Type.String({ description: 'as announced' }),
   host: Type.String(),
@@ -368,7 +370,7 @@ export const COMPONENTS = {
   PlayerPositions: Type.Array(PlayerPosition),
   Track: Track,
   Tracklist: TracklistRecord,
-  TracklistEvent: closed({ bus_name: BusName, ...tracklist }),
+  TracklistEvent: closed({ bus_name: BusName, ...tracklist, truncated: Type.Optional(Truncated) }),
   Node: NodeRecord,
   Nodes: Type.Array(NodeRecord),
   NodeRemoval: closed({ name: Type.String() }),

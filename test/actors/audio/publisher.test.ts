@@ -73,3 +73,31 @@ test('properties that become six times as long in JSON are left out', () => {
   const shown = records.map(({ name, props: each }) => `${name} ${Object.keys(each).length}`);
   assert.deepEqual(shown, ['Long 8', 'Wild 0']);
 });
+
+test('long lists of ports are cut, and the active port is always among them', () => {
+  const told: string[] = [];
+  const publisher = new SoundPublisher({
+    put: (collection, _key, json) => collection === 'audio.outputs' && told.push(json),
+    drop: () => undefined,
+    log: () => undefined,
+  });
+  const state = new SoundState();
+  state.putServer(serverInfo());
+  const ports = Array.from({ length: 200 }, (_, n) => ({
+    name: `${n}`.padStart(1000, '\u0001'),
+    description: 'x',
+    priority: 0,
+    available: 0,
+  }));
+  const activePort = ports.at(-1)?.name ?? '';
+  const sink = sinkInfo(0, 'crowded');
+  state.replaceSinks(
+    [Object.assign(sink, { ports: ports as unknown as typeof sink.ports, activePort })],
+    new Set(),
+  );
+  publisher.update(state);
+  const [json = ''] = told;
+  assert.ok(Buffer.byteLength(json) < 120 * 1024, `${Buffer.byteLength(json)}`);
+  const { ports: kept } = JSON.parse(json) as { readonly ports: readonly { readonly name: string }[] };
+  assert.deepEqual([kept[0]?.name, kept.at(-1)?.name], [ports[0]?.name, activePort]);
+});

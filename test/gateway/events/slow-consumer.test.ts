@@ -24,7 +24,11 @@ const CONFLATIONS: readonly [
   [
     'records that are too large for one list leave as several, each with the id that is reached with it',
     (world) => [world.outputs({ id: 1 }, { id: 2, pad: LONG }, { id: 3 })],
-    [`b-2 audio.output.updated [{"id":1},{"id":2,"pad":"${LONG}"}]`, 'b-3 audio.output.updated [{"id":3}]'],
+    [
+      'b-1 audio.output.updated [{"id":1}]',
+      `b-2 audio.output.updated [{"id":2,"pad":"${LONG}"}]`,
+      'b-3 audio.output.updated [{"id":3}]',
+    ],
   ],
   [
     'actions are all sent, in order, and states around them at their latest place',

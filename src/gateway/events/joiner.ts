@@ -1,0 +1,49 @@
+// Makes events of items: neighbours of a listed kind share one, as far as its line has room. Pure.
+
+import { type EventKind, frame } from './frames.js';
+
+export interface StreamItem {
+  readonly kind: EventKind;
+  readonly json: string;
+  /** After this item the client has everything up to this sequence number; undefined within a snapshot. */
+  readonly upTo: number | undefined;
+}
+
+/** An event of one or more items, as its text; `upTo` is that of its last item. */
+export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
+  readonly text: string;
+}
+
+export class Joiner {
+  readonly #boot: string;
+  readonly #maxBytes: number;
+  #last: StreamItem | undefined;
+  #data = '';
+  #bytes = 0;
+
+  /** `maxBytes`: of the items of one event together. A longer item has an event of its own. */
+  constructor(boot: string, maxBytes: number) {
+    this.#boot = boot;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** The event before the item, if the item is no part of it. Without an item it is the last one, if there is one. */
+  next(item: StreamItem | undefined): FramedEvent | undefined {
+    const last = this.#last;
+    this.#last = item;
+    const bytes = item?.kind.listed ? Buffer.byteLength(item.json) : 0;
+    const hasRoom = this.#bytes + 1 + bytes <= this.#maxBytes;
+    if (item !== undefined && last?.kind.listed && last.kind === item.kind && hasRoom) {
+      this.#data += `,${item.json}`;
+      this.#bytes += 1 + bytes;
+      return undefined;
+    }
+    const data = this.#data;
+    this.#data = item?.json ?? '';
+    this.#bytes = bytes;
+    if (last === undefined) return undefined;
+    const { kind, upTo } = last;
+    const id = upTo === undefined ? undefined : `${this.#boot}-${upTo}`;
+    return { kind, upTo, text: frame(kind.type, kind.listed ? `[${data}]` : data, id) };
+  }
+}

@@ -1,0 +1,93 @@
+// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lists"): lists of records, as they
+// happen and in a snapshot, and tracklists.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { TracklistRecord } from '../../../src/protocol/actor/schemas.js';
+import { NodeUnderTest } from './node-under-test.js';
+
+const LINE_MAX_BYTES = 120 * 1024;
+const VLC = 'org.mpris.MediaPlayer2.vlc';
+
+/** The data of an event in bytes, as a line. */
+const lineBytes = ({ data }: { readonly data: string }): number => Buffer.byteLength(`data: ${data}`);
+
+test('a long list is several events, each within a line, and all records are in them', () => {
+  for (const fill of ['x', 'é', '\u{1f3b5}', '\u0001']) {
+    const node = new NodeUnderTest();
+    const live = node.consumer('snapshot=1');
+    const outputs = Array.from({ length: 60 }, (_, id) => ({
+      id,
+      props: { text: fill.repeat(1 + id * 37) },
+    }));
+    node.publish([node.world.outputs(...outputs)]);
+    node.publish([node.world.outputs(...outputs.map(({ id, props }) => ({ id, props, volume: 1 })))]);
+    node.publish([node.world.drop('audio.outputs', ...outputs.slice(3).map(({ id }) => `${id}`))]);
+    node.publish([node.world.outputs(...outputs)]);
+    const late = node.consumer('snapshot=1');
+    for (const consumer of [live, late]) {
+      consumer.readAll();
+      assert.ok(consumer.events.every((event) => lineBytes(event) <= LINE_MAX_BYTES));
+      assert.deepEqual(consumer.model.state(), node.world.truth());
+    }
+    const updates = live.events.filter(({ type }) => type === 'audio.output.updated');
+    assert.ok(
+      updates.some((event) => lineBytes(event) > LINE_MAX_BYTES / 2),
+      'a line is used well',
+    );
+  }
+});
+
+/** A tracklist whose event's data has exactly `bytes`. */
+function tracklist(bytes: number): TracklistRecord {
+  const track = (id: string, title: string) => ({ track_id: id, metadata: { 'xesam:title': title } });
+  const list = (title: string): TracklistRecord => ({
+    can_edit_tracks: true,
+    tracks: [track('/1', title), track('/2', 'é')],
+  });
+  const missing = bytes - Buffer.byteLength(JSON.stringify({ bus_name: VLC, ...list('') }));
+  return list('x'.repeat(missing));
+}
+
+/** What the stream has of a tracklist, as it changes and in a snapshot. */
+function received(list: TracklistRecord): readonly (TracklistRecord & { readonly truncated?: boolean })[] {
+  const node = new NodeUnderTest();
+  const live = node.consumer();
+  const player = { bus_name: VLC, tracklist_supported: true };
+  node.publish([node.world.put('players', [VLC, player]), node.world.put('players.tracklist', [VLC, list])]);
+  const late = node.consumer('snapshot=1');
+  return [live, late].map((consumer) => {
+    consumer.readAll();
+    assert.ok(consumer.events.every((event) => lineBytes(event) <= LINE_MAX_BYTES));
+    const event = consumer.events.find(({ type }) => type === 'player.tracklist.updated');
+    const { bus_name, ...tracks } = JSON.parse(event?.data ?? '');
+    assert.equal(bus_name, VLC);
+    return tracks;
+  });
+}
+
+test('a tracklist that fits is whole, and a longer one has its first tracks and says so', () => {
+  const most = LINE_MAX_BYTES - 'data: []'.length;
+  for (const each of received(tracklist(most))) assert.deepEqual(each, tracklist(most));
+  const longer = tracklist(most + 1);
+  for (const each of received(longer))
+    assert.deepEqual(each, { can_edit_tracks: true, truncated: true, tracks: longer.tracks.slice(0, 1) });
+  const tracks = Array.from({ length: 500 }, (_, n) => ({
+    track_id: `/${n}`,
+    metadata: { title: 'é'.repeat(200) },
+  }));
+  for (const { truncated, tracks: kept } of received({ can_edit_tracks: false, tracks })) {
+    assert.equal(truncated, true);
+    assert.ok(kept.length > 200 && kept.length < 500, `${kept.length}`);
+    assert.deepEqual(kept, tracks.slice(0, kept.length));
+  }
+});
+
+test('a track alone that is longer than a line leaves a list without tracks', () => {
+  const list = {
+    can_edit_tracks: true,
+    tracks: [{ track_id: '/1', metadata: { title: 'x'.repeat(130_000) } }],
+  };
+  for (const each of received(list))
+    assert.deepEqual(each, { can_edit_tracks: true, truncated: true, tracks: [] });
+});
