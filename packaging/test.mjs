@@ -94,12 +94,12 @@ function onNode22(place) {
 }
 
 /**
- * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC; packages, images
+ * Not run on Debian 13: both Debians have the same Chromium, also behind proxies, the same VLC, Mopidy and MPD; packages, images
  * and an apt repository are made on one of them, and installed on both; npm 9.2 is asked for by name; npm, ARM and malformed bytes are what
  * they are, and the emulated machine has that Debian anyway.
  */
 const ONE_DEBIAN =
-  /^(browser\/|hardware\/|contract\/(proxies|real-tracklists)|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
+  /^(browser\/|hardware\/|contract\/(proxies|real-(silent-players|tracklists))|tools\/fresh-checkout|packaging\/(arm|client-package|image|installed-repository|package))/;
 
 /** Units meet a Debian only in these; all others need nothing but Node, and two versions of that have seen them. */
 const DEBIAN_UNITS = /^(actors\/(bus|players|units)|crash|supervisor)\//;

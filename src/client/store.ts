@@ -21,7 +21,7 @@ export interface Connection {
   readonly problem?: records.ProblemRecord;
 }
 
-/** As the stream has it: where `truncated` is true, `GET` of the tracklist has more tracks. */
+/** The tracklist of an event. Where `truncated` is true, `GET` of the tracklist has more tracks. */
 export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus_name'>;
 
 /** Values are replaced and never modified, so the same object is the same state. */

@@ -40,7 +40,10 @@ async function followsSecondRound(
   });
 }
 
-const forMopidy = lacks({ programs: [...SESSION_PROGRAMS, 'mopidy'] });
+const forMopidy = lacks({
+  programs: [...SESSION_PROGRAMS, 'mopidy'],
+  packages: { 'mopidy-mpris': '/usr/lib/python3/dist-packages/mopidy_mpris/__init__.py' },
+});
 describe('Mopidy, which announces nothing of its list', { skip: forMopidy }, () => {
   let node: PlayersNode;
   let mopidy: Mopidy;

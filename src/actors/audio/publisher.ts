@@ -12,10 +12,10 @@ import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /** UTF-16 units of a record's JSON. A longer one has control characters, which take six each, or long lists: it is shortened. */
 const JSON_MAX_UNITS = 16 * 1024;
-/** Of the JSON of a shortened record's ports, or profiles: the record fits into a line of the event stream. */
+/** The JSON of a shortened record's ports, or profiles. With the rest of the record it fits into a line of the event stream. */
 const LIST_MAX_BYTES = 64 * 1024;
 
-/** What may make a record long. */
+/** The fields that can make a record long, and what names the active one of a list. */
 interface Listing {
   readonly props?: object | undefined;
   readonly ports?: readonly PortRecord[] | undefined;

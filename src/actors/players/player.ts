@@ -225,7 +225,7 @@ export class Player {
     if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.again();
   }
 
-  /** What only stands for other players is none. */
+  /** Ends for ever if it only stands for other players, as it is no player then. */
   async #judge(): Promise<void> {
     if (!(await isStandIn(this.#bus, this.#methods))) return;
     this.stop();

@@ -78,7 +78,7 @@ export class RepeatedReading {
     else if (this.#isStale) this.#readAfter(this.#pauseMs);
   }
 
-  /** Who waits for the next reading does not wait for one that comes after a pause without an answer. */
+  /** Resolves what waits for this reading. Without an answer it resolves all, because the next attempt may be half a minute away. */
   #settle(isAnswered: boolean): void {
     const settled = isAnswered ? this.#waiting : [...this.#waiting, ...this.#waitingForNext];
     this.#waiting = [];

@@ -49,7 +49,7 @@ function tracklist(bytes: number): TracklistRecord {
   return list('x'.repeat(missing));
 }
 
-/** What the stream has of a tracklist, as it changes and in a snapshot. */
+/** Publishes a tracklist, and returns it as two streams have it: one that was open, and one with a snapshot. */
 function received(list: TracklistRecord): readonly (TracklistRecord & { readonly truncated?: boolean })[] {
   const node = new NodeUnderTest();
   const live = node.consumer();
