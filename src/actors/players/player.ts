@@ -125,7 +125,8 @@ export class Player {
   }
 
   publishNow(): void {
-    if (!this.isKnown) return;
+    // A command may still wait for a reading of a player that has left.
+    if (!this.isKnown || this.readings.isStopped) return;
     this.#timers.cancel('gather');
     const before = this.#published;
     const text = JSON.stringify(this.#record());
@@ -215,7 +216,6 @@ export class Player {
     if (invalidated.length > 0 || isAboutPosition || this.#place.isAstray) this.readings.again();
   }
 
-  /** Applies new facts. */
   #become(facts: PlayerFacts): void {
     const before = this.#facts;
     this.#facts = facts;

@@ -57,7 +57,18 @@ test('a refusal is not decided by a player that does not answer', async (t) => {
   assert.equal(faultOf(await backend.handle({ do: 'play', ...on })), 'timeout');
 });
 
-test('ten refusals at a time share the readings', async (t) => {
+test('a player that leaves before its refusal was decided is gone', async (t) => {
+  const { backend, recorder, start } = await followed(t);
+  const player = await start('scripted', { CanPlay: no });
+  player.misbehaves.set('GetAll', 'hang');
+  const answer = backend.handle({ do: 'play', ...on });
+  await until('the player is asked', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
+  await player.disown('scripted');
+  assert.equal(faultOf(await answer), 'no-such-player');
+  assert.deepEqual([recorder.names, recorder.said.at(-1)], [[], 'drop players.tracklist scripted']);
+});
+
+test('eight refusals at a time share the readings', async (t) => {
   const { backend, start } = await followed(t);
   const player = await start('scripted', { CanPlay: no });
   const answers = await Promise.all(Array.from({ length: 8 }, () => backend.handle({ do: 'play', ...on })));
