@@ -48,11 +48,14 @@ interface ButtonProps {
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
+  /** It looks disabled and can be pressed: it would be refused by what is known, and the node asks again before it refuses. */
+  readonly isDimmed?: boolean;
   /** Its text, if it is more than an icon. */
   readonly children?: ComponentChildren;
 }
 
 export function Button({ label, icon, onClick, isPressed, isOpen, isBusy, disabled, ...look }: ButtonProps) {
+  const { isDimmed = false } = look;
   return (
     <button
       type="button"
@@ -62,6 +65,7 @@ export function Button({ label, icon, onClick, isPressed, isOpen, isBusy, disabl
       aria-pressed={isPressed}
       aria-expanded={isOpen}
       aria-busy={isBusy}
+      aria-disabled={isDimmed || undefined}
       disabled={disabled ?? false}
       onClick={onClick}
     >

@@ -74,7 +74,9 @@ export function PlayButton({ player, label }: TransportProps) {
       class="main"
       icon={name}
       label={label(translate(name))}
-      disabled={playing.shown ? !can.can_pause : !can.can_play}
+      // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
+      isDimmed={!playing.shown && can.can_control && !can.can_play}
+      disabled={playing.shown ? !can.can_pause : !can.can_control}
       onClick={() => playing.set(!playing.shown)}
     />
   );
