@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';
 import type { PlayerCommand } from '../../../src/actors/players/commands.js';
+import { type Clock, systemClock } from '../../../src/clock.js';
 import type { PlayerRecord } from '../../../src/protocol/actor/schemas.js';
 import { PLAYER_INTERFACE, ROOT_INTERFACE, TRACKLIST_INTERFACE } from '../../../src/protocol/dbus/mpris.js';
+import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
@@ -57,12 +59,20 @@ test('a refusal is not decided by a player that does not answer', async (t) => {
   assert.equal(faultOf(await backend.handle({ do: 'play', ...on })), 'timeout');
 });
 
-test('a player that leaves before its refusal was decided is gone', async (t) => {
-  const { backend, recorder, start } = await followed(t);
-  const player = await start('scripted', { CanPlay: no });
+test('a player that changes and leaves before its refusal was decided is gone', async (t) => {
+  const manual = new ManualClock();
+  // What is gathered is published when the test says so.
+  const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
+  const { bus, backend, recorder } = await followed(t, undefined, { clock: { ...systemClock, after } });
+  const player = await ScriptedPlayer.start(t, bus, 'scripted', { CanPlay: no });
+  await until('the player is published', () => {
+    manual.advance(50);
+    return recorder.record('scripted') !== undefined;
+  });
   player.misbehaves.set('GetAll', 'hang');
   const answer = backend.handle({ do: 'play', ...on });
   await until('the player is asked', () => player.calls.at(-1) === `GetAll ${PLAYER_INTERFACE}`);
+  player.change({ Volume: new Variant('d', 0.9) });
   await player.disown('scripted');
   assert.equal(faultOf(await answer), 'no-such-player');
   assert.deepEqual([recorder.names, recorder.said.at(-1)], [[], 'drop players.tracklist scripted']);
