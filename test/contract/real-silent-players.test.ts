@@ -35,8 +35,8 @@ async function followsSecondRound(
   await until('the second round has begun', async () => (await place()) < half);
   await until('the record is in the second round', async () => {
     const real = await place();
-    const shown = reckoned(await node.player(name), Date.now());
-    return real < half && Math.abs(shown - real) < AWAY_US;
+    const published = reckoned(await node.player(name), Date.now());
+    return real < half && Math.abs(published - real) < AWAY_US;
   });
 }
 

@@ -1,6 +1,8 @@
 // A tracklist as clients see it (docs/players.md, "Tracklists"), on VLC: the route, the events and the effect of each command in the player.
 
 import assert from 'node:assert/strict';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { PlayerRecord, TracklistRecord } from '../../src/protocol/actor/schemas.js';
 import { startMpv } from '../players/mpv.js';
@@ -10,9 +12,13 @@ import { startVlc, trackIds, VLC } from '../players/vlc.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 
+const NEEDS = { programs: [...PLAYER_PROGRAMS, 'vlc', 'busctl'] };
+/** docs/events.md, "Long lists". */
+const LINE_MAX_BYTES = 120 * 1024;
+
 const [first, second] = TONES.map(({ title }) => title) as [string, string];
 
-describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 'vlc', 'busctl'] }) }, () => {
+describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   let node: PlayersNode;
 
   before(async () => {
@@ -89,5 +95,35 @@ describe('the tracklist of VLC', { skip: lacks({ programs: [...PLAYER_PROGRAMS, 
     const path = '/players/vlc/tracklist';
     const { headers } = await node.daemon.get(path);
     assert.equal((await node.daemon.get(path, { 'If-None-Match': String(headers['etag']) })).status, 304);
+  });
+});
+
+describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
+  let node: PlayersNode;
+
+  before(async () => {
+    const session = await startSession();
+    const folder = session.path('album', 'A folder with a name as people have it, '.repeat(4));
+    mkdirSync(folder);
+    const files = Array.from({ length: 500 }, (_, n) => join(folder, `${n}.wav`));
+    for (const file of files) symlinkSync(session.tone(first), file);
+    await startVlc(session, files);
+    node = await startPlayersNode(session);
+    await node.player(VLC, 'with its list', (player) => player.tracklist_supported);
+  });
+  after(() => node?.stop());
+
+  test('is whole in the answer; the stream has its first tracks, in a line that every client takes', async () => {
+    const path = '/players/vlc/tracklist';
+    await until('the stream has the first tracks of the answer', async () => {
+      const { tracks } = await node.daemon.read<TracklistRecord>(path);
+      const streamed = node.stream.model.held.tracklists.get(VLC);
+      assert.equal(tracks.length, 500);
+      assert.equal(streamed?.truncated, true);
+      assert.deepEqual(streamed.tracks, tracks.slice(0, streamed.tracks.length));
+      return streamed.tracks.length > 100;
+    });
+    const lines = node.stream.events.map(({ data }) => Buffer.byteLength(`data: ${data}`));
+    assert.ok(Math.max(...lines) <= LINE_MAX_BYTES, `${Math.max(...lines)}`);
   });
 });

@@ -11,11 +11,11 @@ const DEADLINE_MS = 10_000;
 
 export const VLC = 'org.mpris.MediaPlayer2.vlc';
 
-/** Plays the album. Resolves when its tracklist has it. */
-export async function startVlc(session: Session): Promise<void> {
+/** Plays the files, by default the album. Resolves when its tracklist has them. */
+export async function startVlc(session: Session, files = session.tones): Promise<void> {
   const flags = ['--intf', 'dummy', '--control', 'dbus', '--no-video', '--aout', 'pulse'];
-  session.run(programFor(session), [...flags, ...session.tones], { HOME: session.path() });
-  const has = async (): Promise<boolean> => (await trackIds(session)).length === session.tones.length;
+  session.run(programFor(session), [...flags, ...files], { HOME: session.path() });
+  const has = async (): Promise<boolean> => (await trackIds(session)).length === files.length;
   await until('VLC has its tracks', has);
 }
 

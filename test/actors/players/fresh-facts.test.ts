@@ -39,15 +39,15 @@ for (const [command, property, member] of ROWS) {
   test(`${command.do} is refused only if the player still says that ${property} is false`, async (t) => {
     const { backend, recorder, start } = await followed(t);
     const player = await start('scripted', { [property]: no });
-    const isShown = () => recorder.record('scripted')?.capabilities[member];
+    const isAble = () => recorder.record('scripted')?.capabilities[member];
     const readings = (): number =>
       player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
-    assert.equal(isShown(), false);
+    assert.equal(isAble(), false);
     assert.equal(faultOf(await backend.handle(command)), 'not-able');
     assert.equal(readings(), 2, 'read again once');
     player.properties[PLAYER_INTERFACE] = { ...player.properties[PLAYER_INTERFACE], [property]: yes };
     assert.equal(faultOf(await backend.handle(command)), 'none');
-    assert.equal(isShown(), true, 'the record follows before the answer');
+    assert.equal(isAble(), true, 'the record follows before the answer');
   });
 }
 

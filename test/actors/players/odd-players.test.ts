@@ -21,8 +21,8 @@ test('a player that fails at GetAll is read by Get, with its tracklist', async (
   player.misbehaves.set('GetAll', { error: 'org.freedesktop.DBus.Error.Failed' });
   player.properties[TRACKLIST_INTERFACE] = { Tracks: new Variant('ao', []) };
   await player.own('single');
-  const shown = await recorder.until('the player is published', 'single', () => true);
-  assert.deepEqual([shown.identity, shown.volume, shown.position], ['Scripted', 0.5, 1_000_000]);
+  const published = await recorder.until('the player is published', 'single', () => true);
+  assert.deepEqual([published.identity, published.volume, published.position], ['Scripted', 0.5, 1_000_000]);
   await recorder.until('its tracklist is known', 'single', (now) => now.tracklist_supported);
   assert.deepEqual(recorder.logs, []);
 });
@@ -46,8 +46,8 @@ test('words in lower case are the words of the specification', async (t) => {
     PlaybackStatus: new Variant('s', 'playing'),
     LoopStatus: new Variant('s', 'track'),
   });
-  const shown = recorder.record('lower');
-  assert.deepEqual([shown?.playback_status, shown?.loop_status], ['Playing', 'Track']);
+  const published = recorder.record('lower');
+  assert.deepEqual([published?.playback_status, published?.loop_status], ['Playing', 'Track']);
 });
 
 test('what only stands for other players is none', async (t) => {
