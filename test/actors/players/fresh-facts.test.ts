@@ -61,7 +61,7 @@ test('a refusal is not decided by a player that does not answer', async (t) => {
 
 test('a player that changes and leaves before its refusal was decided is gone', async (t) => {
   const manual = new ManualClock();
-  // What is gathered is published when the test says so.
+  // The timer that gathers changes is the test's.
   const after: Clock['after'] = (ms, callback) => (ms === 50 ? manual : systemClock).after(ms, callback);
   const { bus, backend, recorder } = await followed(t, undefined, { clock: { ...systemClock, after } });
   const player = await ScriptedPlayer.start(t, bus, 'scripted', { CanPlay: no });
