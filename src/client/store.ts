@@ -121,9 +121,9 @@ const RULES: Rules = {
   'audio.level': (_state, { outputs }) => ({ levels: new Map(outputs.map(({ id, peak }) => [id, peak])) }),
   'power.action': () => ({}),
   'upgrade.info': ({ upgrade }, info) => {
-    if ('check' in info) return { upgrade: { ...upgrade, check: info.check } };
     return { upgrade: 'state' in info ? { ...upgrade, run: info } : upgradeWithStatus(upgrade, info) };
   },
+  'upgrade.check': ({ upgrade }, check) => ({ upgrade: { ...upgrade, check } }),
   'upgrade.progress': ({ upgrade }, line) => {
     if (line.event !== 'progress' || upgrade?.run?.state !== 'running') return {};
     const { percent, step } = line;

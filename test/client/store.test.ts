@@ -90,7 +90,7 @@ describe('an event', () => {
     assert.deepEqual(store.state.upgrade, { ...status, checked_at: 'now', run, ...can });
     store.apply({ type: 'upgrade.info', data: status });
     assert.deepEqual(store.state.upgrade, { ...status, run, ...can }, 'what is left out is gone');
-    store.apply({ type: 'upgrade.info', data: { check: { state: 'running' } } });
+    store.apply({ type: 'upgrade.check', data: { state: 'running' } });
     assert.deepEqual(store.state.upgrade?.check, { state: 'running' });
     store.apply({ type: 'upgrade.info', data: { state: 'idle' } });
     const check = { state: 'running' };

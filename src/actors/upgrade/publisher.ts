@@ -1,6 +1,7 @@
 // Publishes the upgrade: status, run, progress, check, and whether the backend is up. It uses neither systemd nor files, only their results.
 
 import { type Clock, Timers } from '../../clock.js';
+import type { Collection } from '../../protocol/actor/collections.js';
 import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
 import type { RunFacts } from '../units/facts.js';
@@ -9,6 +10,8 @@ import { initialRun, isAtWork, type Run, shownRun, utcSeconds } from './run.js';
 
 /** Parts that may fail while the rest works; their problems are shown in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
+
+type UpgradeCollection = Extract<Collection, 'upgrade' | 'upgrade.info' | 'upgrade.check'>;
 
 /** Between two records of percent and step: scripts may send thousands of lines a second. */
 const PROGRESS_THROTTLE_MS = 100;
@@ -19,7 +22,7 @@ export class UpgradePublisher {
   readonly #clock: Clock;
   readonly #timers: Timers<'throttle'>;
   readonly #troubles = new Map<Part, string>();
-  /** The texts that clients have, by key; '' is the whole. */
+  /** The texts that clients have, by collection and key. */
   readonly #published = new Map<string, string>();
   #status = NO_STATUS;
   #run = initialRun();
@@ -106,26 +109,26 @@ export class UpgradePublisher {
     const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
     const run = shownRun(this.#run);
-    const check = checkUnit && JSON.stringify({ check: shownCheck(this.#check ?? NEVER_CHECKED) });
+    const check = checkUnit && shownCheck(this.#check ?? NEVER_CHECKED);
     const isEvent = [
-      this.#put('status', this.#status),
-      this.#put('run', JSON.stringify(run)),
-      check !== undefined && this.#put('check', check),
+      this.#put('upgrade.info', 'status', this.#status),
+      this.#put('upgrade.info', 'run', JSON.stringify(run)),
+      check !== undefined && this.#put('upgrade.check', '', JSON.stringify(check)),
     ].includes(true);
     if (!isEvent && this.#timers.has('throttle')) return;
     const abilities = { can_check: checkUnit !== undefined, can_upgrade: upgradeUnit !== undefined };
-    const more = JSON.stringify({ run: { ...run, percent, step }, ...abilities });
+    const more = JSON.stringify({ run: { ...run, percent, step }, ...abilities, check });
     // The result file's members keep their spelling.
-    const members = [this.#status, more, check].flatMap((text) => text?.slice(1, -1) ?? []);
-    if (!this.#put('', `{${members.join()}}`)) return;
+    if (!this.#put('upgrade', '', `{${this.#status.slice(1, -1)},${more.slice(1, -1)}}`)) return;
     this.#timers.set('throttle', PROGRESS_THROTTLE_MS, () => this.#publishChanges());
   }
 
   /** False if clients have this text already. */
-  #put(key: '' | 'status' | 'run' | 'check', text: string): boolean {
-    if (this.#published.get(key) === text) return false;
-    this.#published.set(key, text);
-    this.#publish.put(key === '' ? 'upgrade' : 'upgrade.info', key, text);
+  #put(collection: UpgradeCollection, key: string, text: string): boolean {
+    const name = `${collection} ${key}`;
+    if (this.#published.get(name) === text) return false;
+    this.#published.set(name, text);
+    this.#publish.put(collection, key, text);
     return true;
   }
 

@@ -16,6 +16,7 @@ export const EVENTS = {
   'audio.level': 'AudioLevel',
   'power.action': 'PowerAction',
   'upgrade.info': 'UpgradeInfo',
+  'upgrade.check': 'UpgradeCheck',
   'upgrade.progress': 'UpgradeProgress',
   'player.added': 'PlayerEvent',
   'player.updated': 'PlayerEvent',
@@ -42,7 +43,10 @@ export interface CollectionSpec {
   readonly added?: EventType;
   /** The event of a changed or new record; absent: changes of this collection are not events. */
   readonly updated?: EventType;
-  /** The event of a removed record; absent: records of this collection are not removed while its backend is up. */
+  /**
+   * The event of a removed record. Absent: records are hardly ever removed, as with a unit that becomes internal, and streams learn it by a
+   * snapshot.
+   */
   readonly removed?: EventType;
   /** Its records go with their backend without an event, because the removals of another collection include them. */
   readonly isPart?: true;
@@ -89,8 +93,10 @@ const COLLECTIONS = {
   'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
-  /** The parts whose changes are events: keys `status`, `run`, `check`. */
+  /** The parts whose changes are events: keys `status` and `run`. Clients know a run by its `state`; all else is a whole status to them. */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
+  /** One record, key '': the last check. */
+  'upgrade.check': { backend: 'upgrade', updated: 'upgrade.check' },
   'upgrade.progress': { backend: 'upgrade', updated: 'upgrade.progress', keeps: 'each' },
   /** Keyed by bus name. */
   players: {

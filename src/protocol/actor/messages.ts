@@ -81,7 +81,8 @@ export interface ServedRecord {
 }
 
 const UNWANTED_BY_MQTT: readonly Collection[] = [
-  ...(['players.position', 'players.tracklist', 'nodes', 'upgrade.info'] as const),
+  ...(['players.position', 'players.tracklist', 'nodes'] as const),
+  ...(['upgrade.info', 'upgrade.check'] as const),
   ...(['bluetooth.devices', 'bluetooth.discovered', 'bluetooth.outcome'] as const),
 ];
 

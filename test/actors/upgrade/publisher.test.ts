@@ -10,9 +10,10 @@ import {
   UpgradePublisher,
 } from '../../../src/actors/upgrade/publisher.js';
 import { initialRun, type Run } from '../../../src/actors/upgrade/run.js';
+import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { ManualClock } from '../../manual-clock.js';
 
-function publisher() {
+function publisher(more: Partial<UpgradeSettings> = {}) {
   const said: string[] = [];
   const clock = new ManualClock();
   const publish = {
@@ -22,7 +23,13 @@ function publisher() {
     status: (state: string, detail = '') => said.push(`${state} ${detail}`),
     log: () => undefined,
   };
-  const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', upgradeUnit: 'up.service' };
+  const settings = {
+    enabled: true,
+    progressSocket: '/s',
+    stateFile: '/f',
+    upgradeUnit: 'up.service',
+    ...more,
+  };
   return { made: new UpgradePublisher(settings, publish, clock), clock, taken: () => said.splice(0) };
 }
 
@@ -64,6 +71,19 @@ test('only what has changed is published, and all of it again after the bus was 
   taken();
   made.up(RUNNING);
   assert.deepEqual(taken(), all);
+});
+
+test('a check is an event of its own, as clients take each upgrade.info without a state for a whole status', () => {
+  const { made, taken } = publisher({ checkUnit: 'check.service' });
+  made.up(initialRun());
+  const first = taken();
+  assert.ok(first.includes('upgrade.check  {"state":"idle"}'), first.join('\n'));
+  for (const line of first.filter((each) => each.startsWith('upgrade.info')))
+    assert.match(line, /"state":|"upgrade_available":/);
+  made.check({ ...NOTHING_RAN, ...WORKING });
+  const [event = '', whole = '', ...more] = taken();
+  assert.deepEqual([event, more], ['upgrade.check  {"state":"running"}', []]);
+  assert.match(whole, /^upgrade {2}\{"current":.*"check":\{"state":"running"\}\}$/);
 });
 
 const NOW_MS = 5_000;

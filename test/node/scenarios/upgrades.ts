@@ -202,8 +202,13 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     assert.equal(found.extra?.['package'], 'bash');
     const { check } = await daemon.sees('its end', (now) => now.check?.finished_at !== undefined);
     assert.equal(check?.state, 'idle');
-    for (const part of ['"check":{"state":"running"', '"package":"bash"'])
-      await until(`${part} is sent`, () => heard.some(({ data }) => data.includes(part)));
+    for (const [event, part] of [
+      ['upgrade.check', '{"state":"running"'],
+      ['upgrade.info', '"package":"bash"'],
+    ] as const)
+      await until(`${part} is sent`, () =>
+        heard.some(({ type, data }) => type === event && data.includes(part)),
+      );
     daemon.stopListening();
     const before = await daemon.node.property('MainPID');
     await daemon.start();
