@@ -3,7 +3,12 @@
 //
 // A reader that has everything up to a number reads on from there: the newest text of each record, every removal, every action.
 
-import { COLLECTION_NAMES, type Collection, SPECS } from '../protocol/actor/collections.js';
+import {
+  COLLECTION_NAMES,
+  type Collection,
+  type CollectionSpec,
+  SPECS,
+} from '../protocol/actor/collections.js';
 import type { Change, Drop, Put } from '../protocol/actor/messages.js';
 
 /** docs/events.md, "Coming back": for removals and for actions. */
@@ -62,6 +67,11 @@ class BoundedEntries {
     if (this.entries.size <= KEPT_MAX && this.#bytes <= KEPT_BYTES_MAX) return undefined;
     return this.entries.values().next().value;
   }
+}
+
+/** True if clients keep a record of the collection until a snapshot lacks it. */
+function needsSnapshot({ updated, removed, keeps, isPart }: CollectionSpec): boolean {
+  return updated !== undefined && removed === undefined && keeps === undefined && isPart === undefined;
 }
 
 export class Journal {
@@ -180,8 +190,16 @@ export class Journal {
     this.#order += 1;
     shelf.order = this.#order;
     shelf.at = at;
-    if (shelf.spec.removed === undefined) return undefined;
-    return this.#keep('removal', { collection, key, json: before.json, at });
+    const removal = { collection, key, json: before.json, at };
+    if (shelf.spec.removed !== undefined) return this.#keep('removal', removal);
+    return needsSnapshot(shelf.spec) ? this.#forget(removal) : undefined;
+  }
+
+  /** No event tells of this removal: a reader that has less than its number gets a snapshot, which lacks the record. */
+  #forget(removal: Kept): JournalEntry {
+    this.#newest += 1;
+    this.#forgotten.set(removal.collection, this.#newest);
+    return { ...removal, kind: 'removal', sequence: this.#newest, since: this.#newest, rank: 0 };
   }
 
   #keep(kind: 'removal' | 'action', what: Kept): JournalEntry {

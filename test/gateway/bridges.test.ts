@@ -128,6 +128,24 @@ function slow(): Node {
 }
 
 describe('a bridge', () => {
+  test('hears of a unit that ends, at once or when it is slow', () => {
+    const unit = put('systemd.services', 'user/a', { name: 'a' });
+    const ended = drop('systemd.services', 'user/a');
+    for (const isSlow of [false, true]) {
+      const node = new Node();
+      node.change(unit);
+      node.pulled(true);
+      if (!isSlow) node.pulled();
+      node.change(ended);
+      if (isSlow) node.pulled();
+      const told = node.told.at(-1);
+      assert.deepEqual(
+        told,
+        isSlow ? { isWhole: true, changes: [UP, SERVED] } : { isWhole: false, changes: [ended] },
+      );
+    }
+  });
+
   test('gets all records first, then changes, one message at a time', () => {
     const node = new Node();
     node.change(output(1), line(1));

@@ -51,7 +51,11 @@ const HISTORIES: readonly Row[] = [
   ['a player that comes back was removed', [[MPV], [drop('players', 'mpv')], [MPV]], '2-mpv=1 3+mpv=1'],
   ['a position is an event each time', [[POSITION], [POSITION]], '2+mpv=1'],
   ['where a player was goes with it', [[POSITION], [drop('players.position', 'mpv')]], ''],
-  ['what never ends goes silently', [[put('systemd.services', 'a', 1)], [drop('systemd.services', 'a')]], ''],
+  [
+    'the part of a player goes with it',
+    [[put('players.tracklist', 'mpv', 1)], [drop('players.tracklist', 'mpv')]],
+    '',
+  ],
 ];
 for (const [name, batches, after] of HISTORIES) {
   test(name, () => {
@@ -116,6 +120,17 @@ for (const [name, happen, kept] of KEPT) {
     assert.ok(journal.reaches(0, (collection) => collection === 'systemd.services'));
   });
 }
+
+test('a removal without an event is told once, and who has not heard it cannot continue', () => {
+  const scene = new Scene();
+  scene.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
+  assert.equal(scene.apply(drop('systemd.services', 'a')), '3-a=1');
+  assert.equal(scene.after(), '2+b=2');
+  const isService = (collection: string) => collection === 'systemd.services';
+  const { journal } = scene;
+  assert.deepEqual([journal.reaches(2, isService), journal.reaches(3, isService)], [false, true]);
+  assert.ok(journal.reaches(0, (collection) => !isService(collection)));
+});
 
 test('removals do not take the place of actions', () => {
   const { journal } = new Scene();

@@ -11,6 +11,7 @@ import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import {
   accepts,
+  acceptsCollection,
   backendWords,
   eventDataOf,
   type Filter,
@@ -90,20 +91,15 @@ export class Cursor {
     return text;
   }
 
-  /** Starts a snapshot if an entry that was not read yet has been dropped from the journal. */
+  /** Starts a snapshot if the journal lacks an entry that was not read yet. */
   #fallBack(): void {
     const reached = this.#reached;
-    if (reached === undefined || this.#context.journal.reaches(reached, (name) => this.#wants(name))) return;
     const { journal, boot } = this.#context;
+    const isWanted = (collection: Collection) => acceptsCollection(this.#filter, collection);
+    if (reached === undefined || journal.reaches(reached, isWanted)) return;
     this.#reached = undefined;
     this.#items = this.#snapshot(reached, journal.newest);
     this.#joiner = new Joiner(boot, PORTION_BYTES_MAX);
-  }
-
-  #wants(collection: Collection): boolean {
-    const { added, updated, removed } = SPECS[collection];
-    const its = filterOf((type) => [added, updated, removed].includes(type));
-    return accepts(this.#filter, its);
   }
 
   /** Also reads changes that arrive during the iteration, as they are appended to the journal. */

@@ -3,6 +3,7 @@
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
+  type Collection,
   type CollectionSpec,
   EVENTS,
   type EventType,
@@ -59,6 +60,15 @@ export function filterOf(wants: (type: EventType, backend: ChildName) => boolean
 
 export function accepts(filter: Filter, bits: Filter): boolean {
   return (filter & bits) !== 0;
+}
+
+/** True if the filter lets in an event of the collection's records. */
+export function acceptsCollection(filter: Filter, collection: Collection): boolean {
+  const { added, updated, removed } = SPECS[collection];
+  return accepts(
+    filter,
+    filterOf((type) => [added, updated, removed].includes(type)),
+  );
 }
 
 /** Undefined if there is no such event. `isNew`: the reader does not know the record yet. */

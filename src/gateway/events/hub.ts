@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import { accepts, eventDataOf, filterOf, frame, hello, kindOfEntry, love } from './frames.js';
+import { accepts, acceptsCollection, eventDataOf, filterOf, frame, hello, kindOfEntry, love } from './frames.js';
 import { type FramedEvent, Joiner } from './joiner.js';
 import { DATA_MAX_BYTES } from './line-length.js';
 import type { EventQuery } from './query.js';
@@ -45,12 +45,24 @@ export class EventHub {
   /** `date`: the time of the change, in milliseconds since the epoch. */
   publish(entries: readonly JournalEntry[], date: number): void {
     if (this.#streams.size === 0) return;
+    const behind: EventStream[] = [];
     for (const entry of entries) {
       const kind = kindOfEntry(entry, entry.since === entry.sequence);
-      if (kind === undefined) continue;
-      this.#send(this.#joiner.next({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
+      if (kind !== undefined)
+        this.#send(this.#joiner.next({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
+      else if (entry.kind === 'removal') behind.push(...this.#fallBack(entry));
     }
     this.#send(this.#joiner.next(undefined));
+    // Only now: what they read has all of these entries.
+    for (const stream of behind) stream.writable();
+  }
+
+  /** There is no event for this removal: streams with such records get a snapshot instead. */
+  #fallBack({ collection, sequence }: JournalEntry): readonly EventStream[] {
+    this.#send(this.#joiner.next(undefined));
+    return [...this.#streams].filter(
+      (stream) => acceptsCollection(stream.filter, collection) && stream.fallBack(sequence - 1),
+    );
   }
 
   #send(event: FramedEvent | undefined): void {

@@ -77,6 +77,16 @@ export class EventStream implements OpenStream {
     if (!this.#options.sink.write(text)) this.#refused(upTo);
   }
 
+  /**
+   * Has a flowing stream read the journal from `reached` on, because something happened for which there is no event. True: the caller must
+   * call `writable` then. A stream that is behind reads it anyway.
+   */
+  fallBack(reached: number): boolean {
+    if (this.#state !== 'flowing') return false;
+    this.#refused(reached);
+    return true;
+  }
+
   /** Does not postpone the keep-alive: levels have no id, and the id of "love" must be sent even during long playback. */
   deliverLevel(text: string): void {
     if (this.#state === 'flowing') this.#put(text);

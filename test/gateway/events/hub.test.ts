@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import { BACKENDS, type Backend } from '../../../src/protocol/actor/backends.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { NodeUnderTest } from './node-under-test.js';
+import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
 type Row = readonly [happen: (world: NodeWorld) => readonly Change[], heard: string];
@@ -25,6 +25,7 @@ const TABLE: readonly Row[] = [
   [(world) => world.action('power.action'), 'b-1 power.action {"n":1}'],
   [(world) => world.put('upgrade.info', ['status', { current: 1 }]), 'b-1 upgrade.info {"current":1}'],
   [(world) => world.put('upgrade.info', ['run', { state: 'idle' }]), 'b-1 upgrade.info {"state":"idle"}'],
+  [(world) => world.put('upgrade.check', ['', { state: 'idle' }]), 'b-1 upgrade.check {"state":"idle"}'],
   [
     () => [{ kind: 'put', collection: 'upgrade.progress', key: '', json: ' { "n" :  1 } ' }],
     'b-1 upgrade.progress  { "n" :  1 } ',
@@ -42,6 +43,32 @@ for (const [happen, expected] of TABLE) {
     assert.deepEqual(node.heard(consumer), [expected]);
   });
 }
+
+test('a record that ends without an event is forgotten by a snapshot, on streams that know such records', () => {
+  const node = new NodeUnderTest();
+  const unit = (name: string) => node.world.put('systemd.services', [name, { name }]);
+  node.publish([unit('a'), unit('b')]);
+  const [all, others, full] = ['snapshot=1', 'types=power.action', ''].map((query) => node.consumer(query));
+  const away = node.consumer('', undefined, 'b-2');
+  const slow = node.consumer('', 0, 'b-2');
+  assert.ok(all && others && full);
+  away.connection.breakOff();
+  node.publish([
+    node.world.action('power.action'),
+    node.world.drop('systemd.services', 'a'),
+    node.world.action('power.action'),
+    unit('c'),
+  ]);
+  away.open('');
+  for (const consumer of [all, full, away, slow]) {
+    consumer.readAll();
+    assert.deepEqual([...consumer.model.held.units.values()], [{ name: 'b' }, { name: 'c' }]);
+    assert.deepEqual(actionsOf(consumer.model), [1, 2]);
+  }
+  assert.deepEqual(node.heard(others), ['b-3 power.action {"n":1}', 'b-5 power.action {"n":2}']);
+  node.publish([unit('d')]);
+  assert.deepEqual(node.heard(full).at(-1), 'b-7 service.updated {"name":"d"}');
+});
 
 const level = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
 

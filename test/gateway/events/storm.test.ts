@@ -94,15 +94,15 @@ function happening(world: NodeWorld, weather: Weather): readonly Change[] {
 function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
   const { random } = weather;
   const collection = random.pick(KEYED);
-  const removable = collection !== 'systemd.services';
+  const isNamed = collection !== 'systemd.services';
   const live = [...world.records(collection).keys()];
-  if (removable && live.length > 0 && random.chance(0.4)) {
+  if (live.length > 0 && random.chance(isNamed ? 0.4 : 0.02)) {
     return world.drop(collection, ...live.filter(() => random.chance(0.5)).slice(0, 3));
   }
   const first = random.below(6);
-  const count = removable ? 1 + random.below(3) : 1;
+  const count = isNamed ? 1 + random.below(3) : 1;
   const keys = Array.from({ length: count }, (_, index) => String(first + index));
-  if (removable) return world.put(collection, ...namedRecords(world, collection, keys, weather));
+  if (isNamed) return world.put(collection, ...namedRecords(world, collection, keys, weather));
   const records = keys.map((key) => [key, { scope: 'user', name: key, ...someText(weather) }] as const);
   return world.put(collection, ...records);
 }
@@ -183,8 +183,9 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
   }
   const ids = quick.events.filter(({ type }) => type !== 'server.info').slice(BACKENDS.length);
   const sequences = ids.map(({ lastEventId }) => Number(lastEventId.slice('b-'.length)));
-  const sorted = [...new Set(sequences)].sort((a, b) => a - b);
-  assert.deepEqual(sequences, sorted, 'ids grow with each event');
+  const sorted = [...sequences].sort((a, b) => a - b);
+  // Events of a snapshot in the midst of the stream have none of their own.
+  assert.deepEqual(sequences, sorted, 'ids never go back');
   return slow.filter(({ model }) => model.snapshots > BACKENDS.length).length;
 }
 
