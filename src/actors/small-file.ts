@@ -42,9 +42,20 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileByte
   if (!stats.isFile()) return unread(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
   // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte more.
   const bytes = new Uint8Array(maxBytes + 1);
-  const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
-  if (bytesRead > maxBytes) return unread(`it is larger than ${maxBytes} bytes`);
-  return { ok: true, bytes: bytes.slice(0, bytesRead), mode: stats.mode };
+  const length = await readUntilEnd(file, bytes);
+  if (length > maxBytes) return unread(`it is larger than ${maxBytes} bytes`);
+  return { ok: true, bytes: bytes.slice(0, length), mode: stats.mode };
+}
+
+/** One read may bring a part only, as on a network's or a user's file system, and in /proc. Only a read of nothing is the end. */
+export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8Array): Promise<number> {
+  let length = 0;
+  while (length < bytes.length) {
+    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return length;
 }
 
 /** Replaces the file: a reader, or a power cut, finds one text whole. New directories are the owner's. Rejects with the system's error. */

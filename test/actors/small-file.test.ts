@@ -6,7 +6,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type FileBytes, readSmallFile } from '../../src/actors/small-file.js';
+import { type FileBytes, readSmallFile, readUntilEnd } from '../../src/actors/small-file.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 /** A read that does not end must fail its test. */
@@ -51,6 +51,22 @@ for (const bytes of [0, MAX_BYTES - 1, MAX_BYTES]) {
     assert.equal(file.ok && file.bytes.buffer.byteLength, bytes);
   });
 }
+
+test('a file that comes in parts is read to its end, or to the end of the buffer', async () => {
+  const whole = Buffer.from('in parts of three');
+  const file = {
+    read: async (buffer: Uint8Array, offset: number, length: number, position: number) => {
+      const part = whole.subarray(position, position + Math.min(length, 3));
+      buffer.set(part, offset);
+      return { bytesRead: part.length, buffer };
+    },
+  };
+  for (const room of [4, whole.length, 100]) {
+    const bytes = new Uint8Array(room);
+    const length = await readUntilEnd(file as never, bytes);
+    assert.equal(Buffer.from(bytes.subarray(0, length)).toString(), whole.toString().slice(0, room));
+  }
+});
 
 test('many FIFOs do not block the reading of other files', DEADLINE, async (t) => {
   const path = place(t);
