@@ -51,7 +51,10 @@ export async function commandUnit(
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
-  // Read before the links change: afterwards the name may lead nowhere while its unit still runs.
+  // Read before the links change: afterwards the name may lead nowhere while its unit still runs. What was read earlier may be from before
+  // the link was made.
+  const unread = files === 'disable' ? await follower.refresh([name]) : undefined;
+  if (unread !== undefined) return refusal(unread);
   const before = factsNow();
   if (files !== undefined) {
     const failed = await changeFiles(bus, files, name, leftMs);

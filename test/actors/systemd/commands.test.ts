@@ -64,6 +64,24 @@ for (const [what, name, now] of AT_ONCE) {
   });
 }
 
+test('disable stops the unit of an alias that was made a moment ago, before anybody has read it', async (t) => {
+  const clock = new ManualClock();
+  const owner = { up: () => undefined, down: () => undefined, changed: () => undefined };
+  const manager = new ScriptedManager();
+  const plan = { names: ['alias.service'], interest: 'runs', clock } as const;
+  // The scripted manager replaces the user's bus.
+  const follower = new UnitFollower<Bus<'units'>>(plan, owner, manager.busOf as never);
+  t.after(() => follower.stop());
+  await follower.up();
+  const behind = { Id: 'real.service', Names: ['real.service', 'alias.service'], ActiveState: 'active' };
+  manager.unitIs('alias.service', behind);
+  manager.effects.set('DisableUnitFiles', () => manager.units.delete('alias.service'));
+  const answer = commandUnit(follower, clock, 'disable', 'alias.service');
+  await settle();
+  manager.jobRemoved(JOB_PATH, 'real.service', 'done');
+  assert.deepEqual([await answer, manager.stopCalls], [{ ok: true }, ['real.service']]);
+});
+
 type Aim = 'started' | 'stopped';
 type JobRow = readonly [aim: Aim, result: string | undefined, facts: Partial<UnitFacts>, refused?: RegExp];
 

@@ -38,6 +38,10 @@ export class ScriptedManager {
   readonly matches: Match[] = [];
   /** The error for each call of a member. */
   readonly refusals = new Map<string, Outcome<never>>();
+  /** What a call of a member changes. */
+  readonly effects = new Map<string, () => void>();
+  /** The units of all calls of `StopUnit`. */
+  readonly stopCalls: string[] = [];
   #gate: Promise<void> | undefined;
   stopped = false;
   #underWay = 0;
@@ -64,6 +68,7 @@ export class ScriptedManager {
     this.#underWay += 1;
     await Promise.resolve();
     this.calls.push(member);
+    this.effects.get(member)?.();
     const answer = this.refusals.get(member) ?? this.#answer(member, args, path);
     if (member === 'GetAll') await this.#gate;
     this.#underWay -= 1;
@@ -93,7 +98,8 @@ export class ScriptedManager {
       const found = [...this.units].find(([name]) => unitPath(name) === path);
       return { ok: true, value: found?.[1] ?? { LoadState: 'not-found', ActiveState: 'inactive' } };
     }
-    if (member === 'StartUnit') return { ok: true, value: JOB_PATH };
+    if (member === 'StopUnit') this.stopCalls.push(String(args[0]));
+    if (member === 'StartUnit' || member === 'StopUnit') return { ok: true, value: JOB_PATH };
     if (member !== 'GetUnitFileState') return ANSWERED;
     const value = this.files.get(String(args[0]));
     const name = 'org.freedesktop.DBus.Error.FileNotFound';
