@@ -11,7 +11,7 @@ import {
   SYSTEMD_METHODS,
   SYSTEMD_PATH,
 } from '../../protocol/dbus/systemd.js';
-import { Bus, type BusOptions } from '../bus/bus.js';
+import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { faultOf, sentence } from '../bus/fault.js';
 import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
@@ -50,14 +50,16 @@ export class UpgradeUnits implements FollowerOwner {
   #isUp = false;
   /** Counts ups and downs, so that results from before the latest are ignored. */
   #epoch = 0;
+  /** Of the upgrade unit; '' for none. systemd unloads a quick unit before its start is answered, and its invocation is not in its facts then. */
+  #lastInvocation = '';
 
-  constructor(parts: UpgradeUnitsParts) {
+  constructor(parts: UpgradeUnitsParts, makeBus = (owner: BusOwner) => new Bus('units', parts.bus, owner)) {
     this.#parts = parts;
-    const { bus, clock } = parts;
+    const { clock } = parts;
     const { checkUnit, upgradeUnit } = parts.settings;
     const names = [checkUnit, upgradeUnit].filter((name) => name !== undefined);
     const plan = { names, interest: 'verdicts', clock } as const;
-    this.#follower = new UnitFollower(plan, this, (busOwner) => new Bus('units', bus, busOwner));
+    this.#follower = new UnitFollower(plan, this, makeBus);
   }
 
   /** The name under which the upgrade unit logs, which is no alias; undefined if none is configured. */
@@ -88,20 +90,22 @@ export class UpgradeUnits implements FollowerOwner {
     const { upgradeUnit: upgrade } = this.#parts.settings;
     if (upgrade === undefined) return NO_UNIT;
     const endMs = this.#parts.clock.monotonic() + START_MAX_MS;
-    const before = this.#facts;
-    const started = await this.#start(upgrade, isExited(before) ? 'restartUnit' : 'startUnit');
+    const before = this.#lastInvocation;
+    const started = await this.#start(upgrade, isExited(this.#facts) ? 'restartUnit' : 'startUnit');
     if (!started.ok) return started;
     // "done" is also the result of a job whose condition was not met (measured, systemd 252): only a new invocation is a run.
-    const hasRun = ({ invocation }: RunFacts) => !['', before.invocation].includes(invocation);
+    const hasRun = () => this.#lastInvocation !== before || !['', before].includes(this.#facts.invocation);
     const { waits } = this.#follower;
-    if (!hasRun(this.#facts)) {
+    if (!hasRun()) {
       const leftMs = Math.max(endMs - this.#parts.clock.monotonic(), 0);
-      const ran = this.#follower.wait(upgrade, ({ facts }) => hasRun(facts), leftMs);
-      await Promise.race([ran, waits.forJob(started.job, upgrade, leftMs)]);
+      await Promise.race([
+        waits.until(leftMs, () => hasRun() || undefined),
+        waits.forJob(started.job, upgrade, leftMs),
+      ]);
     }
     const jobResult = waits.resultOf(started.job);
     if (jobResult === undefined) return started;
-    return hasRun(this.#facts) ? { ...started, jobResult } : didNotRun(upgrade, jobResult, this.#facts);
+    return hasRun() ? { ...started, jobResult } : didNotRun(upgrade, jobResult, this.#facts);
   }
 
   up(): void {
@@ -118,13 +122,19 @@ export class UpgradeUnits implements FollowerOwner {
     if (!this.#isUp) return;
     for (const { name, facts } of units) {
       if (name === this.#parts.settings.checkUnit) this.#parts.publisher.check(facts);
-      if (name === this.#parts.settings.upgradeUnit) this.#parts.keeper.feed({ kind: 'unit', facts });
+      if (name !== this.#parts.settings.upgradeUnit) continue;
+      this.#note(facts);
+      this.#parts.keeper.feed({ kind: 'unit', facts });
     }
   }
 
   jobEnded(job: string, id: string, result: string): void {
     if (this.#isUp && id === this.#unit?.facts.id)
       this.#parts.keeper.feed({ kind: 'job-ended', job, result });
+  }
+
+  #note({ invocation }: RunFacts): void {
+    if (invocation !== '') this.#lastInvocation = invocation;
   }
 
   get #unit(): FollowedUnit | undefined {
@@ -151,6 +161,7 @@ export class UpgradeUnits implements FollowerOwner {
     // It differs for each start of systemd, but not after a reload or a re-execution.
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
+    this.#note(this.#facts);
     if (unit !== undefined) this.#parts.keeper.read(this.#facts, circumstances);
     this.#parts.publisher.up(this.#parts.keeper.run);
   }

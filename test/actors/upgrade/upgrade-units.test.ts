@@ -1,0 +1,63 @@
+// Starts of the upgrade unit over a scripted manager, for moments that no real one can be made to hit.
+
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { UpgradePublisher } from '../../../src/actors/upgrade/publisher.js';
+import { RunKeeper } from '../../../src/actors/upgrade/run-keeper.js';
+import { UpgradeUnits } from '../../../src/actors/upgrade/upgrade-units.js';
+import { ManualClock } from '../../manual-clock.js';
+import { Recorder } from '../recorder.js';
+import { JOB_PATH, ScriptedManager, settle } from '../units/scripted-manager.js';
+
+const UNIT = 'up.service';
+const AT_REST = { ActiveState: 'inactive', SubState: 'dead', ConditionResult: true, ConditionTimestamp: 1n };
+const INVOCATION = Uint8Array.of(2);
+
+async function unitsOn(t: TestContext) {
+  const clock = new ManualClock();
+  const manager = new ScriptedManager();
+  const settings = { enabled: true, progressSocket: '/s', stateFile: '/f', upgradeUnit: UNIT };
+  const publisher = new UpgradePublisher(settings, new Recorder(), clock);
+  const states: string[] = [];
+  const owner = {
+    changed: ({ state }: { readonly state: string }) => states.push(state),
+    save: () => undefined,
+    askUnit: () => units.readUpgradeUnit(),
+  };
+  const keeper = new RunKeeper({ boot: 'b', manager: '', unit: UNIT }, owner, clock);
+  const parts = { bus: {}, bootId: 'b', clock, settings, keeper, publisher, ready: Promise.resolve() };
+  // The scripted manager replaces the user's bus.
+  const units = new UpgradeUnits(parts, manager.busOf as never);
+  t.after(() => units.stop());
+  manager.unitIs(UNIT, AT_REST);
+  await manager.up();
+  await settle();
+  states.length = 0;
+  return { manager, units, states };
+}
+
+test('a run is not forgotten where systemd unloads the unit before the start is answered', async (t) => {
+  const { manager, units, states } = await unitsOn(t);
+  manager.effects.set('StartUnit', () => {
+    const working = { ActiveState: 'activating', SubState: 'start', InvocationID: INVOCATION };
+    manager.changed(UNIT, { ...working, Job: [1, JOB_PATH] });
+    manager.jobRemoved(JOB_PATH, UNIT, 'done');
+    manager.changed(UNIT, { ...AT_REST, InvocationID: INVOCATION, Job: [0, '/'] });
+    manager.unitRemoved(UNIT);
+  });
+  assert.deepEqual(await units.startUpgrade(), { ok: true, job: JOB_PATH, jobResult: 'done' });
+  assert.deepEqual([...new Set(states)], ['running', 'idle']);
+});
+
+test('a unit whose condition is not met has not run, also after one that has', async (t) => {
+  const { manager, units } = await unitsOn(t);
+  manager.changed(UNIT, { ...AT_REST, InvocationID: INVOCATION });
+  manager.unitRemoved(UNIT);
+  manager.effects.set('StartUnit', () => {
+    manager.changed(UNIT, { ...AT_REST, ConditionResult: false });
+    manager.jobRemoved(JOB_PATH, UNIT, 'done');
+  });
+  const started = await units.startUpgrade();
+  assert.ok(!started.ok);
+  assert.match(started.detail, /a condition of the unit is not met/);
+});
