@@ -3,7 +3,7 @@
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
-import { runtimeDirectory } from '../user-directories.js';
+import { runtimeDirectory, type Variables } from '../user-directories.js';
 import { type WrongUsage, wrongUsage } from './arguments.js';
 
 export const PROGRESS_HELP = `Usage: tonearm progress begin --total N
@@ -17,7 +17,8 @@ Writes one line of upgrade progress to a running tonearm.
   --current C    the number of this step
   --step NAME    what is being done now
   --socket PATH  the daemon's upgrade.progressSocket; by default
-                 $XDG_RUNTIME_DIR/tonearm/upgrade.sock
+                 $XDG_RUNTIME_DIR/tonearm/upgrade.sock, under sudo
+                 that of the user who runs it
 
 While tonearm cannot be reached, for instance because it restarts, this command
 tries again for one second. The exit status is always 0, so that a script under
@@ -37,8 +38,21 @@ export type ProgressRequest =
 
 /** The inputs of the default of `--socket`. */
 export interface ProgressDefaults {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Variables;
   readonly uid: number;
+}
+
+/** The variables in which sudo, run0 and pkexec name the user who has become root. */
+const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
+
+/** tonearm does not run for root: a script that is run by sudo reports to the tonearm of the user who runs it. */
+function defaultSocket({ env, uid }: ProgressDefaults): string {
+  const invoker =
+    uid === 0 ? INVOKED_BY.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id)) : undefined;
+  const own = runtimeDirectory(env, uid);
+  const directory =
+    invoker !== undefined && own === runtimeDirectory({}, uid) ? runtimeDirectory({}, Number(invoker)) : own;
+  return `${directory}/tonearm/upgrade.sock`;
 }
 
 type ProgressOptions = Readonly<Record<string, unknown>>;
@@ -57,7 +71,7 @@ const VERBS: Readonly<Record<string, { readonly event: string; readonly options:
 const TEXT = 'step';
 
 /** `args` are the arguments after the word `progress`. Pure. */
-export function parseProgress(args: readonly string[], { env, uid }: ProgressDefaults): ProgressRequest {
+export function parseProgress(args: readonly string[], defaults: ProgressDefaults): ProgressRequest {
   if (args.includes('--help')) return { do: 'help' };
   const wrong = (reason: string) => wrongUsage('tonearm progress', reason);
   const [word = '', ...rest] = args;
@@ -68,7 +82,7 @@ export function parseProgress(args: readonly string[], { env, uid }: ProgressDef
   if (typeof options === 'string') return wrong(options);
   const line = word === 'end' ? endLine(options) : lineOf(verb, options);
   if (typeof line === 'string') return wrong(line);
-  const { socket = `${runtimeDirectory(env, uid)}/tonearm/upgrade.sock` } = options;
+  const { socket = defaultSocket(defaults) } = options;
   if (socket === '') return wrong('--socket needs a value');
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }

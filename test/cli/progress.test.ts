@@ -51,6 +51,25 @@ wrong('end --success --failure', 'give either --success or --failure');
 wrong('end --success=no', '--success takes no value');
 wrong('end --success --socket=', '--socket needs a value');
 
+/** Each row: what the process is, and whose socket it writes to. */
+const RUN_BY: readonly (readonly [uid: number, env: Record<string, string>, socket: string])[] = [
+  [0, { SUDO_UID: '1000' }, '/run/user/1000/tonearm/upgrade.sock'],
+  [0, { SUDO_UID: '1000', XDG_RUNTIME_DIR: '/run/user/0' }, '/run/user/1000/tonearm/upgrade.sock'],
+  [0, { SUDO_UID: '1000', XDG_RUNTIME_DIR: '/run/here' }, SOCKET],
+  [0, { PKEXEC_UID: '1000' }, '/run/user/1000/tonearm/upgrade.sock'],
+  [0, { SUDO_UID: '0' }, '/run/user/0/tonearm/upgrade.sock'],
+  [0, { SUDO_UID: '../x' }, '/run/user/0/tonearm/upgrade.sock'],
+  [0, {}, '/run/user/0/tonearm/upgrade.sock'],
+  [7, { SUDO_UID: '1000' }, '/run/user/7/tonearm/upgrade.sock'],
+];
+for (const [uid, env, socket] of RUN_BY) {
+  test(`user ${uid} with ${JSON.stringify(env)} writes to ${socket}`, () => {
+    const request = parseProgress(['end', '--success'], { env, uid });
+    assert.ok(request.do === 'write');
+    assert.equal(request.socket, socket);
+  });
+}
+
 test('tonearm progress --help shows its usage', async () => {
   assert.deepEqual(await runProgress(['begin', '--help'], DEFAULTS), { out: PROGRESS_HELP, err: '' });
 });
