@@ -118,7 +118,7 @@ export class ServicePublisher {
     const status = isUp ? 'up' : detail;
     if (status === this.#status) return;
     this.#status = status;
-    // Who sees `up` must find each unit as it is now, also one whose changes are still being gathered.
+    // Clients that see `up` must find each unit as it is now, also one whose changes are still being gathered.
     if (isUp) for (const unit of this.#watched) this.publishNow(unit);
     this.#publish.status(isUp ? 'up' : 'connecting', detail || undefined);
   }
