@@ -38,6 +38,19 @@ export class UnitLogs {
   }
 
   async read(query: LogQuery): Promise<Answer> {
+    const end = await this.#run(logArguments(query));
+    return 'ok' in end ? end : answerTo(query.scope, end);
+  }
+
+  /** True if systemd has logged that a unit of the user was stopped in this run; false also where the journal does not tell. */
+  async wasStopped(invocation: string): Promise<boolean> {
+    const stop = [`USER_INVOCATION_ID=${invocation}`, 'JOB_TYPE=stop'];
+    const end = await this.#run([...OUTPUT, '--lines=1', ...stop]);
+    return !('ok' in end) && logText(end.stdout) !== NOTHING;
+  }
+
+  /** A failure if it could not be started now, or has not ended in time and was killed. */
+  async #run(args: readonly string[]): Promise<JournalctlEnd | ReturnType<typeof failure>> {
     // Loaded when the first log is wanted: it takes 2 MB.
     const { execFile } = await import('node:child_process');
     const { size } = this.#readings;
@@ -45,13 +58,13 @@ export class UnitLogs {
     const { PATH } = process.env;
     const env = { LC_ALL: 'C.UTF-8', ...(PATH !== undefined && { PATH }) };
     const options = { env, maxBuffer: OUTPUT_MAX_BYTES, killSignal: 'SIGKILL' } as const;
-    const running = promisify(execFile)(this.#program, logArguments(query), options);
+    const running = promisify(execFile)(this.#program, args, options);
     const { child } = running;
     const ended: Promise<JournalctlEnd> = running.catch((error: JournalctlEnd) => error);
     const end = ended.finally(() => this.#readings.delete(child));
     this.#readings.set(child, end);
     const inTime = await within(this.#clock, READING_MAX_MS, end);
-    if (inTime !== undefined) return answerTo(query.scope, inTime);
+    if (inTime !== undefined) return inTime;
     child.kill('SIGKILL');
     return failure('timeout', `journalctl has not answered within ${READING_MAX_MS / 1000} s`);
   }
@@ -63,16 +76,16 @@ export class UnitLogs {
   }
 }
 
+const OUTPUT = ['--output=json', '--output-fields=MESSAGE,PRIORITY', '--all', '--no-pager'];
+
 /**
  * A user unit is looked for in all files that may be read: on nodes that keep the journal in memory, and for users with an id below 1000,
- * its messages are in the system's file (`--user` would leave that out). `--all`: without it, long fields are null.
+ * its messages are in the system's file (`--user` would leave that out). `--all`: without it, long fields are null. `--namespace=*`: a unit
+ * with `LogNamespace=` writes to files of its own, and only systemd's lines about it are in the usual ones.
  */
 function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   const which = scope === 'user' ? '--user-unit' : '--unit';
-  return [
-    ...['--output=json', '--output-fields=MESSAGE,PRIORITY', '--all', '--no-pager', '--reverse'],
-    ...[`--lines=${lines}`, `${which}=${unit}`],
-  ];
+  return [...OUTPUT, ...['--reverse', '--namespace=*', `--lines=${lines}`, `${which}=${unit}`]];
 }
 
 async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {

@@ -60,7 +60,14 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const ready = Promise.all([recalled, within(clock, READ_MAX_MS, read), this.#socket.attempted]);
     if (upgradeUnit === undefined) void recalled.then(() => this.#keeper.read(NOTHING_RAN, here));
     if (checkUnit !== undefined || upgradeUnit !== undefined)
-      this.#units = new UpgradeUnits({ ...context, settings, keeper: this.#keeper, publisher, ready });
+      this.#units = new UpgradeUnits({
+        ...context,
+        settings,
+        keeper: this.#keeper,
+        publisher,
+        ready,
+        wasStopped: (invocation) => this.#logs.wasStopped(invocation),
+      });
     else void ready.then(() => publisher.up(this.#keeper.run));
   }
 

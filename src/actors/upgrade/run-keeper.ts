@@ -62,11 +62,11 @@ export class RunKeeper {
   }
 
   /** The unit was read on a new connection to systemd; or there is none, so that a run of systemd is not followed any more. */
-  read(facts: RunFacts, now: Circumstances): void {
+  read(facts: RunFacts, now: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
     const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
     this.#circumstances = now;
-    this.feed({ kind: 'read', facts, sameManager });
+    this.feed({ kind: 'read', facts, sameManager, wasStopped });
   }
 
   feed(input: RunInput): void {

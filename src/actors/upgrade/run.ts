@@ -49,8 +49,16 @@ export type RunInput =
     }
   /** A signal brought the unit's properties. */
   | { readonly kind: 'unit'; readonly facts: RunFacts }
-  /** The unit was read, as signals may have been missed. `sameManager`: under that of the run's beginning, which no run outlives. */
-  | { readonly kind: 'read'; readonly facts: RunFacts; readonly sameManager: boolean }
+  /**
+   * The unit was read, as signals may have been missed. `sameManager`: under that of the run's beginning, which no run outlives.
+   * `wasStopped`: systemd's journal says that somebody stopped the run.
+   */
+  | {
+      readonly kind: 'read';
+      readonly facts: RunFacts;
+      readonly sameManager: boolean;
+      readonly wasStopped?: boolean;
+    }
   /** The unit was read because the run was doubtful. */
   | { readonly kind: 'confirmed'; readonly facts: RunFacts }
   | { readonly kind: 'job-ended'; readonly job: string; readonly result: string }
@@ -180,7 +188,7 @@ function afterJob(run: Run, job: string, result: string, nowMs: number): Run {
 }
 
 function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, nowMs: number): Run {
-  const { facts, sameManager } = input;
+  const { facts, sameManager, wasStopped = false } = input;
   if (!isRunning(run, 'systemd')) return afterSignal(run, facts, nowMs);
   const now: Run = { ...run, facts, job: facts.job, doubtful: false };
   const mayTakeInvocation = sameManager && (run.invocation === undefined || facts.restarts > 0);
@@ -190,7 +198,7 @@ function afterReading(run: Run, input: RunInput & { readonly kind: 'read' }, now
   if (isAtWork(facts)) return isSame ? next : begunByUnit(next, nowMs);
   if (facts.job !== '' && sameManager) return next;
   // A run is failed unless its success is known, also if systemd has unloaded its unit.
-  return finishedRun(next, sameManager && succeeded(next), nowMs);
+  return finishedRun(next, sameManager && !wasStopped && succeeded(next), nowMs);
 }
 
 function afterLine(run: Run, content: ProgressEvent, leftover: boolean, nowMs: number): Run {

@@ -16,7 +16,7 @@ import { faultOf, sentence } from '../bus/fault.js';
 import { type FollowedUnit, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import { type FollowerOwner, UnitFollower } from '../units/follower.js';
 import type { UpgradePublisher } from './publisher.js';
-import { isExited } from './run.js';
+import { isAtWork, isExited } from './run.js';
 import type { RunKeeper } from './run-keeper.js';
 
 /** The machine's facts and services, passed in so that nothing here asks the machine itself. */
@@ -42,6 +42,8 @@ interface UpgradeUnitsParts extends UpgradeContext {
   readonly publisher: UpgradePublisher;
   /** Nothing is published before it resolves, because the first status marks the end of the start. */
   readonly ready: Promise<unknown>;
+  /** True if systemd's journal says that this run was stopped. */
+  readonly wasStopped: (invocation: string) => Promise<boolean>;
 }
 
 export class UpgradeUnits implements FollowerOwner {
@@ -50,7 +52,10 @@ export class UpgradeUnits implements FollowerOwner {
   #isUp = false;
   /** Counts ups and downs, so that results from before the latest are ignored. */
   #epoch = 0;
-  /** Of the upgrade unit; '' for none. systemd unloads a quick unit before its start is answered, and its invocation is not in its facts then. */
+  /**
+   * The last known invocation of the upgrade unit; '' for none. systemd may unload a quick unit before its start is answered, and its
+   * facts have no invocation then.
+   */
   #lastInvocation = '';
 
   constructor(parts: UpgradeUnitsParts, makeBus = (owner: BusOwner) => new Bus('units', parts.bus, owner)) {
@@ -154,6 +159,8 @@ export class UpgradeUnits implements FollowerOwner {
     const manager = await this.#follower.bus.call(SYSTEMD_METHODS.getAll, [MANAGER_INTERFACE], options);
     if (epoch !== this.#epoch) return;
     if (!manager.ok) return this.#follower.bus.reconnect(sentence(manager.error));
+    const wasStopped = await this.#wasStopped();
+    if (epoch !== this.#epoch) return;
     this.#isUp = true;
     const { checkUnit, upgradeUnit: unit } = this.#parts.settings;
     const check = checkUnit === undefined ? undefined : this.#follower.table.unit(checkUnit);
@@ -162,8 +169,15 @@ export class UpgradeUnits implements FollowerOwner {
     const { UserspaceTimestampMonotonic: startedUs } = readProperties(MANAGER_PROPERTIES, manager.value);
     const circumstances = { boot: this.#parts.bootId, manager: String(startedUs ?? ''), unit: unit ?? '' };
     this.#note(this.#facts);
-    if (unit !== undefined) this.#parts.keeper.read(this.#facts, circumstances);
+    if (unit !== undefined) this.#parts.keeper.read(this.#facts, circumstances, wasStopped);
     this.#parts.publisher.up(this.#parts.keeper.run);
+  }
+
+  /** For a run that has ended unseen: a unit that was stopped, and whose script ended with status 0, looks like one that succeeded. */
+  async #wasStopped(): Promise<boolean> {
+    const { state, origin, invocation } = this.#parts.keeper.run;
+    const hasEnded = state === 'running' && origin === 'systemd' && !isAtWork(this.#facts);
+    return hasEnded && invocation !== undefined && this.#parts.wasStopped(invocation);
   }
 
   async #start(unit: string, method: 'startUnit' | 'restartUnit'): Promise<StartResult> {

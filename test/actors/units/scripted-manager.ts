@@ -38,7 +38,7 @@ export class ScriptedManager {
   readonly matches: Match[] = [];
   /** The error for each call of a member. */
   readonly refusals = new Map<string, Outcome<never>>();
-  /** What a call of a member changes. */
+  /** The changes that calls of a member cause. */
   readonly effects = new Map<string, () => void>();
   /** The units of all calls of `StopUnit`. */
   readonly stopCalls: string[] = [];

@@ -52,12 +52,20 @@ test('a journalctl that is missing, or must not be started', async () => {
   assert.match(await read(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
+test('a run was stopped where systemd has logged that, and not where the journal does not tell', async () => {
+  const rows = Object.entries({ [`echo '${ENTRY}'`]: true, true: false, 'exit 1': false });
+  for (const [index, [text, expected]] of rows.entries()) {
+    const logs = new UnitLogs(systemClock, script(`stopped-${index}`, text));
+    assert.equal(await logs.wasStopped('0123'), expected, text);
+  }
+});
+
 test('journalctl is started without a shell: a name is one argument, whatever it contains', async () => {
   const entry = `{"__REALTIME_TIMESTAMP":"1790000000000000","MESSAGE":"%s"}`;
   const logs = new UnitLogs(systemClock, script('arguments', `printf '${entry}' "$*"`));
   const unit = 'a; b $(c)';
   const answer = await logs.read({ scope: 'system', unit, lines: 7 });
-  assert.match(textOf(answer), /--lines=7 --unit=a; b \$\(c\)"/);
+  assert.match(textOf(answer), /--namespace=\* --lines=7 --unit=a; b \$\(c\)"/);
   assert.match(textOf(await logs.read({ scope: 'user', unit, lines: 7 })), /--user-unit=a; b/);
 });
 

@@ -53,7 +53,7 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
   silence: { kind: 'abandoned' },
 };
 
-/** One of the inputs above; `jobN RESULT`: its end; `read UNIT`, or `elsewhere UNIT` from another manager; or a signal of the unit. */
+/** One of the inputs above; `jobN RESULT`: its end; `read UNIT`, `elsewhere UNIT` from another manager, or `stopped UNIT`; or a signal of the unit. */
 function input(text: string): RunInput {
   const fixed = INPUTS[text];
   if (fixed !== undefined) return fixed;
@@ -61,8 +61,9 @@ function input(text: string): RunInput {
   if (/^job\d$/.test(first)) {
     return { kind: 'job-ended', job: first.replace('job', '/job/'), result: rest.join(' ') };
   }
-  if (first !== 'read' && first !== 'elsewhere') return { kind: 'unit', facts: facts(text) };
-  return { kind: 'read', facts: facts(rest.join(' ')), sameManager: first === 'read' };
+  if (!['read', 'elsewhere', 'stopped'].includes(first)) return { kind: 'unit', facts: facts(text) };
+  const circumstances = { sameManager: first !== 'elsewhere', wasStopped: first === 'stopped' };
+  return { kind: 'read', facts: facts(rest.join(' ')), ...circumstances };
 }
 
 /** `story`: inputs, separated by semicolons. */
@@ -129,6 +130,7 @@ check('a run that was going on when the daemon ended', [
   ['goes on to its end', saved, 'read activating A job1; inactive A job1; job1 done', WELL],
   ['has failed', saved, 'read failed A bad', BAD],
   ['has ended well and is remembered', saved, 'read active A exited', WELL],
+  ['was stopped, and ended with status 0', saved, 'stopped inactive A', BAD],
   ['has been forgotten, and its result is unknown', saved, 'read inactive -', BAD],
   ['was cut off by a reboot', saved, 'elsewhere inactive -', BAD],
   ['was followed by another that failed', saved, 'read failed B bad', BAD],

@@ -25,7 +25,16 @@ async function unitsOn(t: TestContext) {
     askUnit: () => units.readUpgradeUnit(),
   };
   const keeper = new RunKeeper({ boot: 'b', manager: '', unit: UNIT }, owner, clock);
-  const parts = { bus: {}, bootId: 'b', clock, settings, keeper, publisher, ready: Promise.resolve() };
+  const parts = {
+    bus: {},
+    bootId: 'b',
+    clock,
+    settings,
+    keeper,
+    publisher,
+    ready: Promise.resolve(),
+    wasStopped: async () => false,
+  };
   // The scripted manager replaces the user's bus.
   const units = new UpgradeUnits(parts, manager.busOf as never);
   t.after(() => units.stop());

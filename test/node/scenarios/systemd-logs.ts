@@ -95,6 +95,30 @@ export function logScenarios(daemon: SystemdDaemon): void {
     }
   });
 
+  test('the log of a unit with a log namespace of its own is whole', async () => {
+    const OWN = '/etc/systemd/system/talks.service.d/namespace.conf';
+    await daemon.node.shell(`usermod --append --groups systemd-journal ${NODE_USER}`);
+    const service = "LogNamespace=own\nExecStart=\nExecStart=sh -c 'echo in a namespace; sleep 1; exit 3'\n";
+    await daemon.node.writeFile(OWN, `[Service]\n${service}`);
+    try {
+      await daemon.node.shell('systemctl daemon-reload');
+      await daemon.begin(OURS);
+      await daemon.node.root('systemctl', 'start', 'talks.service');
+      const said = await until('the log has its line', async () => {
+        const [, lines] = await log('system/talks.service/log?lines=6');
+        return lines.includes('in a namespace') && lines;
+      });
+      assert.ok(
+        said.some((message) => message.includes("Failed with result 'exit-code'")),
+        said.join('\n'),
+      );
+    } finally {
+      await daemon.node.shell(
+        `rm ${OWN}; systemctl daemon-reload; gpasswd --delete ${NODE_USER} systemd-journal`,
+      );
+    }
+  });
+
   test('reading logs leaves no process behind', async () => {
     const left = await daemon.shell(`ps -o stat=,args= --ppid $(cat /tmp/tonearm-held.pid) || true`);
     assert.equal(left, '');

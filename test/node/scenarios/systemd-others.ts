@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { StateModel } from '../../consumer/state-model.js';
 import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import { eventsOfUnit, type SystemdDaemon } from './systemd-daemon.js';
@@ -38,6 +39,27 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     await daemon.sees('late.service', ({ running, unit_file_state: file }) => running && file === undefined);
     await daemon.systemctl('stop', 'late.service');
     await daemon.sees('late.service', ({ exists }) => !exists);
+  });
+
+  test('a unit that becomes internal is forgotten by streams, and is back when it is no more', async () => {
+    const heard = await daemon.listen('?snapshot=1');
+    /** True if a client that keeps to the documented rules has the unit. */
+    const isHeld = (): boolean => {
+      const model = new StateModel();
+      for (const event of heard) model.apply(event);
+      return model.held.units.has('user/late.service');
+    };
+    const isListed = async () => (await daemon.services()).some(({ name }) => name === 'late.service');
+    await until('it is known', isHeld);
+    await daemon.shell(
+      'ln -s secret.service ~/.config/systemd/user/late.service; systemctl --user daemon-reload',
+    );
+    await until('it is hidden', async () => !(await isListed()));
+    await until('the stream has forgotten it', () => !isHeld());
+    await daemon.remove('late.service');
+    await until('it is known again', isHeld);
+    assert.equal(await isListed(), true);
+    daemon.stopListening();
   });
 
   test('a storm of daemon-reloads publishes nothing false, and what changed in it is published', async () => {

@@ -123,6 +123,14 @@ export function systemdScenarios(node: () => Node): void {
     }
   });
 
+  test('disable with an alias stops the unit behind it, also where the alias was made a moment ago', async () => {
+    for (let rounds = 0; rounds < 5; rounds += 1) {
+      await daemon.systemctl('enable', '--now', 'aliased.service');
+      assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
+      assert.equal(await node().property('ActiveState', 'aliased.service'), 'inactive');
+    }
+  });
+
   test('disable of a linked unit that does not run stops nothing', async () => {
     await daemon.shell(`printf '[Service]\\nExecStart=sleep infinity\\n' > ~/late.service`);
     await daemon.systemctl('link', `/home/${NODE_USER}/late.service`);
