@@ -46,6 +46,7 @@ const PACKAGES = {
   pulseaudio: '/usr/bin/pulseaudio',
   'pulseaudio-utils': '/usr/bin/pactl',
   'qemu-system-x86': '/usr/bin/qemu-system-x86_64',
+  sudo: '/usr/bin/sudo',
   'systemd-container': '/usr/bin/systemd-nspawn',
   'vlc-bin': '/usr/bin/vlc',
   'vlc-plugin-base': '/usr/share/doc/vlc-plugin-base/copyright',

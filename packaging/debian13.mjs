@@ -26,7 +26,7 @@ const PACKAGES = [
   ],
   ...['mpv', 'mpv-mpris', 'cmus'],
   ...['mosquitto', 'mosquitto-clients'],
-  ...['curl', 'hostname', 'iproute2', 'lintian', 'man-db', 'perl', 'procps'],
+  ...['curl', 'hostname', 'iproute2', 'lintian', 'man-db', 'perl', 'procps', 'sudo'],
 ];
 
 /**

@@ -9,7 +9,8 @@ import { BootedNode, NODE_PROGRAM, NODE_ROOT, whyNoNode } from './node.js';
 import { discoveryScenarios } from './scenarios/discovery.js';
 import { systemdScenarios } from './scenarios/systemd.js';
 import { UpgradeDaemon } from './scenarios/upgrade-daemon.js';
-import { exampleScenarios, unitScenarios } from './scenarios/upgrades.js';
+import { exampleScenarios } from './scenarios/upgrade-example.js';
+import { unitScenarios } from './scenarios/upgrades.js';
 
 describe('the real node', { skip: whyNoNode() }, () => {
   const booted = new BootedNode();

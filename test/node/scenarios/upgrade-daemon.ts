@@ -36,7 +36,8 @@ export class UpgradeDaemon extends HeldDaemon {
   async remove(): Promise<void> {
     this.stopListening();
     await this.systemctl('stop', 'tonearm.service');
-    const units = 'tonearm*.service tonearm*.timer up.service never.service bad.service masked.service';
+    const units =
+      'tonearm*.service tonearm*.timer up.service quick.service never.service bad.service masked.service';
     await this.shell(`cd ~/.config/systemd/user; rm -f ${units}; systemctl --user daemon-reload
       rm -rf ~/.config/tonearm ~/.local/state/tonearm ~/gate ~/as-root; systemctl --user reset-failed`);
     const brought = '/opt/tonearm /opt/upgrade /opt/fake /usr/lib/tonearm /usr/local/bin/tonearm';
@@ -115,10 +116,14 @@ export class UpgradeDaemon extends HeldDaemon {
   }
 
   /** Waits until the upgrade unit's log has that line. */
-  async logHas(line: string): Promise<void> {
+  async logHas(line: string | RegExp): Promise<void> {
+    const isLine = (message: string) => (typeof line === 'string' ? message === line : line.test(message));
     await until(`the log has "${line}"`, async () => {
-      const entries = await this.node.read<readonly LogEntryRecord[]>('/upgrade/log');
-      assert.ok(entries.map(({ message }) => message).includes(line), JSON.stringify(entries));
+      const entries = await this.node.read<readonly LogEntryRecord[]>('/upgrade/log?lines=60');
+      assert.ok(
+        entries.some(({ message }) => isLine(message)),
+        JSON.stringify(entries),
+      );
       return true;
     });
   }

@@ -1,13 +1,11 @@
 // The upgrade unit and its verdicts, in answers and events, also where the daemon is killed meanwhile (a run while the bus, the manager or
-// the node is restarted: faults/table.ts); and the shipped examples of detector, timer and upgrade script, as they are.
+// the node is restarted: faults/table.ts). The shipped examples: upgrade-example.ts.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
+import { test } from 'node:test';
 import { until } from '../../until.js';
 import type { Heard } from './held-daemon.js';
-import { FULL, GATE, READ_ONLY, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
+import { FULL, GATE, READ_ONLY, type UpgradeDaemon } from './upgrade-daemon.js';
 
 const states = (heard: Heard): readonly string[] =>
   heard.flatMap(({ type, data }) => (type === 'upgrade.info' && JSON.parse(data).state) || []);
@@ -130,6 +128,19 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     }
   });
 
+  test('a unit that ends at once has run, also where systemd unloads it before the start is answered', async () => {
+    // Nothing refers to it: systemd forgets it at its end.
+    const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
+    await daemon.node.writeUnit('user', 'quick.service', unit);
+    await daemon.begin(FULL.replace('up.service', 'quick.service'));
+    const heard = await daemon.listen();
+    for (let runs = 1; runs <= 10; runs += 1) {
+      await daemon.start();
+      await until('the run is over', () => states(heard).filter((state) => state === 'idle').length === runs);
+    }
+    assert.ok(!states(heard).includes('failed'));
+  });
+
   for (const [status, verdict] of ['idle', 'failed'].entries()) {
     test(`a daemon killed during a run finds that it has ended ${verdict}`, async () => {
       await daemon.beginRun(`${GATE}; exit ${status}`);
@@ -142,6 +153,16 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       assert.deepEqual([run.state, run.started_at], [verdict, before.started_at]);
     });
   }
+
+  test('a daemon killed during a run finds that it was stopped, though its script ended with status 0', async () => {
+    await daemon.beginRun(`trap 'exit 0' TERM; echo ready\n${GATE}`);
+    await daemon.logHas('ready');
+    await daemon.kill();
+    await daemon.systemctl('stop', 'up.service');
+    assert.equal(await daemon.node.property('Result', 'up.service'), 'success');
+    await daemon.up();
+    assert.equal((await daemon.answers()).run.state, 'failed');
+  });
 
   test('a daemon killed during a run finds that it goes on, and ends', async () => {
     await daemon.beginRun(GATE);
@@ -159,68 +180,5 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     await daemon.shell(`tonearm progress begin --total 1 --socket ${socket}`);
     await daemon.runs('running', 'socket');
     assert.doesNotMatch((await daemon.ask('GET', '/health')).text, /cannot listen/);
-  });
-}
-
-const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
-const EXAMPLES = `${PACKAGING}/upgrade`;
-const OURS = readFileSync(`${PACKAGING}/tonearm.service`, 'utf8');
-
-export function exampleScenarios(daemon: UpgradeDaemon): void {
-  const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
-
-  before(async () => {
-    await daemon.node.install(EXAMPLES, '/usr/lib/tonearm/upgrade');
-    for (const unit of UNITS)
-      await daemon.node.writeUnit('user', unit, readFileSync(`${EXAMPLES}/${unit}`, 'utf8'));
-    // A node has its own package and its rule for sudo; here are a package that is there, and a sudo that only notes.
-    const settings =
-      '[Service]\nEnvironment=TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin\n';
-    for (const unit of ['tonearm-detect', 'tonearm-upgrade'])
-      await daemon.node.writeFile(`/etc/systemd/user/${unit}.service.d/test.conf`, settings);
-    // How the shipped unit of the daemon stands to the others. It is enabled, as it is on a node.
-    const relations = OURS.replace(/^\[Service\][^[]*/m, '');
-    await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
-    await daemon.systemctl('daemon-reload');
-    await daemon.systemctl('enable', 'tonearm.service');
-    const note = '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n';
-    await daemon.node.writeFile('/opt/fake/sudo', note, '755');
-    // Stands in for apt-get, which takes seconds to list what it could upgrade.
-    await daemon.node.writeFile('/opt/fake/apt-get', '#!/bin/sh\necho Inst bash\n', '755');
-  });
-
-  after(() => daemon.systemctl('disable', 'tonearm.service'));
-
-  const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
-
-  test('check and upgrade, with a restart of the daemon as one step', async () => {
-    await daemon.begin(UPGRADE);
-    const heard = await daemon.listen();
-    assert.equal(await daemon.post('/upgrade/check'), 202);
-    await daemon.unitEnds('tonearm-detect.service');
-    const found = await daemon.sees('the detector', ({ current }) => current !== '');
-    assert.equal(found.extra?.['package'], 'bash');
-    const { check } = await daemon.sees('its end', (now) => now.check?.finished_at !== undefined);
-    assert.equal(check?.state, 'idle');
-    for (const [event, part] of [
-      ['upgrade.check', '{"state":"running"'],
-      ['upgrade.info', '"package":"bash"'],
-    ] as const)
-      await until(`${part} is sent`, () =>
-        heard.some(({ type, data }) => type === event && data.includes(part)),
-      );
-    daemon.stopListening();
-    const before = await daemon.node.property('MainPID');
-    await daemon.start();
-    await daemon.runs('idle');
-    assert.notEqual(await daemon.node.property('MainPID'), before);
-    assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
-  });
-
-  test('the timer of the example checks every day', async () => {
-    await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
-    const next = await daemon.node.property('NextElapseUSecRealtime', 'tonearm-detect.timer');
-    assert.notEqual(next, '');
-    await daemon.systemctl('disable', '--now', 'tonearm-detect.timer');
   });
 }

@@ -1,0 +1,156 @@
+// The shipped examples of detector, timer and upgrade script, as they are: first with a sudo that only notes, then with the real sudo and
+// apt on a repository of the test's.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, beforeEach, describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { until } from '../../until.js';
+import { READ_ONLY, RESULT, type UpgradeDaemon } from './upgrade-daemon.js';
+import { PACKAGE, Repository } from './upgrade-repository.js';
+
+const PACKAGING = fileURLToPath(new URL('../../../../packaging', import.meta.url));
+const EXAMPLES = `${PACKAGING}/upgrade`;
+const OURS = readFileSync(`${PACKAGING}/tonearm.service`, 'utf8');
+
+export function exampleScenarios(daemon: UpgradeDaemon): void {
+  const UNITS = ['tonearm-detect.service', 'tonearm-detect.timer', 'tonearm-upgrade.service'];
+
+  /** A node has its own package: a package that is there takes its place. */
+  const environment = async (variables: string) => {
+    const settings = `[Service]\nEnvironment=${variables}\n`;
+    for (const unit of ['tonearm-detect', 'tonearm-upgrade'])
+      await daemon.node.writeFile(`/etc/systemd/user/${unit}.service.d/test.conf`, settings);
+    await daemon.systemctl('daemon-reload');
+  };
+
+  before(async () => {
+    await daemon.node.install(EXAMPLES, '/usr/lib/tonearm/upgrade');
+    for (const unit of UNITS)
+      await daemon.node.writeUnit('user', unit, readFileSync(`${EXAMPLES}/${unit}`, 'utf8'));
+    // How the shipped unit of the daemon stands to the others. It is enabled, as it is on a node.
+    const relations = OURS.replace(/^\[Service\][^[]*/m, '');
+    await daemon.node.writeFile('/etc/systemd/user/tonearm.service.d/shipped.conf', relations);
+    await environment('TONEARM_UPGRADE_PACKAGE=bash PATH=/opt/fake:/usr/local/bin:/usr/bin:/bin');
+    await daemon.systemctl('enable', 'tonearm.service');
+    const note = '#!/bin/sh\nprintf "%s " "$@" >> /home/pi/as-root\n';
+    await daemon.node.writeFile('/opt/fake/sudo', note, '755');
+    // Stands in for apt-get, which takes seconds to list what it could upgrade.
+    await daemon.node.writeFile('/opt/fake/apt-get', '#!/bin/sh\necho Inst bash\n', '755');
+  });
+
+  after(() => daemon.systemctl('disable', 'tonearm.service'));
+
+  const UPGRADE = `{enabled: true, resultFile: ${RESULT}, checkUnit: tonearm-detect.service, upgradeUnit: tonearm-upgrade.service}`;
+
+  test('check and upgrade, with a restart of the daemon as one step', async () => {
+    await daemon.begin(UPGRADE);
+    const heard = await daemon.listen();
+    assert.equal(await daemon.post('/upgrade/check'), 202);
+    await daemon.unitEnds('tonearm-detect.service');
+    const found = await daemon.sees('the detector', ({ current }) => current !== '');
+    assert.equal(found.extra?.['package'], 'bash');
+    const { check } = await daemon.sees('its end', (now) => now.check?.finished_at !== undefined);
+    assert.equal(check?.state, 'idle');
+    for (const [event, part] of [
+      ['upgrade.check', '{"state":"running"'],
+      ['upgrade.info', '"package":"bash"'],
+    ] as const)
+      await until(`${part} is sent`, () =>
+        heard.some(({ type, data }) => type === event && data.includes(part)),
+      );
+    daemon.stopListening();
+    const before = await daemon.node.property('MainPID');
+    await daemon.start();
+    await daemon.runs('idle');
+    assert.notEqual(await daemon.node.property('MainPID'), before);
+    assert.match(await daemon.shell('cat ~/as-root'), /-n apt-get -qq install --only-upgrade --yes bash/);
+  });
+
+  test('the timer of the example checks every day', async () => {
+    await daemon.systemctl('enable', '--now', 'tonearm-detect.timer');
+    const next = await daemon.node.property('NextElapseUSecRealtime', 'tonearm-detect.timer');
+    assert.notEqual(next, '');
+    await daemon.systemctl('disable', '--now', 'tonearm-detect.timer');
+  });
+
+  describe('with the real sudo and apt', () => {
+    const repository = new Repository(daemon);
+
+    before(async () => {
+      await repository.make();
+      await environment(`TONEARM_UPGRADE_PACKAGE=${PACKAGE} PATH=/usr/local/bin:/usr/bin:/bin`);
+    });
+    beforeEach(() => daemon.begin(UPGRADE));
+    after(() => repository.remove());
+
+    const upgraded = async (version: number) => {
+      await daemon.runs('idle');
+      assert.equal(await repository.installed(), `${version}`);
+    };
+    const stepIs = (step: string) => daemon.sees(step, ({ run }) => run.step === step);
+
+    test('an upgrade waits for another apt that is at work, and says so', async () => {
+      await repository.publish(2);
+      const release = await repository.holdLock();
+      await daemon.start();
+      await stepIs('Waiting for another package manager');
+      await daemon.logHas(/^E: Could not get lock .* held by process \d+ \(apt-get\)/);
+      await release();
+      await upgraded(2);
+    });
+
+    test('an installation that a power cut has interrupted is mended', async () => {
+      await repository.publish(3);
+      await repository.interrupt();
+      await daemon.start();
+      await daemon.logHas(/^E: dpkg was interrupted/);
+      await upgraded(3);
+    });
+
+    test('an upgrade goes on where an unrelated repository is broken, and says so', async () => {
+      await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
+      await daemon.start();
+      await upgraded(4);
+      await daemon.logHas(/^E: .*\/nowhere/);
+      await daemon.logHas(/not all package lists could be read: going on/);
+    });
+
+    test('an upgrade fails where the broken repository may be that of the package', async () => {
+      await repository.publish(4, 'deb [trusted=yes] file:/nowhere ./');
+      await daemon.start();
+      await daemon.runs('failed');
+      await daemon.logHas(/have nothing newer than tonearm-example 4$/);
+    });
+
+    test('the log of an upgrade that failed has what root wrote', async () => {
+      await repository.publish(5, '', 'echo "no room left here" >&2; exit 3');
+      await daemon.start();
+      await daemon.runs('failed');
+      await daemon.logHas(/^no room left here$/);
+      await daemon.logHas(/^E: Sub-process \/usr\/bin\/dpkg returned an error code/);
+      await repository.publish(6);
+      await daemon.start();
+      await upgraded(6);
+    });
+
+    test('a package on hold is not offered', async () => {
+      await repository.publish(7);
+      await daemon.node.shell(`apt-get -qq update; apt-mark hold ${PACKAGE}`);
+      const found = async (isHeld: boolean) => {
+        assert.equal(await daemon.post('/upgrade/check'), 202);
+        return daemon.sees(`hold: ${isHeld}`, ({ extra }) => extra?.['held'] === isHeld);
+      };
+      const held = await found(true);
+      assert.deepEqual([held.current, held.latest, held.upgrade_available], ['6', '7', false]);
+      await daemon.node.shell(`apt-mark unhold ${PACKAGE}`);
+      assert.equal((await found(false)).upgrade_available, true);
+    });
+
+    test('a script that is run by sudo reports to the user who runs it', async () => {
+      await daemon.begin(READ_ONLY);
+      await daemon.shell('sudo -n /usr/local/bin/tonearm progress begin --total 1');
+      await daemon.runs('running', 'socket');
+    });
+  });
+}

@@ -1,0 +1,95 @@
+// An apt repository on the node with versions of one package, and what may befall an apt there. It takes the place of the node's own
+// sources until it is removed.
+
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { until } from '../../until.js';
+import { NODE_USER } from '../node.js';
+import type { UpgradeDaemon } from './upgrade-daemon.js';
+
+export const PACKAGE = 'tonearm-example';
+
+const FOLDER = '/opt/repository';
+const CONFIG = '/etc/apt/apt.conf.d/99-repository';
+const SUDOERS = '/etc/sudoers.d/tonearm-upgrade';
+/** Lists of its own, so that the node's stay. The folder belongs to root, whom alone apt lets read it. */
+const SETTINGS = `Dir::Etc::sourcelist "${FOLDER}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State::lists "${FOLDER}/lists";
+APT::Sandbox::User "root";
+`;
+const SCRIPT = fileURLToPath(new URL('../../../../packaging/upgrade/tonearm-upgrade', import.meta.url));
+
+export class Repository {
+  readonly #daemon: UpgradeDaemon;
+
+  constructor(daemon: UpgradeDaemon) {
+    this.#daemon = daemon;
+  }
+
+  get #node() {
+    return this.#daemon.node;
+  }
+
+  /** The package is installed in its first version, and the user has the rights that the script asks for. */
+  async make(): Promise<void> {
+    const [, rights = ''] = /^# *pi (ALL=.*)$/m.exec(readFileSync(SCRIPT, 'utf8')) ?? [];
+    const rule = rights.replace('@PACKAGE@', PACKAGE);
+    const sudoers = `${NODE_USER} ${rule}\n${NODE_USER} ALL=(root) NOPASSWD: /usr/local/bin/tonearm\n`;
+    await this.#node.writeFile(SUDOERS, sudoers, '440');
+    await this.#node.writeFile(CONFIG, SETTINGS);
+    await this.publish(1);
+    await this.#node.shell(`apt-get -qq update; apt-get -qq install --yes ${PACKAGE}`);
+  }
+
+  async remove(): Promise<void> {
+    await this.#node.shell(`dpkg --purge ${PACKAGE} tonearm-other; rm -rf ${FOLDER} ${CONFIG} ${SUDOERS}`);
+  }
+
+  /** Has nothing but this version of the package, which runs the script `after` when it is configured; `source` is a second line of sources. */
+  async publish(version: number, source = '', afterwards = 'exit 0'): Promise<void> {
+    await this.#build(PACKAGE, version, afterwards);
+    await this.#node.shell(`cd ${FOLDER}
+      echo 'deb [trusted=yes] file:${FOLDER} ./' > sources.list
+      echo '${source}' >> sources.list
+      { dpkg-deb --field ${PACKAGE}.deb
+        echo "Filename: ./${PACKAGE}.deb"
+        echo "Size: $(stat --format=%s ${PACKAGE}.deb)"
+        echo "SHA256: $(sha256sum ${PACKAGE}.deb | cut -d' ' -f1)"; } > Packages`);
+  }
+
+  installed(): Promise<string> {
+    return this.#node.shell(`dpkg-query --show --showformat='\${Version}' ${PACKAGE}`);
+  }
+
+  /** Resolves when another apt is at work, which it is until the answer is called. */
+  async holdLock(): Promise<() => Promise<void>> {
+    await this.#build('tonearm-other', 1, 'exit 0');
+    const gate = `touch ${FOLDER}/held; while [ ! -e ${FOLDER}/gate ]; do sleep 0.05; done`;
+    const script = `exec apt-get -qq -o DPkg::Pre-Invoke::='${gate}' install --yes ${FOLDER}/tonearm-other.deb`;
+    const other = this.#node.spawnRoot('sh', '-c', script);
+    const ended = once(other, 'close');
+    await until('the other apt is at work', () => this.#node.isThere(`${FOLDER}/held`));
+    return async () => {
+      await this.#node.shell(`touch ${FOLDER}/gate`);
+      await ended;
+    };
+  }
+
+  /** Leaves what a power cut leaves: a change of a package's state that dpkg has not taken into its list. */
+  async interrupt(): Promise<void> {
+    await this.#node.shell(
+      `dpkg-query --status ${PACKAGE} | sed 's/^Status: .*/Status: install ok half-configured/' > /var/lib/dpkg/updates/0000`,
+    );
+  }
+
+  async #build(name: string, version: number, afterwards: string): Promise<void> {
+    const control = `Package: ${name}\nVersion: ${version}\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: an example\n`;
+    const tree = `${FOLDER}/tree/DEBIAN`;
+    await this.#node.shell(`rm -rf ${FOLDER}/tree; mkdir -p ${tree} ${FOLDER}/lists`);
+    await this.#node.writeFile(`${tree}/control`, control);
+    await this.#node.writeFile(`${tree}/postinst`, `#!/bin/sh\n${afterwards}\n`, '755');
+    await this.#node.shell(`dpkg-deb --build ${FOLDER}/tree ${FOLDER}/${name}.deb`);
+  }
+}
