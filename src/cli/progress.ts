@@ -47,12 +47,11 @@ const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
 /** tonearm does not run for root: a script that is run by sudo reports to the tonearm of the user who runs it. */
 function defaultSocket({ env, uid }: ProgressDefaults): string {
-  const invoker =
-    uid === 0 ? INVOKED_BY.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id)) : undefined;
-  const own = runtimeDirectory(env, uid);
-  const directory =
-    invoker !== undefined && own === runtimeDirectory({}, uid) ? runtimeDirectory({}, Number(invoker)) : own;
-  return `${directory}/tonearm/upgrade.sock`;
+  const directory = runtimeDirectory(env, uid);
+  const invoker = INVOKED_BY.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
+  const isRoots = uid === 0 && directory === runtimeDirectory({}, uid);
+  const own = isRoots && invoker !== undefined ? runtimeDirectory({}, Number(invoker)) : directory;
+  return `${own}/tonearm/upgrade.sock`;
 }
 
 type ProgressOptions = Readonly<Record<string, unknown>>;

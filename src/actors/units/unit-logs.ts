@@ -42,11 +42,16 @@ export class UnitLogs {
     return 'ok' in end ? end : answerTo(query.scope, end);
   }
 
-  /** True if systemd has logged that a unit of the user was stopped in this run; false also where the journal does not tell. */
+  /**
+   * True if systemd has logged that a unit of the user was stopped in this run, and not that its start was done before. False also where the
+   * journal has nothing of it.
+   */
   async wasStopped(invocation: string): Promise<boolean> {
-    const stop = [`USER_INVOCATION_ID=${invocation}`, 'JOB_TYPE=stop'];
-    const end = await this.#run([...OUTPUT, '--lines=1', ...stop]);
-    return !('ok' in end) && logText(end.stdout) !== NOTHING;
+    const jobs = [`USER_INVOCATION_ID=${invocation}`, 'JOB_RESULT=done', 'JOB_TYPE=start', 'JOB_TYPE=stop'];
+    const end = await this.#run(['--output=json', '--output-fields=JOB_TYPE', '--no-pager', ...jobs]);
+    return (
+      !('ok' in end) && /"JOB_TYPE" *: *"stop"/.test(end.stdout) && !/"JOB_TYPE" *: *"start"/.test(end.stdout)
+    );
   }
 
   /** A failure if it could not be started now, or has not ended in time and was killed. */
@@ -76,8 +81,6 @@ export class UnitLogs {
   }
 }
 
-const OUTPUT = ['--output=json', '--output-fields=MESSAGE,PRIORITY', '--all', '--no-pager'];
-
 /**
  * A user unit is looked for in all files that may be read: on nodes that keep the journal in memory, and for users with an id below 1000,
  * its messages are in the system's file (`--user` would leave that out). `--all`: without it, long fields are null. `--namespace=*`: a unit
@@ -85,7 +88,10 @@ const OUTPUT = ['--output=json', '--output-fields=MESSAGE,PRIORITY', '--all', '-
  */
 function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   const which = scope === 'user' ? '--user-unit' : '--unit';
-  return [...OUTPUT, ...['--reverse', '--namespace=*', `--lines=${lines}`, `${which}=${unit}`]];
+  return [
+    ...['--output=json', '--output-fields=MESSAGE,PRIORITY', '--all', '--no-pager', '--reverse'],
+    ...['--namespace=*', `--lines=${lines}`, `${which}=${unit}`],
+  ];
 }
 
 async function answerTo(scope: UnitScope, end: JournalctlEnd): Promise<Answer> {
