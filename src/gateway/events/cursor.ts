@@ -15,7 +15,6 @@ import {
   backendWords,
   eventDataOf,
   type Filter,
-  filterOf,
   kindOf,
   kindOfEntry,
   sequenceIn,

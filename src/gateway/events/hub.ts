@@ -5,7 +5,16 @@ import type { Clock } from '../../clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
-import { accepts, acceptsCollection, eventDataOf, filterOf, frame, hello, kindOfEntry, love } from './frames.js';
+import {
+  accepts,
+  acceptsCollection,
+  eventDataOf,
+  filterOf,
+  frame,
+  hello,
+  kindOfEntry,
+  love,
+} from './frames.js';
 import { type FramedEvent, Joiner } from './joiner.js';
 import { DATA_MAX_BYTES } from './line-length.js';
 import type { EventQuery } from './query.js';
