@@ -13,6 +13,7 @@ import { whyRefused } from './gateway/listening.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
 import { logWarnings } from './node-warnings.js';
+import { errorText } from './printable.js';
 import type { Log } from './protocol/actor/messages.js';
 import type { Settings } from './protocol/actor/settings.js';
 import { reportReady } from './readiness.js';
@@ -78,7 +79,7 @@ async function progress(args: readonly string[]): Promise<Exit> {
     writeOut(process.stderr, err, EXIT.ok);
     writeOut(process.stdout, out, EXIT.ok);
   } catch (error) {
-    writeOut(process.stderr, `tonearm: ${String(error)}\n`, EXIT.ok);
+    writeOut(process.stderr, `tonearm: ${errorText(error)}\n`, EXIT.ok);
   }
   return EXIT.ok;
 }
@@ -213,7 +214,7 @@ function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads,
     gateway
       .close(GATEWAY_CLOSE_MS)
       .then(() => supervisor.stop())
-      .catch((error: unknown) => log('error', 'the shutdown failed', { reason: String(error) }))
+      .catch((error: unknown) => log('error', 'the shutdown failed', { reason: errorText(error) }))
       .then(leave);
   };
   for (const signal of SIGNALS) process.on(signal, end);
@@ -234,7 +235,7 @@ function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: number): v
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     process.exitCode = whenLost;
-    const why = error.code === 'ENOSPC' ? 'the disk is full' : error.message;
+    const why = error.code === 'ENOSPC' ? 'the disk is full' : errorText(error);
     // If stderr goes to the same disk, this is lost too.
     if (stream === process.stdout) writeOut(process.stderr, `tonearm: cannot write: ${why}\n`, whenLost);
   });

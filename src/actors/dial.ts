@@ -3,6 +3,7 @@
 
 import { connect, type Socket } from 'node:net';
 import { monotonic } from '../clock.js';
+import { errorText } from '../printable.js';
 import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands.js';
 import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
@@ -54,7 +55,7 @@ export class Link {
       this.#flush();
       this.#keepDeadline();
     });
-    this.#socket.on('error', (error) => this.#fail(error.message));
+    this.#socket.on('error', (error) => this.#fail(errorText(error)));
     this.#socket.on('end', () => this.close({ kind: 'peer-closed' }));
     this.#socket.on('close', () => this.close({ kind: 'peer-closed' }));
   }

@@ -3,6 +3,7 @@
 
 import { IdleHeap } from '../idle-heap.js';
 import { logWarnings } from '../node-warnings.js';
+import { errorText, printable } from '../printable.js';
 import type { Backend, Bridge } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
@@ -86,8 +87,9 @@ class BatchPublisher implements Publisher, OwnerLink {
     this.add({ kind: 'level', json });
   }
 
+  /** The detail may quote strangers: a broker, a service on the network, another program. */
   status(state: 'connecting' | 'up', detail?: string): void {
-    this.add({ kind: 'status', state, ...(detail === undefined ? {} : { detail }) });
+    this.add({ kind: 'status', state, ...(detail === undefined ? {} : { detail: printable(detail) }) });
   }
 
   log(level: LogLevel, message: string, fields?: LogFields): void {
@@ -173,7 +175,7 @@ function answer(publisher: BatchPublisher, id: number, handled?: Promise<Answer>
   publisher.running += 1;
   handled
     .catch((error: unknown): Answer => {
-      const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      const stack = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
       publisher.log('error', 'a command ended in an unexpected error', { stack });
       return failure('internal', 'The command ended in an unexpected error');
     })

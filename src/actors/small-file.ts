@@ -4,6 +4,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Clock, within } from '../clock.js';
+import { errorText } from '../printable.js';
 
 /** `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along. `mode` is that of `stat`. */
 export type FileBytes =
@@ -74,6 +75,6 @@ export async function writeWhole(path: string, text: string): Promise<void> {
 
 /** The errno name of a failed system call, or else the error's text. */
 export function codeOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.message;
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : errorText(error);
 }

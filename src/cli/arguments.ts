@@ -1,6 +1,7 @@
 // Parses the command line into one of a closed set of commands, and options for all of them. Pure; prints nothing and ends nothing.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { errorText } from '../printable.js';
 
 /** The parsed command line. `configPath` is absent if the usual places are to be searched. */
 export type CommandLine =
@@ -81,7 +82,7 @@ export function readOptions<O extends Options, Request extends object>(
     const request = take(parseArgs({ args: [...args], options, tokens: true }));
     return typeof request === 'string' ? wrongUsage(command, request) : request;
   } catch (error) {
-    if (error instanceof TypeError) return wrongUsage(command, error.message);
+    if (error instanceof TypeError) return wrongUsage(command, errorText(error));
     throw error;
   }
 }

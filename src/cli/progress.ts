@@ -3,6 +3,7 @@
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
+import { errorText } from '../printable.js';
 import { runtimeDirectory, type Variables } from '../user-directories.js';
 import { type WrongUsage, wrongUsage } from './arguments.js';
 
@@ -130,7 +131,7 @@ export async function writeProgress(
     const problem = await attempt(line, socket, endMs - performance.now());
     if (problem === undefined) return undefined;
     const isLate = performance.now() + AGAIN_MS >= endMs;
-    if (isLate || !PASSING.includes(problem.code)) return `${socket}: ${problem.message}`;
+    if (isLate || !PASSING.includes(problem.code)) return `${socket}: ${errorText(problem)}`;
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
   }
 }

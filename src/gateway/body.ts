@@ -1,6 +1,7 @@
 // Parses a request body and checks it against its schema; the result is the JSON, or a problem that names field and fault.
 // Schemas are loaded with the first body that needs them, so a node that gets none never loads the validator.
 
+import { errorText } from '../printable.js';
 import type { ChangeOperation } from '../protocol/actor/operations.js';
 import { type Problem, problem } from './problem.js';
 
@@ -62,7 +63,7 @@ function parseJson(bytes: Uint8Array): ParsedBody {
   try {
     return { ok: true, json: JSON.parse(text) };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorText(error);
     return badBody(`The body is not valid JSON: ${reason}`);
   }
 }

@@ -2,6 +2,7 @@
 // and nothing is queued for it. Requests of bridges are carried out as over HTTP, with the same checks, deadlines and refusals; trust is
 // not checked, because a bridge is part of the node. Parses no text of the journal, and knows no thread.
 
+import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
 import {
@@ -97,7 +98,7 @@ export async function carryOut(request: BridgeRequest, parts: Parts): Promise<Br
   try {
     return bridgeReply(await replyTo(request, parts));
   } catch (error) {
-    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const reason = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
     const facts = { operation: request.operation ?? '', reason };
     parts.log('error', 'a request failed inside the gateway', facts);
     return bridgeReply(problemReply(problemOf(error)));

@@ -2,6 +2,7 @@
 // It reads headers before its first await, and nothing has an effect before trust was checked.
 
 import { type Clock, within } from '../clock.js';
+import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
 import type { Params } from '../protocol/actor/parameters.js';
 import { BODY_TOO_LARGE, parseBody } from './body.js';
@@ -118,7 +119,7 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   onFault(exchange: Exchange, error: unknown): void {
-    const reason = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const reason = error instanceof Error ? (error.stack ?? errorText(error)) : errorText(error);
     this.#parts.log('error', 'a request failed inside the gateway', { path: exchange.path, reason });
     try {
       refuse(exchange, problemOf(error));

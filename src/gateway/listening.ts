@@ -3,6 +3,7 @@
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
+import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
 import { canChange, hostFor, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
 
@@ -146,7 +147,7 @@ export class ListeningSockets {
 export function whyRefused(address: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? errorText(error)));
     server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve(undefined)));
   });
 }

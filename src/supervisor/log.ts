@@ -6,9 +6,9 @@ import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { isatty } from 'node:tty';
 import { pino } from 'pino';
-import type { Log } from '../protocol/actor/messages.js';
+import { printable } from '../printable.js';
+import type { Log, LogFields } from '../protocol/actor/messages.js';
 import type { LogLevel } from '../protocol/actor/settings.js';
-import { onOneLine } from './config/findings.js';
 
 const STDOUT = 1;
 
@@ -35,7 +35,16 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
     redact: ['cookie'],
   };
   const log = pino(options, sink);
-  return (lineLevel, message, fields = {}) => log[lineLevel](fields, message);
+  return (lineLevel, message, fields = {}) => log[lineLevel](printableFields(fields), printable(message));
+}
+
+/** JSON escapes only some of the characters that a terminal obeys. A stack has lines, and is of our own making. */
+function printableFields(fields: LogFields): LogFields {
+  const entries = Object.entries(fields).map(([name, value]) => {
+    const isText = typeof value === 'string' && name !== 'stack';
+    return [name, isText ? printable(value) : value];
+  });
+  return Object.fromEntries(entries);
 }
 
 function processOutput(): LogOutput {
@@ -69,10 +78,10 @@ export function terminalLine(json: string, colours: boolean): string {
     painted(FAINT, clockTime(time)),
     painted(COLOURS[level], level.toUpperCase().padEnd(LEVEL_COLUMNS)),
     backend.padEnd(BACKEND_COLUMNS),
-    onOneLine(msg),
-    painted(FAINT, onOneLine(others.join(' '))),
+    printable(msg),
+    painted(FAINT, printable(others.join(' '))),
   ];
-  const calls = stack === undefined ? [] : stack.split('\n').map((call) => `    ${onOneLine(call.trim())}`);
+  const calls = stack === undefined ? [] : stack.split('\n').map((call) => `    ${printable(call.trim())}`);
   return `${[words.join(' ').trimEnd(), ...calls].join('\n')}\n`;
 }
 

@@ -4,6 +4,7 @@
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type Clock, within } from '../clock.js';
+import { errorText } from '../printable.js';
 import type { ActorTask } from '../protocol/actor/messages.js';
 
 /** How a thread ended. `stack` is for the log only. */
@@ -210,10 +211,10 @@ function firstLine(text: string): string {
 
 /** `error` may be anything that an actor throws. */
 export function deathOf(error: unknown): Death {
-  if (!(error instanceof Error)) return { reason: firstLine(`threw ${String(error)}`) };
+  if (!(error instanceof Error)) return { reason: firstLine(`threw ${errorText(error)}`) };
   if ('code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return { reason: 'out of memory' };
   const exit = EXIT_MESSAGE.exec(error.message);
   if (exit) return { reason: `exit code ${exit[1]}` };
-  const reason = firstLine(error.message) || error.name;
+  const reason = firstLine(errorText(error));
   return error.stack === undefined ? { reason } : { reason, stack: error.stack };
 }

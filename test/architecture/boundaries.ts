@@ -13,7 +13,7 @@ export interface Boundary {
 
 const SHARED = [
   ...['src/protocol/actor/', 'src/clock.ts', 'src/idle-heap.ts', 'src/node-warnings.ts', 'src/version.ts'],
-  'src/user-directories.ts',
+  ...['src/printable.ts', 'src/user-directories.ts'],
 ];
 
 export const BOUNDARIES: readonly Boundary[] = [
@@ -25,7 +25,7 @@ export const BOUNDARIES: readonly Boundary[] = [
     of: 'src/actors/bus/',
     may: [
       ...['src/protocol/dbus/', 'src/protocol/actor/', 'src/actors/text.ts', 'src/clock.ts'],
-      'src/user-directories.ts',
+      ...['src/printable.ts', 'src/user-directories.ts'],
     ],
     builtins: 'net',
   },

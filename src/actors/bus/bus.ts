@@ -2,6 +2,7 @@
 // refused at run time. Each actor may open a bus with its own effect alone.
 
 import { backoffMs } from '../../clock.js';
+import { errorText } from '../../printable.js';
 import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import {
   type Effect,
@@ -206,7 +207,7 @@ export class Bus<E extends Effect> {
     try {
       await this.#owner.up();
     } catch (error) {
-      connection.lose(error instanceof Error ? error.message : String(error));
+      connection.lose(errorText(error));
     }
     if (this.#connection === connection) this.#reason = undefined;
   }

@@ -4,6 +4,7 @@
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
+import { errorText } from '../../printable.js';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { withoutPrototype } from '../text.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
@@ -63,10 +64,6 @@ function privateParts(bus: MessageBus): PrivateParts {
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
 }
 
-function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
 export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
 
 export async function connectBus(
@@ -89,7 +86,7 @@ export async function connectBus(
     await connection.greeted;
     return { connection };
   } catch (error) {
-    return { failed: `${path}: ${errorMessage(error)}` };
+    return { failed: `${path}: ${errorText(error)}` };
   } finally {
     clearTimeout(timer);
   }
@@ -113,7 +110,7 @@ export class BusConnection {
     const { stream } = parts;
     // Only the stream shows the end of a bus: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
-    bus.on('error', (error) => this.#failed(errorMessage(error)));
+    bus.on('error', (error) => this.#failed(errorText(error)));
     this.greeted = this.#greeting();
     bus.on('message', (message) => this.#onMessage(message));
     // Always true: dbus-next would answer introspection by itself, and read files for it.
@@ -132,7 +129,7 @@ export class BusConnection {
     try {
       message = new Message({ ...head, body: values.map(asArgument) });
     } catch (error) {
-      return refusedHere(errorMessage(error));
+      return refusedHere(errorText(error));
     }
     return new Promise((resolve) => {
       const settle = (outcome: Outcome<BusReply>): void => {
@@ -188,7 +185,7 @@ export class BusConnection {
       this.#hooks.signal(toSignal(message));
     } catch (error) {
       // The listener's state can no longer be trusted: a new connection reads everything again.
-      this.lose(`a signal could not be handled: ${errorMessage(error)}`);
+      this.lose(`a signal could not be handled: ${errorText(error)}`);
     }
   }
 
@@ -199,7 +196,7 @@ export class BusConnection {
       if (verdict === undefined || (message.flags & NO_REPLY_EXPECTED) !== 0) return;
       this.#bus.send(replyTo(message, verdict));
     } catch (error) {
-      this.lose(`a call could not be handled: ${errorMessage(error)}`);
+      this.lose(`a call could not be handled: ${errorText(error)}`);
     }
   }
 }
@@ -230,7 +227,7 @@ function answerOf(reply: Message | null): Outcome<BusReply> {
 }
 
 function failureOf(error: unknown): Outcome<never> {
-  if (!(error instanceof DBusError)) return refusedHere(errorMessage(error));
+  if (!(error instanceof DBusError)) return refusedHere(errorText(error));
   return { ok: false, error: { kind: 'dbus', name: error.type, text: String(error.text) } };
 }
 

@@ -2,6 +2,7 @@
 // round, which compares what is announced with what should be; one round runs at a time.
 
 import { type Clock, Timers } from '../../clock.js';
+import { errorText } from '../../printable.js';
 import type { ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
@@ -172,7 +173,7 @@ export class Announcer {
       return this.#world.interfaces();
     } catch (error) {
       this.#areInterfacesKnown = false;
-      const fields = { error: String(error) };
+      const fields = { error: errorText(error) };
       if (wereKnown) this.#node.log('warn', 'the network interfaces cannot be read', fields);
       return undefined;
     }

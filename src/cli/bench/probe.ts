@@ -8,6 +8,7 @@ import { candidatePaths, cookiePaths, readCookie, readMachineId } from '../../ac
 import { kindOfServer } from '../../actors/audio/state.js';
 import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../clock.js';
+import { errorText } from '../../printable.js';
 import {
   type Reply,
   type RequestArgs,
@@ -237,7 +238,7 @@ async function probe(task: ProbeTask): Promise<Measured> {
   try {
     await measureServer(task, measured);
   } catch (error) {
-    measured.missing = error instanceof Error ? error.message : String(error);
+    measured.missing = errorText(error);
   }
   return measured;
 }

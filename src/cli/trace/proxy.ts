@@ -4,6 +4,7 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../../clock.js';
+import { errorText } from '../../printable.js';
 import { CONTROL_CHANNEL, Framer, HEADER_BYTES } from '../../protocol/pulse/frame.js';
 import { TextCache } from '../../protocol/pulse/text-cache.js';
 import { blockOf, Conversation, type Side } from '../../protocol/pulse/trace/conversation.js';
@@ -158,7 +159,7 @@ async function dial(paths: readonly string[]): Promise<Socket | string> {
     const answer = await new Promise<Socket | string>((resolve) => {
       const socket = connect({ path, allowHalfOpen: true });
       socket.once('connect', () => resolve(socket));
-      socket.on('error', (error) => resolve(error.message));
+      socket.on('error', (error) => resolve(errorText(error)));
     });
     if (typeof answer !== 'string') return answer;
     problem = answer;

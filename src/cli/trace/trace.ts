@@ -7,6 +7,7 @@ import { constants } from 'node:os';
 import { join } from 'node:path';
 import { candidatePaths, otherServer, readMachineId } from '../../actors/audio/server-files.js';
 import { systemClock, within } from '../../clock.js';
+import { errorText } from '../../printable.js';
 import { jsonLine, textLine } from '../../protocol/pulse/trace/lines.js';
 import { runtimeDirectory } from '../../user-directories.js';
 import { readOptions, type WrongUsage } from '../arguments.js';
@@ -117,7 +118,7 @@ export async function runTrace(
   try {
     await proxy.listen(path);
   } catch (error) {
-    return { end: 'cannotListen', message: `cannot listen there: ${errorMessage(error)}` };
+    return { end: 'cannotListen', message: `cannot listen there: ${errorText(error)}` };
   }
   const address = `unix:${path}`;
   const end = await (task.command.length > 0
@@ -166,7 +167,7 @@ function runCommand(
     stop.addEventListener('abort', () => pass('SIGTERM'));
     child.once('error', (error: NodeJS.ErrnoException) => {
       const status = error.code === 'ENOENT' ? NOT_FOUND : NOT_RUNNABLE;
-      resolve({ end: status, message: `cannot run ${program}: ${error.message}` });
+      resolve({ end: status, message: `cannot run ${program}: ${errorText(error)}` });
     });
     child.once('exit', (code, signal) => {
       cancel();
@@ -181,7 +182,7 @@ function outputTo(stream: NodeJS.WritableStream) {
   const over = new AbortController();
   let failure: string | undefined;
   const fail = (error: unknown): void => {
-    failure ??= errorMessage(error);
+    failure ??= errorText(error);
     over.abort();
   };
   stream.on('error', (error: NodeJS.ErrnoException) => (error.code === 'EPIPE' ? over.abort() : fail(error)));
@@ -209,5 +210,3 @@ function outputTo(stream: NodeJS.WritableStream) {
       }),
   };
 }
-
-const errorMessage = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,6 +1,8 @@
 // Values of the configuration with their places in the files, problems and warnings about them, and the known key that is nearest to
 // an unknown one. Pure; prints nothing.
 
+import { printable } from '../../printable.js';
+
 /** A place in a file; line and column count from 1, the column in UTF-16 units. */
 export interface Location {
   readonly file: string;
@@ -24,22 +26,14 @@ const MAX_QUOTED_CHARS = 60;
 /** A key in another section is less likely meant than a key of the same section with one more typing error. */
 const OTHER_SECTION_PENALTY = 1;
 
-// A message is one line of a terminal or of the journal: text from a file must not break or colour it.
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
-/** `text` on one line; unprintable characters become `\u{HEX}`. */
-export function onOneLine(text: string): string {
-  return text.replace(UNPRINTABLE, (char) => `\\u{${(char.codePointAt(0) ?? 0).toString(16)}}`);
-}
-
 /** Name and password in a URL (RFC 3986, section 3.2.1), which must not get into the journal. */
 const USER_INFORMATION = /\/\/\S*@/g;
 
 /** `text` in quotes, on one line, shortened, without passwords. */
 export function quoted(text: string): string {
-  const printable = text.replace(USER_INFORMATION, '//...@');
-  const cut = printable.length > MAX_QUOTED_CHARS ? `${printable.slice(0, MAX_QUOTED_CHARS)}...` : printable;
-  return onOneLine(JSON.stringify(cut));
+  const masked = text.replace(USER_INFORMATION, '//...@');
+  const cut = masked.length > MAX_QUOTED_CHARS ? `${masked.slice(0, MAX_QUOTED_CHARS)}...` : masked;
+  return printable(JSON.stringify(cut));
 }
 
 /** The path of a key in `parent` ('' at the top). */
@@ -102,7 +96,7 @@ export class Findings {
 }
 
 function finding(at: Location, key: string, text: string): Finding {
-  return { at, line: onOneLine(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`) };
+  return { at, line: printable(`${at.file}:${at.line}:${at.col}: ${key}: ${text}`) };
 }
 
 /** Case-insensitive number of edits between two words (Levenshtein). */

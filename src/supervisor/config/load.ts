@@ -5,7 +5,7 @@
 import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
-import { onOneLine } from './findings.js';
+import { printable } from '../../printable.js';
 import { configDirectory, type Environment } from './keys.js';
 import { type ConfigFile, type ResolveResult, resolve } from './resolve.js';
 
@@ -143,7 +143,7 @@ function missing(path: string): FileRead {
 
 function problemAt(path: string, text: string, line?: number): string {
   const place = line === undefined ? path : `${path}:${line}:1`;
-  return `${onOneLine(place)}: ${text}`;
+  return `${printable(place)}: ${text}`;
 }
 
 /** The code of a system error, and the system's own words for it; anything else is a bug and is thrown again. */

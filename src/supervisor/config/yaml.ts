@@ -14,6 +14,7 @@ import {
   stringify,
   visit,
 } from 'yaml';
+import { printable } from '../../printable.js';
 import type { UnitEntry } from '../../protocol/actor/settings.js';
 import {
   type Content,
@@ -22,7 +23,6 @@ import {
   type Findings,
   keyPath,
   type Location,
-  onOneLine,
   quoted,
 } from './findings.js';
 import type { KeyValues } from './keys.js';
@@ -73,9 +73,9 @@ export function parseConfig(file: string, text: string, findings: Findings): Ent
   // Other errors of a text that is nested too deeply are consequences.
   const [deep] = document.errors.filter(({ code }) => code === 'RESOURCE_EXHAUSTION');
   const errors = deep === undefined ? document.errors.slice(0, MAX_SYNTAX_PROBLEMS) : [deep];
-  for (const { code, message, pos } of errors) wrong(pos[0], onOneLine(WORDS[code] ?? message));
+  for (const { code, message, pos } of errors) wrong(pos[0], printable(WORDS[code] ?? message));
   for (const { message, pos } of document.warnings.slice(0, MAX_SYNTAX_PROBLEMS))
-    findings.warning(at(pos[0]), SYNTAX, onOneLine(message));
+    findings.warning(at(pos[0]), SYNTAX, printable(message));
   if (errors.length > 0) return undefined;
   try {
     const stray = strayAlias(document);

@@ -1,0 +1,68 @@
+// Tests how errors and strangers' texts are worded for people.
+
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { test } from 'node:test';
+import { errorText, printable } from '../src/printable.js';
+import { freePort } from './tools/free-port.js';
+
+const refused = (address: string) => new Error(`connect ECONNREFUSED ${address}`);
+const WORDS: readonly (readonly [what: string, error: unknown, words: string])[] = [
+  ['an error', new Error(' no\n'), 'no'],
+  [
+    'several errors',
+    new AggregateError([refused('::1:1'), refused('127.0.0.1:1')]),
+    'connect ECONNREFUSED ::1:1; connect ECONNREFUSED 127.0.0.1:1',
+  ],
+  ['the same error twice', new AggregateError([new Error('late'), new Error('late')]), 'late'],
+  [
+    'many errors',
+    new AggregateError('abcdef'.split('').map((name) => new Error(name))),
+    'a; b; c; d; 2 more',
+  ],
+  [
+    'several errors that say nothing',
+    Object.assign(new AggregateError([]), { code: 'ETIMEDOUT' }),
+    'ETIMEDOUT',
+  ],
+  ['an error with a cause', new Error('', { cause: new Error('why') }), 'why'],
+  ['an error with a code', Object.assign(new Error(''), { code: 'EPIPE' }), 'EPIPE'],
+  ['an error with nothing', new TypeError(), 'TypeError'],
+  ['a text', 'why', 'why'],
+  ['an empty text', '', 'an error without a message'],
+  ['nothing', undefined, 'undefined'],
+  ['an object without a text', Object.create(null), 'an error without a message'],
+];
+for (const [what, error, words] of WORDS) {
+  test(`${what} is worded ${JSON.stringify(words)}`, () => assert.equal(errorText(error), words));
+}
+
+test('an error that is its own cause is worded by its name', () => {
+  const error = new Error('');
+  error.cause = error;
+  assert.equal(errorText(error), 'Error');
+});
+
+test('the error of a connection to a name with several addresses is worded', async () => {
+  const port = await freePort();
+  const lookup = (_host: string, _options: object, found: (error: null, all: object[]) => void): void =>
+    found(
+      null,
+      ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
+    );
+  const error = await new Promise((resolve) =>
+    connect({ host: 'broker.test', port, lookup: lookup as never, autoSelectFamily: true }).on(
+      'error',
+      resolve,
+    ),
+  );
+  assert.match(
+    errorText(error),
+    /^connect ECONNREFUSED 127\.0\.0\.1:\d+; connect ECONNREFUSED 127\.0\.0\.2:\d+$/,
+  );
+});
+
+test('what could break, colour or turn round a line is written out', () => {
+  assert.equal(printable('a\n\x1b[31mb\u009bc\u202ed'), 'a\\u{a}\\u{1b}[31mb\\u{9b}c\\u{202e}d');
+  assert.equal(printable('Küche 🎵'), 'Küche 🎵');
+});
