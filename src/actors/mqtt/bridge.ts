@@ -12,16 +12,15 @@ import { type AskedTopic, Branch } from './branch.js';
 import {
   type BrokerAddress,
   type BrokerConnection,
-  type BrokerMessage,
   type BrokerOptions,
   brokerAddress,
   MqttConnection,
 } from './broker.js';
 import type { InterfaceAddresses } from './home-assistant.js';
 import { look } from './look.js';
-import { OFFLINE, RetainedTopics } from './retained-topics.js';
+import { type LeftOut, OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
-import { clientIdOf, readIdentifier } from './topics.js';
+import { clientIdOf, cloneText, readIdentifier } from './topics.js';
 
 /** A connection that lasted this long was good: after it the first attempt is made at once. */
 const STEADY_MS = 10_000;
@@ -112,22 +111,21 @@ export class MqttBridge implements BridgeActor {
     const seen = await look(this.#topics, clock, this.#dialler(read.value, `${clientId}-look`));
     if ('failed' in seen) return { reason: seen.failed };
     if ('owner' in seen) return { reason: seen.owner, waitMs: OCCUPIED_MS };
-    this.#topics.begin(seen.held);
+    this.#topics.begin(seen.held, seen.deviceOwner);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.value, clientId);
   }
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {
     const { settings, node, clock } = this.#parts;
     let settledAt = Number.POSITIVE_INFINITY;
-    const named = new Set<string>();
+    /** Reasons that the log has. */
+    const logged = new Set<string>();
     this.#serving = new Serving({
       ...{ node, clock, topics, control: settings.control },
       dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
       onSettled: (leftOut) => {
-        const isNews = leftOut.some((topic) => !named.has(topic));
-        for (const topic of leftOut) named.add(topic);
         settledAt = Math.min(settledAt, clock.monotonic());
-        this.#reportServed(leftOut, isNews);
+        this.#reportServed(topics, leftOut, logged);
       },
     });
     this.#askAll();
@@ -139,12 +137,9 @@ export class MqttBridge implements BridgeActor {
 
   #dialler(address: BrokerAddress, clientId: string, will?: BrokerOptions['will']) {
     const { dial, clock } = this.#parts;
-    return (onMessage: (message: BrokerMessage) => void): BrokerConnection => {
-      const onOwnMessage = (message: BrokerMessage): void => {
-        if (this.#topics?.isOwn(message.topic)) onMessage(message);
-      };
+    return (onMessage: BrokerOptions['onMessage']): BrokerConnection => {
       const more = will === undefined ? {} : { will };
-      this.#connection = dial({ ...address, clientId, clock, onMessage: onOwnMessage, ...more });
+      this.#connection = dial({ ...address, clientId, clock, onMessage, ...more });
       return this.#connection;
     };
   }
@@ -154,6 +149,7 @@ export class MqttBridge implements BridgeActor {
     void this.#refresh('server');
     this.#askPower();
     this.#topics?.remakeDevice();
+    this.#topics?.forgetRefusals();
     this.#serving?.changed();
     this.#timers.set('ask', ASK_AGAIN_MS, () => this.#askAll());
   }
@@ -176,20 +172,19 @@ export class MqttBridge implements BridgeActor {
     });
   }
 
-  /** `isNews`: topics are left out that were not before, which is logged. */
-  #reportServed(leftOut: readonly string[], isNews: boolean): void {
+  /** A topic that is left out, or the other node's device, is logged once in each connection. */
+  #reportServed(topics: RetainedTopics, leftOut: readonly LeftOut[], logged: Set<string>): void {
     const { node } = this.#parts;
     this.#reason = '';
-    if (leftOut.length === 0) {
-      node.status('up');
-      return;
-    }
-    const beyond = leftOut.length - LEFT_OUT_NAMED_MAX;
-    const more = beyond > 0 ? ` and ${beyond} more` : '';
-    const names = clipped(leftOut.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
-    const reason = `too large for the broker, so left out: ${names}${more}`;
-    node.status('up', reason);
-    if (isNews) node.log('warn', 'the broker holds only a part of the state of this node', { reason });
+    const { deviceOwner } = topics;
+    const clone = deviceOwner === undefined ? [] : [cloneText(deviceOwner)];
+    const reason = [...clone, ...leftOutTexts(leftOut)].join('; ');
+    if (reason === '') node.status('up');
+    else node.status('up', reason);
+    const news = [...clone, ...leftOut.map(({ topic }) => topic)].filter((each) => !logged.has(each));
+    for (const each of news) logged.add(each);
+    if (news.length > 0)
+      node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 
   #reportAway(reason: string): void {
@@ -207,6 +202,18 @@ export default bridgeThread<'mqtt'>(
       identifier: () => readIdentifier(userInfo().uid),
     }),
 );
+
+/** Names the topics that are left out, by their reason. */
+function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
+  const reasons = new Set(leftOut.map(({ reason }) => reason));
+  return [...reasons].map((reason) => {
+    const topics = leftOut.filter((each) => each.reason === reason).map(({ topic }) => topic);
+    const beyond = topics.length - LEFT_OUT_NAMED_MAX;
+    const more = beyond > 0 ? ` and ${beyond} more` : '';
+    const names = clipped(topics.slice(0, LEFT_OUT_NAMED_MAX).join(', '), LEFT_OUT_CHARS_MAX);
+    return `${reason}, so left out: ${names}${more}`;
+  });
+}
 
 /** Empty if the system call fails, as without a free descriptor; the addresses are read again later. */
 function interfacesNow(): InterfaceAddresses {

@@ -2,12 +2,14 @@
 // connection always ends with a reason, and it never reconnects by itself. The files of its address are read anew for each, so that an
 // administrator's changes apply from the next one.
 
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import type { Socket } from 'node:net';
 import { type IClientSubscribeOptions, type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
 import { type Clock, within } from '../../clock.js';
+import { errorText } from '../../printable.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { inTime, readSmallFile } from '../small-file.js';
+import { type Acknowledgement, codeOf, type Done, refusalIn } from './acknowledgement.js';
+import { dialBroker } from './broker-socket.js';
 
 /** From dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
@@ -25,8 +27,6 @@ const PACKET_BYTES_MAX = 1 << 20;
 const SOCKET_PART_BYTES = 1 << 16;
 /** Upper bound of a packet's size without topic and text: lengths, and the packet's identifier. */
 const PACKET_HEAD_BYTES_MAX = 64;
-
-const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
 export interface BrokerAddress {
   readonly url: string;
@@ -90,7 +90,7 @@ export interface BrokerOptions extends BrokerAddress {
 /** The public side of a connection, so that a test can stand in for it. */
 export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
-/** Unless noted, every failure ends the connection; `ended` gives the reason. */
+/** But for a refusal every failure ends the connection; `ended` gives the reason. */
 export class MqttConnection {
   /** False if the connection was never established. */
   readonly ready: Promise<boolean>;
@@ -100,7 +100,7 @@ export class MqttConnection {
   readonly #client: MqttClient;
   readonly #clock: Clock;
   /** Settles what waits for the broker, with a trouble or with none. */
-  readonly #waiting = new Set<(trouble?: string) => void>();
+  readonly #waiting = new Set<(answer: Acknowledgement, trouble?: string) => void>();
   /** The largest packet that the broker accepts, in bytes. */
   #largest = Number.POSITIVE_INFINITY;
   /** Bytes that have come since the end of the last packet, or a little less. */
@@ -135,7 +135,7 @@ export class MqttConnection {
       this.#client.on('close', () => {
         this.#isClosed = true;
         const reason = this.#reason ?? 'the broker closed the connection';
-        for (const settle of [...this.#waiting]) settle(reason);
+        for (const settle of [...this.#waiting]) settle(false, reason);
         resolve(reason);
       });
     });
@@ -143,7 +143,7 @@ export class MqttConnection {
       this.#client.on('connect', ({ properties }) => resolve(this.#accepted(properties)));
       this.#client.on('close', () => resolve(false));
     });
-    this.#client.on('error', (error) => this.cut(error.message));
+    this.#client.on('error', (error) => this.cut(errorText(error)));
     this.#client.on('disconnect', ({ reasonCode = 0, properties }) => {
       const names: Readonly<Record<number, string>> = ReasonCodes;
       const why = properties?.reasonString ?? names[reasonCode];
@@ -157,21 +157,27 @@ export class MqttConnection {
     );
   }
 
-  /** The same for `unsubscribe` and `publish`: false if refused or not answered. */
-  subscribe(filters: readonly string[], how: Pick<IClientSubscribeOptions, 'qos' | 'rap'>): Promise<boolean> {
-    return this.#answered('a subscription', (done) => this.#client.subscribe([...filters], how, done));
+  subscribe(
+    filters: readonly string[],
+    how: Pick<IClientSubscribeOptions, 'qos' | 'rap'>,
+  ): Promise<Acknowledgement> {
+    return this.#answered('a subscription', filters, (done) =>
+      this.#client.subscribe([...filters], how, (error, _granted, packet) =>
+        done(error, packet?.granted.map(Number)),
+      ),
+    );
   }
 
-  unsubscribe(filters: readonly string[]): Promise<boolean> {
-    return this.#answered('the end of a subscription', (done) =>
-      this.#client.unsubscribe([...filters], done),
+  unsubscribe(filters: readonly string[]): Promise<Acknowledgement> {
+    return this.#answered('the end of a subscription', filters, (done) =>
+      this.#client.unsubscribe([...filters], (error) => done(error)),
     );
   }
 
   /** Only what the broker takes: it would end the connection. */
-  publish(topic: string, text: string, retain: boolean): Promise<boolean> {
-    return this.#answered(topic, (done) =>
-      this.#client.publish(topic, Buffer.from(text), { qos: 1, retain }, done),
+  publish(topic: string, text: string, retain: boolean): Promise<Acknowledgement> {
+    return this.#answered(topic, [topic], (done) =>
+      this.#client.publish(topic, Buffer.from(text), { qos: 1, retain }, (error) => done(error)),
     );
   }
 
@@ -203,31 +209,31 @@ export class MqttConnection {
     return this.#reason === undefined;
   }
 
-  /** Ends the connection unless `act` completes within the deadline. */
-  #answered(what: string, act: (done: (error?: Error | null) => void) => void): Promise<boolean> {
+  /** Ends the connection unless `act` completes within the deadline, by success or a refusal. */
+  #answered(what: string, topics: readonly string[], act: (done: Done) => void): Promise<Acknowledgement> {
     if (this.#isClosed) return Promise.resolve(false);
     return new Promise((resolve) => {
-      const settle = (trouble?: string): void => {
+      const settle = (answer: Acknowledgement, trouble?: string): void => {
         if (!this.#waiting.delete(settle)) return;
         cancel();
         if (trouble !== undefined) this.cut(trouble);
-        resolve(trouble === undefined);
+        resolve(answer);
       };
       this.#waiting.add(settle);
       const cancel = this.#clock.after(ACK_DEADLINE_MS, () =>
-        settle(`the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`),
+        settle(false, `the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`),
       );
-      act((error) => settle(error ? `the broker refuses ${what}: ${error.message}` : undefined));
+      act((error, codes) => {
+        const refusal = error ? refusalIn(topics, codes ?? [codeOf(error)], ReasonCodes) : undefined;
+        if (refusal !== undefined) settle(refusal);
+        else if (error) settle(false, `the broker refuses ${what}: ${errorText(error)}`);
+        else settle(true);
+      });
     });
   }
 
   #socket({ url, ca }: BrokerOptions): Socket {
-    const { protocol, hostname, port } = new URL(url);
-    const host = hostname.replace(/^\[|\]$/g, '');
-    const to = { host, port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port) };
-    const name = isIP(host) === 0 ? { servername: host } : {};
-    const trust = ca === undefined ? {} : { ca };
-    const socket = protocol === 'mqtts:' ? connectTls({ ...to, ...trust, ...name }) : connectTcp(to);
+    const socket = dialBroker(url, ca);
     socket.setNoDelay(true);
     socket.on('data', ({ length }: Buffer) => {
       this.#unread += length;
@@ -235,8 +241,8 @@ export class MqttConnection {
         this.cut(`the broker sent a message of more than ${PACKET_BYTES_MAX} bytes`);
     });
     // The package passes on only errors that have a code.
-    socket.on('error', ({ message }) => {
-      this.#reason ??= message;
+    socket.on('error', (error) => {
+      this.#reason ??= errorText(error);
     });
     return socket;
   }

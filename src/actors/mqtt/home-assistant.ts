@@ -65,6 +65,22 @@ export function entitiesIn(text: string): Entities {
   );
 }
 
+/** Each entity is unavailable while its node's status is offline: that topic names the branch, in messages of all versions. */
+const STATUS_OF_ENTITY = /"availability":\[\{"topic":("(?:[^"\\]|\\.)*")/;
+const STATUS_LEVEL = '/status';
+
+/** The branch of the node that has published this device message; undefined if it names none. */
+export function branchOfDevice(text: string): string | undefined {
+  const [, quoted] = STATUS_OF_ENTITY.exec(text) ?? [];
+  if (quoted === undefined) return undefined;
+  try {
+    const topic = String(JSON.parse(quoted));
+    return topic.endsWith(STATUS_LEVEL) ? topic.slice(0, -STATUS_LEVEL.length) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Such addresses need a zone, or mean that no router has given an address. */
 const LINK_LOCAL = /^(fe80:|169\.254\.)/i;
 

@@ -1,8 +1,9 @@
-// The first connection of an attempt: reads what the broker retains for this node, and asks whether the claimant of its branch is alive.
-// It has no will and publishes only that question, so that it does not disturb a branch of another node.
+// The first connection of an attempt: reads what the broker retains for this node, and asks whether those are alive who claim its branch or
+// its device. It has no will and publishes only that question, so that it does not disturb a branch of another node.
 
 import { type Clock, within } from '../../clock.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
+import { branchOfDevice } from './home-assistant.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
 import { ownerText } from './topics.js';
 
@@ -13,52 +14,136 @@ const TOO_MUCH = 'the branch holds more than a node publishes';
 /** A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one branch"). */
 const ANSWER_MS = 5_000;
 
-/** The retained texts by topic; or why they cannot be read; or the text for people that names the branch's living owner. */
-export type Look =
-  | { readonly held: ReadonlyMap<string, string> }
-  | { readonly failed: string }
-  | { readonly owner: string };
+/** `deviceOwner`: the branch of the living node that publishes the device of this identifier. */
+export interface RetainedState {
+  readonly held: ReadonlyMap<string, string>;
+  readonly deviceOwner: string | undefined;
+}
 
-export async function look(
-  topics: RetainedTopics,
-  clock: Clock,
-  dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection,
-): Promise<Look> {
-  const held = new Map<string, string>();
-  let chars = 0;
-  let isTooMuch = false;
-  let answered = (): void => undefined;
-  const answer = new Promise<true>((resolve) => {
-    answered = () => resolve(true);
-  });
-  const connection = dial(({ topic, text, retained }) => {
-    if (!retained && topic === topics.status && text === ONLINE) answered();
-    if (!retained) return;
-    chars += text.length;
-    isTooMuch ||= held.size >= TOPICS_MAX || chars > CHARS_MAX;
-    if (isTooMuch) connection.cut(TOO_MUCH);
-    else held.set(topic, text);
-  });
-  const filters = [topics.full('#'), topics.device];
-  // Retained messages arrive between the two replies, because at QoS 0 they are sent in order with them.
-  let isDone =
-    (await connection.ready) &&
-    (await connection.subscribe(filters, { qos: 0 })) &&
-    (await connection.unsubscribe(filters));
-  const node = held.get(topics.node) ?? '';
-  let isAlive = false;
-  // A power failure of a node or a cut connection of a broker leaves a claim behind, and so may an earlier connection of ours.
-  if (isDone && node !== '' && held.get(topics.status) === ONLINE) {
-    isDone =
-      (await connection.subscribe([topics.status], { qos: 1 })) &&
-      (await connection.publish(topics.full('who'), topics.identifier, false));
-    const heard = await within(clock, ANSWER_MS, Promise.race([answer, connection.ended.then(() => false)]));
-    isDone &&= heard !== false;
-    isAlive = heard === true;
+/** The retained state; or why it cannot be read; or the text for people that names the branch's living owner. */
+export type Look = RetainedState | { readonly failed: string } | { readonly owner: string };
+
+type Dial = (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
+
+/** A claim to a branch by the node of this identifier, which is '' where nobody claims it. */
+interface Claim {
+  readonly node: string;
+  readonly isAlive: boolean;
+}
+
+export async function look(topics: RetainedTopics, clock: Clock, dial: Dial): Promise<Look> {
+  const reading = new Reading(topics, clock, dial);
+  const found = await reading.run();
+  return reading.end(found);
+}
+
+class Reading {
+  readonly #topics: RetainedTopics;
+  readonly #clock: Clock;
+  readonly #connection: BrokerConnection;
+  readonly #held = new Map<string, string>();
+  /** A broker may send other topics than those that were subscribed to. */
+  readonly #branches: string[];
+  #chars = 0;
+  #isTooMuch = false;
+  /** Called with each message that is not retained. */
+  #onNew: (topic: string, text: string) => void = () => undefined;
+
+  constructor(topics: RetainedTopics, clock: Clock, dial: Dial) {
+    this.#topics = topics;
+    this.#clock = clock;
+    this.#branches = [topics.topic];
+    this.#connection = dial((message) => this.#take(message));
   }
-  await connection.end('the look is over');
-  // All messages may have arrived together with the replies, so the replies do not prove that the look succeeded.
-  if (isTooMuch) return { failed: TOO_MUCH };
-  if (!isDone) return { failed: await connection.ended };
-  return isAlive ? { owner: ownerText(node, topics.identifier) } : { held };
+
+  /** Undefined if the connection has ended. */
+  async run(): Promise<Look | undefined> {
+    const { identifier, topic, device } = this.#topics;
+    if (!(await this.#connection.ready)) return undefined;
+    const own = await this.#claimOf(topic, [`${topic}/#`, device]);
+    if (own === undefined || 'failed' in own) return own;
+    if (own.isAlive) return { owner: ownerText(own.node, identifier) };
+    const other = branchOfDevice(this.#held.get(device) ?? '');
+    const state = { held: this.#held, deviceOwner: undefined };
+    if (other === undefined || other === topic) return state;
+    this.#branches.push(other);
+    const its = await this.#claimOf(other, [`${other}/node`, `${other}/who`]);
+    if (its === undefined) return undefined;
+    // The owner of that branch may be another node by now, and who may not ask there cannot know.
+    const isClone = !('failed' in its) && its.isAlive && its.node === identifier;
+    return isClone ? { ...state, deviceOwner: other } : state;
+  }
+
+  /** Ends the connection. All messages may have arrived together with the replies, so only the end proves that a look succeeded. */
+  async end(found: Look | undefined): Promise<Look> {
+    await this.#connection.end('the look is over');
+    if (this.#isTooMuch) return { failed: TOO_MUCH };
+    return found ?? { failed: await this.#connection.ended };
+  }
+
+  /** Reads what `filters` hold, and who claims the branch. The question is the marker, too: when it comes back, all retained messages have. */
+  async #claimOf(
+    branch: string,
+    filters: readonly string[],
+  ): Promise<Claim | { failed: string } | undefined> {
+    const [who, status] = [`${branch}/who`, `${branch}/status`];
+    // At QoS 0 retained messages are sent in order and without a limit; an answer must not be lost.
+    const read = await this.#connection.subscribe(filters, { qos: 0 });
+    if (read === true) await this.#connection.subscribe([status], { qos: 1 });
+    if (typeof read === 'object') return { failed: refused(read.topics.join(', '), read.reason) };
+    const answers = this.#answers(who, status);
+    const asked =
+      read && !this.#isTooMuch && (await this.#connection.publish(who, this.#topics.identifier, false));
+    if (asked === false) return undefined;
+    const isBack = asked === true && (await this.#within(answers.marker));
+    // An access list that hides the question: brokers that keep the order have sent everything before this reply.
+    if (!isBack && (await this.#connection.unsubscribe(filters)) === false) return undefined;
+    const node = this.#held.get(`${branch}/node`) ?? '';
+    // A power failure of a node or a cut connection of a broker leaves a claim behind, and so may an earlier connection of ours.
+    if (node === '' || this.#held.get(status) !== ONLINE) return { node, isAlive: false };
+    if (typeof asked === 'object') return { failed: refused(who, asked.reason) };
+    const isAlive = await this.#within(answers.answer);
+    return this.#isTooMuch || isAlive === undefined ? undefined : { node, isAlive };
+  }
+
+  /** False if it does not come in time, undefined if the connection ends first. */
+  async #within(event: Promise<true>): Promise<boolean | undefined> {
+    const ended = this.#connection.ended.then(() => 'ended' as const);
+    const first = await within(this.#clock, ANSWER_MS, Promise.race([event, ended]));
+    if (first === 'ended') return undefined;
+    return first === true;
+  }
+
+  #answers(who: string, status: string) {
+    let markerCame = (): void => undefined;
+    let answerCame = (): void => undefined;
+    const marker = new Promise<true>((resolve) => {
+      markerCame = () => resolve(true);
+    });
+    const answer = new Promise<true>((resolve) => {
+      answerCame = () => resolve(true);
+    });
+    this.#onNew = (topic, text) => {
+      if (topic === who && text === this.#topics.identifier) markerCame();
+      if (topic === status && text === ONLINE) answerCame();
+    };
+    return { marker, answer };
+  }
+
+  #take({ topic, text, retained }: BrokerMessage): void {
+    const isExpected = this.#branches.some((branch) => topic.startsWith(`${branch}/`));
+    if (!isExpected && topic !== this.#topics.device) return;
+    if (!retained) {
+      this.#onNew(topic, text);
+      return;
+    }
+    this.#chars += text.length;
+    this.#isTooMuch ||= this.#held.size >= TOPICS_MAX || this.#chars > CHARS_MAX;
+    if (this.#isTooMuch) this.#connection.cut(TOO_MUCH);
+    else this.#held.set(topic, text);
+  }
+}
+
+function refused(what: string, reason: string): string {
+  return `the broker refuses ${what} (${reason}), without which nobody knows whose branch this is`;
 }

@@ -8,6 +8,7 @@ import type { Branch } from './branch.js';
 import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered } from './entities.js';
 import {
+  branchOfDevice,
   deviceText,
   entitiesIn,
   entitiesToTell,
@@ -27,6 +28,12 @@ export interface Publication {
   readonly text: string;
 }
 
+/** A topic that is not published, and why not. */
+export interface LeftOut {
+  readonly topic: string;
+  readonly reason: string;
+}
+
 /** `leftOut`: topics whose text is larger than the broker takes. */
 export interface Differences {
   readonly publications: readonly Publication[];
@@ -42,6 +49,7 @@ type TopicSettings = Pick<MqttSettings, 'topic' | 'control' | 'homeAssistant' | 
 
 export class RetainedTopics {
   readonly identifier: string;
+  readonly topic: string;
   readonly status: string;
   readonly node: string;
   readonly device: string;
@@ -52,6 +60,9 @@ export class RetainedTopics {
   #held = new Map<string, string>();
   /** Topics that are to be published once more, whatever is held. */
   readonly #again = new Set<string>();
+  /** Topics that the broker refuses, with its reason. */
+  readonly #refused = new Map<string, string>();
+  #deviceOwner: string | undefined;
   /** The device message that the broker holds. */
   #told: DeviceMessage = { text: '', entities: new Map() };
   /** The last one that was made, of this look of the branch; the look is undefined where another is to be made all the same. */
@@ -66,6 +77,7 @@ export class RetainedTopics {
   ) {
     this.#settings = settings;
     this.identifier = identifier;
+    this.topic = settings.topic;
     this.#branch = branch;
     this.#interfaces = interfaces;
     this.status = this.full('status');
@@ -83,19 +95,71 @@ export class RetainedTopics {
     return topic.slice(this.#settings.topic.length + 1);
   }
 
-  /** True for this node's topics: a broker may send others. */
-  isOwn(topic: string): boolean {
-    return topic.startsWith(this.full('')) || topic === this.device;
+  /** True for topics of this node's branch: a broker may send others. */
+  isBelow(topic: string): boolean {
+    return topic.startsWith(this.full(''));
   }
 
-  /** Begins a new connection with the retained texts that were read; publications in flight are lost. */
-  begin(held: ReadonlyMap<string, string>): void {
+  /** True if the broker holds nothing of the branch, as far as is confirmed. */
+  get isBranchEmpty(): boolean {
+    return ![...this.#held].some(([topic, text]) => text !== '' && this.isBelow(topic));
+  }
+
+  /** True if the broker holds this text, as far as is confirmed. */
+  isHeld(topic: string, text: string): boolean {
+    return this.#heldAt(topic) === text;
+  }
+
+  /** The branch of the node that publishes the device of this identifier instead of this one: the machine's id is the same. */
+  get deviceOwner(): string | undefined {
+    return this.#deviceOwner;
+  }
+
+  /** Topics that the broker refuses. */
+  get refused(): readonly LeftOut[] {
+    return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
+  }
+
+  /** Begins a new connection with what was read; publications in flight are lost. */
+  begin(held: ReadonlyMap<string, string>, deviceOwner?: string): void {
     this.#held = new Map(held);
     this.#again.clear();
-    const text = held.get(this.device) ?? '';
-    // Our own message may be larger than the bound for parsing a broker's text.
-    if (text !== this.#told.text) this.#told = { text, entities: entitiesIn(text) };
+    this.#refused.clear();
+    this.#deviceIs(held.get(this.device) ?? '', deviceOwner);
+  }
+
+  /** The last message on the device's topic decides whose it is, as all that write it see the same one. False if that changes nothing. */
+  deviceReceived(text: string): boolean {
+    const branch = branchOfDevice(text);
+    const isOther = branch !== undefined && branch !== this.topic;
+    if (!isOther && this.#deviceOwner === undefined) return false;
+    this.#held.set(this.device, text);
+    this.#deviceIs(text, isOther ? branch : undefined);
+    return true;
+  }
+
+  /** The other node has gone, so the device is this one's. */
+  takeDevice(): void {
+    this.#deviceIs(this.#heldAt(this.device), undefined);
+  }
+
+  #deviceIs(text: string, owner: string | undefined): void {
+    this.#deviceOwner = owner;
+    // Nothing waits for another node's message. Our own may be larger than the bound for parsing a broker's text.
+    if (owner !== undefined) this.#told = { text, entities: new Map() };
+    else if (text !== this.#told.text || this.#told.entities.size === 0)
+      this.#told = { text, entities: entitiesIn(text) };
     this.remakeDevice();
+  }
+
+  /** Leaves the topic out until `forgetRefusals` or the next connection. */
+  refuse(topic: string, reason: string): void {
+    this.#refused.set(topic, reason);
+  }
+
+  /** The broker's access list may be another one by now. */
+  forgetRefusals(): void {
+    this.#refused.clear();
   }
 
   /** The address of the page may be another one: changes of interfaces are not published. */
@@ -113,7 +177,7 @@ export class RetainedTopics {
     const publications: Publication[] = [];
     const leftOut: string[] = [];
     const publish = (topic: string, text: string): void => {
-      if (!this.#differs(topic, text)) return;
+      if (this.#refused.has(topic) || !this.#differs(topic, text)) return;
       this.#again.delete(topic);
       publications.push({ topic, text });
     };
@@ -133,6 +197,8 @@ export class RetainedTopics {
 
   /** The broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
+    // The other node's message came meanwhile. Which of both was stored last is known when this one comes back, or does not.
+    if (topic === this.device && this.#deviceOwner !== undefined) return;
     if (text === '') this.#held.delete(topic);
     else this.#held.set(topic, text);
     if (topic !== this.device) return;
@@ -176,8 +242,9 @@ export class RetainedTopics {
     return topic === this.full('audio/server') && isNotOffered(this.#branch, entities);
   }
 
-  /** '' for none; undefined while it is unknown. */
+  /** '' for none; undefined while it is unknown, or another node's. */
   #deviceText(): string | undefined {
+    if (this.#deviceOwner !== undefined) return undefined;
     if (!this.#settings.homeAssistant) return '';
     const { look, served } = this.#branch;
     const server = this.#branch.asked.get('server');

@@ -71,6 +71,13 @@ export function clientIdOf(identifier: string, topic: string): string {
 
 /** For people: whose branch it is, where the owner is alive. `node` is the text of `T/node`. */
 export function ownerText(node: string, identifier: string): string {
-  if (node === identifier) return 'this branch belongs to another tonearm on this machine';
+  if (node === identifier)
+    return 'this branch belongs to another tonearm on this machine, or on a clone of it: their /etc/machine-id is the same';
   return `this branch belongs to another node, ${clipped(node, NAME_CHARS_MAX)}: set mqtt.topic to a different value`;
+}
+
+/** For people: why Home Assistant has no device of this node. `branch` is that of the node that it shows. */
+export function cloneText(branch: string): string {
+  const other = clipped(branch, NAME_CHARS_MAX);
+  return `Home Assistant shows the node of the branch ${other}, whose /etc/machine-id is the same: give this machine an id of its own`;
 }

@@ -151,6 +151,19 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     assert.deepEqual(node.commands, [['setServerVolume', { volume: 0.2 }]]);
   });
 
+  test('names a retained command at each start', async (t) => {
+    const topic = 'house/starts/audio/server/set';
+    const spy = await startSpy(broker.url, 'house/starts/#');
+    t.after(() => spy.end());
+    await spy.publish(topic, { volume: 0.1 }, { retain: true });
+    for (let start = 1; start <= 4; start += 1) {
+      const { node, spy: own } = await whole(t, { settings: { topic: 'house/starts' }, identifier: 'same' });
+      await until('the command is named', () => spy.texts('house/starts/error').length === start);
+      await node.stop();
+      await own.end();
+    }
+  });
+
   test('takes no commands where mqtt.control is false', async (t) => {
     const { node, spy } = await whole(t, { settings: { topic: 'house/shown', control: false } });
     assert.doesNotMatch(broker.log(), /house\/shown.*\/set/, 'it has not subscribed to commands');

@@ -85,4 +85,69 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       await spy.holds(`${topic}/audio/outputs/alsa`);
     });
   }
+
+  /** A node of the identifier that all clones of one card have. */
+  const cloneOn = (t: TestContext, branch: string, card: string) =>
+    nodeOn(t, branch, card, { settings: { homeAssistantPrefix: card } });
+
+  /** The branch that the device of this identifier belongs to. */
+  async function shownBranch(card: string): Promise<string> {
+    const [text = ''] = (await retained(broker.url, `${card}/#`)).values();
+    return text === '' ? '' : JSON.parse(text).components.backend_mqtt.state_topic.replace('/backends', '');
+  }
+
+  test('whose identifier another living branch has, too, publishes no device until that one has gone', async (t) => {
+    const first = cloneOn(t, 'clones/first', 'card1');
+    await first.up();
+    await until('the first has published its device', async () => (await shownBranch('card1')) !== '');
+    const second = cloneOn(t, 'clones/second', 'card1');
+    await second.up();
+    const reason = /shows the node of the branch clones\/first, whose \/etc\/machine-id is the same/;
+    assert.match(second.reason, reason);
+    assert.equal(second.logged.filter((line) => reason.test(line)).length, 1);
+    const spy = await spyOn(t, 'clones/second');
+    await spy.publish('clones/second/audio/server/set', { volume: 0.2 });
+    await until('the second serves its branch all the same', () => second.commands.length === 1);
+    assert.equal(await shownBranch('card1'), 'clones/first');
+    assert.equal(first.reason, '');
+    await first.stop();
+    await until(
+      'the second has published its device',
+      async () => (await shownBranch('card1')) === 'clones/second',
+    );
+    await until('the second has nothing to say any more', () => second.reason === '');
+  });
+
+  test('starts together with a clone: one device is published, and the other node says why it has none', async (t) => {
+    const nodes = ['clones/left', 'clones/right'].map((branch) => cloneOn(t, branch, 'card2'));
+    await until('one of both has no device', () => nodes.filter(({ reason }) => reason !== '').length === 1);
+    const shown = await shownBranch('card2');
+    const [yielding] = nodes.filter(({ reason }) => reason !== '');
+    assert.ok(yielding?.reason.includes(`branch ${shown},`), `${yielding?.reason}: ${shown}`);
+    assert.notEqual(yielding?.topic, shown);
+    assert.deepEqual(
+      nodes.map(({ state }) => state),
+      ['up', 'up'],
+    );
+  });
+
+  for (const [what, node, status] of [
+    ['has gone', 'card3', 'offline'],
+    ['was left by a power cut', 'card3', 'online'],
+    ['belongs to another node now', 'other', 'online'],
+  ] as const) {
+    test(`has the device of a branch that ${what}`, async (t) => {
+      const spy = await spyOn(t, 'former');
+      await spy.publish('former/node', node, { retain: true });
+      await spy.publish('former/status', status, { retain: true });
+      const availability = [{ topic: 'former/status' }];
+      const old = { platform: 'sensor', unique_id: 'x', availability, state_topic: 'former/backends' };
+      await spy.publish('card3/device/tonearm_card3/config', { components: { old } }, { retain: true });
+      const settings = { homeAssistantPrefix: 'card3' };
+      const present = nodeOn(t, 'clones/present', 'card3', { settings, clock: HASTY });
+      await present.up();
+      assert.equal(present.reason, '');
+      await until('it publishes the device', async () => (await shownBranch('card3')) === 'clones/present');
+    });
+  }
 });

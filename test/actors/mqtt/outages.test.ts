@@ -1,11 +1,20 @@
 // A bridge whose broker goes away, freezes, forgets, refuses and floods: afterwards the retained tree must be true.
 
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
 import { type Broker, type BrokerOptions, startBroker } from '../../broker/mosquitto.js';
-import { drop, output, put, type SimulatedNode, simulatedNode } from '../../broker/simulated-node.js';
+import {
+  drop,
+  hurrying,
+  output,
+  put,
+  type SimulatedNode,
+  simulatedNode,
+} from '../../broker/simulated-node.js';
 import { retained, startSpy } from '../../broker/spy.js';
+import { freePort } from '../../tools/free-port.js';
 import { lacks } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 
@@ -84,6 +93,47 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     const { length } = node.statuses;
     await until('the bridge has tried again', () => there.log().split('New client connected').length > 4);
     assert.equal(node.statuses.length, length, 'it has not been up in between');
+  });
+
+  /** A broker with an access list that allows everything but these topics of the node. */
+  const denying = (t: TestContext, ...denied: readonly string[]): Promise<Broker> => {
+    const lines = ['topic readwrite #', ...denied.map((below) => `topic deny tonearm/living/${below}`), ''];
+    return broker(t, { files: { acl: lines.join('\n') }, lines: ['acl_file DIR/acl'] });
+  };
+
+  test('denies single topics leaves these out and names them, on a connection that lasts', async (t) => {
+    const denied = ['power', 'audio/outputs/alsa', 'event'];
+    const there = await denying(t, ...denied);
+    const node = simulatedNode(t, { url: there.url });
+    await node.up();
+    node.tell(put('power.action', '', { action: 'reboot' }));
+    await until('all three are named', () =>
+      denied.every((below) => node.reason.includes(`tonearm/living/${below}`)),
+    );
+    assert.match(node.reason, /^refused by the broker \(Not authorized\), so left out: /);
+    node.tell(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })));
+    await until('the other topics are current', async () =>
+      (await retained(there.url, `${OUTPUTS}#`)).get(`${OUTPUTS}kitchen`)?.includes('0.9'),
+    );
+    const connections = there.log().match(/New client connected .* as tonearm-\w+-\w+ /g) ?? [];
+    assert.equal(connections.length, 1, 'the connection has lasted');
+  });
+
+  test('allows a topic that it has denied gets it later', async (t) => {
+    const there = await denying(t, 'power');
+    const node = simulatedNode(t, { url: there.url, clock: hurrying(600_000) });
+    await until('the topic is named', () => node.reason.endsWith('left out: tonearm/living/power'));
+    writeFileSync(`${there.directory}/acl`, 'topic readwrite #\n', { mode: 0o600 });
+    process.kill(there.pid, 'SIGHUP');
+    await until('nothing is left out any more', () => node.state === 'up' && node.reason === '');
+    const power = 'tonearm/living/power';
+    await until('the topic is published', async () => (await retained(there.url, power)).has(power));
+  });
+
+  test('is nowhere at any address of its name has a reason that names them', async (t) => {
+    const port = await freePort();
+    const node = simulatedNode(t, { url: `mqtt://localhost:${port}` });
+    await node.connecting(/ECONNREFUSED 127\.0\.0\.1/);
   });
 
   test('takes only small messages leaves out and names a larger topic, and publishes the others', async (t) => {

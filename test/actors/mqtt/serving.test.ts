@@ -40,6 +40,8 @@ class ScriptedBroker {
       unsubscribe: async () => true,
       publish: async (topic, text) => {
         this.published.push(topic);
+        // The bridge is subscribed to its own question.
+        if (topic.endsWith('/who')) onMessage({ topic, text, retained: false });
         await new Promise(setImmediate);
         this.onPublished(topic, text);
         return true;

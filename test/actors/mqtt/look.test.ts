@@ -1,0 +1,69 @@
+// When a look at a branch is over, on a scripted broker that keeps no order between retained messages and its replies.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { BrokerConnection, BrokerMessage } from '../../../src/actors/mqtt/broker.js';
+import { look } from '../../../src/actors/mqtt/look.js';
+import { systemClock } from '../../../src/clock.js';
+import { AnnouncedNode } from '../../broker/announced-node.js';
+import { hurrying } from '../../broker/simulated-node.js';
+
+const T = 'tonearm/living';
+const KITCHEN: BrokerMessage = { topic: `${T}/audio/outputs/kitchen`, text: '{}', retained: true };
+
+interface Habits {
+  /** Takes the question `T/who`. */
+  readonly publish: BrokerConnection['publish'];
+  readonly unsubscribe?: () => void;
+}
+
+/** The topics that were read from a broker with such habits. */
+async function read(
+  habits: (deliver: (message: BrokerMessage) => void) => Habits,
+  clock = systemClock,
+): Promise<readonly string[]> {
+  const { topics } = new AnnouncedNode();
+  const found = await look(topics, clock, (onMessage) => {
+    const { publish, unsubscribe } = habits(onMessage);
+    let end: (reason: string) => void = () => undefined;
+    const ended = new Promise<string>((resolve) => {
+      end = resolve;
+    });
+    return {
+      ...{ ready: Promise.resolve(true), ended, window: 16, takes: () => true, publish },
+      subscribe: async () => true,
+      unsubscribe: async () => {
+        unsubscribe?.();
+        return true;
+      },
+      end: async (reason) => end(reason),
+      cut: (reason) => end(reason),
+    };
+  });
+  return 'held' in found ? [...found.held.keys()] : assert.fail(JSON.stringify(found));
+}
+
+test('what a broker delivers late is read, as long as it comes before the question comes back', async () => {
+  const topics = await read((deliver) => ({
+    publish: async (topic, text) => {
+      setImmediate(() => {
+        deliver(KITCHEN);
+        setImmediate(() => deliver({ topic, text, retained: false }));
+      });
+      return true;
+    },
+  }));
+  assert.deepEqual(topics, [KITCHEN.topic]);
+});
+
+test('where the access list refuses or hides the question, the end of the subscription ends the look', async () => {
+  const refuses = await read((deliver) => ({
+    publish: async (topic) => ({ topics: [topic], reason: 'Not authorized' }),
+    unsubscribe: () => deliver(KITCHEN),
+  }));
+  const hides = await read(
+    (deliver) => ({ publish: async () => true, unsubscribe: () => deliver(KITCHEN) }),
+    hurrying(5_000),
+  );
+  assert.deepEqual([refuses, hides], [[KITCHEN.topic], [KITCHEN.topic]]);
+});
