@@ -9,6 +9,7 @@ import {
 } from '../../protocol/actor/backends.js';
 import { type Collection, RESOURCES, type Resource, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
+import { UniqueNames } from '../unique-names.js';
 import { playerName, topicLevel } from './topics.js';
 
 /** Topics with the same text as a `GET`. */
@@ -26,6 +27,20 @@ const EACH: Partial<Readonly<Record<Collection, (key: string, name: string) => s
   players: (key) => `players/${topicLevel(playerName(key))}`,
   'systemd.services': (key) => `services/${key.split('/').map(topicLevel).join('/')}`,
 };
+
+/** Collections in which several records may have one name, by the parameter that names a record in a request. */
+const SHARED_NAMES = { output: 'audio.outputs', card: 'audio.cards' } as const satisfies Record<
+  string,
+  Collection
+>;
+
+export type NamedThing = keyof typeof SHARED_NAMES;
+
+/** A record under its name in topics and entities, which no other one has. */
+export interface NamedRecord<T> {
+  readonly name: string;
+  readonly record: T;
+}
 
 /** Collections whose records are things in Home Assistant. */
 const SHOWN: readonly Collection[] = [
@@ -54,6 +69,10 @@ export type AskedTopic = 'server' | 'power';
 
 interface Row {
   readonly json: string;
+  /** The record's own name, which others may have too. */
+  readonly recordName: string;
+  /** Its name in topics and entities. */
+  readonly name: string;
   readonly topic: string | undefined;
   /** Differs if an entity does; '' for what is no thing in Home Assistant. */
   readonly look: string;
@@ -61,6 +80,7 @@ interface Row {
 
 export class Branch {
   readonly #rows = new Map<Collection, Map<string, Row>>();
+  readonly #names = new Map<Collection, UniqueNames>();
   /** The newest answers to what the bridge has asked. */
   readonly asked = new Map<AskedTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
@@ -76,6 +96,7 @@ export class Branch {
   applyChanges({ isWhole, changes }: ChangeBatch): void {
     if (isWhole) {
       this.#rows.clear();
+      this.#names.clear();
       this.#health.clear();
     }
     for (const change of changes) this.#take(change);
@@ -94,6 +115,24 @@ export class Branch {
   records<T>(collection: Collection): readonly T[] {
     if (!this.#isUp(collection)) return [];
     return this.#texts(collection).map((text) => JSON.parse(text) as T);
+  }
+
+  /** Likewise, of a collection in which several records may have one name. */
+  named<T>(thing: NamedThing): readonly NamedRecord<T>[] {
+    const collection = SHARED_NAMES[thing];
+    if (!this.#isUp(collection)) return [];
+    const rows = [...(this.#rows.get(collection)?.values() ?? [])];
+    return rows.map(({ name, json }) => ({ name, record: JSON.parse(json) as T }));
+  }
+
+  /** What a request calls the thing that is published under this name: its id, where the name alone could mean another thing. */
+  referenceTo(thing: NamedThing, name: string): string {
+    const rows = [...(this.#rows.get(SHARED_NAMES[thing]) ?? [])];
+    const [key, row] = rows.find(([, each]) => each.name === name) ?? [];
+    if (key === undefined || row === undefined) return name;
+    const isId = rows.some(([other]) => other === name);
+    const isShared = rows.filter(([, { recordName }]) => recordName === row.recordName).length > 1;
+    return row.recordName === name && !isId && !isShared ? name : key;
   }
 
   /** By topic; without the topics of backends that are not up. */
@@ -133,8 +172,10 @@ export class Branch {
   }
 
   #take(change: Change): void {
-    if (change.kind === 'drop') this.#rows.get(change.collection)?.delete(change.key);
-    else if (change.collection === 'backends') {
+    if (change.kind === 'drop') {
+      this.#rows.get(change.collection)?.delete(change.key);
+      this.#names.get(change.collection)?.release(Number(change.key));
+    } else if (change.collection === 'backends') {
       const { backend, ...health } = JSON.parse(change.json) as BackendRecord;
       this.#health.set(backend, health);
     } else if (change.collection === 'served') this.served = JSON.parse(change.json) as ServedRecord;
@@ -146,11 +187,20 @@ export class Branch {
     const rows = this.#rows.get(collection) ?? new Map<string, Row>();
     this.#rows.set(collection, rows);
     if (!SHOWN.includes(collection)) {
-      rows.set(key, { json, topic: undefined, look: '' });
+      rows.set(key, { json, topic: undefined, look: '', name: '', recordName: '' });
       return;
     }
     const record = JSON.parse(json) as { readonly name: string };
-    rows.set(key, { json, topic: EACH[collection]?.(key, record.name), look: JSON.stringify(record, LOOK) });
+    const name = this.#uniqueName(collection, key, record.name);
+    const look = JSON.stringify([name, JSON.stringify(record, LOOK)]);
+    rows.set(key, { json, topic: EACH[collection]?.(key, name), look, name, recordName: record.name });
+  }
+
+  #uniqueName(collection: Collection, key: string, name: string): string {
+    if (!Object.values<Collection>(SHARED_NAMES).includes(collection)) return name;
+    const names = this.#names.get(collection) ?? new UniqueNames();
+    this.#names.set(collection, names);
+    return names.assign(Number(key), name);
   }
 
   #backends(): string {

@@ -11,6 +11,7 @@ import {
 } from '../../protocol/actor/operations.js';
 import { parametersOf } from '../../protocol/actor/parameters.js';
 import { percentText } from '../text.js';
+import type { NamedThing } from './branch.js';
 import { boundedJson } from './topics.js';
 
 export interface QueuedRequest {
@@ -119,6 +120,29 @@ function memberRequest({ params }: MatchedTopic, way: NamedOperation, value: unk
   // An operation without a body is asked for by `true`, and refuses any other value.
   const isBare = change.body === undefined && value === true;
   return { operation, params, ...(!isBare && { body: { [of]: value } }) };
+}
+
+/** The request as it is carried out: where a name alone could mean another thing, its id. */
+export function withReferences(
+  request: BridgeRequest,
+  referenceTo: (thing: NamedThing, name: string) => string,
+): BridgeRequest {
+  const { params = {}, body } = request;
+  const named = Object.entries(params).map(([parameter, name]) =>
+    isNamedThing(parameter) && name !== undefined
+      ? [parameter, referenceTo(parameter, name)]
+      : [parameter, name],
+  );
+  const resolved = { ...request, params: Object.fromEntries(named) };
+  if (typeof body !== 'object' || body === null || !('output' in body)) return resolved;
+  const { output } = body;
+  return typeof output === 'string'
+    ? { ...resolved, body: { ...body, output: referenceTo('output', output) } }
+    : resolved;
+}
+
+function isNamedThing(parameter: string): parameter is NamedThing {
+  return parameter === 'output' || parameter === 'card';
 }
 
 /** Without an operation the request will be refused, so it supersedes nothing. */

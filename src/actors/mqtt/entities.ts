@@ -1,20 +1,19 @@
 // Table of Home Assistant's entities: what each thing of the node is there. Keys and unique ids are made of the node's identifier and the
 // thing's own name, never of the host's name or address. Pure.
 
-import { createHash } from 'node:crypto';
 import { BACKEND_STATES, BACKENDS, type Backend, type ChildName } from '../../protocol/actor/backends.js';
 import type {
   AudioServerRecord,
   BluetoothRecord,
   CardRecord,
-  DeviceRecord,
   OutputRecord,
   PlayerRecord,
   ServiceRecord,
   UpgradeRecord,
 } from '../../protocol/actor/schemas.js';
-import { capped } from '../text.js';
+import { UniqueNames } from '../unique-names.js';
 import type { Branch } from './branch.js';
+import { labelsOf, SIMPLE_UNIT, shownName, slugOf } from './entity-names.js';
 import { playerName, topicLevel } from './topics.js';
 
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
@@ -58,7 +57,7 @@ export function entitiesOf(node: ShownNode): Entities {
   const drafts = [
     ...outputsOf(branch).flatMap((output) => outputEntities(node, output)),
     ...defaultOutput(node),
-    ...branch.records<CardRecord>('audio.cards').flatMap((card) => cardEntities(node, card)),
+    ...cardEntities(node),
     ...branch.records<ServiceRecord>('systemd.services').flatMap((service) => unitEntities(node, service)),
     ...playerEntities(node),
     ...powerButtons(node),
@@ -69,8 +68,18 @@ export function entitiesOf(node: ShownNode): Entities {
   return new Map(drafts.map((draft) => [draft[0], componentOf(node, draft)]));
 }
 
-function outputsOf(branch: Branch): readonly OutputRecord[] {
-  return branch.records('audio.outputs');
+/** An output as a thing of Home Assistant: no other one has its name or its label. */
+interface ShownOutput {
+  readonly name: string;
+  readonly label: string;
+  readonly record: OutputRecord;
+}
+
+function outputsOf(branch: Branch): readonly ShownOutput[] {
+  const labels = new UniqueNames();
+  return branch.named<OutputRecord>('output').map(({ name, record }) => {
+    return { name, label: labels.assign(record.id, outputName(record)), record };
+  });
 }
 
 function serverOf(branch: Branch): AudioServerRecord | undefined {
@@ -79,7 +88,8 @@ function serverOf(branch: Branch): AudioServerRecord | undefined {
 
 /** True if the default output exists but is not an option of this select: it is new, or its name has changed. */
 export function isNotOffered(branch: Branch, told: Entities): boolean {
-  const label = outputLabels(outputsOf(branch)).get(serverOf(branch)?.default_sink ?? '');
+  const present = serverOf(branch)?.default_sink;
+  const label = outputsOf(branch).find(({ record }) => record.name === present)?.label;
   const options = told.get('default_output')?.['options'];
   return label !== undefined && Array.isArray(options) && !options.includes(label);
 }
@@ -105,35 +115,6 @@ const UNKNOWN = 'None';
 
 function onlineIf(expression: string): string {
   return `{{ 'online' if value_json is defined and ${expression} else 'offline' }}`;
-}
-
-/** A longer name is cut where it is shown. */
-const NAME_CHARS_MAX = 100;
-const SLUG_CHARS_MAX = 64;
-const HASH_CHARS = 8;
-
-/** Cut to whole characters: half a character, cut off or received, makes Home Assistant refuse the whole device. */
-function shownName(name: string): string {
-  return capped(Buffer.from(name).toString(), NAME_CHARS_MAX);
-}
-
-const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;
-const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
-
-/** A name as part of a key (letters, digits, _ and - only). Names that do not match `simple` get a hash, so that no two are equal. */
-function slugOf(name: string, simple = SIMPLE): string {
-  const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
-  if (simple.test(name)) return slug;
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_CHARS);
-  return `${slug.slice(0, SLUG_CHARS_MAX)}_${hash}`;
-}
-
-/** Texts that people choose from, by name: each thing's label, with more where several are called the same. */
-function labelsOf(
-  rows: readonly (readonly [name: string, label: string, more: string])[],
-): ReadonlyMap<string, string> {
-  const isAlone = (label: string): boolean => rows.filter(([, other]) => other === label).length === 1;
-  return new Map(rows.map(([name, label, more]) => [name, isAlone(label) ? label : `${label} (${more})`]));
 }
 
 /** A choice of one of these names: `field` of the state has the present one, and `member` of the command another one. */
@@ -164,17 +145,22 @@ const PERCENT = '(value_json.volume * 100) | round';
 /** The configured label, else the sound server's description. `nick` is the label if the properties hold no nick of the device. */
 function outputName({ name, description, nick, props }: OutputRecord): string {
   const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
-  return shownName((isLabel && nick) || description || name);
+  return shownName((isLabel && nick) || '') || shownName(description) || shownName(name);
 }
 
-function outputEntities({ topic, control }: ShownNode, output: OutputRecord): readonly Draft[] {
-  const stem = `output_${slugOf(output.name)}`;
-  const state = { state_topic: `${topic}/audio/outputs/${topicLevel(output.name)}` };
+function outputEntities(
+  { topic, control }: ShownNode,
+  { name, label, record }: ShownOutput,
+): readonly Draft[] {
+  const stem = `output_${slugOf(name)}`;
+  const state = { state_topic: `${topic}/audio/outputs/${topicLevel(name)}` };
   const set = { command_topic: `${state.state_topic}/set` };
   // Home Assistant ignores a value above its maximum and logs an error.
-  const max = Math.max(1, Math.floor((output.volume_limit ?? 1) * 100 + 1e-6));
+  const max = Math.floor((record.volume_limit ?? 1) * 100 + 1e-6);
+  // A slider needs a maximum above its minimum: where no volume but silence is allowed there is nothing to set.
+  const isSettable = control && max > 0;
   const slider = { command_template: '{"volume": {{ value / 100 }}}', min: 0, max, step: 1, mode: 'slider' };
-  const value = ifJson(control ? `[${PERCENT}, ${max}] | min` : PERCENT);
+  const value = ifJson(isSettable ? `[${PERCENT}, ${max}] | min` : PERCENT);
   const percent = { ...state, value_template: value, unit_of_measurement: '%', icon: 'mdi:volume-high' };
   const isMuted = ifJson("'ON' if value_json.muted else 'OFF'");
   const mute = { ...state, value_template: isMuted, icon: 'mdi:volume-mute' };
@@ -183,36 +169,34 @@ function outputEntities({ topic, control }: ShownNode, output: OutputRecord): re
     payload_on: '{"muted": true}',
     payload_off: '{"muted": false}',
   };
-  const name = outputName(output);
-  const [number, toggle] = control ? ['number', 'switch'] : ['sensor', 'binary_sensor'];
+  const number = isSettable ? 'number' : 'sensor';
+  const toggle = control ? 'switch' : 'binary_sensor';
   return [
-    [`${stem}_volume`, number, `${name} volume`, { ...percent, ...(control && { ...set, ...slider }) }],
-    [`${stem}_mute`, toggle, `${name} mute`, { ...mute, ...(control && { ...set, ...onOff }) }],
+    [`${stem}_volume`, number, `${label} volume`, { ...percent, ...(isSettable && { ...set, ...slider }) }],
+    [`${stem}_mute`, toggle, `${label} mute`, { ...mute, ...(control && { ...set, ...onOff }) }],
   ];
 }
 
-/** The outputs' names are those of their volumes. */
-function outputLabels(outputs: readonly OutputRecord[]): ReadonlyMap<string, string> {
-  return labelsOf(outputs.map((output) => [output.name, outputName(output), slugOf(output.name)]));
-}
-
 function defaultOutput(node: ShownNode): readonly Draft[] {
-  const labels = outputLabels(outputsOf(node.branch));
+  const labels = new Map(outputsOf(node.branch).map(({ name, label }) => [name, label]));
   // A select needs at least one option.
   if (serverOf(node.branch) === undefined || labels.size === 0) return [];
   const what = ['default_output', 'Output', `${node.topic}/audio/server`] as const;
   return [select(node, what, labels, ['default_sink', 'output'])];
 }
 
-function cardEntities(node: ShownNode, { name, description, profiles }: CardRecord): readonly Draft[] {
-  if (profiles.length < 2) return [];
-  const state = `${node.topic}/audio/cards/${topicLevel(name)}`;
-  const what = [`card_${slugOf(name)}`, `${shownName(description)} profile`, state] as const;
-  const labels = labelsOf(
-    profiles.map((each) => [each.name, shownName(each.description), shownName(each.name)]),
-  );
-  const look = { icon: 'mdi:expansion-card-variant', entity_category: 'config' };
-  return [select(node, what, labels, ['active_profile', 'profile'], look)];
+function cardEntities(node: ShownNode): readonly Draft[] {
+  const cardLabels = new UniqueNames();
+  const cards = node.branch.named<CardRecord>('card').filter(({ record }) => record.profiles.length > 1);
+  return cards.map(({ name, record }) => {
+    const { id, description, profiles } = record;
+    const card = cardLabels.assign(id, shownName(description) || shownName(name));
+    const state = `${node.topic}/audio/cards/${topicLevel(name)}`;
+    const what = [`card_${slugOf(name)}`, `${card} profile`, state] as const;
+    const labels = labelsOf(profiles.map((each) => [each.name, each.description, each.name]));
+    const look = { icon: 'mdi:expansion-card-variant', entity_category: 'config' };
+    return select(node, what, labels, ['active_profile', 'profile'], look);
+  });
 }
 
 function press(key: string, name: string, to: string, word: string, look: Fields): Draft {
@@ -259,13 +243,14 @@ const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 /** Keys begin with a name's constant part, so that a restarted player has its entities again; the second of one name is called `NAME 2`. */
 function playerEntities({ topic, control, branch }: ShownNode): readonly Draft[] {
   const seen = new Map<string, number>();
-  return branch.records<PlayerRecord>('players').flatMap((player) => {
+  const labels = new UniqueNames();
+  return branch.records<PlayerRecord>('players').flatMap((player, at) => {
     const name = playerName(player.bus_name);
     const constant = name.replace(INSTANCE, '');
     const count = (seen.get(constant) ?? 0) + 1;
     seen.set(constant, count);
     const stem = `player_${slugOf(count === 1 ? constant : `${constant} ${count}`)}`;
-    const identity = player.identity || name;
+    const identity = labels.assign(at + 1, shownName(player.identity) || name);
     const state = `${topic}/players/${topicLevel(name)}`;
     const fields = {
       ...{ state_topic: state, value_template: ifJson('value_json.playback_status', UNKNOWN) },
@@ -293,9 +278,22 @@ function powerButtons({ topic, control, branch }: ShownNode): readonly Draft[] {
   ];
 }
 
+/**
+ * Home Assistant offers an update where it takes the latest version for newer than the installed one: AwesomeVersion says so, which it has in
+ * templates too. The node's own verdict decides: without an update the latest version is shown as the installed one, and with one that
+ * Home Assistant would not offer, the text is made one that it cannot compare, which it takes for newer.
+ */
+const UPDATE_TEXTS = [
+  '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
+  '{% set is_newer = new > old if new.valid and old.valid else new != old %}',
+  '{% set offered = value_json.latest if value_json.latest and is_newer ',
+  "else (value_json.latest or value_json.current) ~ ' (upgrade)' %}",
+  '{% set latest = offered if value_json.upgrade_available else value_json.current %}',
+].join('');
+
 const UPDATE_FIELDS = [
   "'installed_version': value_json.current",
-  "'latest_version': value_json.latest",
+  "'latest_version': latest",
   "'in_progress': value_json.run.state == 'running'",
   "'update_percentage': value_json.run.percent | default(none)",
 ].join(', ');
@@ -305,7 +303,7 @@ const HAS_RESULT = 'value_json is defined and value_json.current';
 
 function update({ topic, control }: ShownNode): Draft {
   const state = `${topic}/upgrade`;
-  const value = `{% if ${HAS_RESULT} %}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`;
+  const value = `{% if ${HAS_RESULT} %}${UPDATE_TEXTS}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`;
   const set = control ? { command_topic: `${state}/set`, payload_install: 'start' } : {};
   const fields = { state_topic: state, value_template: value, ...set };
   return ['update', 'update', 'Software', fields, [state, 'value_json.current']];
@@ -314,7 +312,11 @@ function update({ topic, control }: ShownNode): Draft {
 function bluetoothEntities({ topic, control }: ShownNode, record: BluetoothRecord): readonly Draft[] {
   const state = `${topic}/bluetooth`;
   const set = `${state}/set`;
-  const devices = (record.known_devices ?? []).flatMap((device) => deviceEntities(device, state, control));
+  const known = record.known_devices ?? [];
+  const labels = labelsOf(known.map(({ address, name }) => [address, name, address]));
+  const devices = known.flatMap(({ address }) =>
+    deviceEntities(address, labels.get(address) ?? address, state, control),
+  );
   if (!control) return devices;
   const value = ifJson("'power_up' if value_json.powered else 'power_down'");
   const fields = { state_topic: state, value_template: value, icon: 'mdi:bluetooth' };
@@ -327,7 +329,7 @@ function bluetoothEntities({ topic, control }: ShownNode, record: BluetoothRecor
 }
 
 /** A binary sensor, and a switch where commands are taken. */
-function deviceEntities({ address, name }: DeviceRecord, state: string, control: boolean): readonly Draft[] {
+function deviceEntities(address: string, name: string, state: string, control: boolean): readonly Draft[] {
   const key = `bluetooth_${address.replaceAll(':', '')}`;
   // Devices that are forgotten have no part in the record.
   const own = `selectattr('address', 'eq', '${address}') | selectattr('connected') | list | length`;

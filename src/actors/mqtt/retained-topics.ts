@@ -4,7 +4,7 @@
 import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
-import type { Branch } from './branch.js';
+import type { Branch, NamedThing } from './branch.js';
 import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered } from './entities.js';
 import {
@@ -98,6 +98,11 @@ export class RetainedTopics {
   /** True for topics of this node's branch: a broker may send others. */
   isBelow(topic: string): boolean {
     return topic.startsWith(this.full(''));
+  }
+
+  /** See `Branch.referenceTo`. */
+  referenceTo(thing: NamedThing, name: string): string {
+    return this.#branch.referenceTo(thing, name);
   }
 
   /** True if the broker holds nothing of the branch, as far as is confirmed. */

@@ -3,7 +3,15 @@
 import { type Clock, within } from '../../clock.js';
 import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
-import { COMMAND_FILTERS, commandQueues, isCommand, requestsOf, type WaitingRequest } from './commands.js';
+import {
+  COMMAND_FILTERS,
+  commandQueues,
+  isCommand,
+  requestsOf,
+  type WaitingRequest,
+  withReferences,
+} from './commands.js';
+import { RETAINED, TOO_MANY } from './refusals.js';
 import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
 
 /** From the end of one round of differences to the next: a little above a tenth of a second, for network delays. */
@@ -248,8 +256,11 @@ export class Serving {
     // An empty text is how a retained command is removed.
     if (text === '') return;
     if (retained) this.#refuse(topic, RETAINED);
-    for (const request of retained ? [] : requestsOf(below, text))
-      if (!this.#takeCommand({ ...request, topic })) this.#refuse(topic, TOO_MANY);
+    const { topics } = this.#parts;
+    for (const queued of retained ? [] : requestsOf(below, text)) {
+      const request = withReferences(queued.request, (thing, name) => topics.referenceTo(thing, name));
+      if (!this.#takeCommand({ ...queued, request, topic })) this.#refuse(topic, TOO_MANY);
+    }
   }
 
   async #carryOut({ topic, request }: WaitingRequest): Promise<void> {
@@ -261,18 +272,3 @@ export class Serving {
     this.publishPassing('error', JSON.stringify({ ...problem, topic }));
   }
 }
-
-/** Refusals that do not come from the gateway, in the form of its problem documents. */
-const RETAINED = {
-  type: 'urn:tonearm:problem:retained-command',
-  title: 'A retained command is not carried out',
-  status: 400,
-  detail: 'It would be carried out again at each connection: publish commands without the retain flag',
-};
-
-const TOO_MANY = {
-  type: 'urn:tonearm:problem:too-many-commands',
-  title: 'Too many commands are waiting',
-  status: 503,
-  detail: 'No further command can wait: publish it again later',
-};

@@ -7,6 +7,7 @@ import type { BridgeReply } from '../../../src/protocol/actor/messages.js';
 import { type Broker, startBroker } from '../../broker/mosquitto.js';
 import {
   ACCEPTED,
+  drop,
   hurrying,
   isCommand,
   type NodeOptions,
@@ -84,6 +85,34 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const topics = states.map(([topic]) => topic.slice(outputs.length));
     const escaped = topics.filter((topic) => topic.includes('a%'));
     assert.deepEqual(escaped.sort(), ['a%23b', 'a%25b', 'a%2Bb', 'a%2Fb']);
+  });
+
+  test('has a topic for each of several outputs of one name, and a command goes to what its topic shows', async (t) => {
+    const { node, spy } = await whole(t);
+    const twin = (id: number, name = 'twin') => put('audio.outputs', `${id}`, output(id, name));
+    node.tell(twin(57), twin(58), twin(9, '57'));
+    const outputs = `${node.topic}/audio/outputs`;
+    for (const [level, id] of [
+      ['twin', 57],
+      ['twin %2358', 58],
+      ['57', 9],
+    ] as const) {
+      await spy.holds(`${outputs}/${level}`, (text) => JSON.parse(text).id === id);
+      await spy.publish(`${outputs}/${level}/set`, { volume: 0.2 });
+    }
+    await spy.publish(`${node.topic}/audio/server/set`, { output: 'twin #58' });
+    await spy.publish(`${node.topic}/audio/clients/song/set`, { output: 'twin' });
+    await spy.publish(`${node.topic}/audio/clients/talk/set`, { output: 'kitchen' });
+    await until('all commands have come', () => node.commands.length === 6);
+    assert.deepEqual(node.commands, [
+      ...['57', '58', '9'].map((id) => [`setOutputVolume ${id}`, { volume: 0.2 }]),
+      ['setDefaultOutput 58', undefined],
+      ['moveClient song', { output: '57' }],
+      ['moveClient talk', { output: 'kitchen' }],
+    ]);
+    node.tell(drop('audio.outputs', '57'));
+    await spy.empty(`${outputs}/twin`);
+    await spy.holds(`${outputs}/twin %2358`);
   });
 
   test('publishes events, and why a command was refused', async (t) => {

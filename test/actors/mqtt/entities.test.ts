@@ -12,7 +12,7 @@ test('the default output is chosen by the names that volumes have, and each name
   );
   const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...told]).message();
   const { options, value_template: shows, command_template: sets } = components['default_output'] ?? {};
-  const labels = ['Living room', 'Kitchen', 'Hall (sink-0)', 'Hall (sink-1)', 'sink-2', 'Say "}}" \\ %}'];
+  const labels = ['Living room', 'Kitchen', 'Hall', 'Hall #11', 'sink-2', 'Say "}}" \\ %}'];
   assert.deepEqual(options, labels);
   assert.equal(components['output_sink-2_volume']?.['name'], 'sink-2 volume');
   const tableIn = (template: unknown) =>
@@ -35,6 +35,54 @@ test('an output is called by its label, and its slider ends at its limit', () =>
   assert.deepEqual(shown({ nick: 'USB', props: { 'node.nick': 'USB' } }), ['DAC volume', 100, '100']);
   assert.deepEqual(shown({ volume_limit: 0.555 }), ['DAC volume', 55, '55']);
   assert.deepEqual(shown({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
+});
+
+test('where only silence is allowed there is no slider, but what is set is seen', () => {
+  for (const limit of [0, 0.009]) {
+    const record = put('audio.outputs', '9', output(9, 'dac', { volume_limit: limit }));
+    const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
+    const { platform, max, command_topic: command } = components['output_dac_volume'] ?? {};
+    assert.deepEqual([platform, max, command], ['sensor', undefined, undefined]);
+    assert.equal(components['output_dac_mute']?.['platform'], 'switch');
+  }
+});
+
+test('of two things of one name the later one has its id in keys, names and options', () => {
+  const twins = [7, 8].map((id) =>
+    put('audio.outputs', `${id}`, output(id, 'hall', { description: 'Hall' })),
+  );
+  const cards = [3, 4].map((id) => put('audio.cards', `${id}`, { ...CARD, id, name: 'card' }));
+  const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...twins, ...cards]).message();
+  const named = (word: string) =>
+    Object.values(components).flatMap(({ name, state_topic: topic }) =>
+      String(name).endsWith(word) ? [`${name}: ${String(topic).replace('tonearm/living/audio/', '')}`] : [],
+    );
+  assert.deepEqual(
+    named(' volume')
+      .filter((each) => each.startsWith('Hall'))
+      .sort(),
+    ['Hall #8 volume: outputs/hall %238', 'Hall volume: outputs/hall'],
+  );
+  assert.deepEqual(named(' profile'), [
+    'HiFi HAT profile: cards/card',
+    'HiFi HAT #4 profile: cards/card %234',
+  ]);
+  assert.deepEqual(components['default_output']?.['options'], ['Living room', 'Kitchen', 'Hall', 'Hall #8']);
+  const ids = Object.values(components).map(({ unique_id: id }) => id);
+  assert.equal(new Set(ids).size, ids.length);
+});
+
+test('players and Bluetooth devices of one name can be told apart', () => {
+  const players = ['a', 'b'].map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
+  const devices = ['AA:BB:CC:DD:EE:01', 'AA:BB:CC:DD:EE:02'].map((address) => ({ address, name: 'Box' }));
+  const node = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    ...[health('players', 'up'), health('bluetooth', 'up')],
+    ...players.map((player) => put('players', player.bus_name, player)),
+    put('bluetooth', '', { powered: true, known_devices: devices }),
+  ]);
+  const names = Object.values(node.message().components).map(({ name }) => String(name));
+  assert.equal(new Set(names).size, names.length, `${names}`);
 });
 
 test('the profile of a card is chosen by its description, and a single profile is no choice', () => {

@@ -1,0 +1,37 @@
+// Names that no two live things share, as streams and outputs may be called the same (docs/http-api.md, "Names of clients"). Pure.
+
+/** The names in use. A thing whose wanted name is taken becomes `NAME #ID`, and stays so for life; until then it follows its wanted name. */
+export class UniqueNames {
+  readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();
+  readonly #owners = new Map<string, number>();
+
+  assign(id: number, wanted: string): string {
+    const held = this.#byId.get(id);
+    if (held !== undefined && (held.numbered || held.name === wanted)) return held.name;
+    this.release(id);
+    const numbered = this.#owners.has(wanted);
+    let name = numbered ? `${wanted} #${id}` : wanted;
+    // A thing may itself be called `X #7`; each turn of the loop passes one live thing, so the loop ends.
+    while (this.#owners.has(name)) name = `${name} #${id}`;
+    this.#byId.set(id, { name, numbered });
+    this.#owners.set(name, id);
+    return name;
+  }
+
+  /** Frees the name of a thing that now wants another one; a numbered name is kept. */
+  vacate(id: number, wanted: string): void {
+    const held = this.#byId.get(id);
+    if (held !== undefined && !held.numbered && held.name !== wanted) this.release(id);
+  }
+
+  release(id: number): void {
+    const held = this.#byId.get(id);
+    if (held === undefined) return;
+    this.#byId.delete(id);
+    this.#owners.delete(held.name);
+  }
+
+  idOf(name: string): number | undefined {
+    return this.#owners.get(name);
+  }
+}

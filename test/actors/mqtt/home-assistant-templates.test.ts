@@ -1,0 +1,73 @@
+// What Home Assistant shows of a state, as its own packages render it: an update as the node decides, and options that are found.
+
+import assert from 'node:assert/strict';
+import { AnnouncedNode } from '../../broker/announced-node.js';
+import { areOffered, rendered, TEMPLATES_NEED } from '../../broker/home-assistant-templates.js';
+import { CARD, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
+import { testsNeeding } from '../../tools/requirements.js';
+
+const test = testsNeeding(TEMPLATES_NEED);
+
+const VERSIONS = [
+  ...[
+    ['1', '2'],
+    ['2', '1'],
+    ['1.0', '1.0'],
+    ['1.0', ''],
+    ['abc', 'def'],
+    ['v1.2', '1.2'],
+    ['1.4-2', '1.4-1'],
+  ],
+  ...[
+    ['2024.10', '2024.9'],
+    ['0.2.0~rc1', '0.2.0'],
+    ['1.0.0', '1.0.0+b'],
+    ['latest', '1.0'],
+    ['0x10', '0x0f'],
+  ],
+] as const;
+
+test('an update is offered where the node says so, whatever the versions look like', () => {
+  const states = VERSIONS.flatMap(([current, latest]) =>
+    [true, false].map((isAvailable) => {
+      return { current, latest, upgrade_available: isAvailable, run: { state: 'idle' } };
+    }),
+  );
+  const { components } = new AnnouncedNode().message();
+  const texts = rendered(components['update']?.['value_template'], states).map((text) => JSON.parse(text));
+  const offered = areOffered(
+    texts.map(({ installed_version: installed, latest_version: latest }) => [installed, latest]),
+  );
+  states.forEach(({ current, latest, upgrade_available: isAvailable }, at) => {
+    assert.equal(offered[at], isAvailable, `${current} and ${latest}: ${JSON.stringify(texts[at])}`);
+    assert.equal(texts[at]?.installed_version, current);
+  });
+  assert.equal(texts[0]?.latest_version, '2', 'a newer version is shown as it is');
+  assert.equal(texts[1]?.latest_version, '1', 'without an update the installed version is the latest');
+});
+
+test('the options of a select are found, whatever blanks a name has', () => {
+  const names = [' USB Audio ', `${'x'.repeat(99)} y`, '\u0085Next\u001c', 'Two\nlines', 'Hall', 'Hall', ' '];
+  const outputs = names.map((description, i) =>
+    put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { description })),
+  );
+  const profiles = ['Music ', 'Music', ' '].map((description, i) => ({
+    ...CARD.profiles[0],
+    ...{ name: `profile-${i}`, description },
+  }));
+  const node = new AnnouncedNode({}, [
+    ...WHOLE_NODE,
+    ...outputs,
+    put('audio.cards', '3', { ...CARD, name: 'card', profiles }),
+  ]);
+  const { components } = node.message();
+  for (const [key, states] of Object.entries({
+    default_output: names.map((_, i) => ({ default_sink: `sink-${i}` })),
+    card_card: profiles.map(({ name }) => ({ active_profile: name })),
+  })) {
+    const { options, value_template: template } = components[key] ?? {};
+    const texts = rendered(template, states);
+    for (const text of texts) assert.ok(Array.isArray(options) && options.includes(text), `${key}: ${text}`);
+    assert.equal(new Set(texts).size, states.length, `${key}: each has an option of its own: ${texts}`);
+  }
+});

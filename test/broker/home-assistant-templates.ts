@@ -1,0 +1,63 @@
+// What Home Assistant makes of a template: rendered by the packages that it has for that, Jinja2 and AwesomeVersion, with blanks at the ends
+// taken away as it does; and whether an update entity with these versions is offered.
+
+import { execFileSync } from 'node:child_process';
+
+/** Debian's, as its packages are not those of another Python. */
+const PYTHON = '/usr/bin/python3';
+const PACKAGES = '/usr/lib/python3/dist-packages';
+const DEADLINE_MS = 60_000;
+
+export const TEMPLATES_NEED = {
+  programs: [PYTHON.slice('/usr/bin/'.length)],
+  packages: {
+    'python3-jinja2': `${PACKAGES}/jinja2/__init__.py`,
+    'python3-awesomeversion': `${PACKAGES}/awesomeversion/__init__.py`,
+  },
+};
+
+/** Home Assistant's part is homeassistant/components/update/__init__.py, `UpdateEntity.state`. */
+const PROGRAM = `
+import json, sys
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from awesomeversion import AwesomeVersion, AwesomeVersionCompareException
+
+environment = ImmutableSandboxedEnvironment()
+environment.globals["version"] = lambda text: AwesomeVersion(text)
+environment.filters["to_json"] = json.dumps
+
+def render(template, value):
+    return environment.from_string(template).render(value_json=value).strip()
+
+def is_offered(installed, latest):
+    if installed == latest:
+        return False
+    try:
+        return bool(AwesomeVersion(latest) > installed)
+    except AwesomeVersionCompareException:
+        return True
+
+answer = {"render": render, "is_offered": is_offered}
+print(json.dumps([answer[what](*args) for what, *args in json.load(sys.stdin)]))
+`;
+
+type Question =
+  | readonly [what: 'render', template: unknown, value: unknown]
+  | readonly [what: 'is_offered', installed: unknown, latest: unknown];
+
+function answers(questions: readonly Question[]): readonly unknown[] {
+  const input = JSON.stringify(questions);
+  return JSON.parse(execFileSync(PYTHON, ['-c', PROGRAM], { input, timeout: DEADLINE_MS, encoding: 'utf8' }));
+}
+
+/** The text for each value of the topic's JSON. */
+export function rendered(template: unknown, values: readonly unknown[]): readonly string[] {
+  return answers(values.map((value) => ['render', template, value])).map(String);
+}
+
+/** For each pair of versions: true if an update is offered. */
+export function areOffered(
+  versions: readonly (readonly [installed: unknown, latest: unknown])[],
+): readonly boolean[] {
+  return answers(versions.map(([installed, latest]) => ['is_offered', installed, latest])).map(Boolean);
+}
