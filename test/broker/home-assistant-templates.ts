@@ -1,5 +1,5 @@
-// What Home Assistant makes of a template: rendered by the packages that it has for that, Jinja2 and AwesomeVersion, with blanks at the ends
-// taken away as it does; and whether an update entity with these versions is offered.
+// Renders templates as Home Assistant does, by its own packages Jinja2 and AwesomeVersion, without blanks at the ends; and decides whether
+// an update entity with two versions is offered.
 
 import { execFileSync } from 'node:child_process';
 

@@ -19,7 +19,7 @@ import { type BusError, type Outcome, sentence } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { shared } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
-import { type Interfaces, type Place, placesOf } from './places.js';
+import { announcedOn, type Interfaces, type Place, placesOf } from './places.js';
 
 /** 10 s are promised (docs/configuration.md, "Finding nodes"), and not every new or replaced interface is reported. */
 const LOOK_EVERY_MS = 8_000;
@@ -60,6 +60,8 @@ export class Announcer {
   #isAvahiThere: boolean | undefined;
   #group: Group | undefined;
   #name: string;
+  /** The names of the interfaces that it is announced on. */
+  #announcedOn = '';
   #isNameTaken = false;
   /** Counted per connection. */
   #namesTaken = 0;
@@ -68,8 +70,10 @@ export class Announcer {
   readonly #rounds = shared(async () => {
     this.#isDue = false;
     const failure = await this.#round();
-    // Skipped if something happened meanwhile, which may be the reason.
-    if (failure !== undefined && !this.#isDue) this.#bus.reconnect(`avahi-daemon: ${sentence(failure)}`);
+    if (failure === undefined) return;
+    // A change that came meanwhile may be the reason: then the next round does it again, from the beginning.
+    if (this.#isDue) this.#outdate();
+    else this.#bus.reconnect(`avahi-daemon: ${sentence(failure)}`);
   });
   #areInterfacesKnown = true;
 
@@ -115,16 +119,25 @@ export class Announcer {
     const state = signalValues(AVAHI_SIGNALS.group, signal);
     if (state !== undefined && signal.path === this.#group?.path) this.#groupIs(...state);
     if (signalValues(AVAHI_SIGNALS.server, signal) === undefined) return;
-    if (this.#group !== undefined) this.#group.service = '';
+    this.#outdate();
     this.#look();
+  }
+
+  /** The next round makes the group anew. */
+  #outdate(): void {
+    if (this.#group !== undefined) this.#group.service = '';
   }
 
   #groupIs(state: number, error: string): void {
     if (this.#group !== undefined) this.#group.isEstablished = state === GROUP_STATES.established;
-    if (state === GROUP_STATES.established) this.#node.status('up', `announced as ${this.#name}`);
+    if (state === GROUP_STATES.established) this.#reportAnnounced();
     else if (state === GROUP_STATES.collision) this.#nameIsTaken();
     else if (state === GROUP_STATES.failure)
       this.#bus.reconnect(`avahi-daemon could not announce the service: ${error}`);
+  }
+
+  #reportAnnounced(): void {
+    this.#node.status('up', `announced as ${this.#name} on ${this.#announcedOn}`);
   }
 
   #nameIsTaken(): undefined {
@@ -148,10 +161,11 @@ export class Announcer {
     const places = placesOf(addresses, interfaces);
     if (places.length === 0) {
       const failure = await this.#withdraw();
-      const nothing = 'nothing to announce: the service listens on loopback only';
+      const nothing = 'nothing to announce: the service listens on no interface that has multicast';
       if (failure === undefined) this.#node.status('up', nothing);
       return failure;
     }
+    this.#isOn(announcedOn(addresses, interfaces).join(', '));
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
     if (!state.ok) return state.error;
     if (state.value !== SERVER_RUNNING) return this.#waitFor('avahi-daemon has no host name yet');
@@ -159,6 +173,13 @@ export class Announcer {
     if (failure?.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return failure;
     // The name belongs to a service of this same avahi-daemon.
     return this.#nameIsTaken();
+  }
+
+  /** An entry for all interfaces stays while they come and go. */
+  #isOn(names: string): void {
+    const before = this.#announcedOn;
+    this.#announcedOn = names;
+    if (before !== names && this.#group?.isEstablished) this.#reportAnnounced();
   }
 
   #waitFor(reason: string): undefined {
@@ -215,9 +236,13 @@ export class Announcer {
   }
 
   async #withdraw(): Promise<Failure> {
-    const path = this.#group?.path;
-    this.#group = undefined;
-    return path === undefined ? undefined : errorOf(await this.#bus.call(AVAHI_METHODS.free, [], { path }));
+    const group = this.#group;
+    const path = group?.path;
+    const failure =
+      path === undefined ? undefined : errorOf(await this.#bus.call(AVAHI_METHODS.free, [], { path }));
+    // One that could not be freed is still on the network, and the next round tries again.
+    if (failure === undefined && this.#group === group) this.#group = undefined;
+    return failure;
   }
 }
 

@@ -97,15 +97,26 @@ export default bridgeThread<'discovery'>(
 function externalInterfaces(): Interfaces {
   return Object.entries(networkInterfaces()).flatMap(([name, infos = []]): Interface[] => {
     const addresses = infos.filter(({ internal }) => !internal);
-    const index = addresses.length === 0 ? undefined : indexOf(name);
+    const index = addresses.length > 0 && isAnnouncing(name) ? factOf(name, 'ifindex') : undefined;
     return index === undefined ? [] : [{ name, index, addresses }];
   });
 }
 
+/** Flags of an interface (netdevice(7)). */
+const POINT_TO_POINT = 0x10;
+const MULTICAST = 0x1000;
+
+/** Avahi leaves out interfaces without multicast, as WireGuard's, and unless it is configured otherwise those with one peer, as OpenVPN's. */
+function isAnnouncing(name: string): boolean {
+  const flags = factOf(name, 'flags') ?? 0;
+  return (flags & MULTICAST) !== 0 && (flags & POINT_TO_POINT) === 0;
+}
+
 /** Undefined if the interface has gone meanwhile. */
-function indexOf(name: string): number | undefined {
+function factOf(name: string, fact: 'ifindex' | 'flags'): number | undefined {
   try {
-    return Number(readFileSync(`/sys/class/net/${name}/ifindex`, 'utf8'));
+    // Flags are written as 0x1003.
+    return Number(readFileSync(`/sys/class/net/${name}/${fact}`, 'utf8'));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

@@ -8,7 +8,7 @@ export interface Interface {
   readonly addresses: readonly { readonly address: string; readonly family: 'IPv4' | 'IPv6' }[];
 }
 
-/** All interfaces that are up and have an address, without loopback. */
+/** All interfaces that are up, have an address and can multicast, without loopback: Avahi announces on no others. */
 export type Interfaces = readonly Interface[];
 
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
@@ -29,6 +29,16 @@ export function placesOf(listening: readonly string[], interfaces: Interfaces): 
   const everywhere = listening.map((address) => EVERYWHERE.get(address)).find((place) => place !== undefined);
   const named = interfaces.flatMap((one) => placeAt(one, listening));
   return everywhere === undefined ? named : [everywhere, ...named];
+}
+
+/** For people: the names of the interfaces that these addresses are announced on. */
+export function announcedOn(listening: readonly string[], interfaces: Interfaces): readonly string[] {
+  const isServed = ({ addresses }: Interface): boolean =>
+    listening.includes('::') ||
+    (listening.includes('0.0.0.0') && addresses.some(({ family }) => family === 'IPv4'));
+  return interfaces
+    .filter((each) => isServed(each) || placeAt(each, listening).length > 0)
+    .map(({ name }) => name);
 }
 
 function placeAt({ name, index, addresses }: Interface, listening: readonly string[]): readonly Place[] {

@@ -125,7 +125,7 @@ export class Branch {
     return rows.map(({ name, json }) => ({ name, record: JSON.parse(json) as T }));
   }
 
-  /** What a request calls the thing that is published under this name: its id, where the name alone could mean another thing. */
+  /** The reference of a request to the thing that is published under this name: its id, where the name alone could mean another thing. */
   referenceTo(thing: NamedThing, name: string): string {
     const rows = [...(this.#rows.get(SHARED_NAMES[thing]) ?? [])];
     const [key, row] = rows.find(([, each]) => each.name === name) ?? [];

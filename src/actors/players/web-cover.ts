@@ -15,6 +15,8 @@ import { isPublic } from './public-address.js';
 const FETCH_MAX_MS = 5_000;
 const REDIRECTS_MAX = 1;
 const ADDRESSES_MAX = 16;
+/** For each address of a name but the last. Node's own 250 ms are too short for a server far away; a dead one must leave time for the next. */
+const ATTEMPT_MS = 1_000;
 
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
@@ -73,7 +75,8 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
   return new Promise((resolve, reject) => {
     request(url, {
-      ...{ agent: false, signal, lookup, autoSelectFamily: true, rejectUnauthorized: true },
+      ...{ agent: false, signal, lookup, rejectUnauthorized: true },
+      ...{ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: ATTEMPT_MS },
       headers: { Accept: 'image/*', 'Accept-Encoding': 'identity', 'User-Agent': 'tonearm' },
     })
       .on('response', resolve)

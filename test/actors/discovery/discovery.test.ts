@@ -61,6 +61,44 @@ test('a service whose names avahi-daemon all refuses is tried 32 times, then giv
   assert.equal(node.logs.length, 32);
 });
 
+/** A bus whose avahi-daemon refuses the first call of `member`, once `refuse` is called. */
+async function refusingOnce(t: TestContext, member: string) {
+  let refuse: (() => void) | undefined;
+  const bus = await avahi(t, (socket, { serial, text: said }) => {
+    const isFirst = refuse === undefined && said.includes(member);
+    if (isFirst)
+      refuse = () => socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotSupportedError', 'not now'));
+    return isFirst;
+  });
+  const times = (each: string) => bus.heard.filter(({ text: said }) => said.includes(each)).length;
+  return { bus, times, refuse: () => refuse?.() };
+}
+
+test('a step that fails while a change comes is done again', async (t) => {
+  const { bus, times, refuse } = await refusingOnce(t, 'AddService');
+  const { serve } = discover(t, bus, '0.0.0.0');
+  await until('the service is added', () => times('AddService') === 1);
+  serve();
+  refuse();
+  await until('the service is announced', () => times('Commit') === 1);
+  assert.equal(times('AddService'), 2);
+  assert.equal(times('Free'), 1, 'the group without a service is gone');
+});
+
+test('an announcement that could not be withdrawn while a change came is withdrawn', async (t) => {
+  const { bus, times, refuse } = await refusingOnce(t, 'Free');
+  let interfaces = INTERFACES;
+  const { node, serve } = discover(t, bus, '192.0.2.1', () => interfaces);
+  await until('the service is announced', () => times('Commit') === 1);
+  interfaces = [];
+  serve();
+  await until('it is being withdrawn', () => times('Free') === 1);
+  serve();
+  refuse();
+  await until('it is withdrawn', () => node.state.startsWith('up: nothing to announce'));
+  assert.equal(times('Free'), 2);
+});
+
 test('interfaces that cannot be read, as without a free descriptor, are read again, and logged once', async (t) => {
   const bus = await avahi(t);
   let [hasDescriptors, looks] = [false, 0];

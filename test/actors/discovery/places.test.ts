@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Interface, placesOf } from '../../../src/actors/discovery/places.js';
+import { announcedOn, type Interface, placesOf } from '../../../src/actors/discovery/places.js';
 
 function at(name: string, index: number, ...addresses: readonly string[]): Interface {
   const familyOf = (address: string) => (address.includes(':') ? 'IPv6' : 'IPv4');
@@ -34,3 +34,14 @@ for (const [what, listening, places] of ROWS) {
 
 test('a machine that has loopback alone announces nothing, though it listens everywhere', () =>
   assert.deepEqual(placesOf(['::'], []), []));
+
+for (const [listening, names] of [
+  [['127.0.0.1'], ''],
+  [['127.0.0.1', '192.168.78.5'], 'wlan0'],
+  [['0.0.0.0'], 'lan0 wlan0'],
+  [['::'], 'lan0 wlan0 v6'],
+  [['0.0.0.0', 'fd00::6'], 'lan0 wlan0 v6'],
+] as const) {
+  test(`a service at ${listening} is announced on ${names || 'no interface'}`, () =>
+    assert.equal(announcedOn(listening, [LAN, WLAN, at('v6', 4, 'fd00::6')]).join(' '), names));
+}

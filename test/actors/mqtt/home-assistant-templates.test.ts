@@ -1,4 +1,4 @@
-// What Home Assistant shows of a state, as its own packages render it: an update as the node decides, and options that are found.
+// Tests what Home Assistant's own packages render of a state: an update as the node decides, and options that are found.
 
 import assert from 'node:assert/strict';
 import { AnnouncedNode } from '../../broker/announced-node.js';

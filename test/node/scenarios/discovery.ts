@@ -143,7 +143,7 @@ export function discoveryScenarios(node: () => Node): void {
     const found = await daemon.isFoundAt('lan0 IPv4');
     const txt = ['api=tonearm', 'path=/ui', `version=${await version()}`];
     assert.deepEqual(found, { at: 'lan0 IPv4', name: NAME, port: '8018', txt });
-    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME}$`));
+    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} on lan0$`));
     const { backends } = await node().read<{ backends: { zeroconf: boolean } }>('/server');
     assert.equal(backends.zeroconf, true);
     await daemon.end('TERM');
@@ -174,18 +174,29 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.isFoundAt('lan0 IPv4');
   });
 
+  test('an interface without multicast is no place: nothing is said to be announced there', async () => {
+    await node().shell('ip link add quiet0 type dummy && ip link set quiet0 multicast off up');
+    await node().shell('ip addr add 10.7.7.1/24 dev quiet0');
+    await daemon.begin('[lo, quiet0]');
+    await daemon.isUp('discovery', /^nothing to announce: .* no interface that has multicast$/);
+    await daemon.begin('[lo, lan0, quiet0]');
+    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} on lan0$`));
+    await daemon.isFoundAt('lan0 IPv4');
+    await node().shell('ip link del quiet0');
+  });
+
   test('a name that another host has gets a number', async () => {
     await daemon.end();
     const leave = await daemon.neighbour(NAME);
     await daemon.begin('[lo, lan0]');
     assert.equal((await daemon.isFoundAt('lan0 IPv4'))?.name, `${NAME} #2`);
-    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} #2$`));
+    await daemon.isUp('discovery', new RegExp(`^announced as ${NAME} #2 on lan0$`));
     await leave();
   });
 
   test('the nodes of the network are listed as they come and go, with this one marked; a printer is not', async () => {
     await daemon.begin('all', 'kitchen');
-    await daemon.isUp('discovery', /^announced as kitchen$/);
+    await daemon.isUp('discovery', /^announced as kitchen on (.*, )?lan0\b/);
     await daemon.nodesAre(await ownNode());
     const heard = await daemon.listen('?types=node.updated,node.removed');
     const leave = await daemon.neighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
@@ -212,7 +223,7 @@ export function discoveryScenarios(node: () => Node): void {
 
   test('the nodes leave with avahi-daemon, and come back with it', async () => {
     await daemon.begin('[lo, lan0]', 'kitchen');
-    await daemon.isUp('discovery', /^announced as kitchen$/);
+    await daemon.isUp('discovery', /^announced as kitchen on lan0$/);
     const leave = await daemon.neighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
     const heard = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
