@@ -15,8 +15,11 @@ import { isPublic } from './public-address.js';
 const FETCH_MAX_MS = 5_000;
 const REDIRECTS_MAX = 1;
 const ADDRESSES_MAX = 16;
-/** For each address of a name but the last. Node's own 250 ms are too short for a server far away; a dead one must leave time for the next. */
-const ATTEMPT_MS = 1_000;
+/**
+ * For each address of a name but the last. Node's own 250 ms are too short for a server far away, and the kernel repeats a lost first packet
+ * after a second; two dead addresses leave time for a third.
+ */
+const ATTEMPT_MS = 1_500;
 
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
