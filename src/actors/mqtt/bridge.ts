@@ -29,6 +29,9 @@ const OCCUPIED_MS = 60_000;
 /** State that is not published as a record is asked for again after this time (docs/home-assistant.md, "Topics"). */
 const ASK_AGAIN_MS = 600_000;
 
+/** The beginning of a reason where the broker takes no connection of this name and password. */
+const REFUSED = /^Connection refused/;
+
 /** Bounds for the topics that are named in `/health` and in the log. */
 const LEFT_OUT_NAMED_MAX = 3;
 const LEFT_OUT_CHARS_MAX = 512;
@@ -61,6 +64,8 @@ export class MqttBridge implements BridgeActor {
   #endWait: () => void = () => undefined;
   #isStopped = false;
   #reason = '';
+  /** The oddities of the password's file that the log has. */
+  #oddities: string | undefined;
 
   constructor(parts: BridgeParts) {
     this.#parts = parts;
@@ -107,9 +112,14 @@ export class MqttBridge implements BridgeActor {
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
     const read = await brokerAddress(settings, clock);
     if (!read.ok) return read;
+    const { oddities } = read.value;
+    this.#logOddities(oddities);
     const clientId = clientIdOf(identifier, settings.topic);
     const seen = await look(this.#topics, clock, this.#dialler(read.value, `${clientId}-look`));
-    if ('failed' in seen) return { reason: seen.failed };
+    if ('failed' in seen) {
+      const hint = oddities !== undefined && REFUSED.test(seen.failed) ? ` (${oddities})` : '';
+      return { reason: `${seen.failed}${hint}` };
+    }
     if ('owner' in seen) return { reason: seen.owner, waitMs: OCCUPIED_MS };
     this.#topics.begin(seen.held, seen.deviceOwner);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.value, clientId);
@@ -185,6 +195,13 @@ export class MqttBridge implements BridgeActor {
     for (const each of news) logged.add(each);
     if (news.length > 0)
       node.log('warn', 'the broker holds only a part of the state of this node', { reason });
+  }
+
+  /** The file is read for each connection, and said to be odd once. */
+  #logOddities(oddities: string | undefined): void {
+    if (oddities !== undefined && oddities !== this.#oddities)
+      this.#parts.node.log('warn', 'the password may not be the one that is meant', { reason: oddities });
+    this.#oddities = oddities;
   }
 
   #reportAway(reason: string): void {

@@ -10,6 +10,7 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { inTime, readSmallFile } from '../small-file.js';
 import { type Acknowledgement, codeOf, type Done, refusalIn } from './acknowledgement.js';
 import { dialBroker } from './broker-socket.js';
+import { odditiesOf, passwordIn } from './password-file.js';
 
 /** From dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
@@ -32,6 +33,8 @@ export interface BrokerAddress {
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
+  /** For people: what is odd about the password's file. */
+  readonly oddities?: string | undefined;
   /** Certificates in PEM; if absent, Node's own. */
   readonly ca?: string | undefined;
 }
@@ -46,30 +49,31 @@ type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; 
 
 export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<Read<BrokerAddress>> {
   const { url = '', username, passwordFile, caFile } = settings;
-  const password = await readText(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
-  if (!password.ok) return password;
+  const secret = await readBytes(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
+  if (!secret.ok) return secret;
   const certificates = url.startsWith('mqtts:') ? (caFile ?? SYSTEM_CERTIFICATES) : undefined;
-  const read = await readText(certificates, 'mqtt.caFile', clock);
+  const read = await readBytes(certificates, 'mqtt.caFile', clock);
   if (!read.ok && caFile !== undefined) return read;
-  // Editors end a file with a line feed; no password ends in one.
-  const secret = password.value?.replace(/\r?\n$/, '');
-  const ca = read.ok ? read.value : undefined;
-  return { ok: true, value: { url, username, password: secret, ca } };
+  const ca = read.ok && read.value !== undefined ? Buffer.from(read.value).toString() : undefined;
+  if (secret.value === undefined) return { ok: true, value: { url, username, ca } };
+  const odd = odditiesOf(secret.value).join(', ');
+  const oddities = odd === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${odd}`;
+  return { ok: true, value: { url, username, password: passwordIn(secret.value), oddities, ca } };
 }
 
 /** A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the file's mode. */
-async function readText(
+async function readBytes(
   path: string | undefined,
   key: string,
   clock: Clock,
   forbidden = 0,
-): Promise<Read<string | undefined>> {
+): Promise<Read<Uint8Array | undefined>> {
   if (path === undefined) return { ok: true, value: undefined };
   const file = await inTime(clock, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): Read<never> => ({ ok: false, reason: `${key}: ${path}: ${text}` });
   if (!file.ok) return why(file.problem);
   if ((file.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
-  return { ok: true, value: Buffer.from(file.bytes).toString() };
+  return { ok: true, value: file.bytes };
 }
 
 export interface BrokerMessage {

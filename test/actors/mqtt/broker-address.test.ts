@@ -36,6 +36,35 @@ for (const [content, password] of PASSWORDS) {
   });
 }
 
+const utf16 = Buffer.from('\ufeffgeheim', 'utf16le');
+const ODD: readonly (readonly [content: string | Buffer, oddities: string])[] = [
+  ['geheim', ''],
+  ['ge heim\r\n', ''],
+  ['', 'it is empty'],
+  ['\n', 'it is empty'],
+  ['\ufeffgeheim\n', 'it begins with a byte order mark'],
+  [utf16, 'it is written in UTF-16'],
+  [Buffer.from(utf16).swap16(), 'it is written in UTF-16'],
+  [utf16.subarray(2), 'it is written in UTF-16'],
+  [Buffer.from('gehä', 'latin1'), 'it is not written in UTF-8'],
+  [' geheim\n', 'it begins or ends with a blank'],
+  ['geheim\t\n', 'it begins or ends with a blank'],
+  ['geheim\n\n', 'it has more than one line'],
+  [
+    '\ufeff geheim \n\n',
+    'it begins with a byte order mark, it has more than one line, it begins or ends with a blank',
+  ],
+];
+for (const [content, oddities] of ODD) {
+  test(`of a password file with the bytes ${Buffer.from(content).toString('hex')} is said: ${oddities || 'nothing'}`, async () => {
+    const path = join(folder, 'odd');
+    writeFileSync(path, content, { mode: 0o600 });
+    const found = await read(path);
+    const expected = oddities === '' ? undefined : `mqtt.passwordFile: ${path}: ${oddities}`;
+    assert.equal(found.ok ? found.value.oddities : 'cannot be read', expected);
+  });
+}
+
 const LARGE = Buffer.alloc((4 << 20) + 1);
 
 function withMode(path: string, mode: number): void {

@@ -76,13 +76,18 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   test('refuses name and password is reported once, however often it is tried', async (t) => {
     const hash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
-    const files = { secret: 'wrong\n', users: hash };
+    const files = { secret: '\ufeffwrong\n', users: hash };
     const there = await broker(t, { anonymous: false, files, lines: ['password_file DIR/users'] });
     const settings = { username: 'node', passwordFile: `${there.directory}/secret` };
     const node = simulatedNode(t, { url: there.url, settings });
-    await node.connecting(/Not authorized|Bad User Name/i);
+    await node.connecting(
+      /(Not authorized|Bad User Name).* \(mqtt.passwordFile: .*: it begins with a byte order mark\)$/i,
+    );
     await until('the bridge has tried again', () => there.log().split('not authorised').length > 2);
     assert.equal(node.statuses.length, 1, 'one reason for all attempts');
+    const said = node.logged.filter((line) => line.includes('byte order mark'));
+    assert.equal(said.length, 1, 'the log has it once');
+    assert.ok(!said[0]?.includes('wrong'), 'the password is not told');
   });
 
   test('may not be written to is connecting, with a reason', async (t) => {
