@@ -38,8 +38,8 @@ export function quoted(text: string): string {
 
 /** The path of a key in `parent` ('' at the top). */
 export function keyPath(parent: string, name: string): string {
-  const printable = /^[\w-]+$/.test(name) && name.length <= MAX_QUOTED_CHARS ? name : quoted(name);
-  return parent === '' ? printable : `${parent}.${printable}`;
+  const written = /^[\w-]+$/.test(name) && name.length <= MAX_QUOTED_CHARS ? name : quoted(name);
+  return parent === '' ? written : `${parent}.${written}`;
 }
 
 /** Describes a value for a message: `the text "abc"`, `8018`, `a list`. */
