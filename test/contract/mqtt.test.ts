@@ -12,11 +12,30 @@ import { startPulseAudio } from '../sound/servers.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { AUDIO_ONLY, type Output, startAudio } from './audio-node.js';
-import { Daemon } from './daemon.js';
+import { Daemon, NO_BACKENDS } from './daemon.js';
 
 const T = 'house/living';
 const OUTPUTS = `${T}/audio/outputs`;
 const skip = lacks({ programs: ['pulseaudio', 'pactl', 'mosquitto'] });
+
+test('texts of strangers are printable in health and log', { skip }, async (t) => {
+  const broker = await startBroker();
+  t.after(() => broker.stop());
+  const spy = await startSpy(broker.url, 'house/taken/who');
+  t.after(() => spy.end());
+  await spy.publish('house/taken/node', 'strange\u001b[31m\u009b\u202enode', { retain: true });
+  await spy.publish('house/taken/status', 'online', { retain: true });
+  const config = `${NO_BACKENDS}mqtt: {enabled: true, url: "${broker.url}", topic: house/taken}\n`;
+  const daemon = await Daemon.start({ config }, t);
+  await until('it asks whether the owner lives', () => spy.seen.length > 0);
+  await spy.publish('house/taken/status', 'online');
+  await daemon.backend('mqtt', 'connecting', /strange/);
+  const { detail = '' } = (await daemon.health()).backends['mqtt'] ?? {};
+  assert.match(detail, /strange\\u\{1b\}\[31m\\u\{9b\}\\u\{202e\}node/);
+  assert.match(daemon.log, /strange/);
+  for (const character of ['\u001b', '\u009b', '\u202e', '\\u001b'])
+    assert.ok(!daemon.log.includes(character), JSON.stringify(character));
+});
 
 describe('a daemon on a sound server with a broker', { skip }, () => {
   let broker: Broker;
