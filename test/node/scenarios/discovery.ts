@@ -175,7 +175,9 @@ export function discoveryScenarios(node: () => Node): void {
   });
 
   test('an interface without multicast is no place: nothing is said to be announced there', async () => {
-    await node().shell('ip link add quiet0 type veth peer name quiet1 && ip link set quiet0 multicast off up');
+    await node().shell(
+      'ip link add quiet0 type veth peer name quiet1 && ip link set quiet1 up && ip link set quiet0 multicast off up',
+    );
     await node().shell('ip addr add 10.7.7.1/24 dev quiet0');
     await daemon.begin('[lo, quiet0]');
     await daemon.isUp('discovery', /^nothing to announce: .* no interface that has multicast$/);
