@@ -146,10 +146,17 @@ export class AdapterCommands {
     this.#pairing.over();
   }
 
-  /** BlueZ or the adapter is gone. */
-  lost(): void {
+  /** The adapter is gone, and all that was under way with it. */
+  adapterLost(): void {
     this.#timers.cancelAll();
-    this.#pairing.lost();
+    this.#pairing.adapterLost();
+    this.#connecting.adapterLost();
+  }
+
+  /** BlueZ is gone, or the connection to it. */
+  bluezLost(): void {
+    this.adapterLost();
+    this.#pairing.bluezLost();
   }
 
   /** The daemon ends: nobody is to find the node any more. */

@@ -60,7 +60,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       ...{ settings, publish, clock },
       blocked: (detail) => this.#reportUp(detail),
       changed: () => this.#changed(),
-      ended: () => this.#publisher.ended(),
+      ended: () => {
+        this.#publisher.ended();
+        this.#changed();
+      },
+      untilConnected: (address) =>
+        this.#publisher.seen(({ devices }) => devices.get(address)?.connected === true),
     });
   }
 
@@ -210,6 +215,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #forget(reason: string): void {
     this.#objects = new BluezObjects();
     this.#lose(reason);
+    this.#commands.bluezLost();
   }
 
   #lose(reason: string): void {
@@ -217,7 +223,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#held = undefined;
     this.#timers.cancelAll();
     this.#publisher.forget();
-    this.#commands.lost();
+    this.#commands.adapterLost();
     const isNews = this.#away !== reason;
     [this.#adapter, this.#detail, this.#away] = [undefined, undefined, reason];
     if (isNews) this.#publish.status('connecting', reason);

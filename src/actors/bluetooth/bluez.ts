@@ -33,12 +33,26 @@ const VANISHED: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.inProgress]: 'in-progress',
 };
 
+/** What helps, where BlueZ's text does not say it. Its versions before 5.62 have the texts of errno. */
+const HELP: readonly (readonly [text: RegExp, help: string])[] = [
+  [
+    /br-connection-profile-unavailable|Protocol not available/,
+    'no program of this node serves the sound of this device. Install libspa-0.2-bluetooth (PipeWire) or ' +
+      'pulseaudio-module-bluetooth (PulseAudio), and run "tonearm-setup --user NAME --bluetooth" on a headless node',
+  ],
+  [/br-connection-page-timeout|Host is down/, 'the device is off, out of reach, or connected elsewhere'],
+  [/br-connection-key-missing/, 'the device has forgotten this node. Forget it here too, and pair again'],
+  [/br-connection-adapter-not-powered|Resource Not Ready/, 'the adapter is off'],
+];
+
 export function isError({ error }: Outcome<never> & { readonly ok: false }, name: string): boolean {
   return error.kind === 'dbus' && error.name === name;
 }
 
 export function refusedBy(error: BusError, what: string, isDevice = false): Answer {
-  return faultOf(error, what, isDevice ? { byName: VANISHED } : {});
+  const fault = faultOf(error, what, isDevice ? { byName: VANISHED } : {});
+  const help = error.kind === 'dbus' ? HELP.find(([text]) => text.test(error.text))?.[1] : undefined;
+  return help === undefined ? fault : { ...fault, detail: `${fault.detail}: ${help}` };
 }
 
 /** Sets a property of the adapter. BlueZ is busy while it changes that one already, as it does by itself when an adapter comes. */

@@ -16,13 +16,16 @@ const CONNECT_MAX_MS = 25_000;
 
 export interface ConnectingParts extends BluezParts {
   readonly pairing: Pairing;
+  /** Resolves when the published record shows the device as connected, or after a while. */
+  readonly untilConnected: (address: string) => Promise<void>;
   /** A connection has ended after its client was answered. */
   readonly ended: () => void;
 }
 
 export class Connecting {
   readonly #parts: ConnectingParts;
-  readonly #underWay = new Set<string>();
+  /** Ends a connection at once, by the path of its device. */
+  readonly #underWay = new Map<string, () => void>();
 
   constructor(parts: ConnectingParts) {
     this.#parts = parts;
@@ -40,10 +43,13 @@ export class Connecting {
   async connect(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
     if (this.#underWay.has(path)) return failure('in-progress', `${address} is being connected already`);
-    this.#underWay.add(path);
-    const { clock, publish, ended } = this.#parts;
+    const { clock, publish, ended, untilConnected } = this.#parts;
     const outcome = this.#outcome(device);
-    const answer = await within(clock, ANSWER_WITHIN_MS, outcome);
+    const published = outcome.then(async (answer) => {
+      if (answer.ok) await untilConnected(address);
+      return answer;
+    });
+    const answer = await within(clock, ANSWER_WITHIN_MS, published);
     if (answer !== undefined) return answer;
     void outcome.then((late) => {
       if (!late.ok) publish.log('warn', 'a device could not be connected', { address, reason: late.detail });
@@ -52,21 +58,39 @@ export class Connecting {
     return { ok: true };
   }
 
+  /** BlueZ may leave the calls to a device of that adapter without an answer. */
+  adapterLost(): void {
+    for (const lose of this.#underWay.values()) lose();
+  }
+
   async #outcome(device: Device): Promise<Answer> {
-    const { pairing, bluez } = this.#parts;
+    const { path } = device;
+    const lost = new Promise<Answer>((resolve) => {
+      this.#underWay.set(path, () => resolve(failure('unavailable', 'The adapter is gone')));
+    });
+    const answer = await this.#withAgent(() => Promise.race([this.#attempt(device), lost]));
+    this.#underWay.delete(path);
+    return answer;
+  }
+
+  /** Others may pair while the agent is registered, so this connection keeps it no longer than needed. */
+  async #withAgent(connect: () => Promise<Answer>): Promise<Answer> {
+    const { pairing } = this.#parts;
+    const held = await pairing.holdAgent();
+    const answer = held.ok
+      ? await connect()
+      : refusedBy(held.error, 'BlueZ did not accept the pairing agent');
+    pairing.releaseAgent();
+    return answer;
+  }
+
+  async #attempt(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
-    try {
-      const held = await pairing.holdAgent();
-      if (!held.ok) return refusedBy(held.error, 'BlueZ did not accept the pairing agent');
-      const connected = await this.#pairAndConnect(device);
-      if (connected.ok) return { ok: true };
-      // Without this BlueZ would go on trying.
-      if (connected.error.kind === 'timeout') void bluez(BLUEZ_METHODS.disconnect, [], { path });
-      return refusedBy(connected.error, `${address} could not be connected`, true);
-    } finally {
-      pairing.releaseAgent();
-      this.#underWay.delete(path);
-    }
+    const connected = await this.#pairAndConnect(device);
+    if (connected.ok) return { ok: true };
+    // Without this BlueZ would go on trying.
+    if (connected.error.kind === 'timeout') void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
+    return refusedBy(connected.error, `${address} could not be connected`, true);
   }
 
   async #pairAndConnect({ path, Paired: isPaired }: Device): Promise<Outcome<undefined>> {

@@ -35,6 +35,7 @@ export interface Adapter extends PropertyValues<typeof ADAPTER_PROPERTIES> {
 
 export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly path: string;
+  /** In percent. */
   readonly battery: number | undefined;
   /** A scan has found it, whoever scanned; false for one that is there because it has connected. */
   readonly wasFound: boolean;
@@ -71,7 +72,7 @@ export class BluezObjects {
     return [...this.#objects].flatMap(
       ([path, { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery }]) =>
         device?.Adapter === adapter
-          ? [{ path, ...device, battery: battery?.Percentage, wasFound: this.#found.has(path) }]
+          ? [{ path, ...device, battery: percentage(battery?.Percentage), wasFound: this.#found.has(path) }]
           : [],
     );
   }
@@ -116,6 +117,11 @@ export class BluezObjects {
 
 function isUsed(name: string): name is Interface {
   return Object.hasOwn(TABLES, name);
+}
+
+/** Devices that do not know their charge report 255. */
+function percentage(value: number | undefined): number | undefined {
+  return value !== undefined && value <= 100 ? value : undefined;
 }
 
 /** BlueZ's default has the lowest. */

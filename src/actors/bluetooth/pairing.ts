@@ -13,7 +13,7 @@ import {
 } from '../../protocol/dbus/bluez.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { CallVerdict } from '../bus/bus.js';
-import type { Outcome } from '../bus/fault.js';
+import { CLOSED, type Outcome } from '../bus/fault.js';
 import { inTurn } from '../turns.js';
 import { type BluezParts, isError, setAdapter } from './bluez.js';
 import type { Adapter, Device } from './objects.js';
@@ -27,7 +27,10 @@ export class Pairing {
   /** Registrations of the agent and their ends. */
   readonly #inTurn = inTurn();
   #holders = 0;
-  #isRegistered = false;
+  /** `unknown`: BlueZ has been asked, and has not said yes. It may have the agent all the same, or get the request late. */
+  #agent: 'none' | 'unknown' | 'registered' = 'none';
+  /** Counts the deaths of BlueZ: an answer of an earlier one says nothing about this one. */
+  #bluezDeaths = 0;
   #until: number | undefined;
   /** Devices that were accepted, by path, until it is decided whether they are trusted; true once they have paired. */
   readonly #admitted = new Map<string, boolean>();
@@ -50,19 +53,23 @@ export class Pairing {
     const { bluez } = this.#parts;
     this.#holders += 1;
     return this.#inTurn(async () => {
-      if (this.#isRegistered) return DONE;
+      if (this.#agent === 'registered') return DONE;
+      this.#agent = 'unknown';
+      const deaths = this.#bluezDeaths;
       const added = await bluez(BLUEZ_METHODS.registerAgent, [AGENT_PATH, AGENT_CAPABILITY]);
       if (!added.ok && !isError(added, BLUEZ_ERRORS.alreadyExists)) return added;
-      this.#isRegistered = true;
-      return bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
+      const made = await bluez(BLUEZ_METHODS.requestDefaultAgent, [AGENT_PATH]);
+      if (deaths !== this.#bluezDeaths) return CLOSED;
+      if (made.ok) this.#agent = 'registered';
+      return made;
     });
   }
 
   releaseAgent(): void {
     this.#holders -= 1;
     void this.#inTurn(async () => {
-      if (this.#holders > 0 || !this.#isRegistered) return;
-      this.#isRegistered = false;
+      if (this.#holders > 0 || this.#agent === 'none') return;
+      this.#agent = 'none';
       await this.#parts.bluez(BLUEZ_METHODS.unregisterAgent, [AGENT_PATH]);
     });
   }
@@ -109,11 +116,17 @@ export class Pairing {
     this.releaseAgent();
   }
 
-  /** BlueZ or the adapter is gone, and the agent with it. */
-  lost(): void {
+  /** The adapter is gone. BlueZ may still be there, and keeps the agent until that is unregistered. */
+  adapterLost(): void {
     this.over();
     this.#admitted.clear();
-    this.#isRegistered = false;
+  }
+
+  /** BlueZ, or the connection to it, is gone, and the agent with it. */
+  bluezLost(): void {
+    this.adapterLost();
+    this.#bluezDeaths += 1;
+    this.#agent = 'none';
   }
 
   /** True for a device that pairing mode accepts, or has accepted. */

@@ -269,7 +269,7 @@ export const DeviceRecord = closed({
   trusted: Type.Boolean({ description: 'it may come back by itself' }),
   connected: Type.Boolean(),
   kind: Type.Optional(Type.String({ description: "BlueZ's icon: phone, audio-headset, computer ..." })),
-  battery: Type.Optional(Type.Integer({ minimum: 0, maximum: 255, description: 'percent' })),
+  battery: Type.Optional(Type.Integer({ minimum: 0, maximum: 100, description: 'percent' })),
   rssi: Type.Optional(Type.Integer({ description: 'dBm, while there is a scan' })),
   output: Type.Optional(Type.String({ description: 'name of the output that it is' })),
 });

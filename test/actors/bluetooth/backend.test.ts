@@ -263,13 +263,12 @@ test('a change for which BlueZ is busy is asked for again', async (t) => {
 
 test('a command is answered when its effect is visible', async (t) => {
   const { bluez, recorder, clock, backend, does } = await followed(t, {}, withPhone);
-  bluez.changeDevice(PHONE, { Connected: true });
-  await until('the phone is connected', () => recorder.known?.connected === true);
   const seen = async (command: BluetoothCommand, isDone: () => boolean | undefined): Promise<void> => {
     await does(command);
     assert.ok(isDone(), command.do);
   };
   const off = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
+  await seen({ do: 'connect', address: PHONE }, () => recorder.known?.connected);
   await seen({ do: 'disconnect', address: PHONE }, () => !recorder.known?.connected);
   await seen({ do: 'forget', address: PHONE }, () => !recorder.device(PHONE));
   await seen({ do: 'pairing_mode' }, () => recorder.record?.discoverable);
@@ -320,9 +319,52 @@ test('a connection that BlueZ refuses is refused with its error', async (t) => {
   const { bluez, does } = await followed(t, {}, withPhone);
   for (const [error, fault] of BLUEZ_REFUSES) {
     bluez.misbehaves.set('Connect', { error });
+    bluez.changeDevice(PHONE, { Connected: error === 'org.bluez.Error.AlreadyConnected' });
     await does({ do: 'connect', address: PHONE }, fault);
   }
   await does({ do: 'connect', address: SPEAKER }, 'no-such-device');
+});
+
+type Help = readonly [name: string, text: string, help: RegExp | undefined];
+const HELPFUL: readonly Help[] = [
+  [
+    'org.bluez.Error.Failed',
+    'br-connection-profile-unavailable',
+    /libspa-0\.2-bluetooth.*pulseaudio-module-blue/,
+  ],
+  [
+    'org.bluez.Error.NotAvailable',
+    'br-connection-profile-unavailable',
+    /tonearm-setup --user NAME --bluetooth/,
+  ],
+  ['org.bluez.Error.Failed', 'Protocol not available', /libspa-0\.2-bluetooth/],
+  ['org.bluez.Error.Failed', 'br-connection-page-timeout', /out of reach/],
+  ['org.bluez.Error.Failed', 'Host is down', /out of reach/],
+  ['org.bluez.Error.Failed', 'br-connection-key-missing', /pair again/],
+  ['org.bluez.Error.NotReady', 'Resource Not Ready', /the adapter is off/],
+  ['org.bluez.Error.Failed', 'br-connection-busy', undefined],
+];
+
+test('a refused connection says what helps where the text of BlueZ does not', async (t) => {
+  const { bluez, backend } = await followed(t, {}, withPhone);
+  for (const [error, text, help] of HELPFUL) {
+    bluez.misbehaves.set('Connect', { error, text });
+    const answer = await backend.handle({ do: 'connect', address: PHONE });
+    const [, message, end] =
+      /^(.*? \(org\.bluez\.Error\.\w+\))(.*)$/.exec(answer.ok ? '' : answer.detail) ?? [];
+    assert.equal(message, `${PHONE} could not be connected: ${text} (${error})`);
+    if (help === undefined) assert.equal(end, '', text);
+    else assert.match(end ?? '', help, text);
+  }
+});
+
+test('a battery that does not know its charge is not shown', async (t) => {
+  const { bluez, recorder } = await followed(t, {}, withPhone);
+  assert.equal(recorder.known?.battery, 80);
+  bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 255 });
+  await until('the battery is not shown', () => recorder.known && recorder.known.battery === undefined);
+  bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 100 });
+  await until('the battery is shown', () => recorder.known?.battery === 100);
 });
 
 test('a connection that takes long is answered 202, is made once, and its failure is an event even without a change', async (t) => {

@@ -23,7 +23,7 @@ type Plain = string | boolean | number | readonly string[];
 type Facts = Record<string, Plain>;
 
 /** A call fails with an error of that name, gets no answer, or waits until the test answers it. */
-type Misbehaviour = { readonly error: string } | 'hang';
+type Misbehaviour = { readonly error: string; readonly text?: string } | 'hang';
 
 /** The signatures of properties that are no text and no boolean. */
 const SIGNATURES: Readonly<Record<string, string>> = {
@@ -177,7 +177,7 @@ export class ScriptedBluez {
     const isTyped = value === undefined || value.signature === signatureOf(property, value.value);
     const isMethod = METHODS[member] === `${message.interface} ${message.signature}`.trim();
     if (wrong === 'hang') return true;
-    if (wrong !== undefined) this.#refuse(bus, message, wrong.error);
+    if (wrong !== undefined) this.#refuse(bus, message, wrong.error, wrong.text);
     else if (isMethod && isTyped) void this.#carryOut(bus, message, path).catch(() => undefined);
     else this.#refuse(bus, message, 'org.freedesktop.DBus.Error.UnknownMethod');
     return true;
@@ -223,8 +223,8 @@ export class ScriptedBluez {
     effects[member]?.();
   }
 
-  #refuse(bus: MessageBus, call: Message, error: string): void {
-    const reply = Message.newMethodReturn(call, 's', ['not today']);
+  #refuse(bus: MessageBus, call: Message, error: string, text = 'not today'): void {
+    const reply = Message.newMethodReturn(call, 's', [text]);
     bus.send(Object.assign(reply, { type: MessageType.ERROR, errorName: error }));
   }
 }
