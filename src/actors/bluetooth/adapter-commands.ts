@@ -118,11 +118,7 @@ export class AdapterCommands {
     if (before !== true) this.#hasPaired(adapter, device, before === false);
     const decided = this.#pairing.decide(device);
     // The first one that pairs ends pairing mode, but only once it is trusted: its sound may come at once.
-    const isOver = async (): Promise<void> => {
-      if (this.#pairing.isActive) await this.#stopPairing(adapter);
-      this.#parts.changed();
-    };
-    void decided?.then(() => this.#inTurn(isOver));
+    void decided?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
   /** A device that appears already paired may have been so for years: then it has not paired `now`. */
@@ -137,7 +133,7 @@ export class AdapterCommands {
     if (!isActive) return;
     // BlueZ may not know its services yet.
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
-    this.#timers.set('pairing', leftMs, () => void this.#pairingIsOver(adapter));
+    this.#endPairingIn(adapter, leftMs);
   }
 
   /** By us or by others. BlueZ ends scans itself. */
@@ -188,14 +184,20 @@ export class AdapterCommands {
     const begun = await this.#pairing.begin(adapter.path, pairingTimeout);
     if (!begun.ok) return refusedBy(begun.error, 'Pairing mode could not be started');
     if (!this.#pairing.isActive) return failure('refused', 'The adapter was switched off meanwhile');
-    this.#timers.set('pairing', pairingTimeout * 1000, () => void this.#pairingIsOver(adapter));
+    this.#endPairingIn(adapter, pairingTimeout * 1000);
     return DONE;
   }
 
-  #pairingIsOver(adapter: Adapter): Promise<void> {
+  #endPairingIn(adapter: Adapter, ms: number): void {
+    // By its turn, an earlier command in the queue may have prolonged pairing mode.
+    const isOver = () => !this.#timers.has('pairing');
+    this.#timers.set('pairing', ms, () => void this.#endPairingIf(adapter, isOver));
+  }
+
+  /** Ends pairing mode, if that is still right when its turn comes. */
+  #endPairingIf(adapter: Adapter, isOver: () => boolean): Promise<void> {
     return this.#inTurn(async () => {
-      // An earlier command in the queue has prolonged pairing mode.
-      if (this.#timers.has('pairing')) return;
+      if (!isOver()) return;
       await this.#stopPairing(adapter);
       this.#parts.changed();
     });
@@ -218,10 +220,18 @@ export class AdapterCommands {
     const started = await bluez(BLUEZ_METHODS.startDiscovery, [], { path });
     if (!started.ok && !isError(started, BLUEZ_ERRORS.inProgress))
       return refusedBy(started.error, 'The scan could not be started');
-    // By its turn, an earlier command in the queue may have prolonged the scan.
-    const isOver = () => this.#inTurn(async () => (this.#timers.has('scan') ? DONE : this.#endScan(path)));
-    this.#timers.set('scan', settings.scanTimeout * 1000, () => void isOver());
+    this.#timers.set('scan', settings.scanTimeout * 1000, () => void this.#scanIsOver(path));
     return DONE;
+  }
+
+  #scanIsOver(path: string): Promise<void> {
+    return this.#inTurn(async () => {
+      // An earlier command in the queue has prolonged the scan.
+      if (this.#timers.has('scan')) return;
+      await this.#endScan(path);
+      // BlueZ announces nothing if the scan had ended before.
+      this.#parts.changed();
+    });
   }
 
   async #stopScan(path: string): Promise<Answer> {

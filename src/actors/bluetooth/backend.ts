@@ -1,47 +1,41 @@
 // The Bluetooth backend: which adapter is ours, what of it is published, and when it is switched. BlueZ keeps the state; nothing here
 // outlives it but the wish for pairing mode, a scan, or a connection.
 
-import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
+import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothSettings } from '../../protocol/actor/settings.js';
-import { BLUEZ_METHODS, BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
+import { BLUEZ_NAME, BLUEZ_PATHS, POWER_BLOCKED } from '../../protocol/dbus/bluez.js';
 import type { Signal } from '../../protocol/dbus/method.js';
 import { Bus, type BusOptions, type BusOwner, type CallVerdict } from '../bus/bus.js';
-import { isAbsence, sentence } from '../bus/fault.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { AdapterCommands } from './adapter-commands.js';
-import { CALL_DEADLINE_MS } from './bluez.js';
+import { type Bluez, CALL_DEADLINE_MS } from './bluez.js';
+import { IdleSwitch } from './idle.js';
 import { type Adapter, BluezObjects, type Device } from './objects.js';
 import { agentAnswer } from './pairing.js';
 import { BluetoothPublisher, IS_DONE } from './publisher.js';
+import { BluezReading } from './reading.js';
 import { type BluetoothRecords, DeviceOutputs, recordsOf } from './records.js';
 
-/** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
-const HELD_MAX_SIGNALS = 2_048;
 /** How long the end of the daemon waits until the node is hidden. */
 const STOP_MAX_MS = 300;
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;
   readonly #publish: Publisher;
-  readonly #clock: Clock;
   readonly #bus: Bus<'bluetooth'>;
   readonly #publisher: BluetoothPublisher;
   readonly #commands: AdapterCommands;
-  readonly #timers: Timers<'read' | 'idle'>;
+  readonly #reading: BluezReading;
+  readonly #idle: IdleSwitch;
   readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
   /** Undefined while there is none that is ours. */
   #adapter: Adapter | undefined;
-  /** By path; true if the device was paired when something changed last. */
-  #paired: ReadonlyMap<string, boolean> = new Map();
-  /** Signals since the request for all objects, which are newer than its reply; undefined while nothing is read. */
-  #held: Signal[] | undefined;
-  /** Counts readings and losses: what belongs to an earlier one is late. */
-  #epoch = 0;
-  #failures = 0;
+  #isChangedSoon = false;
+  #isStopped = false;
   /** Why there is no adapter; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
   #wasUp = false;
@@ -51,12 +45,16 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
     this.#settings = settings;
     this.#publish = publish;
-    this.#clock = clock;
-    this.#timers = new Timers(clock);
     this.#publisher = new BluetoothPublisher(publish, clock, () => this.#shown());
     this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
+    const bluez: Bluez = (method, args, options) => this.#bus.call(method, args, options);
+    this.#reading = new BluezReading({
+      ...{ bluez, clock },
+      done: (objects) => this.#hasRead(objects),
+      failed: (reason) => this.#forget(reason),
+    });
     this.#commands = new AdapterCommands({
-      bluez: (method, args, options) => this.#bus.call(method, args, options),
+      bluez,
       ...{ settings, publish, clock },
       blocked: (detail) => this.#reportUp(detail),
       changed: () => this.#changed(),
@@ -66,6 +64,15 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       },
       untilConnected: (address) =>
         this.#publisher.seen(({ devices }) => devices.get(address)?.connected === true),
+    });
+    this.#idle = new IdleSwitch({
+      clock,
+      idleTimeoutMs: settings.idleTimeout * 1000,
+      isIdle: () => this.#isIdle(),
+      switchOff: async (isIdle) => {
+        if (this.#adapter !== undefined) await this.#commands.switchOffIf(this.#adapter, isIdle);
+      },
+      log: (message) => publish.log('info', message),
     });
   }
 
@@ -83,18 +90,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   ownerChanged(_name: string, owned: boolean): void {
-    if (owned) void this.#read();
+    if (owned) void this.#reading.begin();
     else this.#forget('BlueZ (bluetoothd) is not running');
   }
 
   signal(signal: Signal): void {
-    if (this.#held !== undefined) {
-      this.#held.push(signal);
-      if (this.#held.length > HELD_MAX_SIGNALS) throw new Error('too many signals from BlueZ');
-      return;
-    }
-    this.#objects.apply(signal);
-    this.#changed();
+    if (!this.#reading.keeps(signal)) this.#apply(signal);
   }
 
   called(call: Signal): CallVerdict {
@@ -130,8 +131,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   async stop(): Promise<void> {
-    this.#epoch += 1;
-    this.#timers.cancelAll();
+    this.#isStopped = true;
+    this.#reading.cancel();
+    this.#idle.cancel();
     this.#publisher.forget();
     if (this.#adapter !== undefined) await this.#commands.leave(this.#adapter, STOP_MAX_MS);
     this.#bus.stop();
@@ -141,32 +143,45 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return this.#adapter === undefined ? [] : this.#objects.devicesOf(this.#adapter.path);
   }
 
-  async #read(): Promise<void> {
-    this.#epoch += 1;
-    const epoch = this.#epoch;
-    this.#timers.cancel('read');
-    this.#held = [];
-    const read = await this.#bus.call(BLUEZ_METHODS.getManagedObjects, []);
-    if (epoch !== this.#epoch) return;
-    const held = this.#held;
-    this.#held = undefined;
-    if (!read.ok) {
-      this.#forget(`BlueZ does not answer: ${sentence(read.error)}`);
-      // One that is absent is announced when it comes, and a lost bus is found again by its link.
-      if (isAbsence(read.error) || read.error.kind === 'closed') return;
-      this.#failures += 1;
-      this.#timers.set('read', backoffMs(this.#failures, this.#clock.random()), () => void this.#read());
-      return;
-    }
-    this.#failures = 0;
-    this.#objects = new BluezObjects(read.value);
-    for (const signal of held) this.#objects.apply(signal);
+  #hasRead(objects: BluezObjects): void {
+    const before = this.#objects;
+    this.#objects = objects;
+    for (const device of objects.devices()) this.#follow(device, before.device(device.path));
     this.#changed();
     if (this.#adapter === undefined) this.#lose(this.#missing());
   }
 
+  /** Another program's scan brings thousands of signals a second, nearly all of devices: each costs little by itself. */
+  #apply(signal: Signal): void {
+    const change = this.#objects.apply(signal);
+    if (change === undefined) return;
+    const { before, after } = change;
+    if (before === undefined && after === undefined) this.#changed();
+    else {
+      if (after !== undefined) this.#follow(after, before);
+      this.#changedSoon();
+    }
+  }
+
+  #follow(device: Device, before: Device | undefined): void {
+    const adapter = this.#adapter;
+    if (device.Paired !== true || adapter === undefined || device.Adapter !== adapter.path) return;
+    this.#commands.isPaired(adapter, device, before && before.Paired === true);
+  }
+
+  /** Once for all signals that are read in one go. */
+  #changedSoon(): void {
+    if (this.#isChangedSoon) return;
+    this.#isChangedSoon = true;
+    void Promise.resolve().then(() => {
+      this.#isChangedSoon = false;
+      this.#changed();
+    });
+  }
+
   /** Brings everything in line with the objects of BlueZ. */
   #changed(): void {
+    if (this.#isStopped) return;
     const before = this.#adapter;
     const adapter = this.#objects.adapter(this.#settings.adapter, before?.path, this.#commands.isBusy);
     if (adapter === undefined) {
@@ -174,19 +189,14 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       return;
     }
     this.#adapter = adapter;
-    const devices = this.#devices();
-    const paired = new Map(devices.map(({ path, Paired }) => [path, Paired === true]));
     if (before?.path !== adapter.path) this.#arrived(adapter);
     else {
       if (before.Powered === true && adapter.Powered !== true) this.#commands.wasSwitchedOff();
-      for (const device of devices)
-        if (device.Paired === true) this.#commands.isPaired(adapter, device, this.#paired.get(device.path));
       if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
         this.#reportUp(blockedIn(adapter));
       this.#publisher.changed();
     }
-    this.#paired = paired;
-    this.#watchIdle();
+    this.#idle.watch();
   }
 
   #arrived(adapter: Adapter): void {
@@ -219,9 +229,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #lose(reason: string): void {
-    this.#epoch += 1;
-    this.#held = undefined;
-    this.#timers.cancelAll();
+    this.#reading.cancel();
+    this.#idle.cancel();
     this.#publisher.forget();
     this.#commands.adapterLost();
     const isNews = this.#away !== reason;
@@ -234,26 +243,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.until);
   }
 
-  /** An adapter that nobody uses is switched off, if that is wanted. */
-  #watchIdle(): void {
-    const { idleTimeout } = this.#settings;
-    if (idleTimeout === 0 || !this.#isIdle()) this.#timers.cancel('idle');
-    else if (!this.#timers.has('idle'))
-      this.#timers.set('idle', idleTimeout * 1000, () => void this.#switchOff());
-  }
-
   #isIdle(): boolean {
     const adapter = this.#adapter;
     return adapter?.Powered === true && !this.#commands.isBusy && !this.#objects.isInUse(adapter);
-  }
-
-  async #switchOff(): Promise<void> {
-    if (this.#adapter === undefined) return;
-    await this.#commands.switchOffIf(this.#adapter, () => {
-      const isIdle = this.#isIdle();
-      if (isIdle) this.#publish.log('info', 'the Bluetooth adapter is switched off: nobody used it');
-      return isIdle;
-    });
   }
 }
 

@@ -41,6 +41,12 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly wasFound: boolean;
 }
 
+/** What a signal has changed: a device, with both undefined for something else. */
+export interface BluezChange {
+  readonly before: Device | undefined;
+  readonly after: Device | undefined;
+}
+
 /** By path, then by interface: a reply of GetManagedObjects. */
 export type ManagedObjects = Readonly<Record<string, Readonly<Record<string, PropertyRecord>>>>;
 
@@ -68,30 +74,44 @@ export class BluezObjects {
     return Discovering === true || this.devicesOf(path).some(({ Connected }) => Connected === true);
   }
 
+  /** Undefined if there is no device at the path. */
+  device(path: string): Device | undefined {
+    const { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery } = this.#objects.get(path) ?? {};
+    if (device === undefined) return undefined;
+    return { path, ...device, battery: percentage(battery?.Percentage), wasFound: this.#found.has(path) };
+  }
+
+  /** Of all adapters. */
+  devices(): readonly Device[] {
+    return [...this.#objects.keys()].flatMap((path) => this.device(path) ?? []);
+  }
+
   devicesOf(adapter: string): readonly Device[] {
-    return [...this.#objects].flatMap(
-      ([path, { [DEVICE_INTERFACE]: device, [BATTERY_INTERFACE]: battery }]) =>
-        device?.Adapter === adapter
-          ? [{ path, ...device, battery: percentage(battery?.Percentage), wasFound: this.#found.has(path) }]
-          : [],
-    );
+    return this.devices().filter((device) => device.Adapter === adapter);
   }
 
-  apply(signal: Signal): void {
-    const added = signalValues(BLUEZ_SIGNALS.added, signal);
-    if (added !== undefined) this.#add(added[0], added[1]);
-    const removed = signalValues(BLUEZ_SIGNALS.removed, signal);
-    if (removed !== undefined) this.#remove(...removed);
+  /** Undefined if nothing has changed that is used. */
+  apply(signal: Signal): BluezChange | undefined {
     const changed = signalValues(PROPERTIES_CHANGED, signal);
-    if (changed !== undefined) this.#change(signal.path, ...changed);
+    if (changed !== undefined) return this.#compare(signal.path, () => this.#change(signal.path, ...changed));
+    const added = signalValues(BLUEZ_SIGNALS.added, signal);
+    if (added !== undefined) return this.#compare(added[0], () => this.#add(...added));
+    const removed = signalValues(BLUEZ_SIGNALS.removed, signal);
+    return removed && this.#compare(removed[0], () => this.#remove(...removed));
   }
 
-  #add(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): void {
+  #compare(path: string, change: () => boolean): BluezChange | undefined {
+    const before = this.device(path);
+    return change() ? { before, after: this.device(path) } : undefined;
+  }
+
+  #add(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
     const known = Object.entries(interfaces).flatMap(([name, record]) =>
       isUsed(name) ? [[name, readProperties(TABLES[name], record)]] : [],
     );
-    if (known.length === 0 || (!this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX)) return;
+    if (known.length === 0 || (!this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX)) return false;
     this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(known) });
+    return true;
   }
 
   #put(path: string, object: BluezObject): void {
@@ -99,19 +119,23 @@ export class BluezObjects {
     if (object[DEVICE_INTERFACE]?.RSSI !== undefined) this.#found.add(path);
   }
 
-  #remove(path: string, interfaces: readonly string[]): void {
-    const left = Object.entries(this.#objects.get(path) ?? {}).filter(([name]) => !interfaces.includes(name));
+  #remove(path: string, interfaces: readonly string[]): boolean {
+    const object = this.#objects.get(path);
+    if (object === undefined) return false;
+    const left = Object.entries(object).filter(([name]) => !interfaces.includes(name));
     this.#objects.delete(path);
     if (left.length > 0) this.#put(path, Object.fromEntries(left));
     else this.#found.delete(path);
+    return true;
   }
 
-  #change(path: string, name: string, changed: PropertyRecord, invalidated: readonly string[]): void {
+  #change(path: string, name: string, changed: PropertyRecord, invalidated: readonly string[]): boolean {
     const object = this.#objects.get(path);
-    if (object === undefined || !isUsed(name) || object[name] === undefined) return;
+    if (object === undefined || !isUsed(name) || object[name] === undefined) return false;
     const kept = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
     const properties = { ...Object.fromEntries(kept), ...readProperties(TABLES[name], changed) };
     this.#put(path, { ...object, [name]: properties });
+    return true;
   }
 }
 

@@ -209,7 +209,11 @@ export class ScriptedBluez {
       UnregisterAgent: () => {
         this.agent = undefined;
       },
-      Set: () => this.change(path, String(body[0]), { [String(body[1])]: (body[2] as Variant).value }),
+      Set: () => {
+        const [iface, name, { value }] = body as [string, string, Variant];
+        // BlueZ does not announce a value that stays.
+        if (this.objects.get(path)?.[iface]?.[name] !== value) this.change(path, iface, { [name]: value });
+      },
       StartDiscovery: () => this.changeAdapter({ Discovering: true }),
       StopDiscovery: () => this.changeAdapter({ Discovering: false }),
       RemoveDevice: () => this.remove(String(body[0])),

@@ -1,0 +1,109 @@
+// What changes with us though BlueZ announces nothing: that must show in the record, and count for `bluetooth.idleTimeout`.
+
+import assert from 'node:assert/strict';
+import { testsNeeding } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { faultOf } from '../recorder.js';
+import { followed } from './followed.js';
+import { PHONE, pathOf, type ScriptedBluez } from './scripted-bluez.js';
+
+const test = testsNeeding({ programs: ['dbus-daemon'] });
+
+const FAILED = { error: 'org.bluez.Error.Failed' };
+const IDLE_MS = 600_000;
+const SETTINGS = { idleTimeout: IDLE_MS / 1000 };
+
+/** `disconnect` then changes nothing, and is answered when all that was sent before has been. */
+function withPhone(bluez: ScriptedBluez): void {
+  bluez.addDevice(PHONE, { Paired: true, Trusted: true });
+  bluez.misbehaves.set('Disconnect', { error: 'org.bluez.Error.NotConnected' });
+}
+
+/** From now on BlueZ refuses to close the door. */
+function keepOpen(bluez: ScriptedBluez): void {
+  for (const property of ['Discoverable', 'Pairable']) bluez.misbehaves.set(`Set ${property}=false`, FAILED);
+}
+
+test('pairing mode that is begun again shows its new end', async (t) => {
+  const { recorder, clock, does } = await followed(t);
+  await does({ do: 'pairing_mode' });
+  clock.advance(10_000);
+  const end = new Date(clock.date() + 60_000).toISOString();
+  await does({ do: 'pairing_mode' });
+  assert.equal(recorder.record?.pairing_until, end);
+});
+
+test('pairing mode that cannot be begun again, nor be closed, is shown as over', async (t) => {
+  const { bluez, recorder, does } = await followed(t);
+  await does({ do: 'pairing_mode' });
+  keepOpen(bluez);
+  bluez.misbehaves.set('Set DiscoverableTimeout=60', FAILED);
+  await does({ do: 'pairing_mode' }, 'refused');
+  await until('pairing mode is over', () => recorder.record?.pairing_active === false);
+  assert.equal(recorder.record?.discoverable, true);
+});
+
+test('pairing mode whose time is over is shown as over, also if BlueZ does not close the door', async (t) => {
+  const { bluez, recorder, clock, does } = await followed(t);
+  await does({ do: 'pairing_mode' });
+  keepOpen(bluez);
+  clock.advance(60_000);
+  await until('pairing mode is over', () => recorder.record?.pairing_active === false);
+  assert.equal(recorder.record?.discoverable, true);
+});
+
+test('a connection that fails begins the idle time anew', async (t) => {
+  const { bluez, recorder, clock, does } = await followed(t, SETTINGS, withPhone);
+  clock.advance(IDLE_MS - 1_000);
+  bluez.misbehaves.set('Connect', FAILED);
+  await does({ do: 'connect', address: PHONE }, 'refused');
+  clock.advance(IDLE_MS - 1_000);
+  await does({ do: 'disconnect', address: PHONE });
+  assert.ok(!bluez.calls.includes('Set Powered=false'));
+  clock.advance(1_000);
+  await until('the adapter is off', () => recorder.record?.powered === false);
+});
+
+test('a connection that fails after its client was answered begins the idle time', async (t) => {
+  const { bluez, recorder, backend, clock } = await followed(t, SETTINGS, withPhone);
+  let fail = (): void => undefined;
+  const failed = new Promise<void>((resolve) => {
+    fail = resolve;
+  });
+  bluez.onCall.set('Connect', async () => {
+    await failed;
+    bluez.objects.delete(pathOf(PHONE));
+  });
+  const connecting = backend.handle({ do: 'connect', address: PHONE });
+  await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
+  clock.advance(9_000);
+  assert.equal(faultOf(await connecting), 'none');
+  fail();
+  await until('there is an event', () => recorder.said.includes('put bluetooth.outcome'));
+  clock.advance(IDLE_MS);
+  await until('the adapter is off', () => recorder.record?.powered === false);
+});
+
+test('a scan that ended early begins the idle time at its own end', async (t) => {
+  const { bluez, recorder, clock, does } = await followed(t, SETTINGS, withPhone);
+  await does({ do: 'scan' });
+  bluez.changeAdapter({ Discovering: false });
+  await until('the scan has ended', () => recorder.record?.scanning === false);
+  bluez.misbehaves.set('StopDiscovery', FAILED);
+  clock.advance(60_000);
+  await until('BlueZ has refused to end the scan', () => bluez.calls.includes('StopDiscovery'));
+  await does({ do: 'disconnect', address: PHONE });
+  clock.advance(IDLE_MS);
+  await until('the adapter is off', () => recorder.record?.powered === false);
+});
+
+test('an adapter that could not be switched off is switched off after another idle time', async (t) => {
+  const { bluez, recorder, clock, does } = await followed(t, SETTINGS, withPhone);
+  bluez.misbehaves.set('Set Powered=false', FAILED);
+  clock.advance(IDLE_MS);
+  await until('BlueZ has refused it', () => bluez.calls.includes('Set Powered=false'));
+  await does({ do: 'disconnect', address: PHONE });
+  bluez.misbehaves.clear();
+  clock.advance(IDLE_MS);
+  await until('the adapter is off', () => recorder.record?.powered === false);
+});
