@@ -8,7 +8,8 @@ import { errorText } from '../../printable.js';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { withoutPrototype } from '../text.js';
 import { CLOSED, type Outcome, refusedHere } from './fault.js';
-import { boundMessages, guardStream } from './stream-guard.js';
+import { SignalPortions } from './signal-portions.js';
+import { boundMessages, guardStream, pauseReading } from './stream-guard.js';
 
 /** Unanswered calls on one connection. The bus itself allows more; an actor never needs them. */
 const PENDING_MAX_CALLS = 256;
@@ -81,6 +82,7 @@ export async function connectBus(
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
     const connection = new BusConnection(bus, parts, hooks);
+    pauseReading(parts.stream, () => connection.isBehind);
     const late = (): void => connection.lose(`no greeting within ${connectDeadlineMs} ms`);
     timer = setTimeout(late, connectDeadlineMs);
     await connection.greeted;
@@ -96,6 +98,7 @@ export class BusConnection {
   readonly #bus: MessageBus;
   readonly #parts: PrivateParts;
   readonly #hooks: ConnectionHooks;
+  readonly #signals: SignalPortions<Message>;
   readonly #pending = new Set<(outcome: Outcome<BusReply>) => void>();
   /** Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
@@ -108,6 +111,10 @@ export class BusConnection {
     this.#parts = parts;
     this.#hooks = hooks;
     const { stream } = parts;
+    this.#signals = new SignalPortions(
+      (message) => this.#passOn(message),
+      () => stream.emit('readable'),
+    );
     // Only the stream shows the end of a bus: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
     bus.on('error', (error) => this.#failed(errorText(error)));
@@ -119,6 +126,11 @@ export class BusConnection {
 
   get open(): boolean {
     return this.#open;
+  }
+
+  /** True while so many signals wait that no more are to be read. */
+  get isBehind(): boolean {
+    return this.#signals.isFull;
   }
 
   /** Calls and waits for the reply, at most `deadlineMs`. It always settles, and never rejects. */
@@ -152,6 +164,7 @@ export class BusConnection {
     if (!this.#open) return;
     this.#open = false;
     this.#parts.stream.destroy();
+    this.#signals.clear();
     for (const settle of [...this.#pending]) settle(CLOSED);
     this.#lost(reason);
   }
@@ -180,7 +193,11 @@ export class BusConnection {
   }
 
   #onMessage(message: Message): void {
-    if (message.type !== MessageType.SIGNAL || !this.#open) return;
+    if (message.type === MessageType.SIGNAL && this.#open) this.#signals.take(message);
+  }
+
+  #passOn(message: Message): void {
+    if (!this.#open) return;
     try {
       this.#hooks.signal(toSignal(message));
     } catch (error) {

@@ -1,4 +1,4 @@
-// Guards dbus-next against incoming bytes: skips messages that it cannot take and notices messages that never end. It knows how
+// Guards dbus-next against incoming bytes: skips messages that it cannot take, notices messages that never end, and pauses. It knows how
 // dbus-next reads the connection's stream, but nothing about the messages' content.
 
 import type { Socket } from 'node:net';
@@ -59,4 +59,10 @@ export function boundMessages(stream: Socket, deadlineMs: number, late: () => vo
     return bytes;
   };
   stream.once('close', clear);
+}
+
+/** Has dbus-next read nothing while `isPaused`. It goes on reading at the next `readable`. */
+export function pauseReading(stream: Socket, isPaused: () => boolean): void {
+  const read = stream.read.bind(stream);
+  stream.read = (size?: number): unknown => (isPaused() ? null : read(size));
 }

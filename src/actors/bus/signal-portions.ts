@@ -1,0 +1,52 @@
+// Passes a bus's signals on in portions, so that in a flood of them neither replies nor the thread's other work wait for all.
+
+/** Passed on at once in one turn of the event loop. An actor takes some hundredths of a millisecond for each. */
+const PORTION_SIGNALS = 64;
+/** Signals that wait. While it is full nothing is read: then the bus keeps what comes. */
+const WAITING_MAX_SIGNALS = 4_096;
+
+export class SignalPortions<Signal> {
+  readonly #pass: (signal: Signal) => void;
+  readonly #roomAgain: () => void;
+  readonly #waiting: Signal[] = [];
+  /** How many more may be passed on in this turn. */
+  #left = PORTION_SIGNALS;
+  #nextTurn: NodeJS.Immediate | undefined;
+
+  /** `roomAgain` is called when it is no longer full. */
+  constructor(pass: (signal: Signal) => void, roomAgain: () => void) {
+    this.#pass = pass;
+    this.#roomAgain = roomAgain;
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.length >= WAITING_MAX_SIGNALS;
+  }
+
+  /** Signals keep their order. */
+  take(signal: Signal): void {
+    this.#nextTurn ??= setImmediate(() => this.#turn());
+    if (this.#left === 0 || this.#waiting.length > 0) {
+      this.#waiting.push(signal);
+      return;
+    }
+    this.#left -= 1;
+    this.#pass(signal);
+  }
+
+  /** Drops what waits. */
+  clear(): void {
+    clearImmediate(this.#nextTurn);
+    this.#nextTurn = undefined;
+    this.#waiting.length = 0;
+  }
+
+  #turn(): void {
+    const wasFull = this.isFull;
+    const portion = this.#waiting.splice(0, PORTION_SIGNALS);
+    this.#left = PORTION_SIGNALS - portion.length;
+    this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#turn()) : undefined;
+    for (const signal of portion) this.#pass(signal);
+    if (wasFull) this.#roomAgain();
+  }
+}
