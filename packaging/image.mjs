@@ -11,8 +11,8 @@ import { gzipSync } from 'node:zlib';
 import { run, script } from './command.mjs';
 import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 
-/** The libraries of Node, a shell for the start script, and the folders of a Debian. */
-const BASE = ['base-files', 'dash', 'libc6', 'libgcc-s1', 'libstdc++6'];
+/** The libraries of Node, a shell for the start script, `getent` for the names of brokers, and the folders of a Debian. */
+const BASE = ['base-files', 'dash', 'libc-bin', 'libc6', 'libgcc-s1', 'libstdc++6'];
 
 /**
  * Unpacks everything below $making/root, and packs it as $making/layer.tar. Nothing in it is configured, and nobody reads a manual there.

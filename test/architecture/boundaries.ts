@@ -40,6 +40,12 @@ export const BOUNDARIES: readonly Boundary[] = [
     may: ['src/protocol/dbus/', 'src/protocol/actor/', 'src/clock.ts', 'src/actors/bus/', 'src/actors/*.ts'],
     builtins: '',
   },
+  // A look-up of a name can only be ended in a process of its own.
+  {
+    of: 'src/actors/mqtt/name-lookup.ts',
+    may: [],
+    builtins: 'child_process dns net',
+  },
   // Covers on the web: the one actor that speaks HTTP to strangers, and only through these.
   {
     of: 'src/actors/players/web-cover.ts',

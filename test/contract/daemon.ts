@@ -137,6 +137,11 @@ export class Daemon {
     this.#program.signal(signal);
   }
 
+  /** Resolves when it has ended. */
+  status(): Promise<number | NodeJS.Signals | null> {
+    return this.#program.status();
+  }
+
   alive(): boolean {
     return this.#program.alive();
   }

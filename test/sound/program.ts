@@ -2,6 +2,7 @@
 // goes to a file. A program that is forgotten does not keep the test's process alive.
 
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 
 const TERMINATION_DEADLINE_MS = 5000;
@@ -53,6 +54,12 @@ export function startProgram(command: string, args: readonly string[], options: 
       /** False once it has ended. */
       alive: () => !ended(child),
       signal: (signal: NodeJS.Signals) => void child.kill(signal),
+      /** Resolves with its status, or the signal that has ended it. */
+      status: async (): Promise<number | NodeJS.Signals | null> => {
+        child.ref();
+        if (!ended(child)) await once(child, 'exit');
+        return child.exitCode ?? child.signalCode;
+      },
       /** Sends a signal that ends it and waits for the end; a program that ignores it is killed after 5 s. */
       end: (signal: NodeJS.Signals = 'SIGTERM') => endOf(child, signal),
     };

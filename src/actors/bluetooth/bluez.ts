@@ -33,7 +33,7 @@ const VANISHED: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.inProgress]: 'in-progress',
 };
 
-/** What helps, where BlueZ's text does not say it. Its versions before 5.62 have the texts of errno. */
+/** These say what helps, where BlueZ's text does not. Its older versions have the texts of errno. */
 const HELP: readonly (readonly [text: RegExp, help: string])[] = [
   [
     /br-connection-profile-unavailable|Protocol not available/,

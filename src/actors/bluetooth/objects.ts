@@ -41,7 +41,7 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly wasFound: boolean;
 }
 
-/** What a signal has changed: a device, with both undefined for something else. */
+/** A device before and after a signal; both are undefined if the signal has changed something else. */
 export interface BluezChange {
   readonly before: Device | undefined;
   readonly after: Device | undefined;
@@ -81,7 +81,7 @@ export class BluezObjects {
     return { path, ...device, battery: percentage(battery?.Percentage), wasFound: this.#found.has(path) };
   }
 
-  /** Of all adapters. */
+  /** The devices of all adapters. */
   devices(): readonly Device[] {
     return [...this.#objects.keys()].flatMap((path) => this.device(path) ?? []);
   }

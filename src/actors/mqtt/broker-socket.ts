@@ -2,6 +2,7 @@
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import type { NameLookup } from './name-lookup.js';
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:': 8883 };
 
@@ -11,12 +12,14 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'mqtt:': 1883, 'mqtts:
  */
 const ATTEMPT_MS = 2_000;
 
-/** `ca`: certificates in PEM; if undefined, Node's own. */
-export function dialBroker(url: string, ca: string | undefined): Socket {
+/** `ca`: certificates in PEM; if undefined, Node's own. `names` looks the broker's name up. */
+export function dialBroker(url: string, ca: string | undefined, names: NameLookup): Socket {
   const { protocol, hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
+  const lookup = names.functionFor(host);
   const to = {
     host,
+    ...(lookup !== undefined && { lookup }),
     port: port === '' ? (DEFAULT_PORTS[protocol] ?? 0) : Number(port),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_MS,

@@ -10,6 +10,7 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { inTime, readSmallFile } from '../small-file.js';
 import { type Acknowledgement, codeOf, type Done, refusalIn } from './acknowledgement.js';
 import { dialBroker } from './broker-socket.js';
+import { NameLookup } from './name-lookup.js';
 import { odditiesOf, passwordIn } from './password-file.js';
 
 /** From dialling until the broker accepts the connection. */
@@ -103,6 +104,7 @@ export class MqttConnection {
   window = IN_FLIGHT_MAX;
   readonly #client: MqttClient;
   readonly #clock: Clock;
+  readonly #lookup = new NameLookup();
   /** Settles what waits for the broker, with a trouble or with none. */
   readonly #waiting = new Set<(answer: Acknowledgement, trouble?: string) => void>();
   /** The largest packet that the broker accepts, in bytes. */
@@ -140,7 +142,7 @@ export class MqttConnection {
         this.#isClosed = true;
         const reason = this.#reason ?? 'the broker closed the connection';
         for (const settle of [...this.#waiting]) settle(false, reason);
-        resolve(reason);
+        void this.#lookup.end().then(() => resolve(reason));
       });
     });
     this.ready = new Promise((resolve) => {
@@ -237,7 +239,7 @@ export class MqttConnection {
   }
 
   #socket({ url, ca }: BrokerOptions): Socket {
-    const socket = dialBroker(url, ca);
+    const socket = dialBroker(url, ca, this.#lookup);
     socket.setNoDelay(true);
     socket.on('data', ({ length }: Buffer) => {
       this.#unread += length;

@@ -1,4 +1,4 @@
-// What changes with us though BlueZ announces nothing: that must show in the record, and count for `bluetooth.idleTimeout`.
+// Some things change without a signal of BlueZ: they must show in the record, and count for `bluetooth.idleTimeout`.
 
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';

@@ -9,7 +9,7 @@ import { NotingOwner } from './noting-owner.js';
 import { reply, scriptedBus, signal } from './scripted-bus.js';
 
 const SENDER = ':1.9';
-/** As in src/actors/bus/signal-portions.ts. */
+/** The bound is that of src/actors/bus/signal-portions.ts. */
 const WAITING_MAX_SIGNALS = 4_096;
 
 /** A bus that answers GetNameOwner behind so many numbered signals, all at once. */
