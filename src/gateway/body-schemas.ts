@@ -14,6 +14,7 @@ interface PlainSchema {
   readonly maximum?: number;
   readonly enum?: readonly string[];
   readonly pattern?: string;
+  readonly maxLength?: number;
   readonly required?: readonly string[] | undefined;
 }
 
@@ -49,13 +50,14 @@ function explain(schema: PlainSchema, json: unknown): string {
 
 function expectation(schema: PlainSchema): string {
   if (schema.anyOf !== undefined) return schema.anyOf.map(expectation).join(' or ');
-  const { type = 'a value', minimum, maximum, pattern } = schema;
+  const { type = 'a value', minimum, maximum, pattern, maxLength } = schema;
   if (schema.enum !== undefined) return schema.enum.join(' or ');
   if (pattern !== undefined) return `a ${type} that matches ${pattern}`;
   const number = type === 'integer' ? 'an integer' : 'a number';
   if (minimum !== undefined && maximum !== undefined) return `${number} between ${minimum} and ${maximum}`;
   if (type === 'integer') return 'a non-negative integer';
-  return type === 'boolean' ? 'true or false' : `a non-empty ${type}`;
+  if (type === 'boolean') return 'true or false';
+  return `a non-empty ${type}${maxLength === undefined ? '' : ` of at most ${maxLength} characters`}`;
 }
 
 /** Objects are only named: JSON.stringify overflows the stack on a body that is nested thousands deep. */

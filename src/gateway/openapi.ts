@@ -4,7 +4,13 @@
 import { type TSchema, Type } from 'typebox';
 import { EVENTS } from '../protocol/actor/collections.js';
 import { FAULTS, type FaultCode } from '../protocol/actor/faults.js';
-import { allowedValues, LOG_LINES, parametersOf } from '../protocol/actor/parameters.js';
+import {
+  allowedValues,
+  LOG_LINES,
+  NAME_FORMS,
+  NAME_MAX_CHARACTERS,
+  parametersOf,
+} from '../protocol/actor/parameters.js';
 import { bodyComponent, COMPONENTS, type ComponentName, oneOf } from '../protocol/actor/schemas.js';
 import { FILE_CONTENT } from './page.js';
 import { PROBLEMS, type ProblemCode } from './problem.js';
@@ -159,7 +165,8 @@ function json(name: ComponentName): JsonObject {
 
 function pathParameter(name: string): JsonObject {
   const words = allowedValues(name);
-  const schema = words === undefined ? Type.String({ minLength: 1 }) : oneOf(...words);
+  const form = NAME_FORMS[name] ?? { maxLength: NAME_MAX_CHARACTERS };
+  const schema = words === undefined ? Type.String({ minLength: 1, ...form }) : oneOf(...words);
   return { name, in: 'path', required: true, description: `${name}: percent-encoded`, schema };
 }
 

@@ -6,7 +6,7 @@ import type { Backend } from '../protocol/actor/backends.js';
 import type { Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { type ChangeOperation, fullBusName, type Operation } from '../protocol/actor/operations.js';
-import { LOG_LINES, PARAMETERS, type Params } from '../protocol/actor/parameters.js';
+import { LOG_LINES, NAME_MAX_CHARACTERS, PARAMETERS, type Params } from '../protocol/actor/parameters.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
 import type { Covers } from './covers.js';
@@ -85,7 +85,7 @@ export class OperationReplies {
       case 'cookie':
         return this.#ask(operation.backend, operation.command, held);
       case 'log': {
-        const [lines, fault] = [logLines(query), badScope(params)];
+        const [lines, fault] = [logLines(query), badParameter(params)];
         if (fault !== undefined || lines === undefined) return problemReply(fault ?? BAD_LINES);
         return this.#ask(operation.backend, operation.command(params, lines), held);
       }
@@ -106,7 +106,7 @@ export class OperationReplies {
   async #change(operation: ChangeOperation, { params, json }: OperationInput): Promise<HttpReply> {
     const body = await checkBody(operation, json);
     if (!body.ok) return problemReply(body);
-    const fault = badScope(params);
+    const fault = badParameter(params);
     if (fault !== undefined) return problemReply(fault);
     const command = operation.command(params, body.json);
     const answer = await this.#parts.backends.ask(operation.backend, command);
@@ -152,8 +152,11 @@ function documentReply(document: CachedResponse | Problem, held: string): HttpRe
   return 'fault' in document ? problemReply(document) : replyOf(document, held);
 }
 
-/** The scope is the only parameter that must be one of some words. */
-function badScope({ scope }: Params): Problem | undefined {
+/** The scope is the only parameter that must be one of some words; of names no actor gets an endless one. */
+function badParameter(params: Params): Problem | undefined {
+  if (Object.values(params).some(({ length }) => length > NAME_MAX_CHARACTERS))
+    return problem('not-found', `A name has at most ${NAME_MAX_CHARACTERS} characters`);
+  const { scope } = params;
   const words: readonly string[] = PARAMETERS.scope;
   if (scope === undefined || words.includes(scope)) return undefined;
   return problem('not-found', `There is no scope ${JSON.stringify(scope)}, only ${words.join(' and ')}`);

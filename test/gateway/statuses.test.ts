@@ -54,6 +54,7 @@ describe('what the gateway refuses by itself', () => {
     ['a bad query value asked with HEAD', { method: 'HEAD', path: '/events?keepalive=9' }, 400, ''],
     ['no such route', { path: '/nowhere' }, 404, 'not-found'],
     ['no such scope', post('/services/global/x.service/start'), 404, 'not-found'],
+    ['a name without an end', post(`/services/user/${'x'.repeat(4097)}/start`), 404, 'not-found'],
     ['the wrong method', { method: 'DELETE', path: '/audio' }, 405, 'wrong-method'],
     ['a method that no route has', { method: 'PROPFIND', path: '/audio' }, 405, 'wrong-method'],
     ['a body of 64 KiB and 1', post('/audio/server/mute', exactly(64 * 1024 + 1)), 413, 'body-too-large'],

@@ -8,6 +8,8 @@ import {
   BLUEZ_SIGNALS,
   DEVICE_INTERFACE,
   DEVICE_PROPERTIES,
+  isInputService,
+  isSoundService,
 } from '../../protocol/dbus/bluez.js';
 import {
   PROPERTIES_CHANGED,
@@ -16,9 +18,14 @@ import {
   readProperties,
 } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
+import { capped } from '../text.js';
 
 /** A scan in a house full of radios finds some hundred; BlueZ itself keeps them for half a minute only. */
 const OBJECTS_MAX = 512;
+
+const ADDRESS = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/;
+/** The radio's own bound for a name is 248 bytes. A path of a device has some forty characters. */
+const TEXT_MAX_UNITS = 248;
 
 const TABLES = {
   [ADAPTER_INTERFACE]: ADAPTER_PROPERTIES,
@@ -107,7 +114,7 @@ export class BluezObjects {
 
   #add(path: string, interfaces: Readonly<Record<string, PropertyRecord>>): boolean {
     const known = Object.entries(interfaces).flatMap(([name, record]) =>
-      isUsed(name) ? [[name, readProperties(TABLES[name], record)]] : [],
+      isUsed(name) ? [[name, readProperties(TABLES[name], bounded(record))]] : [],
     );
     if (known.length === 0 || (!this.#objects.has(path) && this.#objects.size >= OBJECTS_MAX)) return false;
     this.#put(path, { ...this.#objects.get(path), ...Object.fromEntries(known) });
@@ -133,7 +140,7 @@ export class BluezObjects {
     const object = this.#objects.get(path);
     if (object === undefined || !isUsed(name) || object[name] === undefined) return false;
     const kept = Object.entries(object[name]).filter(([property]) => !invalidated.includes(property));
-    const properties = { ...Object.fromEntries(kept), ...readProperties(TABLES[name], changed) };
+    const properties = { ...Object.fromEntries(kept), ...readProperties(TABLES[name], bounded(changed)) };
     this.#put(path, { ...object, [name]: properties });
     return true;
   }
@@ -142,6 +149,19 @@ export class BluezObjects {
 function isUsed(name: string): name is Interface {
   return Object.hasOwn(TABLES, name);
 }
+
+/** Much of it comes from strangers' devices: an address has its form, a text its bound, and other services decide nothing. */
+function bounded(record: PropertyRecord): PropertyRecord {
+  const known = Object.entries(record).flatMap(([name, value]) => {
+    if (name === 'Address' && !(typeof value === 'string' && ADDRESS.test(value))) return [];
+    if (name === 'UUIDs' && Array.isArray(value)) return [[name, value.filter(decides)]];
+    return [[name, typeof value === 'string' ? capped(value, TEXT_MAX_UNITS) : value]];
+  });
+  return Object.fromEntries(known);
+}
+
+const decides = (uuid: unknown): boolean =>
+  typeof uuid === 'string' && (isSoundService(uuid) || isInputService(uuid));
 
 /** Devices that do not know their charge report 255. */
 function percentage(value: number | undefined): number | undefined {

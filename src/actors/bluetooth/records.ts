@@ -3,7 +3,6 @@
 
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol/actor/schemas.js';
-import { capped } from '../text.js';
 import type { Adapter, Device } from './objects.js';
 
 /** The present state, as clients are to see it. */
@@ -45,23 +44,20 @@ export function recordsOf(
     ...(pairingUntil !== undefined && { pairing_until: new Date(pairingUntil).toISOString() }),
     scanning: Discovering,
     known_devices: known.toSorted((one, other) => (one.address < other.address ? -1 : 1)),
-    name: capped(Alias || Address, NAME_MAX_UNITS),
+    name: Alias || Address,
     address: Address,
   };
   return { bluetooth, devices };
 }
-
-/** The radio's own bound is 248 bytes. */
-const NAME_MAX_UNITS = 248;
 
 function deviceRecord(device: Device, isScanning: boolean, output: string | undefined): DeviceRecord {
   const { Address: address = '', Alias, Icon, Paired = false, Bonded = Paired } = device;
   const { Trusted = false, Connected = false, RSSI, battery } = device;
   return {
     address,
-    name: capped(Alias || address, NAME_MAX_UNITS),
+    name: Alias || address,
     ...{ paired: Paired, bonded: Bonded, trusted: Trusted, connected: Connected },
-    ...(Icon && { kind: capped(Icon, NAME_MAX_UNITS) }),
+    ...(Icon && { kind: Icon }),
     ...(battery !== undefined && { battery }),
     ...(isScanning && RSSI !== undefined && { rssi: RSSI }),
     ...(output !== undefined && { output }),

@@ -11,6 +11,16 @@ export const PARAMETERS = {
   unit: 'name',
 } as const satisfies Record<string, ParameterKind>;
 
+/** No name in a path or in a body is longer: those of sound servers have some hundred characters, ids of tracks may be addresses. */
+export const NAME_MAX_CHARACTERS = 4_096;
+
+/** What names must look like that have a form: systemd's of units (systemd.unit(5)), and the bus's. Others name nothing: 404. */
+export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
+  {
+    unit: { pattern: '^[0-9A-Za-z:\\-_.\\\\@]+$', maxLength: 255 },
+    player: { pattern: '^[0-9A-Za-z_.\\-]+$', maxLength: 255 },
+  };
+
 export type UnitScope = (typeof PARAMETERS.scope)[number];
 
 export type ParameterKind = 'id or name' | 'name' | readonly string[];

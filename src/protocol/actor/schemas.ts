@@ -3,6 +3,7 @@
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
+import { NAME_MAX_CHARACTERS } from './parameters.js';
 
 /** An `enum`: typebox's own union of literals is an `anyOf` of constants, which client generators do not understand. */
 export function oneOf<const V extends readonly string[]>(...values: V) {
@@ -298,14 +299,18 @@ const EXACT = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEG
 
 const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
 
+/** The name of a port, a profile, an output or a track. */
+const NAME = { minLength: 1, maxLength: NAME_MAX_CHARACTERS } as const;
+const Name = Type.String(NAME);
+
 /** Request bodies, by the names that routes use. */
 export const BODIES = {
   mute: closed({ muted: Type.Optional(Type.Boolean()) }),
   volume: Type.Union([SetVolume, closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) })]),
-  port: closed({ port: Type.String({ minLength: 1 }) }),
-  profile: closed({ profile: Type.String({ minLength: 1 }) }),
+  port: closed({ port: Name }),
+  profile: closed({ profile: Name }),
   balance: closed({ balance: Type.Number({ minimum: -1, maximum: 1 }) }),
-  move: closed({ output: Type.Union([Type.String({ minLength: 1 }), Type.Integer({ minimum: 0 })]) }),
+  move: closed({ output: Type.Union([Name, Type.Integer({ minimum: 0 })]) }),
   seek: closed({ offset: Type.Integer({ ...EXACT, description: 'microseconds' }) }),
   position: closed({
     position: Type.Integer({ ...EXACT, minimum: 0, description: 'microseconds' }),
@@ -317,9 +322,7 @@ export const BODIES = {
   addTrack: closed({
     // Control characters are no part of an address, and players differ in what they make of them.
     uri: Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]{1,4096}$' }),
-    after_track: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 4096, description: "a track's id, or its last segment" }),
-    ),
+    after_track: Type.Optional(Type.String({ ...NAME, description: "a track's id, or its last segment" })),
     set_as_current: Type.Optional(Type.Boolean()),
   }),
   device: closed({ address: Type.String({ pattern: '^[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}$' }) }),

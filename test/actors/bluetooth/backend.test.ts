@@ -10,7 +10,15 @@ import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
 import { faultOf } from '../recorder.js';
 import { followed } from './followed.js';
-import { A2DP_SOURCE, ADAPTER, PHONE, pathOf, type ScriptedBluez, SPEAKER } from './scripted-bluez.js';
+import {
+  A2DP_SOURCE,
+  ADAPTER,
+  device,
+  PHONE,
+  pathOf,
+  type ScriptedBluez,
+  SPEAKER,
+} from './scripted-bluez.js';
 
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
@@ -356,6 +364,27 @@ test('a refused connection says what helps where the text of BlueZ does not', as
     if (help === undefined) assert.equal(end, '', text);
     else assert.match(end ?? '', help, text);
   }
+});
+
+const RUBBISH = ['', 'AA:BB', `${PHONE}:01`, PHONE.replaceAll(':', '-'), 'AA:BB:CC:DD:EE:'.repeat(65_536)];
+
+test('a device whose address has not the form of one is not listed, and long texts are cut', async (t) => {
+  const { bluez, recorder } = await followed(t);
+  for (const [index, Address] of RUBBISH.entries())
+    bluez.add(`${ADAPTER}/dev_${index}`, {
+      'org.bluez.Device1': { ...device(PHONE), Address, Paired: true },
+    });
+  const long = 'x'.repeat(100_000);
+  bluez.addDevice(SPEAKER, { Paired: true, Alias: long, Icon: long });
+  await until('the speaker is listed', () => recorder.known);
+  assert.deepEqual(
+    recorder.record?.known_devices?.map(({ address }) => address),
+    [SPEAKER],
+  );
+  assert.deepEqual([recorder.known?.name, recorder.known?.kind], ['x'.repeat(248), 'x'.repeat(248)]);
+  bluez.changeDevice(SPEAKER, { Address: long, Trusted: true });
+  await until('the speaker is trusted', () => recorder.known?.trusted === true);
+  assert.equal(recorder.known?.address, SPEAKER);
 });
 
 test('a battery that does not know its charge is not shown', async (t) => {
