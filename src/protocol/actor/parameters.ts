@@ -14,7 +14,7 @@ export const PARAMETERS = {
 /** No name in a path or in a body is longer: those of sound servers have some hundred characters, ids of tracks may be addresses. */
 export const NAME_MAX_CHARACTERS = 4_096;
 
-/** What names must look like that have a form: systemd's of units (systemd.unit(5)), and the bus's. Others name nothing: 404. */
+/** Some names have a form: systemd's (systemd.unit(5)) and the bus's. Other texts name nothing, and are 404. */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {
     unit: { pattern: '^[0-9A-Za-z:\\-_.\\\\@]+$', maxLength: 255 },
