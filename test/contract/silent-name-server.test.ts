@@ -1,18 +1,37 @@
-// A broker's name that no name server answers for: the daemon serves meanwhile, and ends with status 0.
+// The name of a broker in the built daemon: one that the machine's own files know is connected to, and while no name server answers for
+// one the daemon serves, and ends with status 0.
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { temporaryFolder } from '../temporary-folder.js';
 import { inOwnNetwork } from '../tools/own-network.js';
 import { Daemon, NO_BACKENDS } from './daemon.js';
 
+const FILES = {
+  hosts: '127.0.0.1 localhost\n127.0.0.1 known.example\n',
+  'resolv.conf': 'nameserver 127.0.0.1\n',
+  'nsswitch.conf': 'hosts: files dns\n',
+};
 /** In a mount namespace of its own the program gets these files instead of the machine's. */
-const WITH_FILES =
-  'mount --bind "$1/resolv.conf" /etc/resolv.conf; mount --bind "$1/nsswitch.conf" /etc/nsswitch.conf; shift; exec "$@"';
+const WITH_FILES = `${Object.keys(FILES)
+  .map((name) => `mount --bind "$1/${name}" /etc/${name}`)
+  .join('; ')}; shift; exec "$@"`;
+
+/** A daemon whose broker has that name. */
+function withBroker(t: TestContext, name: string): Promise<Daemon> {
+  const folder = temporaryFolder(t);
+  for (const [file, text] of Object.entries(FILES)) writeFileSync(join(folder, file), text);
+  const launcher = ['unshare', '--mount', 'sh', '-ec', WITH_FILES, 'sh', folder];
+  return Daemon.start(
+    { launcher, config: `${NO_BACKENDS}mqtt: {enabled: true, url: "mqtt://${name}"}\n` },
+    t,
+  );
+}
 
 inOwnNetwork(import.meta.url, () => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -21,17 +40,21 @@ inOwnNetwork(import.meta.url, () => {
       t.after(() => server.close());
       server.bind(53, '127.0.0.1');
       await once(server, 'listening');
-      const folder = temporaryFolder(t);
-      writeFileSync(join(folder, 'resolv.conf'), 'nameserver 127.0.0.1\n');
-      writeFileSync(join(folder, 'nsswitch.conf'), 'hosts: files dns\n');
       const asked = once(server, 'message');
-      const launcher = ['unshare', '--mount', 'sh', '-ec', WITH_FILES, 'sh', folder];
-      const config = `${NO_BACKENDS}mqtt: {enabled: true, url: "mqtt://broker.example"}\n`;
-      const daemon = await Daemon.start({ launcher, config }, t);
+      const daemon = await withBroker(t, 'unknown.example');
       await asked;
       assert.equal((await daemon.get('/health')).status, 200);
       daemon.signal(signal);
       assert.equal(await daemon.status(), 0);
     });
   }
+
+  test('a broker is found by a name of /etc/hosts', async (t) => {
+    const broker = createServer((socket) => socket.destroy());
+    t.after(() => broker.close());
+    broker.listen(1883, '127.0.0.1');
+    const connected = once(broker, 'connection');
+    await withBroker(t, 'known.example');
+    await connected;
+  });
 });

@@ -164,7 +164,6 @@ export class BusConnection {
     if (!this.#open) return;
     this.#open = false;
     this.#parts.stream.destroy();
-    this.#signals.clear();
     for (const settle of [...this.#pending]) settle(CLOSED);
     this.#lost(reason);
   }

@@ -34,13 +34,6 @@ export class SignalPortions<Signal> {
     this.#pass(signal);
   }
 
-  /** Drops what waits. */
-  clear(): void {
-    clearImmediate(this.#nextTurn);
-    this.#nextTurn = undefined;
-    this.#waiting.length = 0;
-  }
-
   #turn(): void {
     const wasFull = this.isFull;
     const portion = this.#waiting.splice(0, PORTION_SIGNALS);

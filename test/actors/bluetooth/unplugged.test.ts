@@ -2,9 +2,12 @@
 // registered, the kernel lets strangers pair with every adapter.
 
 import assert from 'node:assert/strict';
+import type { Bluez } from '../../../src/actors/bluetooth/bluez.js';
+import { Pairing } from '../../../src/actors/bluetooth/pairing.js';
+import { ManualClock } from '../../manual-clock.js';
 import { testsNeeding } from '../../tools/requirements.js';
 import { until } from '../../until.js';
-import { faultOf } from '../recorder.js';
+import { faultOf, Recorder } from '../recorder.js';
 import { followed } from './followed.js';
 import { ADAPTER, pathOf, SPEAKER } from './scripted-bluez.js';
 
@@ -61,6 +64,21 @@ test('an agent that BlueZ registers too late is taken back', async (t) => {
   await does({ do: 'pairing_mode' }, 'timeout');
   await until('the agent is taken back', () => bluez.calls.includes('UnregisterAgent'));
   register();
+});
+
+test('an answer that comes with the end of its BlueZ registers nothing at the next one', async () => {
+  const calls: string[] = [];
+  const bluez = async ({ member }: { readonly member: string }) => {
+    calls.push(member);
+    if (calls.length === 2) pairing.bluezLost();
+    return { ok: true, value: undefined } as const;
+  };
+  const pairing = new Pairing({ bluez: bluez as Bluez, clock: new ManualClock(), publish: new Recorder() });
+  assert.equal((await pairing.holdAgent()).ok, false);
+  pairing.releaseAgent();
+  assert.ok((await pairing.holdAgent()).ok);
+  const registered = ['RegisterAgent', 'RequestDefaultAgent'];
+  assert.deepEqual(calls, [...registered, ...registered]);
 });
 
 test('a new BlueZ gets the agent, also if the old one died while it was asked', async (t) => {
