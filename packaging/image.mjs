@@ -11,7 +11,10 @@ import { gzipSync } from 'node:zlib';
 import { run, script } from './command.mjs';
 import { fetchEnvironment, fetchFunction } from './fetch-packages.mjs';
 
-/** The libraries of Node, a shell for the start script, `getent` for the names of brokers, and the folders of a Debian. */
+/**
+ * The libraries of Node, a shell for the start script, `getent` for the names of brokers, and the folders of
+ * a Debian.
+ */
 const BASE = ['base-files', 'dash', 'libc-bin', 'libc6', 'libgcc-s1', 'libstdc++6'];
 
 /**

@@ -1,5 +1,5 @@
-// The name of a broker in the built daemon: one that the machine's own files know is connected to, and while no name server answers for
-// one the daemon serves, and ends with status 0.
+// The name of a broker in the built daemon: one that the machine's own files know is connected to, and while
+// no name server answers for one the daemon serves, and ends with status 0.
 
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
@@ -40,9 +40,9 @@ inOwnNetwork(import.meta.url, () => {
       t.after(() => server.close());
       server.bind(53, '127.0.0.1');
       await once(server, 'listening');
-      const asked = once(server, 'message');
+      const received = once(server, 'message');
       const daemon = await withBroker(t, 'unknown.example');
-      await asked;
+      await received;
       assert.equal((await daemon.get('/health')).status, 200);
       daemon.signal(signal);
       assert.equal(await daemon.status(), 0);

@@ -49,7 +49,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
     const bluez: Bluez = (method, args, options) => this.#bus.call(method, args, options);
     this.#reading = new BluezReading({
-      ...{ bluez, clock },
+      bluez,
+      clock,
       done: (objects) => this.#hasRead(objects),
       failed: (reason) => this.#forget(reason),
     });
@@ -151,7 +152,10 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (this.#adapter === undefined) this.#lose(this.#missing());
   }
 
-  /** Another program's scan brings thousands of signals a second, nearly all of devices: each costs little by itself. */
+  /**
+   * Another program's scan brings thousands of signals a second, nearly all of devices: each costs little by
+   * itself.
+   */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
     if (change === undefined) return;

@@ -76,10 +76,10 @@ export class Connecting {
   /** Others may pair while the agent is registered, so this connection keeps it no longer than needed. */
   async #withAgent(connect: () => Promise<Answer>): Promise<Answer> {
     const { pairing } = this.#parts;
-    const held = await pairing.holdAgent();
-    const answer = held.ok
+    const registered = await pairing.holdAgent();
+    const answer = registered.ok
       ? await connect()
-      : refusedBy(held.error, 'BlueZ did not accept the pairing agent');
+      : refusedBy(registered.error, 'BlueZ did not accept the pairing agent');
     pairing.releaseAgent();
     return answer;
   }

@@ -150,7 +150,10 @@ function isUsed(name: string): name is Interface {
   return Object.hasOwn(TABLES, name);
 }
 
-/** Much of it comes from strangers' devices: an address has its form, a text its bound, and other services decide nothing. */
+/**
+ * Much comes from strangers' devices: an address has its form, a text its bound, and some services decide
+ * nothing.
+ */
 function bounded(record: PropertyRecord): PropertyRecord {
   const known = Object.entries(record).flatMap(([name, value]) => {
     if (name === 'Address' && !(typeof value === 'string' && ADDRESS.test(value))) return [];

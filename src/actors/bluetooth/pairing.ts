@@ -27,7 +27,7 @@ export class Pairing {
   /** Registrations of the agent and their ends. */
   readonly #inTurn = inTurn();
   #holders = 0;
-  /** `unknown`: BlueZ has been asked, and has not said yes. It may have the agent all the same, or get the request late. */
+  /** `unknown`: BlueZ has not said yes. It may have the agent all the same, or get the request late. */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
   /** Counts the deaths of BlueZ: an answer of an earlier one says nothing about this one. */
   #bluezDeaths = 0;

@@ -1,4 +1,5 @@
-// Reads all objects of BlueZ until it answers, and keeps the signals that come meanwhile, which are newer than the answer.
+// Reads all objects of BlueZ until it answers, and keeps the signals that come meanwhile, which are newer
+// than the answer.
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import { BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
@@ -7,7 +8,10 @@ import { isAbsence, sentence } from '../bus/fault.js';
 import type { Bluez } from './bluez.js';
 import { BluezObjects } from './objects.js';
 
-/** Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another connection. */
+/**
+ * Signals that are kept while everything is read; a BlueZ that sends more meanwhile is read on another
+ * connection.
+ */
 const KEPT_MAX_SIGNALS = 2_048;
 
 interface ReadingParts {

@@ -82,7 +82,6 @@ export async function connectBus(
       connection.lose(`a message did not end within ${messageDeadlineMs} ms`),
     );
     const connection = new BusConnection(bus, parts, hooks);
-    pauseReading(parts.stream, () => connection.isBehind);
     const late = (): void => connection.lose(`no greeting within ${connectDeadlineMs} ms`);
     timer = setTimeout(late, connectDeadlineMs);
     await connection.greeted;
@@ -99,6 +98,7 @@ export class BusConnection {
   readonly #parts: PrivateParts;
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
+  readonly #lastBytes: () => number;
   readonly #pending = new Set<(outcome: Outcome<BusReply>) => void>();
   /** Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
@@ -115,6 +115,7 @@ export class BusConnection {
       (message) => this.#passOn(message),
       () => stream.emit('readable'),
     );
+    this.#lastBytes = pauseReading(stream, () => this.#signals.isFull);
     // Only the stream shows the end of a bus: dbus-next itself emits no event.
     for (const event of ['end', 'close']) stream.once(event, () => this.lose(BUS_CLOSED));
     bus.on('error', (error) => this.#failed(errorText(error)));
@@ -126,11 +127,6 @@ export class BusConnection {
 
   get open(): boolean {
     return this.#open;
-  }
-
-  /** True while so many signals wait that no more are to be read. */
-  get isBehind(): boolean {
-    return this.#signals.isFull;
   }
 
   /** Calls and waits for the reply, at most `deadlineMs`. It always settles, and never rejects. */
@@ -192,7 +188,7 @@ export class BusConnection {
   }
 
   #onMessage(message: Message): void {
-    if (message.type === MessageType.SIGNAL && this.#open) this.#signals.take(message);
+    if (message.type === MessageType.SIGNAL && this.#open) this.#signals.take(message, this.#lastBytes());
   }
 
   #passOn(message: Message): void {

@@ -1,14 +1,19 @@
-// Passes a bus's signals on in portions, so that in a flood of them neither replies nor the thread's other work wait for all.
+// Passes a bus's signals on in portions, so that in a flood of them neither replies nor the thread's other
+// work wait for all.
 
-/** Passed on at once in one turn of the event loop. An actor takes some hundredths of a millisecond for each. */
+/**
+ * These are passed on in one turn of the event loop. An actor takes some hundredths of a millisecond for
+ * each.
+ */
 const PORTION_SIGNALS = 64;
-/** Signals that wait. While it is full nothing is read: then the bus keeps what comes. */
-const WAITING_MAX_SIGNALS = 4_096;
+/** While so much waits nothing is read, and the bus keeps what comes. A signal of BlueZ has 200 bytes. */
+const WAITING_MAX_BYTES = 1 << 20;
 
 export class SignalPortions<Signal> {
   readonly #pass: (signal: Signal) => void;
   readonly #roomAgain: () => void;
-  readonly #waiting: Signal[] = [];
+  readonly #waiting: { readonly signal: Signal; readonly bytes: number }[] = [];
+  #waitingBytes = 0;
   /** How many more may be passed on in this turn. */
   #left = PORTION_SIGNALS;
   #nextTurn: NodeJS.Immediate | undefined;
@@ -20,14 +25,15 @@ export class SignalPortions<Signal> {
   }
 
   get isFull(): boolean {
-    return this.#waiting.length >= WAITING_MAX_SIGNALS;
+    return this.#waitingBytes >= WAITING_MAX_BYTES;
   }
 
   /** Signals keep their order. */
-  take(signal: Signal): void {
+  take(signal: Signal, bytes: number): void {
     this.#nextTurn ??= setImmediate(() => this.#turn());
     if (this.#left === 0 || this.#waiting.length > 0) {
-      this.#waiting.push(signal);
+      this.#waiting.push({ signal, bytes });
+      this.#waitingBytes += bytes;
       return;
     }
     this.#left -= 1;
@@ -39,7 +45,10 @@ export class SignalPortions<Signal> {
     const portion = this.#waiting.splice(0, PORTION_SIGNALS);
     this.#left = PORTION_SIGNALS - portion.length;
     this.#nextTurn = portion.length > 0 ? setImmediate(() => this.#turn()) : undefined;
-    for (const signal of portion) this.#pass(signal);
-    if (wasFull) this.#roomAgain();
+    for (const { signal, bytes } of portion) {
+      this.#waitingBytes -= bytes;
+      this.#pass(signal);
+    }
+    if (wasFull && !this.isFull) this.#roomAgain();
   }
 }

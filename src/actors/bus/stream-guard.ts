@@ -1,5 +1,6 @@
-// Guards dbus-next against incoming bytes: skips messages that it cannot take, notices messages that never end, and pauses. It knows how
-// dbus-next reads the connection's stream, but nothing about the messages' content.
+// Guards dbus-next against incoming bytes: skips messages that it cannot take, notices messages that never
+// end, and pauses. It knows how dbus-next reads the connection's stream, but nothing about the messages'
+// content.
 
 import type { Socket } from 'node:net';
 
@@ -61,8 +62,18 @@ export function boundMessages(stream: Socket, deadlineMs: number, late: () => vo
   stream.once('close', clear);
 }
 
-/** Has dbus-next read nothing while `isPaused`. It goes on reading at the next `readable`. */
-export function pauseReading(stream: Socket, isPaused: () => boolean): void {
+/**
+ * Has dbus-next read nothing while `isPaused`; it goes on at the next `readable`. The returned function gives the
+ * size of what it has read last: of a message that it has just handed on, all but the header.
+ */
+export function pauseReading(stream: Socket, isPaused: () => boolean): () => number {
   const read = stream.read.bind(stream);
-  stream.read = (size?: number): unknown => (isPaused() ? null : read(size));
+  let lastBytes = 0;
+  stream.read = (size?: number): unknown => {
+    if (isPaused()) return null;
+    const bytes: unknown = read(size);
+    if (bytes instanceof Buffer) lastBytes = bytes.length;
+    return bytes;
+  };
+  return () => lastBytes;
 }

@@ -1,6 +1,6 @@
-// Looks up the name of a broker as every program of the machine does, but so that it can be ended. Node's own look-up is a call of
-// getaddrinfo, which nothing ends: while a name server is silent it holds one of the process's four file threads, and its thread, and
-// with that the process, could not end.
+// Looks up the name of a broker as every program of the machine does, but so that it can be ended. Node's own
+// look-up is a call of getaddrinfo, which nothing ends: while a name server is silent it holds one of the
+// process's four file threads, and its thread, and with that the process, could not end.
 
 import type { ChildProcess } from 'node:child_process';
 import { lookup } from 'node:dns';
@@ -27,7 +27,10 @@ export class NameLookup {
     this.#program = program;
   }
 
-  /** A function for `net.connect`, which calls it once. Undefined for a name for which Node's own look-up is right. */
+  /**
+   * A function for `net.connect`, which calls it once. Undefined for a name for which Node's own look-up is
+   * right.
+   */
   functionFor(host: string): LookupFunction | undefined {
     if (LOCAL.test(host) || isIP(host) !== 0) return undefined;
     return (name, options, found) => {
@@ -54,9 +57,7 @@ export class NameLookup {
     // This is loaded when a name is looked up, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
     if (this.#isEnded) return [];
-    const { PATH = '' } = process.env;
     const options = {
-      env: { PATH },
       timeout: LOOKUP_MAX_MS,
       maxBuffer: OUTPUT_MAX_BYTES,
       killSignal: 'SIGKILL',

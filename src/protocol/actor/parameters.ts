@@ -11,10 +11,15 @@ export const PARAMETERS = {
   unit: 'name',
 } as const satisfies Record<string, ParameterKind>;
 
-/** No name in a path or in a body is longer: those of sound servers have some hundred characters, ids of tracks may be addresses. */
+/**
+ * No name in a path or in a body is longer: those of sound servers have some hundred characters, ids of
+ * tracks may be addresses.
+ */
 export const NAME_MAX_CHARACTERS = 4_096;
 
-/** Some names have a form: systemd's (systemd.unit(5)) and the bus's. Other texts name nothing, and are 404. */
+/**
+ * Some names have a form: systemd's (systemd.unit(5)) and the bus's. Other texts name nothing, and are 404.
+ */
 export const NAME_FORMS: Readonly<Record<string, { readonly pattern: string; readonly maxLength: number }>> =
   {
     unit: { pattern: '^[0-9A-Za-z:\\-_.\\\\@]+$', maxLength: 255 },

@@ -1,4 +1,5 @@
-// Some things change without a signal of BlueZ: they must show in the record, and count for `bluetooth.idleTimeout`.
+// Some things change without a signal of BlueZ: they must show in the record, and count for
+// `bluetooth.idleTimeout`.
 
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';

@@ -1,4 +1,5 @@
-// The look-up of a broker's name: what the program says, and what becomes of it when that fails, hangs or is not there.
+// The look-up of a broker's name: what the program says, and what becomes of it when that fails, hangs or is
+// not there.
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
