@@ -2,14 +2,16 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import dns from 'node:dns';
 import { once } from 'node:events';
-import { before, test } from 'node:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, type TestContext, test } from 'node:test';
 import { MqttConnection } from '../../../src/actors/mqtt/broker.js';
 import { webCover } from '../../../src/actors/players/web-cover.js';
 import { systemClock } from '../../../src/clock.js';
 import { startBroker } from '../../broker/mosquitto.js';
 import { ManualClock } from '../../manual-clock.js';
+import { temporaryFolder } from '../../temporary-folder.js';
 import { heldBack } from '../../tools/held-back.js';
 import { inOwnNetwork, ip } from '../../tools/own-network.js';
 import { lacks } from '../../tools/requirements.js';
@@ -24,6 +26,18 @@ const server = require('node:http').createServer((_, response) => response.end(p
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));
 `;
 
+/** Names are looked up by `getent`, which here knows one name, with a dead address before the one that answers. */
+function nameService(t: TestContext): void {
+  const folder = temporaryFolder(t);
+  const lines = ADDRESSES.map((address) => `echo '${address} STREAM far.test'`);
+  writeFileSync(join(folder, 'getent'), `#!/bin/sh\n${lines.join('\n')}\n`, { mode: 0o755 });
+  const path = process.env['PATH'];
+  process.env['PATH'] = `${folder}:${path}`;
+  t.after(() => {
+    process.env['PATH'] = path;
+  });
+}
+
 inOwnNetwork(import.meta.url, () => {
   before(() => {
     ip('link', 'add', 'lan9', 'type', 'veth', 'peer', 'name', 'peer9');
@@ -36,12 +50,7 @@ inOwnNetwork(import.meta.url, () => {
   }, async (t) => {
     const broker = await startBroker();
     t.after(() => broker.stop());
-    const found = ADDRESSES.map((address) => ({ address, family: 4 }));
-    t.mock.method(
-      dns,
-      'lookup',
-      (_host: string, _options: object, done: (error: null, all: object) => void) => done(null, found),
-    );
+    nameService(t);
     const held = await heldBack(broker.pid, broker.port);
     const connection = new MqttConnection({
       ...{ url: `mqtt://far.test:${broker.port}`, clientId: 'far', clock: systemClock },
