@@ -1,7 +1,7 @@
 // Real sound servers for tests, each private to its test: PulseAudio and PipeWire, started on demand and gone afterwards.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { type Kind, type Recipe, type SinkSpec, SoundServer } from './server.js';
@@ -11,6 +11,8 @@ interface ServerOptions {
   readonly sinks?: readonly SinkSpec[];
   /** On PulseAudio a null sink steps in while there is no other (module-always-sink). True unless given. */
   readonly alwaysSink?: boolean;
+  /** On PulseAudio an output is as loud as its loudest stream. False unless given, as in Debian. */
+  readonly flatVolumes?: boolean;
 }
 
 const SINKS: readonly SinkSpec[] = [
@@ -24,11 +26,14 @@ const SINKS: readonly SinkSpec[] = [
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 
-function pulseAudio(alwaysSink: boolean): Recipe {
+function pulseAudio({ alwaysSink = true, flatVolumes = false }: ServerOptions): Recipe {
   const modules = [SOCKET, ...(alwaysSink ? ['module-always-sink'] : [])];
   return {
     kind: 'pulseaudio',
-    bringUp: (_directory, start) => {
+    bringUp: (directory, start) => {
+      const file = join(directory, '.config/pulse/daemon.conf');
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, `flat-volumes = ${flatVolumes ? 'yes' : 'no'}\n`);
       const flags = '-n --fail --daemonize=no --exit-idle-time=-1 --use-pid-file=no --log-target=stderr';
       start('pulseaudio', ...flags.split(' '), ...modules.flatMap((module) => ['-L', module]));
     },
@@ -66,8 +71,8 @@ const pipeWire: Recipe = {
   },
 };
 
-export const startPulseAudio = ({ sinks = SINKS, alwaysSink = true }: ServerOptions = {}) =>
-  SoundServer.start(pulseAudio(alwaysSink), sinks);
+export const startPulseAudio = ({ sinks = SINKS, ...options }: ServerOptions = {}) =>
+  SoundServer.start(pulseAudio(options), sinks);
 
 /** Both kinds, for tests that hold for either; `skip` is the reason why that kind is missing here. */
 export const SOUND_SERVERS: readonly {

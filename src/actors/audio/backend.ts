@@ -170,6 +170,7 @@ export class AudioBackend implements Actor<AudioCommand> {
         publisher: this.#publisher,
         timing: this.#timing,
         publishLevel: (level) => this.#publish.level(level),
+        log: (level, message, fields) => this.#publish.log(level, message, fields),
         onPublished: () => {
           if (this.#live !== connection) {
             watch.abort();

@@ -14,9 +14,9 @@ import {
   rawOf,
   rememberBalance,
 } from '../../protocol/pulse/volume.js';
+import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
 import type { HeldRecord, SoundState } from './state.js';
-import { hasVolume } from './view.js';
 
 type ServerSetting = 'SET_CARD_PROFILE' | 'SET_DEFAULT_SINK' | 'MOVE_SINK_INPUT';
 type SettingName = Extract<RequestName, `SET_SINK_${string}`> | ServerSetting;
@@ -25,8 +25,13 @@ export type Setting = {
   [C in SettingName]: { readonly command: C; readonly args: RequestArgs<C> };
 }[SettingName];
 
-/** The commands that the sound server carries out; the daemon itself answers `cookie`. */
-export type SoundCommand = Exclude<AudioCommand, { readonly do: 'cookie' }>;
+/**
+ * The commands that the sound server carries out; the daemon itself answers `cookie`. By `keep-limit` the daemon sets an output back that
+ * stands above its volume limit; nobody else sends it.
+ */
+export type SoundCommand =
+  | Exclude<AudioCommand, { readonly do: 'cookie' }>
+  | { readonly do: 'keep-limit'; readonly output: string };
 
 interface SetPlan {
   readonly kind: 'set';
@@ -41,14 +46,22 @@ export type SettingPlan =
   | SetPlan
   /** The server already is in the wanted state. */
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'fault'; readonly fault: Fault };
+  /** `basis`: the record whose last reading is the reason. It may be out of date, so it is read again before anybody is refused. */
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly basis?: ReadRequest };
 
 type CommandTarget =
   | { readonly kind: 'sink'; readonly held: HeldRecord<SinkInfo> }
   | { readonly kind: 'sink-input'; readonly held: HeldRecord<SinkInputInfo> };
 
+const NOTHING: SettingPlan = { kind: 'nothing' };
+
 function faultPlan(code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail } };
+}
+
+/** A refusal by what was read of a record. */
+function faultOf(basis: ReadRequest, code: FaultCode, detail: string): SettingPlan {
+  return { kind: 'fault', fault: { fault: code, detail }, basis };
 }
 
 function notFound(what: 'output' | 'client' | 'card', ref: string): SettingPlan {
@@ -92,23 +105,40 @@ export function volumeAfter(delta: number, channels: readonly number[], most = 1
   return Math.min(most, Math.max(0, from + delta));
 }
 
-/** `wanted`: undefined if the volume is to stay unchanged. */
-function planVolume(target: CommandTarget, wanted: number | undefined): SettingPlan {
-  const { info, balance } = target.held;
-  if (target.kind === 'sink-input' && !hasVolume(target.held.info))
-    return faultPlan('no-volume', 'The stream has no volume of its own');
-  if (wanted === undefined) return { kind: 'nothing' };
-  const args = { index: info.index, volume: channelsAt(wanted, info.volume, balance) };
-  const command = target.kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
-  return setPlan({ command, args }, target.kind, info.index);
+/** Why the target takes no volume, where that is known; undefined if it takes one. */
+function planWithoutVolume(state: SoundState, target: CommandTarget): SettingPlan | undefined {
+  if (target.kind === 'sink') {
+    const input = passthroughOn(state.inputs, target.held.info.index);
+    if (input === undefined) return undefined;
+    const detail = `The output has no volume while ${JSON.stringify(input.name)} is played ${howPlayed(input.info)}`;
+    return faultOf({ of: 'sink-input', index: input.info.index }, 'no-volume', detail);
+  }
+  const { info } = target.held;
+  const why = hasVolume(info) ? 'it follows its output' : `it is played ${howPlayed(info)}`;
+  if (hasVolume(info) && info.volumeWritable) return undefined;
+  const basis: ReadRequest = { of: 'sink-input', index: info.index };
+  return faultOf(basis, 'no-volume', `The stream has no volume of its own: ${why}`);
 }
 
-function planBalance(state: SoundState, info: SinkInfo, wanted: number): SettingPlan {
-  const { index, volume, channelMap } = info;
+/** `wanted`: undefined if the volume is to stay unchanged. */
+function planVolume(
+  { kind, held: { info, balance } }: CommandTarget,
+  wanted: number | undefined,
+): SettingPlan {
+  if (wanted === undefined) return NOTHING;
+  const args = { index: info.index, volume: channelsAt(wanted, info.volume, balance) };
+  const command = kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
+  return setPlan({ command, args }, kind, info.index);
+}
+
+function planBalance(state: SoundState, sink: HeldRecord<SinkInfo>, wanted: number): SettingPlan {
+  const { index, volume, channelMap } = sink.info;
   const balance = partsOf(wanted, channelMap);
   if (balance === undefined)
     return faultPlan('not-stereo', 'The output needs exactly two channels, left and right');
-  const limit = state.volumeLimitOf(info) ?? Number.POSITIVE_INFINITY;
+  const refusal = planWithoutVolume(state, { kind: 'sink', held: sink });
+  if (refusal !== undefined) return refusal;
+  const limit = state.limits.of(sink.info) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
   const args = { index, volume: channelsOf(balance, loudest) };
   const plan = setPlan({ command: 'SET_SINK_VOLUME', args }, 'sink', index);
@@ -116,9 +146,10 @@ function planBalance(state: SoundState, info: SinkInfo, wanted: number): Setting
 }
 
 function planPort({ index, ports }: SinkInfo, port: string): SettingPlan {
-  if (ports.length === 0) return faultPlan('no-ports', 'The output has no ports to switch between');
+  const basis: ReadRequest = { of: 'sink', index };
+  if (ports.length === 0) return faultOf(basis, 'no-ports', 'The output has no ports to switch between');
   if (!ports.some(({ name }) => name === port))
-    return faultPlan('no-such-port', `The output has no port ${JSON.stringify(port)}`);
+    return faultOf(basis, 'no-such-port', `The output has no port ${JSON.stringify(port)}`);
   return setPlan({ command: 'SET_SINK_PORT', args: { index, port } }, 'sink', index);
 }
 
@@ -126,12 +157,21 @@ function planProfile(state: SoundState, ref: string, wanted: string): SettingPla
   const card = state.findCard(ref);
   if (card === undefined) return notFound('card', ref);
   const { index, profiles } = card;
+  const basis: ReadRequest = { of: 'card', index };
   const profile = profiles.find(({ name }) => name === wanted);
   const named = JSON.stringify(wanted);
-  if (profile === undefined) return faultPlan('no-such-profile', `The card has no profile ${named}`);
+  if (profile === undefined) return faultOf(basis, 'no-such-profile', `The card has no profile ${named}`);
   const unplugged = `Profile ${named} cannot be used now: nothing is plugged in for it`;
-  if (profile.available === 0) return faultPlan('profile-unavailable', unplugged);
+  if (profile.available === 0) return faultOf(basis, 'profile-unavailable', unplugged);
   return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: wanted } }, 'card', index);
+}
+
+/** PulseAudio takes the name alone, and PipeWire then takes the first output of that name. */
+function planDefault(state: SoundState, { index, name }: SinkInfo): SettingPlan {
+  const other = [...state.sinks.values()].find(({ info }) => info.name === name && info.index !== index);
+  if (other === undefined) return setPlan({ command: 'SET_DEFAULT_SINK', args: { name } }, 'server');
+  const detail = `Output ${other.info.index} is called ${JSON.stringify(name)}, too, and the sound server knows the default only by name`;
+  return faultOf({ of: 'sink', index: other.info.index }, 'same-name', detail);
 }
 
 function planMove(state: SoundState, clientRef: string, outputRef: string): SettingPlan {
@@ -140,39 +180,58 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   const sink = state.findSink(outputRef);
   if (sink === undefined) return notFound('output', outputRef);
   const { index } = client.info;
+  const limit = state.limits.of(sink.info) ?? 1;
+  if (!hasVolume(client.info) && limit < 1 && client.info.sink !== sink.info.index) {
+    const detail = `The stream is played ${howPlayed(client.info)}, which sets the output to 100 %, above its volume_limit`;
+    return faultOf({ of: 'sink-input', index }, 'no-volume', detail);
+  }
   return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'sink-input', index);
+}
+
+function planKeepLimit(state: SoundState, held: HeldRecord<SinkInfo>): SettingPlan {
+  const isAbove = state.limits.isExceeded(held.info);
+  return isAbove ? planVolume({ kind: 'sink', held }, state.limits.of(held.info)) : NOTHING;
+}
+
+/** A volume, or a step, of a sink or a stream. */
+function planLevel(
+  state: SoundState,
+  target: CommandTarget,
+  command: Extract<SoundCommand, { readonly do: 'volume' | 'delta' }>,
+): SettingPlan {
+  const refusal = planWithoutVolume(state, target);
+  if (refusal !== undefined) return refusal;
+  const ofSink = target.kind === 'sink';
+  const limit = ofSink ? state.limits.of(target.held.info) : state.limits.ofFlat(target.held.info);
+  if (command.do === 'delta') {
+    const from = ofSink ? state.stepsFrom(target.held.info) : target.held.info.volume;
+    return planVolume(target, volumeAfter(command.delta, from, limit));
+  }
+  if (ofSink && limit !== undefined && command.volume > limit)
+    return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
+  return planVolume(target, Math.min(limit ?? 1, 1, Math.max(0, command.volume)));
 }
 
 export function planCommand(state: SoundState, command: SoundCommand): SettingPlan {
   if (command.do === 'move') return planMove(state, command.client, command.output);
   if (command.do === 'profile') return planProfile(state, command.card, command.profile);
   if ('output' in command) {
-    const info = state.findSink(command.output)?.info;
-    if (info === undefined) return notFound('output', command.output);
-    if (command.do === 'port') return planPort(info, command.port);
-    if (command.do === 'balance') return planBalance(state, info, command.balance);
-    return setPlan({ command: 'SET_DEFAULT_SINK', args: { name: info.name } }, 'server');
+    const held = state.findSink(command.output);
+    if (held === undefined) return notFound('output', command.output);
+    if (command.do === 'port') return planPort(held.info, command.port);
+    if (command.do === 'balance') return planBalance(state, held, command.balance);
+    if (command.do === 'keep-limit') return planKeepLimit(state, held);
+    return planDefault(state, held.info);
   }
   const target = resolveTarget(state, command.target);
   if (!('held' in target)) return target;
-  const limit = target.kind === 'sink' ? state.volumeLimitOf(target.held.info) : undefined;
-  switch (command.do) {
-    case 'mute':
-      return planMute(target, command.muted);
-    case 'volume':
-      if (limit !== undefined && command.volume > limit)
-        return faultPlan('bad-value', `Field volume must be at most ${limit}, the output's volume_limit`);
-      return planVolume(target, Math.min(1, Math.max(0, command.volume)));
-    case 'delta': {
-      const from = target.kind === 'sink' ? state.stepsFrom(target.held.info) : target.held.info.volume;
-      return planVolume(target, volumeAfter(command.delta, from, limit));
-    }
-  }
+  return command.do === 'mute' ? planMute(target, command.muted) : planLevel(state, target, command);
 }
 
 /** The sink whose volume, balance or mute a command changes; undefined if it changes none. */
 export function sinkOf(state: SoundState, command: SoundCommand): number | undefined {
-  if (command.do === 'balance') return state.findSink(command.output)?.info.index;
+  if (command.do === 'balance' || command.do === 'keep-limit')
+    return state.findSink(command.output)?.info.index;
   if (!('target' in command)) return undefined;
   const target = resolveTarget(state, command.target);
   return target.kind === 'sink' ? target.held.info.index : undefined;

@@ -2,9 +2,13 @@
 
 import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
+import type { SinkInfo } from '../../protocol/pulse/records.js';
+import { levelOf } from '../../protocol/pulse/volume.js';
 import type { Link } from '../dial.js';
+import type { Publisher } from '../runtime.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
+import { LimitGuard } from './limit-guard.js';
 import { Meters } from './meters.js';
 import { type ProfileSwitch, profileSwitch, type WantedProfile, wantedProfile } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
@@ -36,6 +40,7 @@ interface ConnectionContext {
   readonly publisher: SoundPublisher;
   readonly timing: ConnectionTiming;
   readonly publishLevel: (level: string) => void;
+  readonly log: Publisher['log'];
   /** Called after each publication of more than streams; the first is of everything. */
   readonly onPublished: () => void;
   readonly onClosed: (reason: ClosedReason) => void;
@@ -48,6 +53,7 @@ export class SoundConnection implements Performer {
   readonly #context: ConnectionContext;
   readonly #link: Link;
   readonly #waker: Waker;
+  readonly #guard: LimitGuard;
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
@@ -68,6 +74,7 @@ export class SoundConnection implements Performer {
     this.#context = context;
     this.state = state;
     this.executor = new Executor(this, timing);
+    this.#guard = new LimitGuard(state);
     this.#link = openLink({
       onReady: () => this.#begin(),
       onEvent: this.#onEvent,
@@ -127,7 +134,9 @@ export class SoundConnection implements Performer {
     this.#waiters.end();
   }
 
-  send({ command, args }: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
+  send(setting: Setting, changes: ReadRequest, deadlineMs: number): Promise<Result<unknown>> {
+    const { command, args } = setting;
+    const ended = this.#guard.watch(setting);
     const refetch = this.#refetch[changes.of];
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for both.
     refetch.hold(changes.index);
@@ -135,8 +144,12 @@ export class SoundConnection implements Performer {
       command === 'SET_CARD_PROFILE' && wantedProfile(this.state, args.index, args.profile, deadlineMs);
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
-        if (result.ok && wanted !== false) void this.#switched(wanted).then(() => resolve(result));
-        else resolve(result);
+        const finish = (): void => {
+          ended(result.ok);
+          resolve(result);
+        };
+        if (result.ok && wanted !== false) void this.#switched(wanted).then(finish);
+        else finish();
         // After a success, `readAgain` does this.
         if (result.ok) return;
         refetch.hold(undefined);
@@ -255,7 +268,17 @@ export class SoundConnection implements Performer {
     if (this.#switch?.isStillGoing() === true) return;
     this.#switch = undefined;
     const changed = this.#context.publisher.update(this.state);
+    for (const sink of this.#guard.take()) void this.#keepLimit(sink);
     if (this.meters.isWatched) this.meters.follow();
     if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
+  }
+
+  async #keepLimit({ index, name, volume }: SinkInfo): Promise<void> {
+    const { log } = this.#context;
+    const answer = await this.executor.run({ do: 'keep-limit', output: String(index) });
+    this.#guard.settled(index);
+    const before = levelOf(volume);
+    if (answer.ok) log('info', 'an output was set back to its volume limit', { output: name, before });
+    else log('warn', 'an output stays above its volume limit', { output: name, before, why: answer.detail });
   }
 }

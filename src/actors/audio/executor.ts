@@ -7,7 +7,15 @@ import { failure } from '../../protocol/actor/faults.js';
 import type { RequestName } from '../../protocol/pulse/commands.js';
 import type { RequestError, Result } from '../../protocol/pulse/outcome.js';
 import { loudestOf } from '../../protocol/pulse/volume.js';
-import { missingFault, onSink, planCommand, type Setting, type SoundCommand, sinkOf } from './commands.js';
+import {
+  missingFault,
+  onSink,
+  planCommand,
+  type Setting,
+  type SettingPlan,
+  type SoundCommand,
+  sinkOf,
+} from './commands.js';
 import type { ReadRequest } from './refetch.js';
 import type { SoundState } from './state.js';
 import type { Waker } from './wake.js';
@@ -101,21 +109,33 @@ export class Executor {
   async #carryOut(command: SoundCommand, latest: number): Promise<Answer> {
     const { state } = this.#performer;
     if (!this.#isInTime(latest)) return failure('timeout', 'The commands before this one took too long');
-    const plan = planCommand(state, command);
+    const plan = await this.#planned(command, latest);
     if (plan.kind === 'nothing') return OK;
     if (plan.kind === 'fault') return { ok: false, ...plan.fault };
     const result = await this.#performer.send(plan.setting, plan.after, latest - this.#now());
     const missing = !result.ok && result.error.kind === 'server' && result.error.name === 'NOENTITY';
     if (result.ok && plan.remember !== undefined) state.putBalance(plan.remember.sink, plan.remember.balance);
     // No longer than the command's deadline: the server's reply is the answer even if the read hangs.
-    if (result.ok || missing)
-      await within(systemClock, Math.max(0, latest - this.#now()), this.#performer.readAgain(plan.after));
+    if (result.ok || missing) await this.#readAgain(plan.after, latest);
     const { setting } = plan;
     if (result.ok && setting.command === 'SET_SINK_VOLUME')
       state.putRequested(setting.args.index, loudestOf(setting.args.volume));
     if (result.ok) return OK;
     if (missing) return { ok: false, ...missingFault(state, command) };
     return this.#failure(plan.setting.command, result.error);
+  }
+
+  /** A refusal by what was read before is first read again, because servers do not announce all that changes. */
+  async #planned(command: SoundCommand, latest: number): Promise<SettingPlan> {
+    const { state } = this.#performer;
+    const plan = planCommand(state, command);
+    if (plan.kind !== 'fault' || plan.basis === undefined) return plan;
+    await this.#readAgain(plan.basis, latest);
+    return planCommand(state, command);
+  }
+
+  #readAgain(read: ReadRequest, latest: number): Promise<void> {
+    return within(systemClock, Math.max(0, latest - this.#now()), this.#performer.readAgain(read));
   }
 
   #failure(command: RequestName, error: RequestError): Answer {

@@ -103,6 +103,7 @@ export class SoundPublisher {
         isDefault: id === defaultSink?.info.index,
         card: state.nameOfCard(card),
         wish: wishFor(this.#wishes, name),
+        volumeLimit: state.limits.of(sink.info),
       };
       this.#put('audio.outputs', id, name, outputRecord(sink, around, this.#shown));
     }

@@ -5,8 +5,10 @@ import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
 import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
+import { VolumeLimits } from './limits.js';
+import { isFilter } from './masters.js';
 import { ClientNames, wantedName } from './names.js';
-import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
+import { NO_WISHES, type OutputWishes } from './wishes.js';
 
 /** Named as the events name them. */
 export type RecordKind = 'sink' | 'sink-input' | 'card';
@@ -65,15 +67,10 @@ export class SoundState {
   #changed = new ChangedRecords();
   /** The first one before the server's info is there. */
   kind: SoundServerKind = 'pulseaudio';
-  readonly #wishes: OutputWishes;
+  readonly limits: VolumeLimits;
 
   constructor(wishes: OutputWishes = NO_WISHES) {
-    this.#wishes = wishes;
-  }
-
-  /** The highest volume that commands may set on a sink, 0..1; undefined means no limit. */
-  volumeLimitOf({ name }: SinkInfo): number | undefined {
-    return wishFor(this.#wishes, name).volumeLimit;
+    this.limits = new VolumeLimits(wishes, this);
   }
 
   get server(): ServerInfo | undefined {
@@ -114,7 +111,9 @@ export class SoundState {
     if (AWAKE.includes(info.state)) this.#awake.add(info.index);
     add(this.#changed.sinks, info.index);
     this.#changed.server = true;
-    if (known?.info.name !== info.name) this.#inputsChangeOf(info.index);
+    if (known?.info.name === info.name) return;
+    this.#inputsChangeOf(info.index);
+    this.#filtersChange();
   }
 
   putInput(info: SinkInputInfo): void {
@@ -125,6 +124,8 @@ export class SoundState {
     const name = isNamedSo ? before.name : this.#names.assign(info.index, wantedName(info.name, info.props));
     this.#inputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
     add(this.#changed.inputs, info.index);
+    // It may be the stream of a filter, which has another master then.
+    if (info.client === undefined && before?.info.sink !== info.sink) this.#filtersChange();
   }
 
   /** Stores a sink's balance as it was set, because silent channels do not show it. */
@@ -145,6 +146,7 @@ export class SoundState {
       add(this.#changed.sinks, index);
       this.#changed.server = true;
       this.#inputsChangeOf(index);
+      this.#filtersChange();
     }
   }
 
@@ -233,6 +235,15 @@ export class SoundState {
   #cardChanged(card: number): void {
     add(this.#changed.cards, card);
     for (const { info } of this.#sinks.values()) if (info.card === card) add(this.#changed.sinks, info.index);
+  }
+
+  /** Filters have the volume limit of their master. */
+  #filtersChange(): void {
+    for (const { info } of this.#sinks.values()) {
+      if (!isFilter(info)) continue;
+      add(this.#changed.sinks, info.index);
+      this.#changed.server = true;
+    }
   }
 
   #inputsChangeOf(sink: number): void {

@@ -14,6 +14,7 @@ import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protoc
 import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
 import type { Props } from './names.js';
+import { hasVolume } from './passthrough.js';
 import { type HeldRecord, kindOfServer, PIPEWIRE } from './state.js';
 import type { OutputWish } from './wishes.js';
 
@@ -92,11 +93,12 @@ export interface OutputSurroundings {
   readonly isDefault: boolean;
   readonly card: string | undefined;
   readonly wish: OutputWish;
+  readonly volumeLimit: number | undefined;
 }
 
 export function outputRecord(
   sink: HeldRecord<SinkInfo>,
-  { isDefault, card, wish }: OutputSurroundings,
+  { isDefault, card, wish, volumeLimit }: OutputSurroundings,
   shown: ShownProps,
 ): Encodable<OutputRecord> {
   const { info } = sink;
@@ -118,7 +120,7 @@ export function outputRecord(
     balance: balanceOf(sink.balance ?? info.volume, info.channelMap),
     ports: info.ports.length > 0 ? portsOf(info) : undefined,
     card: optional(card),
-    volume_limit: wish.volumeLimit,
+    volume_limit: volumeLimit,
     hidden: wish.hidden,
   };
 }
@@ -167,11 +169,6 @@ export interface ClientSurroundings {
   readonly kind: SoundServerKind;
   readonly name: string;
   readonly output: string | undefined;
-}
-
-/** False for passthrough streams: their volume means nothing. */
-export function hasVolume(info: SinkInputInfo): boolean {
-  return info.hasVolume && info.volume.length > 0;
 }
 
 export function clientRecord(

@@ -8,7 +8,7 @@ const PROPS_MAX_ENTRIES = 128;
 /** Keys and values of one list, in bytes. 130 streams of 110 kB each filled a thread's whole heap (measured); an ALSA sink has 2 kB. */
 const PROPS_MAX_BYTES = 8192;
 
-/** Properties that records need, and that identify players (docs/http-api.md, "Records"): kept even beyond the budget. */
+/** Properties that records need, and that identify players, masters and Bluetooth devices (docs/http-api.md, "Records"): always kept. */
 const NEEDED: ReadonlySet<string> = new Set([
   'media.name',
   'application.name',
@@ -18,6 +18,9 @@ const NEEDED: ReadonlySet<string> = new Set([
   'application.process.user',
   'node.nick',
   'device.nick',
+  'device.master_device',
+  'device.string',
+  'api.bluez5.address',
 ]);
 
 /** For one list. Applied again to the entries that it has admitted, it admits the same ones. */

@@ -8,6 +8,7 @@ import type {
   ClientRecord,
   OutputRecord,
 } from '../../../src/protocol/actor/schemas.js';
+import type { AudioSettings } from '../../../src/protocol/actor/settings.js';
 import { until } from '../../until.js';
 import { Recorder } from '../recorder.js';
 import { type Handler, scriptedServer } from './scripted-server.js';
@@ -49,20 +50,32 @@ class AudioRecorder extends Recorder {
 }
 
 /** Starts the backend until the test ends; the path is that of the server's socket. */
-export function backed(t: TestContext, socketPath: string, timing: Partial<Timing> = {}, home = '/nowhere') {
+export function backed(
+  t: TestContext,
+  socketPath: string,
+  timing: Partial<Timing> = {},
+  home = '/nowhere',
+  volumeLimit?: AudioSettings['volumeLimit'],
+) {
   const seen = new AudioRecorder();
   const flush = () => undefined;
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
-  const settings = { enabled: true, serveCookie: true, outputs: {} };
+  const settings = { enabled: true, serveCookie: true, outputs: {}, volumeLimit };
   const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
   t.after(() => backend.stop());
   return { backend, seen };
 }
 
 /** A backend that is up, on a scripted server. */
-export async function connected(t: TestContext, handler?: Handler, timing?: Partial<Timing>, home?: string) {
+export async function connected(
+  t: TestContext,
+  handler?: Handler,
+  timing?: Partial<Timing>,
+  home?: string,
+  volumeLimit?: AudioSettings['volumeLimit'],
+) {
   const server = await scriptedServer(t, handler);
-  const { backend, seen } = backed(t, server.socketPath, timing, home);
+  const { backend, seen } = backed(t, server.socketPath, timing, home, volumeLimit);
   await until('the backend is up', () => seen.up);
   return { backend, seen, server };
 }

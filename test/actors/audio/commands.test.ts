@@ -29,7 +29,12 @@ function filled(): SoundState {
   state.putSink(sinkInfo(2, 'desk', { ports: [{ ...PORT, name: 'speaker' }], volume: [0, 0] }));
   state.putSink(sinkInfo(3, 'mono', { channelMap: [0], volume: [FULL] }));
   state.putInput(inputInfo(5, 'News', { volume: [FULL, HALF] }));
-  state.putInput(inputInfo(6, 'Pass', { hasVolume: false }));
+  state.putInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 3 }));
+  state.putSink(sinkInfo(4, 'cinema'));
+  state.putInput(inputInfo(7, 'Film', { sink: 4, format: { encoding: 2, props: {} } }));
+  state.putInput(inputInfo(8, 'Filter', { volumeWritable: false, sink: 1 }));
+  state.putSink(sinkInfo(10, 'twin'));
+  state.putSink(sinkInfo(11, 'twin'));
   return state;
 }
 
@@ -65,6 +70,20 @@ describe('a command is refused', () => {
     ['that moves an unknown client', { do: 'move', client: 'Weather', output: 'garden' }, 'no-such-client'],
     ['that moves to an unknown output', { do: 'move', client: 'News', output: 'garden' }, 'no-such-output'],
     ['that steps where there is no volume', { do: 'delta', target: client('Pass'), delta: 0 }, 'no-volume'],
+    [
+      'that sets a volume of an encoded stream',
+      { do: 'volume', target: client('Film'), volume: 1 },
+      'no-volume',
+    ],
+    [
+      'that sets a volume that its output decides',
+      { do: 'volume', target: client('Filter'), volume: 1 },
+      'no-volume',
+    ],
+    ['that sets a volume under AC-3', { do: 'volume', target: output('cinema'), volume: 1 }, 'no-volume'],
+    ['that steps under AC-3, even by 0', { do: 'delta', target: output('cinema'), delta: 0 }, 'no-volume'],
+    ['that balances under AC-3', { do: 'balance', output: 'cinema', balance: 0 }, 'no-volume'],
+    ['that makes a default of one of two of a name', { do: 'default', output: '11' }, 'same-name'],
     ['that sets an unknown port', { do: 'port', output: 'desk', port: 'hdmi' }, 'no-such-port'],
     ['that sets the balance of one channel', { do: 'balance', output: 'mono', balance: 0 }, 'not-stereo'],
   ];
@@ -72,6 +91,30 @@ describe('a command is refused', () => {
   for (const [what, command, fault] of rows) {
     test(what, () => assert.equal(faultOf(planCommand(filled(), command)), fault));
   }
+});
+
+test('a mute works under AC-3, and on one of two outputs of a name', () => {
+  for (const [ref, index] of [
+    ['cinema', 4],
+    ['11', 11],
+    ['twin', 10],
+  ] as const) {
+    const plan = planCommand(filled(), { do: 'mute', target: output(ref), muted: true });
+    const setting = { command: 'SET_SINK_MUTE', args: { index, muted: true } };
+    assert.deepEqual(plan, { kind: 'set', setting, after: { of: 'sink', index } });
+  }
+});
+
+test('what is refused by a reading names the record that is to be read again', () => {
+  const basisOf = (command: SoundCommand) => {
+    const plan = planCommand(filled(), command);
+    return plan.kind === 'fault' ? plan.basis : assert.fail('it is not refused');
+  };
+  const under: SoundCommand = { do: 'volume', target: output('cinema'), volume: 1 };
+  assert.deepEqual(basisOf(under), { of: 'sink-input', index: 7 });
+  assert.deepEqual(basisOf({ do: 'port', output: 'desk', port: 'hdmi' }), { of: 'sink', index: 2 });
+  assert.deepEqual(basisOf({ do: 'default', output: '10' }), { of: 'sink', index: 11 });
+  assert.equal(basisOf({ do: 'default', output: 'garden' }), undefined);
 });
 
 describe('where the volume of kitchen is limited to 0.5', () => {

@@ -4,9 +4,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { SoundCommand } from '../../../src/actors/audio/commands.js';
 import { type CommandTiming, Executor, type Performer } from '../../../src/actors/audio/executor.js';
+import type { ReadRequest } from '../../../src/actors/audio/refetch.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { FaultCode } from '../../../src/protocol/actor/faults.js';
 import type { ClosedReason, RequestError } from '../../../src/protocol/pulse/outcome.js';
+import { faultOf } from '../recorder.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 /** A test that does not end must fail. */
@@ -20,7 +22,7 @@ function filled(): SoundState {
   state.putServer(serverInfo());
   state.putSink(sinkInfo(0, 'living'));
   state.putInput(inputInfo(5, 'News'));
-  state.putInput(inputInfo(6, 'Pass', { hasVolume: false }));
+  state.putInput(inputInfo(6, 'Pass', { hasVolume: false, sink: 9 }));
   return state;
 }
 
@@ -92,6 +94,21 @@ test('a command for an output that sleeps is overtaken by those for others, and 
   assert.deepEqual(sent, expected);
 });
 
+test('a refusal by what was read before is read again, and follows what was read', async () => {
+  const state = filled();
+  const command: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 0.5 };
+  const reads: ReadRequest[] = [];
+  const readAgain: Performer['readAgain'] = async (read) => {
+    reads.push(read);
+    if (reads.length > 1) state.putInput(inputInfo(6, 'Pass'));
+  };
+  const executor = new Executor(performing({ state, readAgain }), TIMING);
+  assert.equal(faultOf(await executor.run(command)), 'no-volume');
+  assert.deepEqual(await executor.run(command), OK);
+  const basis: ReadRequest = { of: 'sink-input', index: 6 };
+  assert.deepEqual(reads, [basis, basis, basis]);
+});
+
 describe('each failure has a sentence', () => {
   const NOBODY: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
   const GARDEN: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
@@ -109,7 +126,12 @@ describe('each failure has a sentence', () => {
   const rows: readonly (readonly [SoundCommand, RequestError | undefined, FaultCode, detail: string])[] = [
     [NOBODY, undefined, 'no-such-client', 'There is no client "Nobody"'],
     [GARDEN, undefined, 'no-such-output', 'There is no output "garden"'],
-    [PASS, undefined, 'no-volume', 'The stream has no volume of its own'],
+    [
+      PASS,
+      undefined,
+      'no-volume',
+      'The stream has no volume of its own: it is played as it is (passthrough)',
+    ],
     [MUTE, DENIED, 'refused', 'The sound server refused the command: access denied (ACCESS)'],
     [MUTE, UNKNOWN, 'no-such-client', 'The client has ended meanwhile'],
     [DEFAULT, UNKNOWN, 'no-such-output', 'The output was removed meanwhile'],

@@ -22,7 +22,7 @@ function published<T>(schema: TSchema, record: T): T {
 
 function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
   const sink = held(sinkInfo(7, 'living', fields), balance);
-  const facts = { isDefault: false, card: undefined, wish };
+  const facts = { isDefault: false, card: undefined, wish, volumeLimit: wish.volumeLimit };
   return published(OutputRecord, outputRecord(sink, facts, new ShownProps()));
 }
 

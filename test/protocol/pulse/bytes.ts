@@ -46,7 +46,8 @@ export const event = (kind: number, index: number): Uint8Array => command(EVENT,
 /** The fields that a test may change in an otherwise ordinary record. */
 const SINK_INPUT = {
   ...{ index: 7, name: 'Radio' as string | null, client: 12, sink: 3, corked: true, muted: false },
-  ...{ hasVolume: true, volumes: volumes(65536, 32768), bufferLatency: usec(0, 2000) },
+  ...{ hasVolume: true, volumeWritable: true, volumes: volumes(65536, 32768) },
+  ...{ bufferLatency: usec(0, 2000), ownerModule: NONE, encoding: 1 },
   props: props(textProp('media.name', 'Radio')),
 };
 export type SinkInputBytes = Partial<typeof SINK_INPUT>;
@@ -54,9 +55,17 @@ export type SinkInputBytes = Partial<typeof SINK_INPUT>;
 export function sinkInput(change: SinkInputBytes = {}): number[] {
   const its = { ...SINK_INPUT, ...change };
   return [
-    ...[u32(its.index), text(its.name), u32(NONE), u32(its.client), u32(its.sink), spec(3, 2, 44100)],
+    ...[
+      u32(its.index),
+      text(its.name),
+      u32(its.ownerModule),
+      u32(its.client),
+      u32(its.sink),
+      spec(3, 2, 44100),
+    ],
     ...[map(1, 2), its.volumes, its.bufferLatency, usec(0, 30), text(null), text('protocol-native.c')],
-    ...[bool(its.muted), its.props, bool(its.corked), bool(its.hasVolume), bool(false), format(1)],
+    ...[bool(its.muted), its.props, bool(its.corked), bool(its.hasVolume)],
+    ...[bool(its.volumeWritable), format(its.encoding)],
   ].flat();
 }
 
@@ -65,15 +74,23 @@ const SINK = {
   ...{ index: 3, name: 'living', description: null as string | null, muted: true, monitor: NONE, flags: 418 },
   ...{ volumes: volumes(65536, 65536), state: 0, card: NONE, ports: [] as readonly Bytes[] },
   activePort: undefined as string | null | undefined,
+  ...{ ownerModule: 1, props: props() },
 };
 
 export function sink(change: Partial<typeof SINK> = {}): number[] {
   const its = { ...SINK, ...change };
   const monitorName = its.monitor === NONE ? null : `${its.name}.monitor`;
   return [
-    ...[u32(its.index), text(its.name), text(its.description), spec(5, 2, 48000), map(1, 2), u32(1)],
+    ...[
+      u32(its.index),
+      text(its.name),
+      text(its.description),
+      spec(5, 2, 48000),
+      map(1, 2),
+      u32(its.ownerModule),
+    ],
     ...[its.volumes, bool(its.muted), u32(its.monitor), text(monitorName), usec(0, 0), text('alsa')],
-    ...[u32(its.flags), props(), usec(0, 0), volume(65536), u32(its.state), u32(65537), u32(its.card)],
+    ...[u32(its.flags), its.props, usec(0, 0), volume(65536), u32(its.state), u32(65537), u32(its.card)],
     ...[u32(its.ports.length), its.ports.flat(), text(its.activePort ?? null), u8(1), format(1)],
   ].flat();
 }

@@ -1,0 +1,106 @@
+// Finds the outputs that a command has left above their volume limit: the sound server stores a volume for each port and profile, and
+// may restore it by itself. What others set is left alone, so only the outputs of a recent command are looked at. Pure: it sends nothing.
+
+import type { SinkInfo } from '../../protocol/pulse/records.js';
+import type { Setting } from './commands.js';
+import { rootOf } from './masters.js';
+import { passthroughOn } from './passthrough.js';
+import type { SoundState } from './state.js';
+
+/** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s (measured). */
+const RESTORING_MS = 1_000;
+
+/** A server that does not take the limit, such as one with a coarse mixer, is not asked for ever. */
+const TRIES_MAX = 8;
+
+/** Commands within `RESTORING_MS` whose outputs are looked at; more replace the oldest. */
+const WATCHED_MAX_COMMANDS = 32;
+
+/** The outputs of a card, or one with the filters above it. */
+type Outputs = { readonly card: number } | { readonly root: number };
+
+interface Watched {
+  readonly outputs: Outputs;
+  /** Outputs that others had set above their limit before. */
+  readonly exempt: ReadonlySet<number>;
+  /** On the monotonic clock; without end while the command is under way. */
+  until: number;
+  tries: number;
+}
+
+export class LimitGuard {
+  readonly #state: SoundState;
+  readonly #now: () => number;
+  #watched: Watched[] = [];
+  /** Outputs that are being set back. */
+  readonly #pending = new Set<number>();
+
+  constructor(state: SoundState, now = () => performance.now()) {
+    this.#state = state;
+    this.#now = now;
+  }
+
+  /** To be called before the command is sent. Returns the function to call when it has ended. */
+  watch(setting: Setting): (isDone: boolean) => void {
+    const outputs = this.#outputsOf(setting);
+    if (outputs === undefined) return () => undefined;
+    // A port or profile has another stored volume, so what others set before was for the port or profile before.
+    const isAnother = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
+    const exempt = new Set(isAnother ? [] : this.#exceeded(outputs).map(({ index }) => index));
+    const watched: Watched = { outputs, exempt, until: Number.POSITIVE_INFINITY, tries: 0 };
+    this.#watched.push(watched);
+    if (this.#watched.length > WATCHED_MAX_COMMANDS) this.#watched.shift();
+    return (isDone) => {
+      watched.until = isDone ? this.#now() + RESTORING_MS : 0;
+    };
+  }
+
+  /** Outputs to set back now. To be called when something has been read. */
+  take(): readonly SinkInfo[] {
+    if (this.#watched.length === 0) return [];
+    const now = this.#now();
+    this.#watched = this.#watched.filter(({ until }) => until >= now);
+    const found = new Set<SinkInfo>();
+    for (const watched of this.#watched) {
+      const above = this.#exceeded(watched.outputs).filter(
+        ({ index }) => !watched.exempt.has(index) && !this.#pending.has(index),
+      );
+      if (above.length === 0 || watched.tries >= TRIES_MAX) continue;
+      watched.tries += 1;
+      for (const sink of above) found.add(sink);
+    }
+    for (const { index } of found) this.#pending.add(index);
+    return [...found];
+  }
+
+  /** To be called when an output that was taken has been set back, or could not be. */
+  settled(index: number): void {
+    this.#pending.delete(index);
+  }
+
+  #outputsOf({ command, args }: Setting): Outputs | undefined {
+    if (command === 'SET_CARD_PROFILE') return { card: args.index };
+    if (command === 'SET_SINK_PORT') return this.#rootAt(args.index);
+    if (command === 'MOVE_SINK_INPUT') return this.#rootAt(args.sink);
+    // The streams that follow the default are moved by the server.
+    if (command === 'SET_DEFAULT_SINK') return this.#rootAt(this.#state.findSink(args.name)?.info.index);
+    return undefined;
+  }
+
+  #rootAt(index: number | undefined): Outputs | undefined {
+    const info = index === undefined ? undefined : this.#state.sinks.get(index)?.info;
+    return info && { root: rootOf(this.#state, info).index };
+  }
+
+  /** An output under passthrough takes no volume. */
+  #exceeded(outputs: Outputs): SinkInfo[] {
+    const { sinks, inputs, limits } = this.#state;
+    return [...sinks.values()]
+      .map(({ info }) => info)
+      .filter((info) => limits.isExceeded(info) && passthroughOn(inputs, info.index) === undefined)
+      .filter((info) => {
+        const root = rootOf(this.#state, info);
+        return 'card' in outputs ? root.card === outputs.card : root.index === outputs.root;
+      });
+  }
+}

@@ -1,0 +1,170 @@
+// Volume limits that are passed around: filters above an output, streams under flat volumes, and what the server restores by itself.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { planCommand, type Setting, type SoundCommand } from '../../../src/actors/audio/commands.js';
+import { LimitGuard } from '../../../src/actors/audio/limit-guard.js';
+import { SoundState } from '../../../src/actors/audio/state.js';
+import type { SinkInfo } from '../../../src/protocol/pulse/records.js';
+import { RAW_NORM } from '../../../src/protocol/pulse/volume.js';
+import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
+
+const FULL = [RAW_NORM, RAW_NORM];
+const HALF = [RAW_NORM / 2, RAW_NORM / 2];
+const FLAT = 0x40;
+
+const filter = (index: number, name: string, master: string, fields: Partial<SinkInfo> = {}): SinkInfo =>
+  sinkInfo(index, name, { props: { 'device.master_device': master }, ownerModule: 100 + index, ...fields });
+
+/** `card` may have 0.5; `quiet` 0.2; `loud` and `free` have no limit. */
+function filled(): SoundState {
+  const state = new SoundState({ volumeLimit: { card: 0.5, quiet: 0.2 }, outputs: {} });
+  state.putServer(serverInfo({ defaultSink: 'card' }));
+  state.putSink(sinkInfo(0, 'card', { volume: HALF, flags: FLAT, card: 9 }));
+  state.putSink(filter(1, 'echo', 'card', { volume: HALF }));
+  state.putSink(filter(2, 'upper', 'echo', { volume: HALF }));
+  state.putSink(filter(3, 'quiet', 'card', { volume: [0, 0] }));
+  state.putSink(sinkInfo(4, 'loud', { volume: FULL }));
+  state.putSink(sinkInfo(5, 'free', { volume: HALF, flags: FLAT }));
+  state.putInput(inputInfo(20, 'News', { sink: 0, volume: HALF }));
+  state.putInput(inputInfo(21, 'Music', { sink: 1, volume: HALF }));
+  state.putInput(inputInfo(22, 'Talk', { sink: 4, volume: HALF }));
+  return state;
+}
+
+const limitOf = (state: SoundState, sink: number): number | undefined =>
+  state.limits.of(state.sinks.get(sink)?.info ?? assert.fail());
+
+describe('a filter', () => {
+  test('has the limit of its master and of all below, or its own if that is lower', () => {
+    const state = filled();
+    assert.deepEqual(
+      [0, 1, 2, 3, 4].map((sink) => limitOf(state, sink)),
+      [0.5, 0.5, 0.5, 0.2, undefined],
+    );
+  });
+
+  test('that names itself or a ring as its master is followed to an end', () => {
+    const state = filled();
+    state.putSink(filter(6, 'a', 'b'));
+    state.putSink(filter(7, 'b', 'a'));
+    state.putSink(filter(8, 'itself', 'itself'));
+    state.putSink(filter(9, 'lost', 'gone'));
+    assert.deepEqual(
+      [6, 8, 9].map((sink) => limitOf(state, sink)),
+      [undefined, undefined, undefined],
+    );
+  });
+
+  test('whose own stream was moved has the limit of where it plays, and its record changes', () => {
+    const state = filled();
+    const own = { ownerModule: 101, client: undefined };
+    state.putInput(inputInfo(30, 'Echo stream', { ...own, sink: 0 }));
+    assert.equal(limitOf(state, 2), 0.5);
+    state.takeChanged();
+    state.putInput(inputInfo(30, 'Echo stream', { ...own, sink: 5 }));
+    assert.equal(limitOf(state, 2), undefined);
+    const { sinks, server } = state.takeChanged();
+    assert.deepEqual([sinks, server], [[1, 2, 3], true]);
+  });
+});
+
+describe('a command for a stream', () => {
+  const volumeOf = (command: SoundCommand) => {
+    const plan = planCommand(filled(), command);
+    return plan.kind === 'set' && 'volume' in plan.setting.args ? plan.setting.args.volume : plan.kind;
+  };
+  const stream = (ref: string) => ({ kind: 'client', ref }) as const;
+
+  test('ends at the limit of its output under flat volumes, also through a filter', () => {
+    assert.deepEqual(volumeOf({ do: 'volume', target: stream('News'), volume: 1 }), HALF);
+    assert.deepEqual(volumeOf({ do: 'volume', target: stream('Music'), volume: 0.9 }), HALF);
+    assert.equal(volumeOf({ do: 'delta', target: stream('News'), delta: 0.1 }), 'nothing');
+  });
+
+  test('has no limit where its volume raises nothing', () => {
+    assert.deepEqual(volumeOf({ do: 'volume', target: stream('Talk'), volume: 1 }), FULL);
+  });
+
+  test('that moves passthrough to an output with a limit is refused', () => {
+    const state = filled();
+    state.putInput(inputInfo(23, 'Film', { sink: 4, hasVolume: false }));
+    const to = (output: string) => planCommand(state, { do: 'move', client: 'Film', output });
+    assert.equal(to('card').kind, 'fault');
+    assert.equal(to('free').kind, 'set');
+  });
+});
+
+describe('an output that stands above its limit after a command', () => {
+  const PORT: Setting = { command: 'SET_SINK_PORT', args: { index: 0, port: 'line' } };
+  const PROFILE: Setting = { command: 'SET_CARD_PROFILE', args: { index: 9, profile: 'stereo' } };
+  const MOVE: Setting = { command: 'MOVE_SINK_INPUT', args: { index: 22, sink: 1 } };
+  const DEFAULT: Setting = { command: 'SET_DEFAULT_SINK', args: { name: 'card' } };
+  const MUTE: Setting = { command: 'SET_SINK_MUTE', args: { index: 0, muted: false } };
+  const louder = (state: SoundState): void =>
+    state.putSink(sinkInfo(0, 'card', { volume: FULL, flags: FLAT, card: 9 }));
+
+  for (const setting of [PORT, PROFILE, MOVE, DEFAULT]) {
+    test(`is set back after ${setting.command}, once at a time, until a second later`, () => {
+      const state = filled();
+      let now = 0;
+      const guard = new LimitGuard(state, () => now);
+      const ended = guard.watch(setting);
+      const taken = (): number[] => guard.take().map(({ index }) => index);
+      assert.deepEqual(taken(), []);
+      louder(state);
+      assert.deepEqual(taken(), [0]);
+      assert.deepEqual(taken(), [], 'it is being set back');
+      guard.settled(0);
+      ended(true);
+      now = 1_000;
+      assert.deepEqual(taken(), [0], 'the server has restored it once more');
+      guard.settled(0);
+      now = 1_001;
+      assert.deepEqual(taken(), [], 'others have set it');
+    });
+  }
+
+  test('is left alone after other commands, and after one that failed', () => {
+    const state = filled();
+    const guard = new LimitGuard(state, () => 1);
+    guard.watch(MUTE)(true);
+    guard.watch(PORT)(false);
+    louder(state);
+    assert.deepEqual(guard.take(), []);
+  });
+
+  test('is left alone if others had set it so before the default or a stream went there; a new port has its own volume', () => {
+    const state = filled();
+    louder(state);
+    const guard = new LimitGuard(state, () => 1);
+    guard.watch(MOVE)(true);
+    guard.watch(DEFAULT)(true);
+    assert.deepEqual(guard.take(), []);
+    guard.watch(PORT)(true);
+    assert.equal(guard.take().length, 1);
+  });
+
+  test('and does not take the limit is not asked for ever', () => {
+    const state = filled();
+    const guard = new LimitGuard(state, () => 1);
+    guard.watch(PORT)(true);
+    louder(state);
+    let times = 0;
+    while (guard.take().length > 0) {
+      guard.settled(0);
+      times += 1;
+      assert.ok(times < 100);
+    }
+    assert.ok(times > 1);
+  });
+
+  test('gets its limit with its balance, and nothing if it has been lowered meanwhile', () => {
+    const state = filled();
+    const command: SoundCommand = { do: 'keep-limit', output: '0' };
+    assert.equal(planCommand(state, command).kind, 'nothing');
+    state.putSink(sinkInfo(0, 'card', { volume: [RAW_NORM, RAW_NORM / 2] }));
+    const setting = { command: 'SET_SINK_VOLUME', args: { index: 0, volume: [RAW_NORM / 2, RAW_NORM / 4] } };
+    assert.deepEqual(planCommand(state, command), { kind: 'set', setting, after: { of: 'sink', index: 0 } });
+  });
+});
