@@ -2,13 +2,12 @@
 
 import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
-import type { SinkInfo } from '../../protocol/pulse/records.js';
-import { levelOf } from '../../protocol/pulse/volume.js';
 import type { Link } from '../dial.js';
 import type { Publisher } from '../runtime.js';
 import type { Setting } from './commands.js';
 import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { LimitGuard } from './limit-guard.js';
+import { LimitKeeper } from './limit-keeper.js';
 import { Meters } from './meters.js';
 import { type ProfileSwitch, profileSwitch, type WantedProfile, wantedProfile } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
@@ -54,6 +53,7 @@ export class SoundConnection implements Performer {
   readonly #link: Link;
   readonly #waker: Waker;
   readonly #guard: LimitGuard;
+  readonly #limits: LimitKeeper;
   readonly #refetch: { readonly [K in ReadKind]: Refetch } = {
     server: new Refetch('server'),
     sink: new Refetch('sink'),
@@ -75,6 +75,7 @@ export class SoundConnection implements Performer {
     this.state = state;
     this.executor = new Executor(this, timing);
     this.#guard = new LimitGuard(state);
+    this.#limits = new LimitKeeper(this.#guard, (command) => this.executor.run(command), context.log);
     this.#link = openLink({
       onReady: () => this.#begin(),
       onEvent: this.#onEvent,
@@ -128,6 +129,7 @@ export class SoundConnection implements Performer {
 
   #end(): void {
     this.#ended = true;
+    this.#limits.end();
     this.#switch?.end();
     this.#waker.stop();
     this.meters.stop();
@@ -268,17 +270,8 @@ export class SoundConnection implements Performer {
     if (this.#switch?.isStillGoing() === true) return;
     this.#switch = undefined;
     const changed = this.#context.publisher.update(this.state);
-    for (const sink of this.#guard.take()) void this.#keepLimit(sink);
+    this.#limits.keep();
     if (this.meters.isWatched) this.meters.follow();
     if (changed?.server === true || changed?.cards.length !== 0) this.#context.onPublished();
-  }
-
-  async #keepLimit({ index, name, volume }: SinkInfo): Promise<void> {
-    const { log } = this.#context;
-    const answer = await this.executor.run({ do: 'keep-limit', output: String(index) });
-    this.#guard.settled(index);
-    const before = levelOf(volume);
-    if (answer.ok) log('info', 'an output was set back to its volume limit', { output: name, before });
-    else log('warn', 'an output stays above its volume limit', { output: name, before, why: answer.detail });
   }
 }

@@ -16,15 +16,16 @@ import { but, bytesOf, COMMAND, event, type Handler, type SinkFields } from './s
 
 const [CARD, NOWHERE] = [3, 0xffffffff];
 
-/** Outputs and availability of each profile; availability and profiles of each port. */
-const PROFILES = { off: [0, 1], stereo: [1, 1], surround: [1, 1], hdmi: [1, 0], usb: [1, 1] } as const;
+/** Outputs of each profile; availability and profiles of each port. */
+const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
 const PORTS = { line: [2, ['stereo']], speakers: [1, ['surround', 'hdmi']] } as const;
 
-const cardFields = (active: string): Bytes =>
+const cardFields = (active: string, unplugged: readonly string[]): Bytes =>
   [
     ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(Object.keys(PROFILES).length)],
-    ...Object.entries(PROFILES).flatMap(([profile, [sinks, available]]) => [
-      ...[text(profile), text(`Profile ${profile}`), u32(sinks), u32(0), u32(0), u32(available)],
+    ...Object.entries(PROFILES).flatMap(([profile, sinks]) => [
+      ...[text(profile), text(`Profile ${profile}`), u32(sinks), u32(0), u32(0)],
+      u32(unplugged.includes(profile) ? 0 : 1),
     ]),
     ...[text(active), props(textProp('device.description', 'The card')), u32(Object.keys(PORTS).length)],
     ...Object.entries(PORTS).flatMap(([port, [available, of]]) => [
@@ -41,6 +42,8 @@ class World {
     .set(1, ['kitchen', {}]);
   cards: readonly number[] = [CARD];
   profile = 'stereo';
+  /** The profiles for which nothing is plugged in. */
+  unplugged: readonly string[] = ['hdmi'];
   default = 'stereo';
   streamOn = 0;
   /** Carries out a switch; without it one is refused. */
@@ -61,10 +64,13 @@ class World {
     },
     ...{ [COMMAND.getInputs]: this.#input, [COMMAND.getInput]: this.#input },
     [COMMAND.getCards]: ({ tag }, say) =>
-      Buffer.concat([say.reply(tag, ...this.cards.map(() => cardFields(this.profile))), ...this.onListed()]),
+      Buffer.concat([
+        say.reply(tag, ...this.cards.map(() => cardFields(this.profile, this.unplugged))),
+        ...this.onListed(),
+      ]),
     [COMMAND.getCard]: ({ tag, fields }, say) => {
       const isThere = this.cards.includes(fields.readUInt32BE(1));
-      return isThere ? say.reply(tag, cardFields(this.profile)) : say.error(tag, 5);
+      return isThere ? say.reply(tag, cardFields(this.profile, this.unplugged)) : say.error(tag, 5);
     },
     [COMMAND.setCardProfile]: ({ tag }, say) =>
       this.onProfile === undefined ? say.error(tag, 5) : Buffer.concat([say.reply(tag), ...this.onProfile()]),
@@ -106,6 +112,22 @@ describe('a card', DEADLINE, () => {
     assert.deepEqual(faults, ['no-such-card', 'no-such-card', 'no-such-profile', 'profile-unavailable']);
     assert.equal(server.count(COMMAND.setCardProfile), 0);
     assert.equal(faultOf(await backend.handle(profile('off'))), 'no-such-card', 'the server has lost it');
+  });
+
+  test('is read again before a profile is refused, and the record follows', async (t) => {
+    const { backend, seen, server, world } = await node(t);
+    const available = () => seen.cards()[0]?.profiles.find(({ name }) => name === 'hdmi')?.available;
+    assert.equal(faultOf(await backend.handle(profile('hdmi'))), 'profile-unavailable');
+    assert.equal(available(), 'no');
+    world.unplugged = [];
+    world.onProfile = () => {
+      world.profile = 'hdmi';
+      return [];
+    };
+    const isAccepted = backend.handle(profile('hdmi'));
+    await until('the profile is set', () => server.count(COMMAND.setCardProfile) === 1);
+    assert.deepEqual(await isAccepted, { ok: true });
+    assert.deepEqual([available(), seen.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
   test('is switched without an event of the card, and without waiting for a stream that had no output before', async (t) => {

@@ -62,6 +62,7 @@ describe('with PulseAudio', {
 
   test('a filter whose stream is moved has the limit of where it plays then', async (t) => {
     const { server, seen, run } = await listen(t, await startPulseAudio({ sinks: SINKS }), { kitchen: 0.3 });
+    await server.pactl('set-sink-volume', 'kitchen', '20%');
     await server.pactl('load-module', 'module-virtual-sink', 'sink_name=filter', 'master=living');
     await until('the filter is published', () => seen.output('filter'));
     assert.equal(seen.output('filter')?.volume_limit, undefined);
@@ -70,9 +71,6 @@ describe('with PulseAudio', {
     assert.equal(await run(volume(client(ref), 0.5)), 'no-volume', 'it follows the filter');
     assert.equal(await run({ do: 'move', client: ref, output: 'kitchen' }), 'none');
     await until('the filter has its new limit', () => seen.output('filter')?.volume_limit === 0.3);
-    await until('both are at the limit', () =>
-      ['filter', 'kitchen'].every((name) => seen.output(name)?.volume === 0.3 || name === 'kitchen'),
-    );
     assert.equal(await run(volume(output('filter'), 0.5)), 'bad-value');
   });
 

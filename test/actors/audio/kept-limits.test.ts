@@ -1,0 +1,98 @@
+// An output that the sound server takes above its limit after a command, by the volume that it has stored for a port or a profile.
+
+import assert from 'node:assert/strict';
+import { describe, type TestContext, test } from 'node:test';
+import type { AudioCommand } from '../../../src/protocol/actor/commands.js';
+import { props, text, u32 } from '../../protocol/pulse/bytes.js';
+import { until } from '../../until.js';
+import { connected, DEADLINE } from './backed.js';
+import { but, bytesOf, COMMAND, event } from './scripted-server.js';
+
+const [CARD, NOWHERE] = [3, 0xffffffff];
+const [FULL, HALF, QUARTER] = [0x10000, 0x8000, 0x4000];
+const LIMIT = 0.5;
+
+/** A card with two profiles, which make one output with two ports. Each of them has a stored volume of 100 %. */
+class Amplifier {
+  volume = [HALF, QUARTER];
+  profile = 'stereo';
+  /** Times that the server still restores its volume after others have set one. */
+  restores = 0;
+  readonly sets: (readonly number[])[] = [];
+
+  readonly #sink = () =>
+    bytesOf.sink(0, 'living', {
+      ...{ volume: this.volume, card: CARD },
+      ports: [
+        ['line', 2],
+        ['hdmi', 2],
+      ],
+    });
+  readonly #card = () =>
+    [
+      ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(2)],
+      ...['stereo', 'digital'].flatMap((name) => [text(name), text(name), u32(1), u32(0), u32(0), u32(1)]),
+      ...[text(this.profile), props(), u32(0)],
+    ].flat();
+
+  restore(): Buffer {
+    this.volume = [FULL, HALF];
+    return event('sinkChange', 0);
+  }
+
+  readonly handler = but({
+    [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, this.#sink()),
+    [COMMAND.getSink]: ({ tag }, say) => say.reply(tag, this.#sink()),
+    [COMMAND.getCards]: ({ tag }, say) => say.reply(tag, this.#card()),
+    [COMMAND.getCard]: ({ tag }, say) => say.reply(tag, this.#card()),
+    [COMMAND.setSinkPort]: ({ tag }, say) => Buffer.concat([say.reply(tag), this.restore()]),
+    [COMMAND.setCardProfile]: ({ tag }, say) => {
+      this.profile = 'digital';
+      return Buffer.concat([say.reply(tag), event('cardChange', CARD), this.restore()]);
+    },
+    [COMMAND.setSinkVolume]: ({ tag, fields }, say) => {
+      const at = fields.indexOf('v') + 2;
+      this.volume = [fields.readUInt32BE(at), fields.readUInt32BE(at + 4)];
+      this.sets.push(this.volume);
+      this.restores -= 1;
+      const restored = this.restores >= 0 ? this.restore() : event('sinkChange', 0);
+      return Buffer.concat([say.reply(tag), restored]);
+    },
+  });
+}
+
+async function node(t: TestContext, restores = 0) {
+  const amplifier = Object.assign(new Amplifier(), { restores });
+  return { amplifier, ...(await connected(t, amplifier.handler, {}, undefined, LIMIT)) };
+}
+
+const COMMANDS: readonly AudioCommand[] = [
+  { do: 'port', output: 'living', port: 'hdmi' },
+  { do: 'profile', card: 'dac', profile: 'digital' },
+];
+
+describe('an output whose stored volume is above its limit', DEADLINE, () => {
+  for (const command of COMMANDS) {
+    for (const restores of [0, 2]) {
+      test(`is set back after a ${command.do}, though the server restores it ${restores} more times`, async (t) => {
+        const { amplifier, backend, seen } = await node(t, restores);
+        assert.deepEqual(await backend.handle(command), { ok: true });
+        await until('the output is at its limit', () => amplifier.sets.length === restores + 1);
+        await until('the limit is published', () => seen.output('living')?.volume === LIMIT);
+        assert.equal(seen.output('living')?.balance, -0.5);
+        await until('it is logged', () =>
+          seen.logs.includes('info: an output was set back to its volume limit'),
+        );
+      });
+    }
+  }
+
+  test('is left as it is when others have set it', async (t) => {
+    const { amplifier, backend, seen, server } = await node(t);
+    server.say.send(amplifier.restore());
+    await until('the volume of others is published', () => seen.output('living')?.volume === 1);
+    const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'living' }, muted: true };
+    assert.deepEqual(await backend.handle(mute), { ok: true });
+    assert.deepEqual([amplifier.sets, seen.output('living')?.volume], [[], 1]);
+  });
+});
