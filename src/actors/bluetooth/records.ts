@@ -64,10 +64,25 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
   };
 }
 
-/** PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`; PulseAudio: `bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink`. */
-const OF_BLUEZ = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}_){5}[0-9A-F]{2})\b/i;
+/** An output's properties with its device's address: PipeWire's, then PulseAudio's, which has other texts for other devices. */
+const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
+const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
-/** Finds the output that belongs to a device by the address in the output's name. */
+/** PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer ones `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`. */
+const OF_BLUEZ = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
+
+/** Any text with an address in one of the two forms. */
+const WITH_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
+
+/** Undefined if the output is no Bluetooth device. */
+function addressOf({ name, props }: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
+  const named = ADDRESS_PROPERTIES.map((key) => props?.[key]).find(
+    (value) => value !== undefined && ADDRESS.test(value),
+  );
+  return (named ?? OF_BLUEZ.exec(name)?.[1])?.replaceAll('_', ':').toUpperCase();
+}
+
+/** Finds the output that belongs to a device: by the output's properties, then by its name. */
 export class DeviceOutputs {
   /** By the records' keys. */
   readonly #found = new Map<string, { readonly address: string; readonly name: string }>();
@@ -79,10 +94,10 @@ export class DeviceOutputs {
     for (const change of changes) {
       this.#found.delete(change.key);
       // Most outputs are no device, and change often: they are not worth being parsed.
-      if (change.kind === 'drop' || !change.json.includes('"bluez_')) continue;
-      const { name } = JSON.parse(change.json) as OutputRecord;
-      const address = OF_BLUEZ.exec(name)?.[1]?.replaceAll('_', ':').toUpperCase();
-      if (address !== undefined) this.#found.set(change.key, { address, name });
+      if (change.kind === 'drop' || !WITH_ADDRESS.test(change.json)) continue;
+      const output = JSON.parse(change.json) as OutputRecord;
+      const address = addressOf(output);
+      if (address !== undefined) this.#found.set(change.key, { address, name: output.name });
     }
     return JSON.stringify([...this.#found]) !== before;
   }

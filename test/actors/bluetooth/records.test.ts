@@ -1,4 +1,4 @@
-// Which devices stay in the adapter's record: those that BlueZ keeps, and not what a scan has found.
+// Which devices stay in the adapter's record: those that BlueZ keeps, and not what a scan has found. And which output a device is.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -18,5 +18,43 @@ for (const [what, is, isKnown] of ROWS) {
     const { bluetooth, devices } = recordsOf({ path: '/' }, [device], new DeviceOutputs(), undefined);
     assert.deepEqual([...devices.keys()], [ADDRESS]);
     assert.equal(bluetooth.known_devices?.length, Number(isKnown));
+  });
+}
+
+const OTHER = { 'device.string': 'hw:0', 'device.api': 'alsa' };
+const OUTPUTS: readonly (readonly [
+  what: string,
+  name: string,
+  props: Record<string, string>,
+  isFound: boolean,
+])[] = [
+  ['by the name of PipeWire', 'bluez_output.00_00_00_00_00_01.1', {}, true],
+  ['by the name of newer ones', 'bluez_output.00:00:00:00:00:01', {}, true],
+  ['by the name of newer ones with a number', 'bluez_output.00:00:00:00:00:01.1', {}, true],
+  ['by the name of PulseAudio', 'bluez_sink.00_00_00_00_00_01.a2dp_sink', OTHER, true],
+  ['by the property of PipeWire, whatever its name', 'garden', { 'api.bluez5.address': ADDRESS }, true],
+  ['by the property of PulseAudio, whatever its name', 'garden', { 'device.string': ADDRESS }, true],
+  [
+    'by the property before the name',
+    'bluez_output.00_00_00_00_00_02.1',
+    { 'api.bluez5.address': ADDRESS },
+    true,
+  ],
+  [
+    'where its property names another',
+    'bluez_output.00_00_00_00_00_01.1',
+    { 'device.string': '00:00:00:00:00:02' },
+    false,
+  ],
+  ['where another property has the address', 'garden', { 'media.name': ADDRESS, ...OTHER }, false],
+  ['where the name has more than an address', 'bluez_output.00_00_00_00_00_012', {}, false],
+];
+for (const [how, name, props, isFound] of OUTPUTS) {
+  test(`an output is ${isFound ? '' : 'not '}found ${how}`, () => {
+    const outputs = new DeviceOutputs();
+    const json = JSON.stringify({ name, props });
+    const change = { collection: 'audio.outputs', kind: 'put', key: '4', json } as const;
+    outputs.applyChanges({ isWhole: true, changes: [change] });
+    assert.equal(outputs.outputName(ADDRESS), isFound ? name : undefined);
   });
 }
