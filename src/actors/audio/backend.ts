@@ -6,7 +6,7 @@ import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 import { describeClosed } from '../../protocol/pulse/outcome.js';
-import { homeDirectory, type Variables } from '../../user-directories.js';
+import { homeDirectory } from '../../user-directories.js';
 import { VERSION } from '../../version.js';
 import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
@@ -14,17 +14,10 @@ import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
 import { hasNoSoundCard, noCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
-import { candidatePaths, cookiePaths, readCookie, readMachineId, socketOrDelay } from './server-files.js';
+import { findServer, readMachineId, type ServerContext } from './server-address.js';
+import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
 import { SoundState } from './state.js';
 import type { OpenLink } from './wake.js';
-
-/** The process's environment, passed in so that nothing here asks the process itself. */
-export interface ProcessContext {
-  readonly env: Variables;
-  readonly uid: number;
-  readonly home: string;
-  readonly machineId: string | undefined;
-}
 
 export const TIMING = {
   connectMs: 5_000,
@@ -72,7 +65,7 @@ export function attemptAfter(attempt: number, upMs: number | undefined, stableMs
 
 export class AudioBackend implements Actor<AudioCommand> {
   readonly #settings: AudioSettings;
-  readonly #context: ProcessContext;
+  readonly #context: ServerContext;
   readonly #publish: Publisher;
   readonly #timing: Timing;
   readonly #publisher: SoundPublisher;
@@ -87,7 +80,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   /** Why there is no connection; undefined until a reason has been published. */
   #detail: string | undefined;
 
-  constructor(settings: AudioSettings, context: ProcessContext, publish: Publisher, timing: Timing = TIMING) {
+  constructor(settings: AudioSettings, context: ServerContext, publish: Publisher, timing: Timing = TIMING) {
     this.#settings = settings;
     this.#context = context;
     this.#publish = publish;
@@ -121,26 +114,39 @@ export class AudioBackend implements Actor<AudioCommand> {
     let attempt = 0;
     while (!signal.aborted) {
       const cookie = await readCookie(this.#cookiePaths);
-      const paths = candidatePaths(this.#context.env, this.#context.uid, this.#context.machineId);
+      const places = await findServer(this.#context);
+      const paths = places.kind === 'sockets' ? places.paths : [];
       const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
-      const ended = await this.#connectFirst(paths, cookie);
+      const ended: ConnectionEnd =
+        places.kind === 'sockets' ? await this.#connectFirst(sockets, cookie) : { detail: places.detail };
       if (signal.aborted) return;
-      if (ended.upMs === undefined && ended.detail !== this.#detail)
+      if (ended.upMs === undefined && ended.detail !== this.#detail) {
         this.#publish.status('connecting', ended.detail);
+        if (places.kind === 'elsewhere') this.#publish.log('warn', places.detail);
+      }
       this.#detail = ended.detail;
       attempt = attemptAfter(attempt, ended.upMs, this.#timing.stableMs);
       if (await socketOrDelay(sockets, backoffMs(attempt, Math.random()), signal)) attempt = 0;
     }
   }
 
-  /** Tries the sockets in order until one gives a complete connection; resolves when that connection has ended. */
-  async #connectFirst(paths: readonly string[], cookie: Uint8Array | undefined): Promise<ConnectionEnd> {
-    let ended: ConnectionEnd = { detail: 'there is no address to connect to' };
-    for (const path of paths) {
-      if (this.#stop.signal.aborted || ended.upMs !== undefined) break;
-      ended = await this.#connect(path, cookie);
+  /**
+   * Tries the sockets that exist, in order, until one gives a complete connection; resolves when that connection has ended. Where none
+   * does, the first one's failure is the reason, and where none exists the first one is tried for it.
+   */
+  async #connectFirst(
+    sockets: readonly AwaitedSocket[],
+    cookie: Uint8Array | undefined,
+  ): Promise<ConnectionEnd> {
+    const existing = sockets.filter(({ before }) => before !== undefined);
+    let first: ConnectionEnd | undefined;
+    for (const { path } of existing.length > 0 ? existing : sockets.slice(0, 1)) {
+      if (this.#stop.signal.aborted) break;
+      const ended = await this.#connect(path, cookie);
+      if (ended.upMs !== undefined) return ended;
+      first ??= ended;
     }
-    return ended;
+    return first ?? { detail: 'there is no address to connect to' };
   }
 
   #connect(path: string, cookie: Uint8Array | undefined): Promise<ConnectionEnd> {

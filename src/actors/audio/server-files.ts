@@ -1,53 +1,18 @@
-// Finds the sound server's socket and cookie, reads the cookie, and waits for a socket; at each attempt anew, because a login or a unit
-// may create them meanwhile. It does not connect. The cookie's bytes go only to the server and to the one route that serves them, never
-// into a log or a detail (docs/security.md, "What the daemon defends").
+// Finds and reads the sound server's cookie, and waits for its socket; at each attempt anew, because a login or a unit may create them
+// meanwhile. It does not connect. The cookie's bytes go only to the server and to the one route that serves them, never into a log or a
+// detail (docs/security.md, "What the daemon defends").
 
-import { readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../clock.js';
-import { runtimeDirectory, type Variables } from '../../user-directories.js';
+import type { Variables } from '../../user-directories.js';
 import { fileIdentity, watchPath } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
-
-/** The addresses in `PULSE_SERVER` for this machine, as libpulse reads it: between white space, some with a `{machine id}` before. */
-function addressesIn(value: string, machineId: string | undefined): string[] {
-  return value.split(/\s+/).flatMap((address) => {
-    const [, machine = machineId, rest = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
-    const isForUs = machineId === undefined || machine === machineId;
-    return isForUs && rest !== '' ? [rest.replace(/^unix:(?=\/)/, '')] : [];
-  });
-}
-
-/** The part of `PULSE_SERVER` that `candidatePaths` ignores: another kind of address, or all of it if it is for other machines. */
-export function otherServer({ PULSE_SERVER: value = '' }: Variables, machineId?: string): string | undefined {
-  const addresses = addressesIn(value, machineId);
-  const isForOthers = addresses.length === 0 && value.trim() !== '';
-  return isForOthers ? value.trim() : addresses.find((address) => !isAbsolute(address));
-}
-
-/** Undefined if unreadable: then addresses for other machines cannot be recognized. */
-export function readMachineId(): string | undefined {
-  try {
-    return readFileSync('/etc/machine-id', 'utf8').trim();
-  } catch {
-    return undefined;
-  }
-}
-
-/** Socket paths in order; never empty. No tcp: this daemon controls its own node. As in libpulse, one that is named excludes the others. */
-export function candidatePaths(env: Variables, uid: number, machineId?: string): readonly string[] {
-  const named = addressesIn(env['PULSE_SERVER'] ?? '', machineId).filter(isAbsolute);
-  if (named.length > 0) return [...new Set(named)];
-  const runtime = env['PULSE_RUNTIME_PATH'];
-  const usual = `${runtimeDirectory(env, uid)}/pulse/native`;
-  return runtime ? [...new Set([`${runtime}/native`, usual])] : [usual];
-}
 
 /** A socket is complete as soon as it exists, so no time to settle is needed. */
 const SETTLE_MS = 0;
 
 /** A socket to wait for, with its `fileIdentity` before the failed attempt: a restarted server creates a new one. */
-interface AwaitedSocket {
+export interface AwaitedSocket {
   readonly path: string;
   readonly before: string | undefined;
 }

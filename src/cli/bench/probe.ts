@@ -4,7 +4,8 @@
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import { candidatePaths, cookiePaths, readCookie, readMachineId } from '../../actors/audio/server-files.js';
+import { findServer, readMachineId } from '../../actors/audio/server-address.js';
+import { cookiePaths, readCookie } from '../../actors/audio/server-files.js';
 import { kindOfServer } from '../../actors/audio/state.js';
 import { Link } from '../../actors/dial.js';
 import { systemClock, within } from '../../clock.js';
@@ -68,8 +69,12 @@ async function dialServer(): Promise<Link> {
     requestDeadlineMs: ANSWER_MS,
     pendingMax: PIPELINED_REQUESTS,
   };
+  const { env } = process;
+  const uid = process.getuid?.() ?? 0;
+  const places = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
+  if (places.kind === 'elsewhere') throw new Error(places.detail);
   let problem = '';
-  for (const path of candidatePaths(process.env, process.getuid?.() ?? 0, readMachineId())) {
+  for (const path of places.paths) {
     const link = await new Promise<Link | string>((resolve) => {
       const opened: Link = new Link(
         { path, connectDeadlineMs: ANSWER_MS, session },

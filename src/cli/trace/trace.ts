@@ -5,11 +5,11 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { constants } from 'node:os';
 import { join } from 'node:path';
-import { candidatePaths, otherServer, readMachineId } from '../../actors/audio/server-files.js';
+import { findServer, readMachineId } from '../../actors/audio/server-address.js';
 import { systemClock, within } from '../../clock.js';
 import { errorText } from '../../printable.js';
 import { jsonLine, textLine } from '../../protocol/pulse/trace/lines.js';
-import { runtimeDirectory } from '../../user-directories.js';
+import { homeDirectory, runtimeDirectory } from '../../user-directories.js';
 import { readOptions, type WrongUsage } from '../arguments.js';
 import { Capture } from './capture.js';
 import { TraceProxy } from './proxy.js';
@@ -92,17 +92,17 @@ export async function runTrace(
 ): Promise<TraceEnd> {
   const { env, pid, stdout } = process;
   const uid = process.getuid?.() ?? 0;
-  const machineId = readMachineId();
-  const elsewhere = otherServer(env, machineId);
-  if (elsewhere !== undefined) {
-    const message = `PULSE_SERVER is ${elsewhere}: only a socket of this machine, given as an absolute path, can be traced`;
+  const places = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
+  if (places.kind === 'elsewhere') return { end: 'cannotListen', message: places.detail };
+  if (places.other !== undefined) {
+    const message = `the sound server may be ${places.other}: only a socket of this machine can be traced`;
     return { end: 'cannotListen', message };
   }
   const output = outputTo(stdout);
   const capture = output.attempt(() => (task.raw === undefined ? undefined : new Capture(task.raw)));
   if (output.failure !== undefined) return { end: 'cannotWrite', message: output.failure };
   const proxy = new TraceProxy({
-    servers: () => candidatePaths(env, uid, machineId),
+    servers: () => places.paths,
     writeLine: (line) => output.write(`${task.json ? jsonLine(line) : textLine(line)}\n`),
     attempt: (write) => output.attempt(write),
     capture,

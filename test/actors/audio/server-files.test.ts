@@ -1,4 +1,4 @@
-// The places of the sound server's socket and cookie, row by row; files that are not a cookie; the end of the wait for a socket.
+// The places of the sound server's cookie, row by row; files that are not a cookie; the end of the wait for a socket.
 // The watch itself: path-watch.test.ts.
 
 import assert from 'node:assert/strict';
@@ -7,51 +7,12 @@ import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import {
   COOKIE_BYTES,
-  candidatePaths,
   cookiePaths,
-  otherServer,
   readCookie,
   socketOrDelay,
 } from '../../../src/actors/audio/server-files.js';
 import { fileIdentity } from '../../../src/actors/path-watch.js';
-import type { Variables } from '../../../src/user-directories.js';
 import { temporaryFolder } from '../../temporary-folder.js';
-
-const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
-const USUAL = '/run/user/1000/pulse/native';
-
-describe('socket addresses', () => {
-  const rows: readonly (readonly [string, Variables, readonly string[]])[] = [
-    ['the runtime directory', XDG, [USUAL]],
-    ['an empty runtime directory counts as none', { XDG_RUNTIME_DIR: '' }, ['/run/user/42/pulse/native']],
-    ['PULSE_RUNTIME_PATH comes first', { ...XDG, PULSE_RUNTIME_PATH: '/p' }, ['/p/native', USUAL]],
-    ['PULSE_SERVER with unix:', { ...XDG, PULSE_SERVER: 'unix:/a/b' }, ['/a/b']],
-    ['PULSE_SERVER as a path', { ...XDG, PULSE_SERVER: '/a/b' }, ['/a/b']],
-    ['PULSE_SERVER for this machine', { ...XDG, PULSE_SERVER: '{m1}unix:/a/b' }, ['/a/b']],
-    ['PULSE_SERVER for another machine', { ...XDG, PULSE_SERVER: '{m2}unix:/a/b' }, [USUAL]],
-    ['a list keeps its order', { PULSE_SERVER: '{m1}/a  unix:/b\ttcp:host:4713 /a' }, ['/a', '/b']],
-    ['only tcp: the usual place', { ...XDG, PULSE_SERVER: 'tcp:host:4713' }, [USUAL]],
-    ['a relative path is none', { ...XDG, PULSE_SERVER: 'unix:a/b' }, [USUAL]],
-  ];
-  for (const [what, env, expected] of rows) {
-    test(what, () => assert.deepEqual(candidatePaths(env, 42, 'm1'), expected));
-  }
-
-  const usual = [undefined, '', ' ', '/a', 'unix:/a', '{m1}unix:/a /b', '{m2}tcp:h /a'];
-  const elsewhere = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
-  const inParts = { 'unix:/a tcp:h': 'tcp:h', '{m1}tcp:h': 'tcp:h', ' {m2}tcp:h ': '{m2}tcp:h' };
-  for (const [value, named] of [
-    ...usual.map((each) => [each, undefined] as const),
-    ...elsewhere.map((each) => [each, each] as const),
-    ...Object.entries(inParts),
-  ]) {
-    test(`PULSE_SERVER=${value} leads ${named === undefined ? 'to the usual sockets' : `elsewhere: ${named}`}`, () =>
-      assert.equal(otherServer({ PULSE_SERVER: value }, 'm1'), named));
-  }
-
-  test('without a machine id, addresses for any machine count', () =>
-    assert.deepEqual(candidatePaths({ PULSE_SERVER: '{m2}unix:/a' }, 42), ['/a']));
-});
 
 const NEVER_MS = 2 ** 31 - 1;
 /** A wait that does not end must fail its test. */

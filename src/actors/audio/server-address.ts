@@ -1,0 +1,132 @@
+// Where the sound server is, found as libpulse finds it: named by PULSE_SERVER, else by `default-server` of client.conf, else at the usual
+// places. It reads files and connects to nothing.
+
+import { readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { systemClock } from '../../clock.js';
+import { runtimeDirectory, type Variables, xdgDirectory } from '../../user-directories.js';
+import { inTime, readSmallFile } from '../small-file.js';
+import { clipped } from '../text.js';
+
+/** What the places depend on: the process's environment and user. */
+export interface ServerContext {
+  readonly env: Variables;
+  readonly uid: number;
+  /** '' if there is none. */
+  readonly home: string;
+  /** Undefined if unreadable: then addresses for other machines cannot be recognized. */
+  readonly machineId: string | undefined;
+}
+
+/** The text that names a server, and where it stands. */
+interface NamedServer {
+  readonly by: string;
+  readonly value: string;
+}
+
+export type ServerPlaces =
+  /** Paths in order, never empty. `other` is an address beside them that is no socket of this machine. */
+  | { readonly kind: 'sockets'; readonly paths: readonly string[]; readonly other?: string }
+  /** A server is named, but none that can be reached; `detail` says so. No other server is taken instead. */
+  | { readonly kind: 'elsewhere'; readonly detail: string };
+
+const SYSTEM_SOCKET = '/run/pulse/native';
+const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
+const CONFIGURATION_MAX_BYTES = 64 * 1024;
+/** Files of client.conf.d that are read, the first. */
+const CONFIGURATION_MAX_FILES = 64;
+/** Characters of an address that are shown. */
+const ADDRESS_MAX_UNITS = 200;
+
+const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
+
+export function readMachineId(): string | undefined {
+  for (const path of MACHINE_IDS) {
+    try {
+      return readFileSync(path, 'utf8').trim();
+    } catch {
+      // The next one.
+    }
+  }
+  return undefined;
+}
+
+/** To be called at each attempt: files may have changed. Never rejects. */
+export async function findServer(context: ServerContext): Promise<ServerPlaces> {
+  const { env, home } = context;
+  const value = env['PULSE_SERVER']?.trim();
+  return serverPlaces(context, value ? { by: 'PULSE_SERVER', value } : await readDefaultServer(env, home));
+}
+
+/** As in libpulse, a server that is named excludes all others. No TCP: the daemon controls its own node. */
+export function serverPlaces(context: ServerContext, named: NamedServer | undefined): ServerPlaces {
+  if (named === undefined) return { kind: 'sockets', paths: usualSockets(context) };
+  const addresses = addressesIn(named.value, context.machineId);
+  const paths = [...new Set(addresses.filter(isAbsolute))];
+  const other = addresses.find((address) => !isAbsolute(address));
+  if (paths.length > 0) return { kind: 'sockets', paths, ...(other !== undefined && { other }) };
+  const address = clipped(other ?? named.value, ADDRESS_MAX_UNITS);
+  return { kind: 'elsewhere', detail: `${named.by} is ${address}: tonearm speaks to a Unix socket only` };
+}
+
+/** The addresses for this machine: between white space, some with a `{machine id}` before. */
+function addressesIn(value: string, machineId: string | undefined): string[] {
+  return value.split(/\s+/).flatMap((address) => {
+    const [, machine = machineId, rest = ''] = /^(?:\{([^}]*)\})?(.*)$/.exec(address) ?? [];
+    const isForUs = machineId === undefined || machine === machineId;
+    return isForUs && rest !== '' ? [rest.replace(/^unix:(?=\/)/, '')] : [];
+  });
+}
+
+function configurationHome(env: Variables, home: string): string | undefined {
+  const named = xdgDirectory(env['XDG_CONFIG_HOME']);
+  return named ?? (isAbsolute(home) ? join(home, '.config') : undefined);
+}
+
+function usualSockets({ env, uid, home, machineId }: ServerContext): readonly string[] {
+  const config = configurationHome(env, home);
+  const folders = [
+    env['PULSE_RUNTIME_PATH'] || undefined,
+    `${runtimeDirectory(env, uid)}/pulse`,
+    // libpulse makes this link where there is no runtime directory.
+    config && machineId && `${config}/pulse/${machineId}-runtime`,
+  ];
+  const own = folders.flatMap((folder) => (folder ? [`${folder}/native`] : []));
+  return [...new Set([...own, SYSTEM_SOCKET])];
+}
+
+/** The user's client.conf replaces that of /etc; the files of its client.conf.d add to it. */
+async function readDefaultServer(env: Variables, home: string): Promise<NamedServer | undefined> {
+  const config = configurationHome(env, home);
+  const usual = [...(config === undefined ? [] : [join(config, 'pulse/client.conf')]), SYSTEM_CONFIGURATION];
+  for (const file of env['PULSE_CLIENTCONFIG'] ? [env['PULSE_CLIENTCONFIG']] : usual) {
+    const text = await readText(file);
+    if (text === undefined) continue;
+    let named = defaultServerIn(file, text);
+    for (const each of await filesIn(`${file}.d`)) {
+      const later = defaultServerIn(each, (await readText(each)) ?? '');
+      named = later ?? named;
+    }
+    return named?.value ? named : undefined;
+  }
+  return undefined;
+}
+
+/** Undefined if the file has no such line; an empty value takes back an earlier one. */
+function defaultServerIn(file: string, text: string): NamedServer | undefined {
+  const values = text.split('\n').flatMap((line) => /^\s*default-server\s*=([^#;]*)/.exec(line)?.[1] ?? []);
+  const value = values.at(-1)?.trim();
+  return value === undefined ? undefined : { by: `default-server of ${file}`, value };
+}
+
+async function readText(file: string): Promise<string | undefined> {
+  const read = await inTime(systemClock, readSmallFile(file, CONFIGURATION_MAX_BYTES));
+  return read.ok ? Buffer.from(read.bytes).toString() : undefined;
+}
+
+async function filesIn(folder: string): Promise<readonly string[]> {
+  const names = await readdir(folder).catch((): string[] => []);
+  const files = names.filter((name) => name.endsWith('.conf')).sort();
+  return files.slice(0, CONFIGURATION_MAX_FILES).map((name) => join(folder, name));
+}

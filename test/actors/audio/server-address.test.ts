@@ -1,0 +1,203 @@
+// Where the sound server is looked for: row by row, from files, and by a backend on real servers. That libpulse does the same is asked of pactl.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, type TestContext, test } from 'node:test';
+import { promisify } from 'node:util';
+import { AudioBackend, TIMING } from '../../../src/actors/audio/backend.js';
+import { findServer, type ServerPlaces, serverPlaces } from '../../../src/actors/audio/server-address.js';
+import type { Variables } from '../../../src/user-directories.js';
+import { startPulseAudio } from '../../sound/servers.js';
+import { temporaryFolder } from '../../temporary-folder.js';
+import { lacks } from '../../tools/requirements.js';
+import { until } from '../../until.js';
+import { Recorder } from '../recorder.js';
+import { scriptedServer } from './scripted-server.js';
+
+const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
+const RUNTIME = '/run/user/1000/pulse/native';
+const [LINKED, SYSTEM] = ['/pi/.config/pulse/m1-runtime/native', '/run/pulse/native'];
+const ONLY = 'tonearm speaks to a Unix socket only';
+
+const context = (env: Variables, home = '/pi', machineId: string | undefined = 'm1') => {
+  return { env, uid: 42, home, machineId };
+};
+
+describe('where no server is named, the usual sockets are tried', () => {
+  const rows: readonly (readonly [string, Variables, readonly string[]])[] = [
+    ['of the user, then of the system', XDG, [RUNTIME, LINKED, SYSTEM]],
+    [
+      'also without a runtime directory',
+      { XDG_RUNTIME_DIR: '' },
+      ['/run/user/42/pulse/native', LINKED, SYSTEM],
+    ],
+    [
+      'that of PULSE_RUNTIME_PATH first',
+      { ...XDG, PULSE_RUNTIME_PATH: '/p' },
+      ['/p/native', RUNTIME, LINKED, SYSTEM],
+    ],
+    [
+      'in another configuration directory',
+      { ...XDG, XDG_CONFIG_HOME: '/c' },
+      [RUNTIME, '/c/pulse/m1-runtime/native', SYSTEM],
+    ],
+  ];
+  for (const [what, env, paths] of rows) {
+    test(what, () => assert.deepEqual(serverPlaces(context(env), undefined), { kind: 'sockets', paths }));
+  }
+
+  test('without those of an unknown home or machine', () => {
+    const expected = { kind: 'sockets', paths: [RUNTIME, SYSTEM] };
+    assert.deepEqual(serverPlaces(context(XDG, ''), undefined), expected);
+    assert.deepEqual(serverPlaces({ ...context(XDG), machineId: undefined }, undefined), expected);
+  });
+});
+
+describe('a server that is named excludes all others', () => {
+  const by = 'PULSE_SERVER';
+  const sockets = (...paths: string[]): ServerPlaces => ({ kind: 'sockets', paths });
+  const rows: readonly (readonly [value: string, ServerPlaces])[] = [
+    ['unix:/a/b', sockets('/a/b')],
+    ['/a/b', sockets('/a/b')],
+    ['{m1}unix:/a/b', sockets('/a/b')],
+    ['{m2}tcp:h /a', sockets('/a')],
+    ['{m1}/a  unix:/b\ttcp:host:4713 /a', { kind: 'sockets', paths: ['/a', '/b'], other: 'tcp:host:4713' }],
+  ];
+  for (const [value, expected] of rows)
+    test(value, () => assert.deepEqual(serverPlaces(context(XDG), { by, value }), expected));
+
+  const elsewhere = ['tcp:h', 'tcp4:h:1', 'tcp6:[::1]', 'host', 'unix:@abstract', 'unix:a', '{m2}unix:/a'];
+  for (const value of elsewhere) {
+    test(`${value} cannot be reached, and is named`, () => {
+      const detail = `PULSE_SERVER is ${value}: ${ONLY}`;
+      assert.deepEqual(serverPlaces(context(XDG), { by, value }), { kind: 'elsewhere', detail });
+    });
+  }
+
+  test('without a machine id, an address for any machine counts', () =>
+    assert.deepEqual(serverPlaces({ ...context(XDG), machineId: undefined }, { by, value: '{m2}unix:/a' }), {
+      kind: 'sockets',
+      paths: ['/a'],
+    }));
+});
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+/** libpulse's own search: the addresses that pactl tries, where nothing answers. */
+async function triedByPactl(env: Variables): Promise<readonly string[]> {
+  const verbose = { PATH: process.env['PATH'], PULSE_LOG: '4', ...env };
+  const failed = await promisify(execFile)('pactl', ['info'], { env: verbose }).then(
+    () => assert.fail('a server answers'),
+    (error: { readonly stderr: string }) => error.stderr,
+  );
+  const tried = [...failed.matchAll(/Trying to connect to (?:unix:)?(\S+)\.\.\./g)];
+  return tried.map(([, path = '']) => path.replace(/^\/var\/run\//, '/run/'));
+}
+
+describe('client.conf', () => {
+  const CONF = '.config/pulse/client.conf';
+  const COMMENTED =
+    '# default-server = /x\n; default-server = /y\n\n[section]\n  default-server =  unix:/a # a\n';
+  const rows: readonly (readonly [string, Readonly<Record<string, string>>, readonly string[] | string])[] = [
+    ['names a server', { [CONF]: 'default-server = /a\n' }, ['/a']],
+    ['has comments and sections', { [CONF]: COMMENTED }, ['/a']],
+    ['names it twice: the last one counts', { [CONF]: 'default-server=/a\ndefault-server=/b' }, ['/b']],
+    ['takes it back', { [CONF]: 'default-server=/a\ndefault-server=' }, 'the usual'],
+    [
+      'has a folder beside it, whose last file counts',
+      {
+        [CONF]: 'default-server = /a',
+        [`${CONF}.d/20.conf`]: 'default-server = /c',
+        [`${CONF}.d/10.conf`]: 'default-server = /b',
+        [`${CONF}.d/30.txt`]: 'default-server = /d',
+      },
+      ['/c'],
+    ],
+    ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }, 'the usual'],
+    ['says nothing of it', { [CONF]: 'autospawn = no\n' }, 'the usual'],
+  ];
+  for (const [what, files, expected] of rows) {
+    test(`that ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
+      const home = temporaryFolder(t);
+      for (const [name, text] of Object.entries(files)) write(join(home, name), text);
+      const env = { HOME: home, XDG_RUNTIME_DIR: home };
+      const places = await findServer(context(env, home));
+      const paths = places.kind === 'sockets' ? places.paths : assert.fail(places.detail);
+      const usual = [join(home, 'pulse/native'), join(home, CONF, '../m1-runtime/native'), SYSTEM];
+      assert.deepEqual(paths, expected === 'the usual' ? usual : expected);
+      // libpulse makes no link to a runtime directory where it has one.
+      const tried = expected === 'the usual' ? [usual[0], usual[2]] : expected;
+      assert.deepEqual(await triedByPactl(env), tried);
+    });
+  }
+
+  test('of PULSE_CLIENTCONFIG replaces the usual one, and PULSE_SERVER comes before both', async (t) => {
+    const home = temporaryFolder(t);
+    write(join(home, CONF), 'default-server = /a');
+    write(join(home, 'other.conf'), 'default-server = /b');
+    const env = { PULSE_CLIENTCONFIG: join(home, 'other.conf') };
+    assert.deepEqual(await findServer(context(env, home)), { kind: 'sockets', paths: ['/b'] });
+    const server = await findServer(context({ ...env, PULSE_SERVER: '/c' }, home));
+    assert.deepEqual(server, { kind: 'sockets', paths: ['/c'] });
+  });
+
+  test('that names a server on the network is said with its file', async (t) => {
+    const home = temporaryFolder(t);
+    write(join(home, CONF), 'default-server = tcp:hifi:4713');
+    const detail = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
+    assert.deepEqual(await findServer(context({}, home)), { kind: 'elsewhere', detail });
+  });
+});
+
+describe('the backend', { timeout: 60_000 }, () => {
+  function started(t: TestContext, env: Variables, home: string) {
+    const seen = new Recorder();
+    const settings = { enabled: true, serveCookie: false, outputs: {} };
+    const backend = new AudioBackend(settings, context(env, home), seen, TIMING);
+    t.after(() => backend.stop());
+    return seen;
+  }
+
+  test('says that the named server is on the network, and takes no other', async (t) => {
+    const server = await scriptedServer(t);
+    const home = dirname(server.socketPath);
+    mkdirSync(join(home, 'pulse'));
+    renameSync(server.socketPath, join(home, 'pulse/native'));
+    const seen = started(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
+    const detail = `PULSE_SERVER is tcp:hifi:4713: ${ONLY}`;
+    await until('it is said', () => seen.state === `connecting: ${detail}`);
+    assert.deepEqual(seen.logs, [`warn: ${detail}`]);
+    assert.equal(server.connections(), 0);
+  });
+
+  test('names the usual socket where there is none at all', async (t) => {
+    const home = temporaryFolder(t);
+    const seen = started(t, { XDG_RUNTIME_DIR: home }, home);
+    await until('the reason is published', () => seen.state !== '');
+    assert.match(seen.state, new RegExp(`^connecting: .*: connect ENOENT ${home}/pulse/native$`));
+  });
+
+  const REAL = { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) };
+  test(
+    'finds a real server by client.conf and by the link of libpulse, also when these come later',
+    REAL,
+    async (t) => {
+      const sound = await startPulseAudio();
+      t.after(() => sound.stop());
+      const byFile = temporaryFolder(t);
+      write(join(byFile, '.config/pulse/client.conf'), `default-server = unix:${sound.socketPath}`);
+      const byLink = temporaryFolder(t);
+      mkdirSync(join(byLink, '.config/pulse'), { recursive: true });
+      const late = started(t, { XDG_RUNTIME_DIR: byLink }, byLink);
+      await until('nothing is found', () => late.state.startsWith('connecting: '));
+      symlinkSync(dirname(sound.socketPath), join(byLink, '.config/pulse/m1-runtime'));
+      const named = started(t, { XDG_RUNTIME_DIR: byFile }, byFile);
+      await until('both are up', () => named.up && late.up);
+    },
+  );
+});
