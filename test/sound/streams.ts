@@ -14,6 +14,8 @@ const ANSWER_DEADLINE_MS = 30_000;
 const CREATIONS_AT_ONCE = 8;
 const COOKIE_BYTES = 256;
 const NONE = 0xffffffff;
+/** PA_ENCODING_AC3_IEC61937. */
+const AC3 = 2;
 
 export interface StreamOptions {
   /** Name of the sink; the default sink when absent. */
@@ -26,6 +28,8 @@ export interface StreamOptions {
   readonly volumes?: readonly number[];
   /** A passthrough stream has no volume of its own (on PulseAudio). */
   readonly passthrough?: boolean;
+  /** Encoded as AC-3, which is passthrough, too; the sink must have that format. */
+  readonly ac3?: boolean;
 }
 
 export type Stream = ReturnType<typeof streamOf>;
@@ -106,7 +110,8 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
     ...[wire.bool(false), wire.bool(false), wire.bool(false)], // muted set, don't inhibit suspend, fail on suspend
     wire.bool(false), // relative volume
     wire.bool(options.passthrough ?? false),
-    wire.u8(0), // no formats: the server takes the sample specification
+    // Without formats the server takes the sample specification.
+    ...(options.ac3 ? [wire.u8(1), wire.format(AC3, wire.textProp('format.rate', '48000'))] : [wire.u8(0)]),
   ];
 }
 

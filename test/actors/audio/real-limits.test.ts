@@ -21,11 +21,16 @@ async function listen(t: TestContext, server: SoundServer, volumeLimit?: AudioSe
   t.after(() => server.stop());
   await until('the backend is up', () => seen.up);
   const run = async (command: AudioCommand): Promise<string> => faultOf(await backend.handle(command));
+  /** The reason of a refusal. */
+  const refusal = async (command: AudioCommand): Promise<string> => {
+    const answer = await backend.handle(command);
+    return answer.ok ? 'none' : answer.detail;
+  };
   const loudness = async (name: string): Promise<number> => {
     const sink = (await server.sinks()).find((each) => each.name === name);
     return Math.max(...percents(sink ?? assert.fail(`there is no sink ${name}`)));
   };
-  return { server, seen, run, loudness };
+  return { server, seen, run, refusal, loudness };
 }
 
 /** The modules of filters, each above the output `living`. */
@@ -121,6 +126,20 @@ describe('with PulseAudio', {
     await film?.remove();
     // The refusal is read again, so it does not matter whether the event has come.
     for (const command of commands) assert.equal(await run(command), 'none', JSON.stringify(command));
+  });
+
+  test('an output under AC-3 says so, and has a volume again when the film is over', async (t) => {
+    const { server, seen, run, refusal } = await listen(t, await startPulseAudio({ sinks: SINKS }));
+    const formats = `formats='ac3-iec61937, format.rate = "[ 44100, 48000 ]"; pcm'`;
+    await server.pactl('load-module', 'module-null-sink', 'sink_name=cinema', 'rate=48000', formats);
+    const streams = await server.streams();
+    const [film] = await streams.open([{ ac3: true, sink: 'cinema', props: { 'media.name': 'Film' } }]);
+    const record = await until('the stream is published', () => seen.client('Film'));
+    assert.equal(record.volume, undefined);
+    const detail = 'The output has no volume while "Film" is played as AC-3 (passthrough)';
+    assert.equal(await refusal(volume(output('cinema'), 0.5)), detail);
+    await film?.remove();
+    assert.equal(await run(volume(output('cinema'), 0.5)), 'none');
   });
 
   test('a passthrough stream is not moved to an output with a limit, which it would set to 100 %', async (t) => {

@@ -22,7 +22,11 @@ export const prop = (key: string, value: Bytes): Bytes => [text(key), u32(value.
 export const props = (...entries: Bytes[]): Bytes => [ascii('P'), ...entries.flat(), ascii('N')];
 export const textProp = (key: string, value: string): Bytes =>
   prop(key, [...new TextEncoder().encode(value), 0]);
-export const format = (encoding: number): Bytes => [ascii('f'), ...u8(encoding), ...props()];
+export const format = (encoding: number, ...entries: Bytes[]): Bytes => [
+  ascii('f'),
+  ...u8(encoding),
+  ...props(...entries),
+];
 
 /** A frame around any bytes; the header's words can be wrong on purpose. */
 export function framed(
