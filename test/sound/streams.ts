@@ -91,6 +91,7 @@ const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
 function creation(options: StreamOptions, group: number): wire.Bytes[] {
   const levels = options.volumes ?? [0x10000, 0x10000];
   const hasVolume = options.volumes !== undefined;
+  const ac3 = wire.format(AC3, wire.textProp('format.rate', '48000'));
   return [
     wire.spec(3, levels.length, 44_100),
     // One channel is mono, more are front-left, front-right and so on.
@@ -111,7 +112,7 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
     wire.bool(false), // relative volume
     wire.bool(options.passthrough ?? false),
     // Without formats the server takes the sample specification.
-    ...(options.ac3 ? [wire.u8(1), wire.format(AC3, wire.textProp('format.rate', '48000'))] : [wire.u8(0)]),
+    options.ac3 ? [wire.u8(1), ac3].flat() : wire.u8(0),
   ];
 }
 

@@ -120,10 +120,8 @@ export class AudioBackend implements Actor<AudioCommand> {
       const ended: ConnectionEnd =
         places.kind === 'sockets' ? await this.#connectFirst(sockets, cookie) : { detail: places.detail };
       if (signal.aborted) return;
-      if (ended.upMs === undefined && ended.detail !== this.#detail) {
+      if (ended.upMs === undefined && ended.detail !== this.#detail)
         this.#publish.status('connecting', ended.detail);
-        if (places.kind === 'elsewhere') this.#publish.log('warn', places.detail);
-      }
       this.#detail = ended.detail;
       attempt = attemptAfter(attempt, ended.upMs, this.#timing.stableMs);
       if (await socketOrDelay(sockets, backoffMs(attempt, Math.random()), signal)) attempt = 0;

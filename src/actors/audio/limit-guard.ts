@@ -82,8 +82,6 @@ export class LimitGuard {
     if (command === 'SET_CARD_PROFILE') return { card: args.index };
     if (command === 'SET_SINK_PORT') return this.#rootAt(args.index);
     if (command === 'MOVE_SINK_INPUT') return this.#rootAt(args.sink);
-    // The streams that follow the default are moved by the server.
-    if (command === 'SET_DEFAULT_SINK') return this.#rootAt(this.#state.findSink(args.name)?.info.index);
     return undefined;
   }
 

@@ -65,7 +65,8 @@ export function serverPlaces(context: ServerContext, named: NamedServer | undefi
   const addresses = addressesIn(named.value, context.machineId);
   const paths = [...new Set(addresses.filter(isAbsolute))];
   const other = addresses.find((address) => !isAbsolute(address));
-  if (paths.length > 0) return { kind: 'sockets', paths, ...(other !== undefined && { other }) };
+  if (paths.length > 0)
+    return other === undefined ? { kind: 'sockets', paths } : { kind: 'sockets', paths, other };
   const address = clipped(other ?? named.value, ADDRESS_MAX_UNITS);
   return { kind: 'elsewhere', detail: `${named.by} is ${address}: tonearm speaks to a Unix socket only` };
 }
@@ -99,16 +100,17 @@ function usualSockets({ env, uid, home, machineId }: ServerContext): readonly st
 /** The user's client.conf replaces that of /etc; the files of its client.conf.d add to it. */
 async function readDefaultServer(env: Variables, home: string): Promise<NamedServer | undefined> {
   const config = configurationHome(env, home);
-  const usual = [...(config === undefined ? [] : [join(config, 'pulse/client.conf')]), SYSTEM_CONFIGURATION];
-  for (const file of env['PULSE_CLIENTCONFIG'] ? [env['PULSE_CLIENTCONFIG']] : usual) {
+  const own = config === undefined ? [] : [join(config, 'pulse/client.conf')];
+  const named = env['PULSE_CLIENTCONFIG'];
+  for (const file of named ? [named] : own.concat(SYSTEM_CONFIGURATION)) {
     const text = await readText(file);
     if (text === undefined) continue;
-    let named = defaultServerIn(file, text);
+    let server = defaultServerIn(file, text);
     for (const each of await filesIn(`${file}.d`)) {
       const later = defaultServerIn(each, (await readText(each)) ?? '');
-      named = later ?? named;
+      server = later ?? server;
     }
-    return named?.value ? named : undefined;
+    return server?.value ? server : undefined;
   }
   return undefined;
 }

@@ -22,18 +22,19 @@ class Amplifier {
 
   readonly #sink = () =>
     bytesOf.sink(0, 'living', {
-      ...{ volume: this.volume, card: CARD },
+      volume: this.volume,
+      card: CARD,
       ports: [
         ['line', 2],
         ['hdmi', 2],
       ],
     });
-  readonly #card = () =>
-    [
-      ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(2)],
-      ...['stereo', 'digital'].flatMap((name) => [text(name), text(name), u32(1), u32(0), u32(0), u32(1)]),
-      ...[text(this.profile), props(), u32(0)],
-    ].flat();
+  readonly #profile = (name: string) => [text(name), text(name), u32(1), u32(0), u32(0), u32(1)].flat();
+  readonly #card = () => {
+    const head = [u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(2)].flat();
+    const profiles = [this.#profile('stereo'), this.#profile('digital')].flat();
+    return [head, profiles, text(this.profile), props(), u32(0)].flat();
+  };
 
   restore(): Buffer {
     this.volume = [FULL, HALF];

@@ -171,7 +171,6 @@ describe('the backend', { timeout: 60_000 }, () => {
     const seen = started(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
     const detail = `PULSE_SERVER is tcp:hifi:4713: ${ONLY}`;
     await until('it is said', () => seen.state === `connecting: ${detail}`);
-    assert.deepEqual(seen.logs, [`warn: ${detail}`]);
     assert.equal(server.connections(), 0);
   });
 
