@@ -81,7 +81,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   // A program of its own, which main.ts starts instead of the daemon: `tonearm trace`.
   {
     of: 'src/cli/trace/',
-    may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/pulse/', 'src/actors/audio/server-files.ts'],
+    may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/pulse/', 'src/actors/audio/server-address.ts'],
     builtins: 'child_process fs net os path stream/promises util',
   },
   { of: 'src/cli/', may: [...SHARED, 'src/gateway/bind.ts'], builtins: 'fs net os util' },

@@ -113,8 +113,8 @@ export class AudioBackend implements Actor<AudioCommand> {
     const { signal } = this.#stop;
     let attempt = 0;
     while (!signal.aborted) {
-      const cookie = await readCookie(this.#cookiePaths);
-      const places = await findServer(this.#context);
+      const files = [readCookie(this.#cookiePaths), findServer(this.#context)] as const;
+      const [cookie, places] = await Promise.all(files);
       const paths = places.kind === 'sockets' ? places.paths : [];
       const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
       const ended: ConnectionEnd =

@@ -1,5 +1,6 @@
 // One live connection to the sound server: subscribes, reads what events mark as dirty, publishes differences. It neither dials nor redials.
 
+import { monotonic } from '../../clock.js';
 import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
 import type { ClosedReason, RequestError, Result } from '../../protocol/pulse/outcome.js';
 import type { Link } from '../dial.js';
@@ -74,7 +75,7 @@ export class SoundConnection implements Performer {
     this.#context = context;
     this.state = state;
     this.executor = new Executor(this, timing);
-    this.#guard = new LimitGuard(state);
+    this.#guard = new LimitGuard(state, monotonic);
     this.#limits = new LimitKeeper(this.#guard, (command) => this.executor.run(command), context.log);
     this.#link = openLink({
       onReady: () => this.#begin(),

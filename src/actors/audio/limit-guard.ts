@@ -23,7 +23,7 @@ interface Watched {
   readonly outputs: Outputs;
   /** Outputs that others had set above their limit before. */
   readonly exempt: ReadonlySet<number>;
-  /** On the monotonic clock; without end while the command is under way. */
+  /** By the guard's clock; without end while the command is under way. */
   until: number;
   tries: number;
 }
@@ -35,7 +35,8 @@ export class LimitGuard {
   /** Outputs that are being set back. */
   readonly #pending = new Set<number>();
 
-  constructor(state: SoundState, now = () => performance.now()) {
+  /** `now`: milliseconds of any monotonic clock. */
+  constructor(state: SoundState, now: () => number) {
     this.#state = state;
     this.#now = now;
   }

@@ -11,7 +11,7 @@ const SINK_FLAT_VOLUME = 0x40;
 /** Filters above filters that are followed: a server may name a ring of them. */
 const CHAIN_MAX_SINKS = 16;
 
-/** As the sound server's state has them. */
+/** A sound server's state has these records, by index. */
 export interface SoundRecords {
   readonly sinks: ReadonlyMap<number, { readonly info: SinkInfo }>;
   readonly inputs: ReadonlyMap<number, { readonly info: SinkInputInfo }>;
@@ -26,9 +26,10 @@ function masterOf({ sinks, inputs }: SoundRecords, filter: SinkInfo): SinkInfo |
   if (!isFilter(filter)) return undefined;
   // The stream comes first: after a move of it, PulseAudio's property still names the sink before (measured, 16.1).
   for (const { info } of inputs.values()) {
-    if (info.client !== undefined || info.ownerModule !== filter.ownerModule) continue;
+    const isOwn = info.client === undefined && info.ownerModule !== undefined;
+    if (!isOwn || info.ownerModule !== filter.ownerModule) continue;
     const master = sinks.get(info.sink ?? -1)?.info;
-    if (filter.ownerModule !== undefined && master !== undefined) return master;
+    if (master !== undefined) return master;
   }
   for (const { info } of sinks.values()) if (info.name === filter.props[MASTER]) return info;
   return undefined;

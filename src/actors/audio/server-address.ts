@@ -9,7 +9,7 @@ import { runtimeDirectory, type Variables, xdgDirectory } from '../../user-direc
 import { inTime, readSmallFile } from '../small-file.js';
 import { clipped } from '../text.js';
 
-/** What the places depend on: the process's environment and user. */
+/** The places depend on the process's environment and user. */
 export interface ServerContext {
   readonly env: Variables;
   readonly uid: number;
@@ -59,7 +59,7 @@ export async function findServer(context: ServerContext): Promise<ServerPlaces> 
   return serverPlaces(context, value ? { by: 'PULSE_SERVER', value } : await readDefaultServer(env, home));
 }
 
-/** As in libpulse, a server that is named excludes all others. No TCP: the daemon controls its own node. */
+/** A server that is named excludes all others, as in libpulse. TCP is left out, because the daemon controls its own node. */
 export function serverPlaces(context: ServerContext, named: NamedServer | undefined): ServerPlaces {
   if (named === undefined) return { kind: 'sockets', paths: usualSockets(context) };
   const addresses = addressesIn(named.value, context.machineId);
