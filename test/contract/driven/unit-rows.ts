@@ -135,11 +135,12 @@ export const UNIT_ROWS: readonly Row<House>[] = [
     },
   },
   {
-    drives: ['key upgrade.checkUnit', 'operation checkUpgrade'],
-    title: 'a check starts upgrade.checkUnit',
+    drives: ['key upgrade.checkUnit', 'operation checkUpgrade', 'event upgrade.check'],
+    title: 'a check starts upgrade.checkUnit, and its beginning is an event',
     run: async ({ house, plain, userUnits }) => {
       await house.post('/upgrade/check');
       wasCalled(userUnits, 'StartUnit check.service replace');
+      await house.event('upgrade.check', (data) => data.includes('"state":"running"'));
       await house.becomes<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'running');
       userUnits.endRun('check.service');
       await house.becomes<UpgradeRecord>('/upgrade', ({ check }) => check?.state === 'idle');
