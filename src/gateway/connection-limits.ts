@@ -1,5 +1,5 @@
-// How many connections may be open: what the configuration needs, within the process's limit of descriptors. Those beyond are
-// refused (server.ts); without descriptors the main thread would spin in accept and answer nobody (measured).
+// How many connections may be open: what the configuration needs, within the process's limit of descriptors. For those beyond, others
+// are closed (server.ts); without descriptors the main thread would spin in accept and answer nobody (measured).
 // Must be imported before uWebSockets.js, which reads the limit of a head from the environment when it is loaded, and nowhere else.
 
 /**
@@ -13,16 +13,24 @@ process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 const CONNECTIONS_BESIDE_STREAMS = 512;
 /** For everything else: progress connections, buses, files, threads (31 at rest, measured). */
 const OTHER_DESCRIPTORS = 512;
+/**
+ * May be open above the limits until they, or others, are closed, if descriptors are left. A crowd comes back as fast as it is closed:
+ * without this room a whole core does nothing but accept and close (measured).
+ */
+const SPARE_CONNECTIONS = 1024;
 /** One connection in this many is reserved for loopback, the node's own programs, such as a reverse proxy; and as many for all others. */
 const RESERVED_PART = 8;
 /** Even with few streams: enough for several pages in one browser. */
-const PER_ADDRESS_MIN = 32;
+const PER_PEER_MIN = 32;
 
 export interface ConnectionLimits {
   readonly connections: number;
+  /** Above `connections`, for those that wait until others are closed for them. */
+  readonly spare: number;
   /** For loopback, and for the others. */
   readonly reserved: number;
-  readonly perAddress: number;
+  /** A peer is one IPv4 address, or one /64 of IPv6. */
+  readonly perPeer: number;
   readonly streams: number;
 }
 
@@ -33,9 +41,10 @@ export function connectionLimits(streamsWanted: number, descriptorsMax: number):
   const streams = Math.min(streamsWanted, remaining(connections, CONNECTIONS_BESIDE_STREAMS));
   return {
     connections,
+    spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),
     reserved: Math.floor(connections / RESERVED_PART),
-    // One address must not be able to take all streams.
-    perAddress: Math.max(PER_ADDRESS_MIN, Math.floor(streams / 2)),
+    // One peer must not be able to take all streams.
+    perPeer: Math.max(PER_PEER_MIN, Math.floor(streams / 2)),
     streams,
   };
 }

@@ -6,7 +6,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import type { OpenStream, TextSink } from './events/stream.js';
-import { type HeaderPairs, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
+import { type HeaderPair, type HeaderPairs, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
 
 /** Read and discarded, so that a client whose body is too large can read the answer instead of getting a reset. */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
@@ -14,6 +14,11 @@ const DISCARD_LIMIT_BYTES = 1024 * 1024;
 const BODY_DEADLINE_MS = 10_000;
 /** A larger asynchronous reply, such as a cover, is sent as the kernel accepts it: `end` would keep a copy for each slow reader. */
 const COPIED_MAX_BYTES = 256 * 1024;
+/**
+ * uWebSockets.js closes a connection 8 to 12 s after its last answer (measured). A client that uses it for 8 s at most never meets the end;
+ * a `POST` that does is cut before it is read.
+ */
+const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 
 /**
  * A comment line of an event stream, for two needs of uWebSockets.js (both measured). After each write: it sends the end of a
@@ -40,6 +45,8 @@ export class Exchange {
   #headers: HeaderPairs = [];
   #isCollecting = false;
   #isPaused = false;
+  /** False if the kernel did not take the whole of the stream's last write. */
+  #isTaken = true;
   #onGone: (() => void) | undefined;
 
   constructor(response: HttpResponse, request: HttpRequest, clock: Clock) {
@@ -53,6 +60,11 @@ export class Exchange {
   /** The IP address of the other end, which may be a proxy. Only until the handler's first await. */
   get peer(): string {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
+  }
+
+  /** True if the other end is expected to do something, so that the connection may be closed after a time without it. */
+  get isPeersTurn(): boolean {
+    return this.#state === 'answered' || (this.#state === 'streaming' && !this.#isTaken);
   }
 
   /** '' when absent; `name` in lower case. Only until the handler's first await: later calls throw. */
@@ -152,16 +164,15 @@ export class Exchange {
       this.#writeHeaders([...headers, ...this.#headers]);
     };
     let pending = '';
-    let isTaken = false;
     const writeCorked = (): void => {
       if (this.#state === 'open') begin();
-      isTaken = response.write(pending) && response.write(COMMENT);
+      this.#isTaken = response.write(pending) && response.write(COMMENT);
     };
     const write = (text: string): boolean => {
       if (this.#state !== 'open' && this.#state !== 'streaming') return false;
       pending = text;
       response.cork(writeCorked);
-      return isTaken;
+      return this.#isTaken;
     };
     const sink: TextSink = {
       write,
@@ -209,6 +220,7 @@ export class Exchange {
     this.#response.writeStatus(STATUS_LINES[reply.status]);
     this.#writeHeaders(reply.headers);
     this.#writeHeaders(this.#headers);
+    if (!close) this.#writeHeaders([KEEP_ALIVE]);
     if (body !== undefined && this.method !== 'HEAD') {
       const isSmall = typeof body === 'string' || body.byteLength <= COPIED_MAX_BYTES || close;
       if (isSmall || this.#request !== undefined) this.#response.end(body, close);

@@ -101,8 +101,8 @@ export function createGateway(options: GatewayOptions): Gateway {
     placeFor: (client) => sockets?.placeFor(client) ?? 'localhost',
     page: new Page(options.page, cors.origins, boot),
   });
-  const server = createServer(handler, clock, limits, (address) =>
-    log('warn', 'too many connections: further ones are closed', { ...limits, address }),
+  const server = createServer(handler, clock, limits, (peer) =>
+    log('warn', 'too many connections: those without a request are closed first', { ...limits, peer }),
   );
   let end: Promise<void> | undefined;
   return {

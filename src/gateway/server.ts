@@ -12,6 +12,7 @@ import {
 } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
 import type { ConnectionLimits } from './connection-limits.js';
+import { type Connection, Connections, peerOf } from './connections.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 
@@ -34,23 +35,28 @@ export interface ExchangeHandler {
 
 /** Limits the log while there are too many connections for long. */
 const LOG_PAUSE_MS = 3_600_000;
+/** While there are too many connections, this many are closed at a time, and so often. */
+const CLOSED_TOGETHER = 8;
+const CLOSE_EVERY_MS = 20;
 
 /**
  * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does not listen yet. `onFull` is
- * called now and then while there are too many connections, with the address of one that was refused.
+ * called now and then while there are too many connections, with the peer of one that was closed.
  */
 export function createServer(
   handler: ExchangeHandler,
   clock: Clock,
   limits: ConnectionLimits,
-  onFull: (address: string) => void,
+  onFull: (peer: string) => void,
 ) {
   const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
-  boundConnections(app, limits, onFull, clock);
+  let newest: Exchange | undefined;
+  boundConnections(app, limits, onFull, clock, () => newest);
 
   // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
   app.any('/*', (response, request) => {
     const exchange = new Exchange(response, request, clock);
+    newest = exchange;
     try {
       const later = handler.serve(exchange);
       later?.catch((error: unknown) => handler.onFault(exchange, error));
@@ -76,96 +82,81 @@ export function createServer(
   };
 }
 
+/** An open connection, with the object that closes it. */
+interface HttpConnection extends Connection {
+  readonly response: HttpResponse;
+}
+
 /**
- * Closes each connection that is one too many as soon as it opens. uWebSockets.js itself closes those that send no request for 10 s. Its
+ * Closes the connections that are too many, a few at a time. uWebSockets.js itself closes those that send no request for 10 s. Its
  * filter gets a response object when a connection opens, valid until it closes, and an unrelated one when it has closed; the closed
  * connection is recognized at that moment by its lack of an address (all measured).
  */
 function boundConnections(
   app: TemplatedApp,
   limits: ConnectionLimits,
-  onFull: (address: string) => void,
+  onFull: (peer: string) => void,
   clock: Clock,
+  newestExchange: () => Exchange | undefined,
 ): void {
-  const connections = new Connections(limits);
-  let isRefusing = false;
+  const connections = new Connections<HttpConnection>(limits);
+  let isClosing = false;
+  let isWaiting = false;
   let loggedAt = Number.NEGATIVE_INFINITY;
-  const refuse = (response: HttpResponse, address: string): void => {
-    isRefusing = true;
-    response.close();
-    isRefusing = false;
+
+  /** False if there are not too many. */
+  const closeOne = (): boolean => {
+    const giver = connections.giver();
+    if (giver === undefined) return false;
+    isClosing = true;
+    giver.response.close();
+    isClosing = false;
     const now = clock.monotonic();
-    if (now - loggedAt < LOG_PAUSE_MS) return;
+    if (now - loggedAt < LOG_PAUSE_MS) return true;
     loggedAt = now;
-    onFull(address);
+    onFull(giver.peer);
+    return true;
+  };
+  const closeSome = (most: number): void => {
+    let closed = 0;
+    while (closed < most && closeOne()) closed += 1;
+    isWaiting = closed > 0;
+    if (isWaiting) clock.after(CLOSE_EVERY_MS, () => closeSome(CLOSED_TOGETHER));
   };
   const opened = (response: HttpResponse): void => {
-    const address = addressKey(response.getRemoteAddress());
-    if (!connections.admits(address)) refuse(response, address);
-    else connections.arrived({ address, isOpen: () => response.getRemoteAddress().byteLength > 0 });
+    connections.arrived(httpConnection(response, newestExchange));
+    if (connections.isOverfull) closeOne();
+    else if (!isWaiting) closeSome(1);
   };
   /** `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here (measured). */
   const changed = (response: HttpResponse, change: number): void => {
     if (change > 0) opened(response);
-    else if (!isRefusing) connections.left();
+    else if (!isClosing) connections.left();
   };
   app.filter(changed);
 }
 
-/** All programs on this machine count as one peer. */
-export const LOOPBACK = 'loopback';
-
-const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
-const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
-
-/** `address` has 4 or 16 bytes. An IPv4 address has the same name in its IPv6 form. */
-export function addressKey(address: ArrayBuffer): string {
-  const whole = Buffer.from(address);
-  const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
-  const bytes = isMapped ? whole.subarray(12) : whole;
-  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
-  return bytes.equals(IPV6_LOOPBACK) ? LOOPBACK : bytes.toString('hex');
-}
-
-interface OpenConnection {
-  readonly address: string;
-  /** Costs a system call. */
-  readonly isOpen: () => boolean;
-}
-
-/** The open connections, by the addresses of their other ends. */
-export class Connections {
-  readonly #limits: ConnectionLimits;
-  /** Oldest first. */
-  readonly #open: OpenConnection[] = [];
-
-  constructor(limits: ConnectionLimits) {
-    this.#limits = limits;
-  }
-
-  /** False if there are too many already. Neither loopback nor the others can take the part that is reserved for the other side. */
-  admits(address: string): boolean {
-    const { connections, reserved, perAddress } = this.#limits;
-    const fromLoopback = this.#count(LOOPBACK);
-    const isLocal = address === LOOPBACK;
-    const sameSide = isLocal ? fromLoopback : this.#open.length - fromLoopback;
-    const isBelowBound = isLocal || this.#count(address) < perAddress;
-    return isBelowBound && this.#open.length < connections && sameSide < connections - reserved;
-  }
-
-  arrived(connection: OpenConnection): void {
-    this.#open.push(connection);
-  }
-
-  /** Removes the connection that has closed; usually a recent one. */
-  left(): void {
-    const at = this.#open.findLastIndex(({ isOpen }) => !isOpen());
-    if (at >= 0) this.#open.splice(at, 1);
-  }
-
-  #count(address: string): number {
-    let count = 0;
-    for (const each of this.#open) if (each.address === address) count += 1;
-    return count;
-  }
+/**
+ * uWebSockets.js does not tell on which connection a request comes, but a data handler that is set when the connection opens is called
+ * right after the handler of its first request (measured). A `POST` sets a data handler of its own: if it is the first request of its
+ * connection it counts as none, and is cut if it is the oldest such connection of a peer that has too many.
+ */
+function httpConnection(response: HttpResponse, newestExchange: () => Exchange | undefined): HttpConnection {
+  let hasAsked = false;
+  response.onData(() => {
+    if (hasAsked) return;
+    hasAsked = true;
+    if (newestExchange()?.isPeersTurn !== true) return;
+    // A data handler has switched the timeout for idle connections off. `resume` sets it, but only after `pause` (measured).
+    response.pause();
+    response.resume();
+  });
+  return {
+    response,
+    peer: peerOf(response.getRemoteAddress()),
+    isOpen: () => response.getRemoteAddress().byteLength > 0,
+    hasAsked: () => hasAsked,
+    // The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next request (measured).
+    isIdle: () => response.getWriteOffset() > 0,
+  };
 }

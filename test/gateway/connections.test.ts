@@ -180,6 +180,29 @@ describe('clients that go away', () => {
   });
 });
 
+describe('an idle connection', () => {
+  const IDLE_AFTER: readonly (readonly [what: string, request: string])[] = [
+    ['an answer made at once', get('/server')],
+    ['an answer made later', get('/power/')],
+    ['a command', mute('')],
+    ['a request that is refused', get('/nowhere')],
+  ];
+  for (const [what, request] of IDLE_AFTER) {
+    test(`ends some time after ${what}, and its answers say how long it may be used`, async () => {
+      under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":true}' };
+      const one = connection().write(request);
+      const answer = await one.closed();
+      assert.match(answer, /\r\nKeep-Alive: timeout=8\r\n/);
+      assert.deepEqual(statuses(answer).length, 1);
+    });
+  }
+
+  test('that is closed with its answer does not say so', async () => {
+    const one = connection().write(mute(`${JSON_TYPE}Content-Length: 999999999999\r\n`));
+    assert.doesNotMatch(await one.closed(), /Keep-Alive/);
+  });
+});
+
 test('a connection without a complete request within seconds is closed, even if it sends a byte now and then', async (context) => {
   const one = connection().write('GET /server HTTP/1.1\r\nX: ');
   const trickle = setInterval(() => one.write('y'), 1000);

@@ -1,12 +1,11 @@
-// Listening, the limit of connections and whose are refused, the places that streams leave to requests, and closing. Too many connections
-// on real sockets: contract/silent-neighbour.test.ts.
+// Listening, the limits of connections, the places that streams leave to requests, and closing. Which
+// connection is closed: connection-choice.test.ts; too many of them on real sockets: contract/silent-neighbour.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { type ConnectionLimits, connectionLimits } from '../../src/gateway/connection-limits.js';
 import { whyRefused } from '../../src/gateway/listening.js';
-import { addressKey, Connections, LOOPBACK } from '../../src/gateway/server.js';
 import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
@@ -76,12 +75,12 @@ const UNIT = new URL('../../../packaging/tonearm.service', import.meta.url);
 
 /** A configuration's maxClients, the process's limit of descriptors, and the resulting limits. */
 const ROWS: readonly (readonly [clients: number, descriptors: number, limits: ConnectionLimits])[] = [
-  [256, 16_384, { connections: 768, streams: 256, reserved: 96, perAddress: 128 }],
-  [10_000, 16_384, { connections: 10_512, streams: 10_000, reserved: 1314, perAddress: 5000 }],
-  [256, 1100, { connections: 588, streams: 256, reserved: 73, perAddress: 128 }],
-  [10_000, 4096, { connections: 3584, streams: 3072, reserved: 448, perAddress: 1536 }],
-  [256, 100, { connections: 50, streams: 25, reserved: 6, perAddress: 32 }],
-  [1, Number.POSITIVE_INFINITY, { connections: 513, streams: 1, reserved: 64, perAddress: 32 }],
+  [256, 16_384, { connections: 768, spare: 1024, streams: 256, reserved: 96, perPeer: 128 }],
+  [10_000, 16_384, { connections: 10_512, spare: 1024, streams: 10_000, reserved: 1314, perPeer: 5000 }],
+  [256, 1100, { connections: 588, spare: 0, streams: 256, reserved: 73, perPeer: 128 }],
+  [10_000, 4096, { connections: 3584, spare: 0, streams: 3072, reserved: 448, perPeer: 1536 }],
+  [256, 100, { connections: 50, spare: 0, streams: 25, reserved: 6, perPeer: 32 }],
+  [1, Number.POSITIVE_INFINITY, { connections: 513, spare: 1024, streams: 1, reserved: 64, perPeer: 32 }],
 ];
 for (const [clients, descriptors, limits] of ROWS) {
   test(`maxClients ${clients} and ${descriptors} descriptors: ${JSON.stringify(limits)}`, () =>
@@ -93,47 +92,3 @@ test('the shipped unit allows as many descriptors as the largest maxClients need
   const descriptors = Number(/^LimitNOFILE=(\d+)$/m.exec(unit)?.[1]);
   assert.equal(connectionLimits(10_000, descriptors).streams, 10_000);
 });
-
-const ADDRESSES: readonly (readonly [bytes: number[], name: string, why: string])[] = [
-  [[192, 168, 1, 5], '192.168.1.5', 'IPv4'],
-  [[127, 0, 0, 1], LOOPBACK, 'loopback'],
-  [[127, 9, 9, 9], LOOPBACK, 'all of 127.0.0.0/8'],
-  [[...Array(10).fill(0), 255, 255, 192, 168, 1, 5], '192.168.1.5', 'IPv4 as IPv6'],
-  [[...Array(10).fill(0), 255, 255, 127, 0, 0, 1], LOOPBACK, 'loopback as IPv6'],
-  [[...Array(15).fill(0), 1], LOOPBACK, 'loopback of IPv6'],
-  [[0x20, 1, ...Array(13).fill(0), 9], `2001${'0'.repeat(26)}09`, 'IPv6'],
-];
-for (const [bytes, name, why] of ADDRESSES) {
-  test(`${bytes.join('.')} is ${name}: ${why}`, () =>
-    assert.equal(addressKey(new Uint8Array(bytes).buffer), name));
-}
-
-/** A crowd by letters, each an address, `l` loopback: those that are admitted, a capital letter for one that leaves first. */
-const CROWDS: readonly (readonly [what: string, crowd: string, admitted: string])[] = [
-  ['one address has its bound, and leaves room to others', 'aaaabb', 'aaabb'],
-  ['the others leave a part to loopback', 'aaabbbcl', 'aaabbbl'],
-  ['loopback has no bound of its own, and leaves a part to the others', 'lllllllaa', 'llllllaa'],
-  ['no more than all fit', 'llaaabbbcll', 'llaaabbb'],
-  ['one that leaves makes room for its address and for all', 'aaaAaabbbBc', 'aaaabbbc'],
-];
-for (const [what, crowd, admitted] of CROWDS) {
-  test(what, () => {
-    const limits = { connections: 8, reserved: 2, perAddress: 3, streams: 8 };
-    const connections = new Connections(limits);
-    const open = new Set<{ readonly address: string }>();
-    const inside = [...crowd].filter((letter) => {
-      const address = letter === 'l' ? LOOPBACK : letter.toLowerCase();
-      if (letter !== letter.toLowerCase()) {
-        open.delete([...open].find((one) => one.address === address) ?? assert.fail(letter));
-        connections.left();
-      } else if (connections.admits(address)) {
-        const one = { address, isOpen: (): boolean => open.has(one) };
-        open.add(one);
-        connections.arrived(one);
-        return true;
-      }
-      return false;
-    });
-    assert.equal(inside.join(''), admitted);
-  });
-}

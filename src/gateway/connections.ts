@@ -1,0 +1,119 @@
+// The open connections by peer, and the choice of the one that is closed when there are too many. Pure.
+
+import type { ConnectionLimits } from './connection-limits.js';
+
+/** All programs on this machine count as one peer. */
+export const LOOPBACK = 'loopback';
+
+const MAPPED_PREFIX = Buffer.from('00000000000000000000ffff', 'hex');
+const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
+/** The network part of an IPv6 address: one device may take any number of addresses of its /64 (RFC 8981). */
+const NETWORK_BYTES = 8;
+
+/** `address` has 4 or 16 bytes. An IPv4 address is a peer, also in its IPv6 form; else the /64 of the address is. */
+export function peerOf(address: ArrayBuffer): string {
+  const whole = Buffer.from(address);
+  const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
+  const bytes = isMapped ? whole.subarray(12) : whole;
+  if (bytes.length === 4) return bytes[0] === 127 ? LOOPBACK : bytes.join('.');
+  if (bytes.equals(IPV6_LOOPBACK)) return LOOPBACK;
+  const groups = bytes.subarray(0, NETWORK_BYTES).toString('hex').match(/.{4}/g) ?? [];
+  return `${groups.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+}
+
+export interface Connection {
+  readonly peer: string;
+  /** Costs a system call. */
+  readonly isOpen: () => boolean;
+  /** False: it has sent no request since it was opened. */
+  readonly hasAsked: () => boolean;
+  /** It has had its last answer, and has sent no request since. */
+  readonly isIdle: () => boolean;
+}
+
+interface Peer {
+  readonly name: string;
+  open: number;
+}
+
+interface Entry<C> {
+  readonly connection: C;
+  readonly peer: Peer;
+}
+
+export class Connections<C extends Connection> {
+  readonly #limits: Omit<ConnectionLimits, 'streams'>;
+  /** Oldest first. */
+  readonly #open: Entry<C>[] = [];
+  readonly #peers = new Map<string, Peer>();
+
+  constructor(limits: Omit<ConnectionLimits, 'streams'>) {
+    this.#limits = limits;
+  }
+
+  /** True if there is no room left to wait in: one must be closed at once. */
+  get isOverfull(): boolean {
+    return this.#open.length > this.#limits.connections + this.#limits.spare;
+  }
+
+  arrived(connection: C): void {
+    const peer = this.#peers.get(connection.peer) ?? { name: connection.peer, open: 0 };
+    this.#peers.set(connection.peer, peer);
+    peer.open += 1;
+    this.#open.push({ connection, peer });
+  }
+
+  /** Removes the connection that has closed; usually a recent one. */
+  left(): void {
+    this.#remove(this.#open.findLastIndex(({ connection }) => !connection.isOpen()));
+  }
+
+  /**
+   * Removes and returns the connection that must be closed; undefined if there are not too many. It is the one that has waited longest
+   * without a request, else an idle one, of the peer that has most; if none can be spared, the newest is refused.
+   */
+  giver(): C | undefined {
+    const mustGive = this.#givers();
+    if (mustGive === undefined) return undefined;
+    const isSilent = ({ connection }: Entry<C>): boolean => !connection.hasAsked();
+    const isIdle = ({ connection }: Entry<C>): boolean => connection.isIdle();
+    for (const canGive of [isSilent, isIdle]) {
+      const at = this.#oldestOfMost((entry) => mustGive(entry.peer) && canGive(entry));
+      if (at >= 0) return this.#remove(at);
+    }
+    return this.#remove(this.#open.findLastIndex(({ peer }) => mustGive(peer)));
+  }
+
+  /** Which peers have to give a connection; undefined: none. */
+  #givers(): ((peer: Peer) => boolean) | undefined {
+    const { connections, reserved, perPeer } = this.#limits;
+    const local = this.#peers.get(LOOPBACK)?.open ?? 0;
+    const others = this.#open.length - local;
+    const isLocal = ({ name }: Peer): boolean => name === LOOPBACK;
+    const isAboveBound = (peer: Peer): boolean => !isLocal(peer) && peer.open > perPeer;
+    for (const peer of this.#peers.values()) if (isAboveBound(peer)) return isAboveBound;
+    // Neither loopback nor the others may take the part that is reserved for the other side.
+    if (local > connections - reserved) return isLocal;
+    if (others > connections - reserved) return (peer) => !isLocal(peer);
+    return this.#open.length > connections ? () => true : undefined;
+  }
+
+  #oldestOfMost(canGive: (entry: Entry<C>) => boolean): number {
+    let found = -1;
+    let most = 0;
+    for (const [at, entry] of this.#open.entries()) {
+      if (entry.peer.open <= most || !canGive(entry)) continue;
+      found = at;
+      most = entry.peer.open;
+    }
+    return found;
+  }
+
+  #remove(at: number): C | undefined {
+    const [gone] = at < 0 ? [] : this.#open.splice(at, 1);
+    if (gone === undefined) return undefined;
+    gone.peer.open -= 1;
+    if (gone.peer.open === 0) this.#peers.delete(gone.peer.name);
+    return gone.connection;
+  }
+}
