@@ -39,16 +39,25 @@ export class Cursor {
   #reached: number | undefined;
   /** Where to read on behind `#items`: the newest sequence number when its snapshot began, or when the last entry was found. */
   #next = 0;
+  /** Records that the client has got as new since `#items` began, of collections that have an event for that. */
+  readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
   #joiner: Joiner;
 
-  /** `known`: the sequence number that the client has read up to, in this run of the daemon; without one it gets a snapshot. */
-  constructor(context: CursorContext, filter: Filter, known: number | undefined) {
+  /**
+   * `reached`: the sequence number that the client has read up to, in this run of the daemon; without one it gets a snapshot. In the middle
+   * of a delivery it does not know all records up to there, only those up to `known`, where the delivery began, and those that it has read.
+   */
+  constructor(context: CursorContext, filter: Filter, reached: number | undefined, known = reached) {
     this.#context = context;
     this.#filter = filter;
-    this.#reached = known;
-    const { newest } = context.journal;
-    this.#items = known === undefined ? this.#snapshot(known, newest) : this.#follow(known);
+    this.#reached = reached;
+    const { journal } = context;
+    if (reached === undefined || known === undefined) this.#items = this.#snapshot(undefined, journal.newest);
+    else {
+      for (const entry of journal.after(known)) if (entry.sequence <= reached) this.#note(entry, known);
+      this.#items = this.#follow(reached, known);
+    }
     this.#joiner = new Joiner(context.boot, PORTION_BYTES_MAX);
   }
 
@@ -84,7 +93,7 @@ export class Cursor {
       this.#reached = event?.upTo ?? this.#reached;
       if (item !== undefined) continue;
       this.#reached = this.#next;
-      this.#items = this.#follow(this.#next);
+      this.#items = this.#follow(this.#next, this.#next);
       break;
     }
     return text;
@@ -97,16 +106,20 @@ export class Cursor {
     const isWanted = (collection: Collection) => acceptsCollection(this.#filter, collection);
     if (reached === undefined || journal.reaches(reached, isWanted)) return;
     this.#reached = undefined;
+    this.#introduced.clear();
     this.#items = this.#snapshot(reached, journal.newest);
     this.#joiner = new Joiner(boot, PORTION_BYTES_MAX);
   }
 
   /** Also reads changes that arrive during the iteration, as they are appended to the journal. */
-  *#follow(from: number): Generator<StreamItem, undefined> {
+  *#follow(from: number, known: number): Generator<StreamItem, undefined> {
     for (const entry of this.#context.journal.after(from)) {
-      const item = this.#item(entry, entry.since > from, entry.sequence);
+      const isAgain = this.#introduced.has(recordOf(entry));
+      const item = this.#item(entry, isAgain ? entry.since : known, entry.sequence);
       if (item !== undefined) yield item;
+      this.#note(entry, known);
     }
+    this.#introduced.clear();
     // Entries that come while the last items wait to be written are not read by this iteration any more.
     this.#next = this.#context.journal.newest;
     return undefined;
@@ -129,7 +142,7 @@ export class Cursor {
     if (known !== undefined) {
       for (const entry of journal.after(known)) {
         if (entry.sequence > newest) break;
-        const item = entry.kind === 'record' ? undefined : this.#item(entry, false, undefined);
+        const item = entry.kind === 'record' ? undefined : this.#item(entry, newest, undefined);
         if (item !== undefined) yield item;
       }
     }
@@ -139,22 +152,33 @@ export class Cursor {
       // Sent whatever the filter.
       if (kind !== undefined) yield { kind, json: backendWords(name, state, 'snapshot'), upTo: undefined };
       // The mark has no room for the reason.
-      const reason = detail === undefined ? undefined : this.#item(backend, false, undefined);
+      const reason = detail === undefined ? undefined : this.#item(backend, newest, undefined);
       if (reason !== undefined) yield reason;
       for (const collection of COLLECTION_NAMES) {
         const spec = SPECS[collection];
         if (spec.backend !== backend.key || spec.keeps !== undefined) continue;
         for (const entry of journal.records(collection)) {
-          const item = this.#item(entry, true, undefined);
+          // One that came later follows behind the snapshot.
+          const item = entry.since > newest ? undefined : this.#item(entry, undefined, undefined);
           if (item !== undefined) yield item;
         }
       }
     }
   }
 
-  #item(entry: JournalEntry, isNew: boolean, upTo: number | undefined): StreamItem | undefined {
-    const kind = kindOfEntry(entry, isNew);
+  #note(entry: JournalEntry, known: number): void {
+    if (SPECS[entry.collection].added === undefined) return;
+    if (entry.kind === 'removal') this.#introduced.delete(recordOf(entry));
+    else if (entry.since > known) this.#introduced.add(recordOf(entry));
+  }
+
+  #item(entry: JournalEntry, known: number | undefined, upTo: number | undefined): StreamItem | undefined {
+    const kind = kindOfEntry(entry, known);
     if (kind === undefined || !accepts(this.#filter, kind.bits)) return undefined;
     return { kind, json: eventDataOf(entry, this.#context.date()), upTo };
   }
+}
+
+function recordOf({ collection, key }: JournalEntry): string {
+  return `${collection} ${key}`;
 }

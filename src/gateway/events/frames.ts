@@ -71,8 +71,10 @@ export function acceptsCollection(filter: Filter, collection: Collection): boole
   );
 }
 
-/** Undefined if there is no such event. `isNew`: the reader does not know the record yet. */
-export function kindOfEntry({ kind, collection, key }: JournalEntry, isNew: boolean): EventKind | undefined {
+/** Undefined if there is no such event. `known`: the sequence number that the reader knows everything up to; undefined: nothing. */
+export function kindOfEntry(entry: JournalEntry, known: number | undefined): EventKind | undefined {
+  const { kind, collection, key, since } = entry;
+  const isNew = known === undefined || since > known;
   // A collection without a backend has a record for each child.
   const { backend = key as ChildName, added, updated, removed } = SPECS[collection];
   const type = kind === 'removal' ? removed : isNew ? (added ?? updated) : updated;

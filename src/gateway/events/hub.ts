@@ -43,6 +43,8 @@ export class EventHub {
   #armed: { readonly at: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
   #allLeft: () => void = () => undefined;
+  /** Streams that kept up knew everything up to this sequence number when the newest delivery began, and up to this one when it ended. */
+  readonly #known = { before: 0, after: 0 };
 
   constructor(options: HubOptions) {
     const { journal, boot, clock } = options;
@@ -53,10 +55,12 @@ export class EventHub {
 
   /** `date`: the time of the change, in milliseconds since the epoch. */
   publish(entries: readonly JournalEntry[], date: number): void {
+    this.#known.before = this.#known.after;
+    this.#known.after = this.#options.journal.newest;
     if (this.#streams.size === 0) return;
     const behind: EventStream[] = [];
     for (const entry of entries) {
-      const kind = kindOfEntry(entry, entry.since === entry.sequence);
+      const kind = kindOfEntry(entry, this.#known.before);
       if (kind !== undefined)
         this.#send(this.#joiner.next({ kind, json: eventDataOf(entry, date), upTo: entry.sequence }));
       else if (entry.kind === 'removal') behind.push(...this.#fallBack(entry));
@@ -96,7 +100,10 @@ export class EventHub {
     const stream = new EventStream({
       ...{ sink, filter, keepaliveMs, clock },
       love: () => love(boot, journal.newest),
-      behind: (reached = journal.newest) => new Cursor(this.#context, filter, reached),
+      behind: (reached) => {
+        const known = reached === undefined ? journal.newest : this.#known.before;
+        return new Cursor(this.#context, filter, reached ?? journal.newest, known);
+      },
       onEnd: (ended, isSlow) => this.#ended(ended, isSlow),
     });
     this.#streams.add(stream);

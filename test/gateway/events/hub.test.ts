@@ -70,6 +70,54 @@ test('a record that ends without an event is forgotten by a snapshot, on streams
   assert.deepEqual(node.heard(full).at(-1), 'b-7 service.updated {"name":"d"}');
 });
 
+type Happen = (world: NodeWorld) => readonly Change[];
+const record = (version: number) => ({ bus_name: 'mpd', version });
+const added = (version: number): string => `player.added ${JSON.stringify(record(version))}`;
+const updated = (version: number): string => `player.updated ${JSON.stringify(record(version))}`;
+const removed = 'player.removed {"bus_name":"mpd"}';
+const player =
+  (version: number): Happen =>
+  (world) =>
+    world.put('players', ['mpd', record(version)]);
+const other: Happen = (world) => world.put('players', ['vlc', { bus_name: 'vlc' }]);
+const leaves: Happen = (world) => world.drop('players', 'mpd');
+
+/** What happens to a player in each delivery, and the events of it. */
+const PLAYERS: readonly (readonly [what: string, deliveries: Happen[][], events: string[]])[] = [
+  ['comes', [[player(1)]], [added(1)]],
+  ['comes and changes in one delivery', [[player(1), player(2)]], [added(2)]],
+  ['changes later', [[player(1), player(2)], [player(3)]], [added(2), updated(3)]],
+  ['comes and changes around another', [[player(1), other, player(2)], [player(3)]], [added(2), updated(3)]],
+  [
+    'goes, comes and changes in one delivery',
+    [[player(1)], [leaves, player(2), player(3)]],
+    [added(1), removed, added(3)],
+  ],
+];
+for (const [what, deliveries, expected] of PLAYERS) {
+  for (const [who, capacity] of [
+    ['keeps up', undefined],
+    ['accepts one write at a time', 1],
+  ] as const) {
+    test(`a player that ${what} is new once, to a stream that ${who}`, () => {
+      const node = new NodeUnderTest();
+      const consumer = node.consumer('types=player.added,player.updated,player.removed', capacity);
+      for (const happenings of deliveries) {
+        node.publish([happenings.flatMap((happen) => happen(node.world))]);
+        consumer.readAll();
+      }
+      const events = consumer.events.slice(1).map(({ type, data }) => {
+        const parsed = JSON.parse(data) as { readonly data?: object };
+        return `${type} ${JSON.stringify(parsed.data ?? parsed)}`;
+      });
+      assert.deepEqual(
+        events.filter((text) => text.includes('"mpd"')),
+        expected,
+      );
+    });
+  }
+}
+
 const level = (peak: number): string => `audio.level {"outputs":[{"id":1,"peak":[${peak}]}]}`;
 
 test('a level goes to streams that name it, at once, without an id, and is not kept', () => {
