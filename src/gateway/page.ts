@@ -78,16 +78,16 @@ export class Page {
   }
 
   reply(
-    request: Pick<Exchange, 'header' | 'path'>,
+    request: Pick<Exchange, 'header' | 'path' | 'query'>,
     standing: OriginStanding,
     part: PagePart,
     name = DOCUMENT,
   ): HttpReply {
     // Browsers load a page without an Origin header. An origin that may not use the interface does not get the page either.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
-    if (part === 'way') return redirectTo('ui');
+    if (part === 'way') return redirectTo('ui', request.query());
     // Below `/ui/` the relative addresses in the document would be wrong.
-    if (part === 'document' && request.path.endsWith('/')) return redirectTo('../ui');
+    if (part === 'document' && request.path.endsWith('/')) return redirectTo('../ui', request.query());
     const file = part === 'file' && name === DOCUMENT ? undefined : this.#files.get(name);
     if (file === undefined) return problemReply(problem('not-found', 'The page has no such file'));
     const [coding, body] = encodingOf(file, request.header('accept-encoding'));
@@ -102,7 +102,8 @@ export class Page {
 }
 
 /** Permanent, as the page will not move; relative, as a proxy may serve it below a path of its own. */
-function redirectTo(location: string): HttpReply {
+function redirectTo(path: string, query: string): HttpReply {
+  const location = query === '' ? path : `${path}?${query}`;
   return { status: 308, headers: [['Location', location]], body: '' };
 }
 

@@ -38,6 +38,18 @@ describe('the page', () => {
     });
   }
 
+  for (const [path, location] of [
+    ['/?view=now', 'ui?view=now'],
+    ['/ui/?only=outputs,players', '../ui?only=outputs,players'],
+    ['/ui/?name=K%C3%BCche%0d%0aX:%20y', '../ui?name=K%C3%BCche%0d%0aX:%20y'],
+    ['/?', 'ui'],
+  ] as const) {
+    test(`GET ${path} leads to ${location}, with its query`, async () => {
+      const { status, headers } = await under.fetch({ path });
+      assert.deepEqual([status, headers.location], [308, location]);
+    });
+  }
+
   const encodings: readonly [accepted: string, coding: string | undefined, text: string][] = [
     ['gzip, deflate, br', 'br', 'br 1'],
     ['gzip, deflate', 'gzip', 'gzip 1'],
