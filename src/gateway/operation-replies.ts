@@ -44,7 +44,7 @@ export interface OperationInput {
   readonly json?: unknown;
 }
 
-/** Answers that are known again, 64 KiB of a log each. */
+/** The latest answers that are known again, 64 KiB of a log each. */
 const KNOWN_MAX = 32;
 
 type Reply = HttpReply | Promise<HttpReply>;
@@ -53,7 +53,10 @@ export class OperationReplies {
   readonly #parts: ReplyParts;
   readonly #startedDate: number;
   readonly #startedAt: number;
-  /** The newest answer to each question to a backend: an equal text is the same response, with its tag and time. */
+  /**
+   * The newest answer to each question to a backend, the question that was asked last at the end: an equal text is the same response, with
+   * its tag and time.
+   */
   readonly #known = new Map<string, CachedResponse>();
   #server: CachedResponse;
   #openapi: CachedResponse | undefined;
@@ -121,8 +124,10 @@ export class OperationReplies {
     if (answer.text === undefined) throw new Error('The backend answered without the bytes or the text');
     const { responses, clock } = this.#parts;
     const made = responses.remake(this.#known.get(question), answer.text, clock.date());
-    if (this.#known.size >= KNOWN_MAX) this.#known.clear();
+    this.#known.delete(question);
     this.#known.set(question, made);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
     return replyOf(made, held);
   }
 
