@@ -176,7 +176,6 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
     settings,
     node: readNodeInfo(),
     backends: supervisor,
-    bridges: supervisor,
     interfaces: networkInterfaces,
     version: VERSION,
     page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(new URL('page/', ROOT))) : new Map(),

@@ -19,7 +19,6 @@ const gateway = createGateway({
   },
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
   backends: { ask: () => Promise.resolve({ ok: true }), watchLevels: () => undefined },
-  bridges: { sendChanges: () => undefined },
   interfaces: networkInterfaces,
   version: '0',
   page: new Map(),

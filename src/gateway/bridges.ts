@@ -8,8 +8,8 @@ import { COLLECTION_NAMES, SPECS } from '../protocol/actor/collections.js';
 import {
   type BridgeReply,
   type BridgeRequest,
-  type Bridges,
   type Change,
+  type ChangeBatch,
   type Log,
   UNWANTED,
 } from '../protocol/actor/messages.js';
@@ -23,20 +23,20 @@ import { problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
 import { BAD_PATHS, lackingKey, noSuchPath, type RouteSettings } from './routes.js';
 
-/** One subscriber's progress. One that has never pulled has none. */
+/** The progress of the thread of a subscriber that has pulled last. */
 interface Feed {
-  /** Undefined if its thread is new. */
+  readonly send: (batch: ChangeBatch) => void;
+  /** Undefined if the thread is new. */
   reached: number | undefined;
+  /** The thread has taken in everything that it was sent. */
   isReady: boolean;
 }
 
 export class BridgeFeeds {
-  readonly #bridges: Bridges;
   readonly #journal: Journal;
   readonly #feeds = new Map<Subscriber, Feed>();
 
-  constructor(bridges: Bridges, journal: Journal) {
-    this.#bridges = bridges;
+  constructor(journal: Journal) {
     this.#journal = journal;
   }
 
@@ -51,13 +51,13 @@ export class BridgeFeeds {
     for (const [subscriber, feed] of this.#feeds) this.#sendRest(subscriber, feed);
   }
 
-  pulled(child: ChildName, isFirst: boolean): void {
+  /** `send` is that of `ChildListener`. A thread that ends takes its feed with it, as only the thread that has pulled is sent anything. */
+  pulled(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);
     if (subscriber === undefined) return;
-    const feed = this.#feeds.get(subscriber) ?? { reached: undefined, isReady: true };
+    const reached = isFirst ? undefined : this.#feeds.get(subscriber)?.reached;
+    const feed: Feed = { send, reached, isReady: true };
     this.#feeds.set(subscriber, feed);
-    if (isFirst) feed.reached = undefined;
-    feed.isReady = true;
     this.#sendRest(subscriber, feed);
   }
 
@@ -82,7 +82,7 @@ export class BridgeFeeds {
     );
     if (changes.length === 0 && !isWhole) return;
     feed.isReady = false;
-    this.#bridges.sendChanges(subscriber, { isWhole, changes });
+    feed.send({ isWhole, changes });
   }
 }
 

@@ -7,7 +7,6 @@ import type {
   BackendListener,
   BackendRecord,
   Backends,
-  Bridges,
   Change,
   ChildListener,
   Log,
@@ -37,7 +36,6 @@ export interface GatewayOptions {
   readonly settings: RouteSettings;
   readonly node: NodeInfo;
   readonly backends: Backends;
-  readonly bridges: Bridges;
   readonly interfaces: () => InterfaceAddresses;
   readonly version: string;
   /** Empty if `api.ui.enabled` is false. */
@@ -79,7 +77,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   });
   const covers = new Covers(backends);
   let sockets: ListeningSockets | undefined;
-  const feeds = new BridgeFeeds(options.bridges, journal);
+  const feeds = new BridgeFeeds(journal);
   const intake = new Intake({ journal, documents, hub, feeds, clock });
   const publishServed = (): void =>
     intake.served({ port: sockets?.port ?? settings.api.port, addresses: sockets?.state.listening ?? [] });
@@ -110,7 +108,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       changes: intake.changes,
       level: intake.level,
       health: intake.health,
-      pulled: (child, isFirst) => feeds.pulled(child, isFirst),
+      pulled: (child, isFirst, send) => feeds.pulled(child, isFirst, send),
       asked: (_child, request) => handler.awaited(carryOut(request, { handler, replies, settings, log })),
     },
     verdict: async (child, withinMs) => documents.firstVerdict(child, withinMs),

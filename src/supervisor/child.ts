@@ -11,7 +11,6 @@ import { failure } from '../protocol/actor/faults.js';
 import type {
   ActorItem,
   Change,
-  ChangeBatch,
   ChildListener,
   FromActor,
   Log,
@@ -184,10 +183,6 @@ export class Child {
 
   readonly #post: PostCommand = (id, command) => this.#incarnation?.send({ kind: 'command', id, command });
 
-  sendChanges(batch: ChangeBatch): void {
-    this.#incarnation?.send({ kind: 'changes', ...batch });
-  }
-
   /** Call when `areLevelsWatched` may have changed; later threads get the value when they are spawned. */
   watchLevels(): void {
     this.#incarnation?.send({ kind: 'watch levels', isWatched: this.#context.areLevelsWatched() });
@@ -270,7 +265,12 @@ export class Child {
       this.#incarnation?.pong(id);
       this.#context.onPong();
     },
-    pull: ({ isFirst }) => this.#context.listener.pulled(this.name, isFirst),
+    pull: ({ isFirst }) => {
+      const pulling = this.#incarnation;
+      this.#context.listener.pulled(this.name, isFirst, (batch) =>
+        pulling?.send({ kind: 'changes', ...batch }),
+      );
+    },
     ask: (asked) => this.#askFor(asked),
   };
 

@@ -3,11 +3,11 @@
 
 import { type Clock, systemClock, Timers, within } from '../clock.js';
 import { IdleHeap } from '../idle-heap.js';
-import type { Backend, ChildName, Subscriber } from '../protocol/actor/backends.js';
+import type { Backend, ChildName } from '../protocol/actor/backends.js';
 import { LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import type { Backends, Bridges, ChangeBatch, ChildListener, Log } from '../protocol/actor/messages.js';
+import type { Backends, ChildListener, Log } from '../protocol/actor/messages.js';
 import type { Settings } from '../protocol/actor/settings.js';
 import { Child } from './child.js';
 import { HEARTBEAT, type HeartbeatPolicy } from './incarnation.js';
@@ -37,7 +37,7 @@ export interface SupervisorOptions {
   readonly clock?: Clock;
 }
 
-export class Supervisor implements Backends, Bridges {
+export class Supervisor implements Backends {
   readonly #options: SupervisorOptions;
   readonly #clock: Clock;
   readonly #heap = new IdleHeap();
@@ -77,10 +77,6 @@ export class Supervisor implements Backends, Bridges {
     const child = this.#children.get(backend);
     if (child !== undefined) return child.ask(command);
     return Promise.resolve(failure('unavailable', `The ${backend} backend is not running`));
-  }
-
-  sendChanges(subscriber: Subscriber, batch: ChangeBatch): void {
-    this.#children.get(subscriber)?.sendChanges(batch);
   }
 
   watchLevels(isWatched: boolean): void {

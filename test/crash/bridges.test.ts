@@ -8,8 +8,8 @@ const FIRST = 'discovery pulls first';
 const NEXT = 'discovery pulls';
 
 /** Tells the bridge a word of the fixture's, or an operation to ask for. */
-function send({ supervisor }: Supervised, ...words: readonly string[]): void {
-  supervisor.sendChanges('discovery', {
+function send({ recorder }: Supervised, ...words: readonly string[]): void {
+  recorder.send({
     isWhole: false,
     changes: [{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(words) }],
   });

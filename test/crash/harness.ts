@@ -1,5 +1,6 @@
 // Runs fixtures under a real supervisor in real threads, records what it reports, and waits for conditions.
 
+import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { ResourceLimits } from 'node:worker_threads';
@@ -63,7 +64,11 @@ export class ReportRecorder implements ChildListener {
     this.#recheck();
   }
 
-  pulled(child: ChildName, isFirst: boolean): void {
+  /** Sends changes to the thread that has pulled last. */
+  send: Parameters<ChildListener['pulled']>[2] = () => assert.fail('no thread has pulled');
+
+  pulled(child: ChildName, isFirst: boolean, send: Parameters<ChildListener['pulled']>[2]): void {
+    this.send = send;
     this.sequence.push(isFirst ? `${child} pulls first` : `${child} pulls`);
     this.#recheck();
   }

@@ -65,9 +65,10 @@ describe('a request of a bridge', () => {
   });
 
   test('of a backend that goes is followed by one message: its state and the end of its records', async (context) => {
-    const { gateway, told } = GatewayUnderTest.up().within(context);
-    gateway.listener.pulled('mqtt', true);
-    gateway.listener.pulled('mqtt', false);
+    const under = GatewayUnderTest.up().within(context);
+    const { gateway, told } = under;
+    under.pull('mqtt', true);
+    under.pull('mqtt', false);
     told.length = 0;
     gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
     assert.equal(told.length, 1);
@@ -78,7 +79,7 @@ describe('a request of a bridge', () => {
 
   test('is refused when the service ends, with the changes that wait', async () => {
     const { listener } = under.gateway;
-    listener.pulled('mqtt', true);
+    under.pull('mqtt', true);
     const reboot = put('power.action', '', { action: 'reboot' });
     listener.changes([reboot]);
     assert.equal(under.told.length, 1, 'it has not taken in the first message');
@@ -100,7 +101,7 @@ const line = (percent: number): Change => put('upgrade.progress', '', { percent 
 class Node {
   readonly told: ChangeBatch[] = [];
   readonly journal = new Journal();
-  readonly feeds = new BridgeFeeds({ sendChanges: (_bridge, batch) => this.told.push(batch) }, this.journal);
+  readonly feeds = new BridgeFeeds(this.journal);
   readonly #bridge: Bridge;
 
   constructor(bridge: Bridge = 'mqtt') {
@@ -115,7 +116,7 @@ class Node {
   /** Confirms the last batch as the bridge does; returns the batch that follows, if any. */
   pulled(isFirst = false): readonly Change[] | undefined {
     const before = this.told.length;
-    this.feeds.pulled(this.#bridge, isFirst);
+    this.feeds.pulled(this.#bridge, isFirst, (batch) => this.told.push(batch));
     return this.told[before]?.changes;
   }
 }
@@ -169,6 +170,20 @@ describe('a bridge', () => {
     const served = put('served', '', { port: 1, addresses: [] });
     node.change(served);
     assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [served] });
+  });
+
+  test('is sent nothing for a former thread, also where that was ready when it ended', () => {
+    const node = new Node();
+    const former: ChangeBatch[] = [];
+    node.feeds.pulled('mqtt', true, (batch) => former.push(batch));
+    node.feeds.pulled('mqtt', false, (batch) => former.push(batch));
+    // The thread has ended, and nothing but its own pull says that there is another one.
+    node.change(output(1));
+    node.change(output(2));
+    assert.equal(node.told.length, 0);
+    assert.deepEqual(node.pulled(true), [UP, SERVED, output(1), output(2)]);
+    assert.equal(node.told.at(-1)?.isWhole, true);
+    assert.equal(former.length, 2, 'what was sent for the former thread went to that');
   });
 
   test('whose thread is new gets all records again, and nothing that waited', () => {

@@ -83,7 +83,6 @@ export class GatewayUnderTest {
     this.gateway = createGateway({
       ...{ settings, node, page, clock, interfaces: networkInterfaces, version: '1.2.3' },
       backends: this.backends,
-      bridges: { sendChanges: (bridge, batch) => this.told.push({ bridge, ...batch }) },
       log: (level, message) => {
         if (level !== 'info') this.logged.push(`${level} ${message}`);
       },
@@ -99,6 +98,11 @@ export class GatewayUnderTest {
     const enabled = BACKENDS.filter((backend) => settings[backend].enabled);
     bringUp(under.gateway.listener, enabled);
     return under;
+  }
+
+  /** A subscriber's thread is ready for changes. */
+  pull(bridge: Subscriber, isFirst: boolean): void {
+    this.gateway.listener.pulled(bridge, isFirst, (batch) => this.told.push({ bridge, ...batch }));
   }
 
   /** Closes the gateway at the end of the test. */

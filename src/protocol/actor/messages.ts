@@ -34,8 +34,8 @@ export type ActorItem =
   | { readonly kind: 'level'; readonly json: string }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /**
-   * `up` comes after the puts that complete the collections; leaving `up` empties the backend's collections in the journal, so an actor
-   * that loses its peer sends `connecting` and needs no drops.
+   * `up` comes after the puts that complete the collections. Leaving `up` drops the backend's records from the journal, so an actor that
+   * loses its peer sends `connecting` and needs no drops. Records of collections without an event for that (units, the upgrade) stay.
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
@@ -149,13 +149,14 @@ export interface BackendListener {
   /** Changes of one batch, in order. */
   changes(changes: readonly Change[]): void;
   level(json: string): void;
-  /** Called after the preceding changes. Leaving `up` means that the backend's records are gone. */
+  /** Called after the preceding changes. Leaving `up` drops the backend's records, but for those that stay (`status` of `ActorItem`). */
   health(child: ChildName, health: BackendHealth): void;
 }
 
 /** The supervisor passes these on from subscribers, and requests from bridges only. */
 export interface ChildListener extends BackendListener {
-  pulled(child: ChildName, isFirst: boolean): void;
+  /** `send` goes to the thread that has pulled, and is without effect once that has ended: the next one pulls by itself. */
+  pulled(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Settles when a request over HTTP would, and never rejects. */
   asked(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
 }
@@ -165,9 +166,4 @@ export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
   /** Reports whether anybody watches the meters. Call it with `true` for each new watcher. A replaced thread gets the last value again. */
   watchLevels(isWatched: boolean): void;
-}
-
-/** The gateway's calls to the subscribers. A batch for one without a thread is dropped: its next thread pulls anew. */
-export interface Bridges {
-  sendChanges(subscriber: Subscriber, batch: ChangeBatch): void;
 }
