@@ -25,6 +25,7 @@ const PACKAGES = {
   e2fsprogs: '/usr/sbin/mkfs.ext4',
   gpg: '/usr/bin/gpg',
   'gpg-agent': '/usr/bin/gpg-agent',
+  haproxy: '/usr/sbin/haproxy',
   iproute2: '/usr/bin/ip',
   'libpam-systemd': '/usr/share/pam-configs/systemd',
   lintian: '/usr/bin/lintian',

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
@@ -64,6 +64,22 @@ ${lines.replace('listen 443', `listen 127.0.0.1:${port}`).replaceAll('/etc/ssl',
 ${lines.replace(NAME, `${NAME}:${port}`)}`,
     start: (file) => ['caddy', 'run', '--config', file, '--adapter', 'caddyfile'],
   },
+  haproxy: {
+    programs: ['haproxy', 'openssl'],
+    lines: `${documentedBlock(PAGE, 'haproxy')}  http-request replace-path ${PATH}(.*) /\\1\n`,
+    // The defaults are those of Debian's configuration.
+    whole: (lines, port, folder) => `global
+  log stdout format raw local0 info
+defaults
+  log global
+  mode http
+  option log-health-checks
+  timeout connect 5000
+  timeout client 50000
+  timeout server 50000
+${lines.replace('bind :443', `bind 127.0.0.1:${port}`).replaceAll('/etc/ssl', folder)}`,
+    start: (file) => ['haproxy', '-db', '-f', file],
+  },
 };
 
 function certificate(folder: string): void {
@@ -71,6 +87,8 @@ function certificate(folder: string): void {
   const whose = ['-subj', `/CN=${NAME}`, '-addext', `subjectAltName=DNS:${NAME}`];
   const kind = ['-x509', '-newkey', 'rsa:2048', '-nodes'];
   execFileSync('openssl', ['req', ...kind, ...files, ...whose], { stdio: 'pipe' });
+  // HAProxy wants both in one file.
+  appendFileSync(join(folder, 'music.pem'), readFileSync(join(folder, 'music.key')));
 }
 
 async function startProxy({ programs, lines, whole, start }: Proxy, nodePort: number) {
@@ -83,8 +101,9 @@ async function startProxy({ programs, lines, whole, start }: Proxy, nodePort: nu
   const [program, ...args] = start(file);
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
   const env = { PATH: process.env['PATH'] ?? '', ...home };
-  const { end } = startProgram(program, args, { env, log: join(folder, 'log') });
-  return { origin: `https://${NAME}:${port}`, end };
+  const log = join(folder, 'log');
+  const { end } = startProgram(program, args, { env, log });
+  return { origin: `https://${NAME}:${port}`, log, end };
 }
 
 for (const [name, proxy] of Object.entries(PROXIES)) {
@@ -107,6 +126,13 @@ for (const [name, proxy] of Object.entries(PROXIES)) {
       await until('the proxy answers', () => page.goto(`${running.origin}${path}`));
       await page.getByText('Connected', { exact: true }).waitFor();
       return page;
+    }
+
+    if (name === 'haproxy') {
+      test('the health check finds the node up', async () => {
+        const passed = /Health check for server node\/node succeeded.*code: 200/;
+        await until('the check has passed', () => passed.test(readFileSync(running.log, 'utf8')));
+      });
     }
 
     for (const path of ['/', PATH]) {
