@@ -2,10 +2,12 @@
 
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
-import { type InterfaceAddresses, isLinkLocal, reachableAt, resolveBind } from '../gateway/bind.js';
+import { resolveBind } from '../gateway/bind.js';
+import { bestFirst, type InterfaceAddresses, isLinkLocal, reachableAt } from '../own-addresses.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface Machine {
+  /** The best first. */
   readonly interfaces: InterfaceAddresses;
   /** True if an interface of that name exists, also without an address. */
   hasInterface(name: string): boolean;
@@ -16,7 +18,10 @@ const EVERY_ADDRESS = ['::', '0.0.0.0'];
 const LOCALHOST = ['127.0.0.1', '::1', ...EVERY_ADDRESS];
 
 export function thisMachine(): Machine {
-  return { interfaces: networkInterfaces(), hasInterface: (name) => existsSync(`/sys/class/net/${name}`) };
+  return {
+    interfaces: bestFirst(networkInterfaces()),
+    hasInterface: (name) => existsSync(`/sys/class/net/${name}`),
+  };
 }
 
 /** The last sentence contains the address to open, if anything is served now. */
@@ -33,10 +38,9 @@ export function servedSentences(
   const served = wanted.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
   const urls = [...new Set(reachable.map(({ name }) => name))].map((name) => {
-    const own = reachable.filter((each) => each.name === name).map(({ info }) => info);
-    // One address per interface is enough; IPv4 is easier to type.
-    const best = own.find(({ family }) => family === 'IPv4') ?? own[0];
-    return `${url(best?.address ?? '', port)} (${name})`;
+    // One address per interface is enough.
+    const best = reachable.find((each) => each.name === name);
+    return `${url(best?.info.address ?? '', port)} (${name})`;
   });
   if (urls.length > 0) return [...absent, `open ${urls.join(' or ')}`];
   const [first] = served;

@@ -2,9 +2,14 @@
 
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
-
-/** The result of `os.networkInterfaces()`: only interfaces that are up and have an address. */
-export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
+import {
+  deviceOf,
+  EVERY_ADDRESS,
+  EVERY_IPV4,
+  type InterfaceAddresses,
+  isLinkLocal,
+  reachableAt,
+} from '../own-addresses.js';
 
 export interface WantedAddress {
   readonly address: string;
@@ -20,9 +25,6 @@ export interface Bound {
   readonly notes: readonly string[];
 }
 
-/** Also accepts IPv4: uWebSockets.js makes it a dual-stack socket (measured). */
-const EVERY_ADDRESS = '::';
-const EVERY_IPV4 = '0.0.0.0';
 /** Prefix of an IPv4 address in IPv6 form (RFC 4291, section 2.5.5.2). */
 const IPV4_MAPPED = '::ffff:';
 
@@ -67,26 +69,14 @@ export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
 }
 
 /**
- * The host at which `client` can reach this service: an address on the client's network, else one that other machines can reach,
- * else `localhost`.
+ * The host at which `client` can reach this service: an address on the client's network, else the first one that other machines can
+ * reach, else `localhost`. The best of `interfaces` stands first.
  */
 export function hostFor(client: string, served: readonly string[], interfaces: InterfaceAddresses): string {
   const reachable = reachableAt(served, interfaces).map(({ info }) => info);
   const found = reachable.find((info) => isNeighbour(client, info)) ?? reachable[0];
   if (found === undefined) return 'localhost';
   return found.family === 'IPv6' ? `[${found.address}]` : found.address;
-}
-
-/** The addresses at which other machines reach the sockets of `served`. Link-local ones need a zone, which URLs cannot contain. */
-export function reachableAt(
-  served: readonly string[],
-  interfaces: InterfaceAddresses,
-): readonly { readonly name: string; readonly info: NetworkInterfaceInfo }[] {
-  const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
-    served.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
-  return Object.entries(interfaces)
-    .flatMap(([name, infos = []]) => infos.map((info) => ({ name, info })))
-    .filter(({ info }) => !info.internal && !isLinkLocal(info.address) && isServed(info));
 }
 
 function isNeighbour(client: string, { address, cidr, family }: NetworkInterfaceInfo): boolean {
@@ -97,9 +87,10 @@ function isNeighbour(client: string, { address, cidr, family }: NetworkInterface
   return network.check(client, isIP(client) === 6 ? 'ipv6' : 'ipv4');
 }
 
+/** Also those that the system lists under a label of the interface. */
 function addressesOf(name: string, interfaces: InterfaceAddresses): readonly string[] {
-  const infos = Object.hasOwn(interfaces, name) ? interfaces[name] : undefined;
-  return (infos ?? []).map((info) => info.address);
+  const own = Object.entries(interfaces).filter(([each]) => each === name || deviceOf(each) === name);
+  return own.flatMap(([, infos = []]) => infos.map(({ address }) => address));
 }
 
 /** One dual-stack socket if the machine has IPv6, else IPv4. */
@@ -141,8 +132,4 @@ function presentAddresses(address: string, interfaces: InterfaceAddresses): read
   const names = Object.keys(interfaces).filter((name) => addressesOf(name, interfaces).includes(bare));
   if (!isLinkLocal(address)) return names.length === 0 ? [] : [address];
   return names.filter((name) => zone === undefined || name === zone).map((name) => `${bare}%${name}`);
-}
-
-export function isLinkLocal(address: string): boolean {
-  return /^fe[89ab]/i.test(address) && isIP(address) === 6;
 }

@@ -2,6 +2,7 @@
 // it to the supervisor and the network.
 
 import type { Clock } from '../clock.js';
+import type { InterfaceAddresses } from '../own-addresses.js';
 import { type BackendHealth, CHILD_NAMES, type ChildName, SUBSCRIBERS } from '../protocol/actor/backends.js';
 import type {
   BackendListener,
@@ -12,7 +13,6 @@ import type {
   Log,
   ServedRecord,
 } from '../protocol/actor/messages.js';
-import type { InterfaceAddresses } from './bind.js';
 import { BridgeFeeds, carryOut } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';

@@ -3,9 +3,10 @@
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
+import { bestFirst, type InterfaceAddresses, reachableAt } from '../own-addresses.js';
 import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
-import { canChange, hostFor, type InterfaceAddresses, resolveBind, type WantedAddress } from './bind.js';
+import { canChange, hostFor, resolveBind, type WantedAddress } from './bind.js';
 
 /** docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per second. */
 const LOOK_EVERY_MS = 8000;
@@ -67,7 +68,13 @@ export class ListeningSockets {
 
   /** `host:port` at which a client, given by its IP address, can reach this service. */
   placeFor(client: string): string {
-    return `${hostFor(client, this.state.listening, this.#interfaces() ?? {})}:${this.port}`;
+    const host = hostFor(client, this.state.listening, this.#bestFirst());
+    return `${host}:${this.port}`;
+  }
+
+  /** Addresses at which other machines reach this service, best first. */
+  reachable(): readonly string[] {
+    return reachableAt(this.state.listening, this.#bestFirst()).map(({ info }) => info.address);
   }
 
   /** Listens no more; accepted connections stay open. */
@@ -83,6 +90,10 @@ export class ListeningSockets {
     const isWhole = this.#waiting.length === 0 && interfaces !== undefined;
     if (!isWhole || canChange(bind)) this.#cancel = clock.after(LOOK_EVERY_MS, this.#look);
   };
+
+  #bestFirst(): InterfaceAddresses {
+    return bestFirst(this.#interfaces() ?? {});
+  }
 
   /** Undefined if the system call fails; nothing is changed then. */
   #interfaces(): InterfaceAddresses | undefined {

@@ -13,7 +13,7 @@ export interface Boundary {
 
 const SHARED = [
   ...['src/protocol/actor/', 'src/clock.ts', 'src/idle-heap.ts', 'src/node-warnings.ts', 'src/version.ts'],
-  ...['src/printable.ts', 'src/user-directories.ts'],
+  ...['src/printable.ts', 'src/user-directories.ts', 'src/own-addresses.ts'],
 ];
 
 export const BOUNDARIES: readonly Boundary[] = [
@@ -64,6 +64,7 @@ export const BOUNDARIES: readonly Boundary[] = [
   },
   // V8's measurement of memory collects garbage.
   { of: 'src/idle-heap.ts', may: [], builtins: 'vm' },
+  { of: 'src/own-addresses.ts', may: [], builtins: 'fs net os' },
   // Read by the build, which puts what comes of it in its place.
   { of: 'src/client/paths.ts', may: ['src/protocol/actor/operations.ts'], builtins: '' },
   // It may import only types of the daemon, because it runs in browsers.

@@ -1,13 +1,15 @@
 // Real interfaces and addresses appear and vanish under the built daemon (docs/configuration.md, "Addresses"), in a network of its own.
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { send } from '../tools/http.js';
 import { inOwnNetwork, ip } from '../tools/own-network.js';
 import { until } from '../until.js';
-import { Daemon, NO_BACKENDS } from './daemon.js';
+import { Daemon, ENTRY, NO_BACKENDS } from './daemon.js';
 
 /** The documented time, and a reserve for a busy machine. */
 const SOON_MS = 25_000;
@@ -56,6 +58,43 @@ inOwnNetwork(import.meta.url, () => {
     await doors(LO, ['wlan7']);
     assert.equal(stream.ended, false);
     assert.equal(daemon.log.split('does not exist yet').length - 1, 2, daemon.log);
+  });
+
+  test('an address with a label is served as one of its interface', async (t) => {
+    ip('link', 'add', 'acc0', 'type', 'veth', 'peer', 'name', 'air0');
+    ip('link', 'set', 'air0', 'up');
+    ip('link', 'set', 'acc0', 'up', 'addrgenmode', 'none');
+    ip('addr', 'add', '10.6.0.2/24', 'dev', 'acc0');
+    ip('addr', 'add', '10.6.0.3/24', 'dev', 'acc0', 'label', 'acc0:1');
+    t.after(() => ip('link', 'del', 'acc0'));
+    const { doors, serves } = await bound(t, '[lo, acc0]');
+    await doors([...LO, '10.6.0.2', '10.6.0.3'], []);
+    await serves('10.6.0.3');
+  });
+
+  test('people are told the address of the default route, and not that of an older interface of containers', async (t) => {
+    for (const [name, peer, address] of [
+      ['docker0', 'peer0', '172.17.0.1/16'],
+      ['lan5', 'peer5', '10.5.0.2/24'],
+    ] as const) {
+      ip('link', 'add', name, 'type', 'veth', 'peer', 'name', peer);
+      ip('link', 'set', peer, 'up');
+      ip('link', 'set', name, 'up');
+      ip('addr', 'add', address, 'dev', name);
+      t.after(() => ip('link', 'del', name));
+    }
+    ip('route', 'add', 'default', 'via', '10.5.0.1');
+    const { daemon } = await bound(t, 'all');
+    const asked = { path: '/ui', headers: { Host: 'music.example.org', Accept: 'text/html' } };
+    assert.match((await send(daemon.port, asked)).text, /http:\/\/10\.5\.0\.2:/);
+    const printed = execFileSync(process.execPath, [
+      ENTRY,
+      '--check-config',
+      '--config',
+      join(daemon.directory, 'config.yaml'),
+    ]);
+    const open = `http://10.5.0.2:${daemon.port}/ (lan5) or http://172.17.0.1:${daemon.port}/ (docker0)`;
+    assert.equal(String(printed).trimEnd().split('\n').at(-1), `# open ${open}`);
   });
 
   test('an address whose port another program has is logged, and served when the port is free', async (t) => {

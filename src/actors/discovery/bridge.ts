@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../clock.js';
+import { deviceOf } from '../../own-addresses.js';
 import type { ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
@@ -95,8 +96,10 @@ export default bridgeThread<'discovery'>(
 
 /** @throws if the system call fails, as without a free descriptor */
 function externalInterfaces(): Interfaces {
-  return Object.entries(networkInterfaces()).flatMap(([name, infos = []]): Interface[] => {
-    const addresses = infos.filter(({ internal }) => !internal);
+  const listed = Object.entries(networkInterfaces());
+  return [...new Set(listed.map(([name]) => deviceOf(name)))].flatMap((name): Interface[] => {
+    const own = listed.filter(([each]) => deviceOf(each) === name);
+    const addresses = own.flatMap(([, infos = []]) => infos).filter(({ internal }) => !internal);
     const index = addresses.length > 0 && isAnnouncing(name) ? factOf(name, 'ifindex') : undefined;
     return index === undefined ? [] : [{ name, index, addresses }];
   });

@@ -3,6 +3,7 @@
 
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
+import { bestFirst, type InterfaceAddresses } from '../../own-addresses.js';
 import { SPECS } from '../../protocol/actor/collections.js';
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
@@ -16,7 +17,6 @@ import {
   brokerAddress,
   MqttConnection,
 } from './broker.js';
-import type { InterfaceAddresses } from './home-assistant.js';
 import { look } from './look.js';
 import { type LeftOut, OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
@@ -235,7 +235,7 @@ function leftOutTexts(leftOut: readonly LeftOut[]): readonly string[] {
 /** Empty if the system call fails, as without a free descriptor; the addresses are read again later. */
 function interfacesNow(): InterfaceAddresses {
   try {
-    return networkInterfaces();
+    return bestFirst(networkInterfaces());
   } catch {
     return {};
   }

@@ -2,15 +2,13 @@
 // The entities are defined in entities.ts; this file builds the message and decides how entities are removed.
 
 import { isIP } from 'node:net';
-import type { NetworkInterfaceInfo } from 'node:os';
+import { type InterfaceAddresses, reachableAt } from '../../own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServedRecord } from '../../protocol/actor/messages.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import { VERSION } from '../../version.js';
 import { type Component, type Entities, ownerOf } from './entities.js';
 import { boundedJson } from './topics.js';
-
-export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
 
 export function deviceText(
   identifier: string,
@@ -81,22 +79,20 @@ export function branchOfDevice(text: string): string | undefined {
   }
 }
 
-/** Such addresses need a zone, or mean that no router has given an address. */
-const LINK_LOCAL = /^(fe80:|169\.254\.)/i;
+/** Such an address means that no router has given one. */
+const UNROUTED = /^169\.254\./;
 
-/** For people: an IP address that works without mDNS if there is one, else the node's name. `addresses` are listened on, as in `/health`. */
+/**
+ * For people: an IP address that works without mDNS if there is one, else the node's name. `addresses` are listened on, as in `/health`;
+ * the best of `interfaces` stands first.
+ */
 export function pageUrl(
   hostname: string,
   { port, addresses }: ServedRecord,
   interfaces: InterfaceAddresses,
 ): string {
-  // The wildcard address of IPv6 accepts IPv4 too.
-  const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
-    addresses.some((each) => [address, '::', family === 'IPv4' && '0.0.0.0'].includes(each));
-  const reachable = Object.values(interfaces)
-    .flatMap((list) => list ?? [])
-    .filter((info) => !info.internal && !LINK_LOCAL.test(info.address) && isServed(info));
-  const found = reachable.find(({ family }) => family === 'IPv4') ?? reachable[0];
-  const host = found?.address ?? (hostname.includes('.') ? hostname : `${hostname}.local`);
+  const own = reachableAt(addresses, interfaces).map(({ info }) => info.address);
+  const address = own.find((each) => !UNROUTED.test(each));
+  const host = address ?? (hostname.includes('.') ? hostname : `${hostname}.local`);
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/ui`;
 }

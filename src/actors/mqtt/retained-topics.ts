@@ -1,20 +1,14 @@
 // Compares what the broker holds of this node with what it should hold, the branch and Home Assistant's device message beside it, and gives
 // the differences that may be published now. Pure.
 
+import type { InterfaceAddresses } from '../../own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
 import type { ServerRecord } from '../../protocol/actor/schemas.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch, NamedThing } from './branch.js';
 import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered } from './entities.js';
-import {
-  branchOfDevice,
-  deviceText,
-  entitiesIn,
-  entitiesToTell,
-  type InterfaceAddresses,
-  pageUrl,
-} from './home-assistant.js';
+import { branchOfDevice, deviceText, entitiesIn, entitiesToTell, pageUrl } from './home-assistant.js';
 
 /** A topic has at most 65 535 bytes (MQTT 5, section 1.5.4); the rest is for what surrounds a name. */
 const TOPIC_BYTES_MAX = 65_000;

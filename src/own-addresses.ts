@@ -1,0 +1,127 @@
+// The addresses of this machine at which other machines reach it, the best one first. All parts that show an address to people take it from here.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import type { NetworkInterfaceInfo } from 'node:os';
+
+/** The result of `os.networkInterfaces()`: only interfaces that are up and have an address. */
+export type InterfaceAddresses = Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>;
+
+export interface OwnAddress {
+  /** The name of its interface. */
+  readonly name: string;
+  readonly info: NetworkInterfaceInfo;
+}
+
+/** Interfaces of containers and tunnels (docker0, wg0) may be older than that of the house's network. */
+export interface Ranking {
+  /** Interfaces of default routes, the preferred one first. */
+  readonly routed: readonly string[];
+  /** True if the interface is a device, and not made by software. */
+  readonly isPhysical: (name: string) => boolean;
+}
+
+/** Also accepts IPv4, as uWebSockets.js makes it a dual-stack socket (measured). */
+export const EVERY_ADDRESS = '::';
+export const EVERY_IPV4 = '0.0.0.0';
+
+/** Flags of a route, of the kernel's `route.h`: it is usable; it refuses. */
+const RTF_UP = 0x0001;
+const RTF_REJECT = 0x0200;
+
+/**
+ * The addresses at which other machines reach the sockets of `served`, in the order of `interfaces`, and of each interface IPv4 first, which
+ * is easier to type. Link-local ones of IPv6 need a zone, which URLs cannot contain, and are left out.
+ */
+export function reachableAt(
+  served: readonly string[],
+  interfaces: InterfaceAddresses,
+): readonly OwnAddress[] {
+  const isServed = ({ address, family }: NetworkInterfaceInfo): boolean =>
+    served.some((each) => [address, EVERY_ADDRESS, family === 'IPv4' && EVERY_IPV4].includes(each));
+  const isReachable = (info: NetworkInterfaceInfo): boolean =>
+    !info.internal && !isLinkLocal(info.address) && isServed(info);
+  return Object.entries(interfaces).flatMap(([name, infos = []]) =>
+    infos
+      .filter(isReachable)
+      .sort((one, other) => familyRank(one) - familyRank(other))
+      .map((info) => ({ name, info })),
+  );
+}
+
+function familyRank({ family }: NetworkInterfaceInfo): number {
+  return family === 'IPv4' ? 0 : 1;
+}
+
+/** An IPv4 address may have a label, `eth0:1`, under which the system lists it as if that were an interface of its own. */
+export function deviceOf(name: string): string {
+  return name.replace(/:.*/, '');
+}
+
+/** Puts the interfaces first that lead to the house's network: those of default routes, then devices. It reads the kernel's tables. */
+export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
+  return inOrder(interfaces, readRanking());
+}
+
+export function inOrder(interfaces: InterfaceAddresses, { routed, isPhysical }: Ranking): InterfaceAddresses {
+  const rankOf = (device: string): number => {
+    const at = routed.indexOf(device);
+    return at >= 0 ? at : routed.length + (isPhysical(device) ? 0 : 1);
+  };
+  const ranked = Object.entries(interfaces).map((entry) => ({ entry, rank: rankOf(deviceOf(entry[0])) }));
+  return Object.fromEntries(ranked.sort((one, other) => one.rank - other.rank).map(({ entry }) => entry));
+}
+
+export function isLinkLocal(address: string): boolean {
+  return /^fe[89ab]/i.test(address) && isIP(address) === 6;
+}
+
+function readRanking(): Ranking {
+  const v4 = defaultRoutes(readIfThere('/proc/net/route'));
+  const v6 = defaultRoutes6(readIfThere('/proc/net/ipv6_route'));
+  return {
+    routed: [...new Set([...v4, ...v6])],
+    isPhysical: (name) => existsSync(`/sys/class/net/${name}/device`),
+  };
+}
+
+/** The interfaces of default routes in the text of /proc/net/route, by their metrics. */
+export function defaultRoutes(table: string): readonly string[] {
+  const rows = table.split('\n').map((line) => line.split(/\s+/));
+  return byMetric(
+    rows.flatMap(([name = '', destination, , flags = '', , , metric = '', mask]) =>
+      destination === '00000000' && mask === '00000000' && isUsable(flags)
+        ? [{ name, metric: Number(metric) }]
+        : [],
+    ),
+  );
+}
+
+/** The interfaces of default routes in the text of /proc/net/ipv6_route, by their metrics. */
+export function defaultRoutes6(table: string): readonly string[] {
+  const rows = table.split('\n').map((line) => line.trim().split(/\s+/));
+  return byMetric(
+    rows.flatMap(([destination, prefix, , , , metric = '', , , flags = '', name = '']) =>
+      prefix === '00' && /^0+$/.test(destination ?? '') && isUsable(flags)
+        ? [{ name, metric: Number.parseInt(metric, 16) }]
+        : [],
+    ),
+  );
+}
+
+function isUsable(flags: string): boolean {
+  return (Number.parseInt(flags, 16) & (RTF_UP | RTF_REJECT)) === RTF_UP;
+}
+
+function byMetric(routes: readonly { readonly name: string; readonly metric: number }[]): readonly string[] {
+  return [...routes].sort((one, other) => one.metric - other.metric).map(({ name }) => name);
+}
+
+/** '' if the file cannot be read: a kernel without IPv6 has no table of its routes. */
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,73 @@
+// The order in which addresses of this machine are shown to people, and the kernel's tables that it follows.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { pageUrl } from '../src/actors/mqtt/home-assistant.js';
+import { defaultRoutes, defaultRoutes6, inOrder, reachableAt } from '../src/own-addresses.js';
+import { v4, v6 } from './gateway/interfaces.js';
+
+/** docker0 and wg0 are older than the network of the house, as after a restart of it. */
+const HOUSE = {
+  lo: [v4('127.0.0.1'), v6('::1')],
+  docker0: [v4('172.17.0.1')],
+  wg0: [v4('10.10.0.1')],
+  wlan0: [v4('192.168.1.7')],
+  eth0: [v6('fe80::2'), v6('fd00::2'), v4('192.168.1.5')],
+  'eth0:1': [v4('192.168.1.6')],
+};
+const isPhysical = (name: string): boolean => ['wlan0', 'eth0'].includes(name);
+
+const ORDERS: readonly (readonly [what: string, routed: string[], addresses: string])[] = [
+  ['the default route', ['eth0'], '192.168.1.5 fd00::2 192.168.1.6 192.168.1.7 172.17.0.1 10.10.0.1'],
+  [
+    'two default routes, by their metrics',
+    ['wlan0', 'eth0'],
+    '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
+  ],
+  [
+    'devices, where there is no default route',
+    [],
+    '192.168.1.7 192.168.1.5 fd00::2 192.168.1.6 172.17.0.1 10.10.0.1',
+  ],
+];
+for (const [what, routed, addresses] of ORDERS) {
+  test(`the first address is that of ${what}`, () => {
+    const ordered = inOrder(HOUSE, { routed, isPhysical });
+    const listed = reachableAt(['::'], ordered).map(({ info }) => info.address);
+    assert.equal(listed.join(' '), addresses);
+  });
+}
+
+test("Home Assistant's link to the page has the first address", () => {
+  const served = { port: 8018, addresses: ['::'] };
+  const ordered = inOrder(HOUSE, { routed: ['eth0'], isPhysical });
+  assert.equal(pageUrl('kitchen', served, ordered), 'http://192.168.1.5:8018/ui');
+  const unrouted = { ...HOUSE, eth0: [v4('169.254.3.4')], 'eth0:1': [], docker0: [], wg0: [], wlan0: [] };
+  assert.equal(pageUrl('kitchen', served, unrouted), 'http://kitchen.local:8018/ui');
+});
+
+test('the default routes of IPv4 are read by their metrics', () => {
+  const table = `Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
+wlan0\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\t0\t0
+eth0\t00000000\t0101A8C0\t0003\t0\t0\t100\t00000000\t0\t0\t0
+tun0\t00000000\t0101A8C0\t0003\t0\t0\t50\t00000080\t0\t0\t0
+docker0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0
+down0\t00000000\t0101A8C0\t0002\t0\t0\t1\t00000000\t0\t0\t0
+`;
+  assert.deepEqual(defaultRoutes(table), ['eth0', 'wlan0']);
+  assert.deepEqual(defaultRoutes(''), []);
+});
+
+test('the default routes of IPv6 are read by their metrics, without those that refuse', () => {
+  const zeros = '0'.repeat(32);
+  const gateway = 'fe800000000000000000000000000001';
+  const row = (destination: string, prefix: string, metric: string, flags: string, name: string): string =>
+    `${destination} ${prefix} ${zeros} 00 ${gateway} ${metric} 00000001 00000000 ${flags}     ${name}`;
+  const table = [
+    row(zeros, '00', '00000258', '00000003', 'wlan0'),
+    row(zeros, '00', '00000064', '00450003', 'eth0'),
+    row('fd000000000000000000000000000000', '40', '00000001', '00000001', 'docker0'),
+    row(zeros, '00', 'ffffffff', '00200200', 'lo'),
+  ].join('\n');
+  assert.deepEqual(defaultRoutes6(table), ['eth0', 'wlan0']);
+});
