@@ -7,6 +7,7 @@ import { hostname, networkInterfaces } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { type CommandLine, HELP, parseArguments } from './cli/arguments.js';
 import { systemClock } from './clock.js';
+import { AVAHI_SOCKET } from './gateway/avahi-names.js';
 import { canNeverBe } from './gateway/bind.js';
 import { createGateway, type Gateway } from './gateway/gateway.js';
 import { whyRefused } from './gateway/listening.js';
@@ -177,6 +178,7 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
     node: readNodeInfo(),
     backends: supervisor,
     interfaces: networkInterfaces,
+    avahiSocket: AVAHI_SOCKET,
     version: VERSION,
     page: settings.api.ui.enabled ? readPageFiles(fileURLToPath(new URL('page/', ROOT))) : new Map(),
     log,

@@ -20,6 +20,7 @@ const gateway = createGateway({
   node: { hostname: 'bench', platform: 'linux/amd64', osVersion: 'bench' },
   backends: { ask: () => Promise.resolve({ ok: true }), watchLevels: () => undefined },
   interfaces: networkInterfaces,
+  avahiSocket: '/nowhere/socket',
   version: '0',
   page: new Map(),
   log: () => undefined,

@@ -6,6 +6,7 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
 import { BODY_LIMIT_BYTES, type ReceivedBody } from './body.js';
 import type { OpenStream, TextSink } from './events/stream.js';
+import { KeptRequest, type RequestHead } from './kept-request.js';
 import { type HeaderPair, type HeaderPairs, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
 
 /** Read and discarded, so that a client whose body is too large can read the answer instead of getting a reset. */
@@ -30,7 +31,7 @@ const COMMENT = ':\n';
 
 /**
  * Made by the server for each request, and passed to the handler once. Methods that read the request (`header`, `query`,
- * `repeated`, `receiveBody`, `openStream`) must be called before the handler's first await. Ends in exactly one of: `answer`,
+ * `repeated`, `receiveBody`, `openStream`) must be called before the handler's first await, or after `keep`. Ends in exactly one of: `answer`,
  * a stream's end, `cut`, or the peer's disconnect.
  */
 export class Exchange {
@@ -40,7 +41,11 @@ export class Exchange {
   readonly path: string;
   readonly #response: HttpResponse;
   readonly #clock: Clock;
-  #request: HttpRequest | undefined;
+  #request: RequestHead | undefined;
+  #kept: KeptRequest | undefined;
+  #keptBody: Promise<ReceivedBody> | undefined;
+  /** True while the handler runs for the first time: writes are corked then. */
+  #isInHandler = true;
   #state: 'open' | 'streaming' | 'answered' | 'gone' = 'open';
   #headers: HeaderPairs = [];
   #isCollecting = false;
@@ -88,6 +93,17 @@ export class Exchange {
     return this.#head().getQuery() ?? '';
   }
 
+  /** Makes the request readable after an await. Call it in the handler's synchronous part, at most once. */
+  keep(): void {
+    this.#kept = new KeptRequest(this.#head());
+    if (this.method !== 'GET' && this.method !== 'HEAD') this.#keptBody = this.#collectBody();
+  }
+
+  /** True if the other end has left, or the connection was cut. */
+  get isGone(): boolean {
+    return this.#state === 'gone';
+  }
+
   /** Headers for the reply or stream of this exchange, in addition to the reply's own. */
   setHeaders(headers: HeaderPairs): void {
     this.#headers = headers;
@@ -95,17 +111,23 @@ export class Exchange {
 
   /** Called by the server when the handler has returned. */
   handlerReturned(): void {
-    this.#request = undefined;
+    this.#request = this.#kept;
+    this.#isInHandler = false;
     if (this.#isOver()) return;
     // Also called when the connection is cut from here; it is over then.
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#leave();
     });
-    if (!this.#isCollecting) this.#pause();
+    // A kept request may become a stream, and `resume` sets a timeout that ends a stream (measured).
+    if (!this.#isCollecting && this.#kept === undefined) this.#pause();
   }
 
-  /** Collects the body. Call at most once, in the handler's synchronous part. Always settles. */
+  /** Collects the body. Call at most once, in the handler's synchronous part or after `keep`. Always settles. */
   receiveBody(): Promise<ReceivedBody> {
+    return this.#keptBody ?? this.#collectBody();
+  }
+
+  #collectBody(): Promise<ReceivedBody> {
     const declared = Number(this.header('content-length') || 0);
     if (declared > DISCARD_LIMIT_BYTES) return Promise.resolve({ kind: 'too-large' });
     this.#isCollecting = true;
@@ -144,7 +166,7 @@ export class Exchange {
     if (this.#state !== 'open') return;
     this.#state = 'answered';
     try {
-      if (this.#request !== undefined) this.#write(reply);
+      if (this.#isInHandler) this.#write(reply);
       else this.#response.cork(() => this.#write(reply));
     } catch (error) {
       this.#abandon();
@@ -223,7 +245,7 @@ export class Exchange {
     if (!close) this.#writeHeaders([KEEP_ALIVE]);
     if (body !== undefined && this.method !== 'HEAD') {
       const isSmall = typeof body === 'string' || body.byteLength <= COPIED_MAX_BYTES || close;
-      if (isSmall || this.#request !== undefined) this.#response.end(body, close);
+      if (isSmall || this.#isInHandler) this.#response.end(body, close);
       else this.#sendAsTaken(body);
       return;
     }
@@ -244,7 +266,7 @@ export class Exchange {
     for (const [name, value] of headers) this.#response.writeHeader(name, oneLine(value));
   }
 
-  #head(): HttpRequest {
+  #head(): RequestHead {
     if (this.#request !== undefined) return this.#request;
     throw new Error('The request is read after its handler has returned');
   }

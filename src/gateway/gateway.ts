@@ -13,12 +13,14 @@ import type {
   Log,
   ServedRecord,
 } from '../protocol/actor/messages.js';
+import { AvahiNames } from './avahi-names.js';
 import { BridgeFeeds, carryOut } from './bridges.js';
 import { type ConnectionLimits, connectionLimits } from './connection-limits.js';
 import { Covers } from './covers.js';
 import { Documents } from './documents.js';
 import { EventHub } from './events/hub.js';
 import { RequestHandler } from './handler.js';
+import { HostIdentity } from './host-identity.js';
 import { Journal } from './journal.js';
 import { ListeningSockets } from './listening.js';
 import { healthRecord, type NodeInfo, serverRecord } from './node-info.js';
@@ -27,10 +29,11 @@ import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
 import { lackingKey, ROUTES, Router, type RouteSettings } from './routes.js';
 import { createServer } from './server.js';
-import { HostIdentity } from './trust.js';
 
 /** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
 const ANSWERS_SHARE = 0.5;
+/** Avahi usually has a record of it for this host. */
+const LOOPBACK_ADDRESS = '127.0.0.1';
 
 export interface GatewayOptions {
   readonly settings: RouteSettings;
@@ -42,6 +45,8 @@ export interface GatewayOptions {
   readonly page: PageFiles;
   readonly log: Log;
   readonly clock: Clock;
+  /** The plain socket of Avahi, which may be absent. */
+  readonly avahiSocket: string;
 }
 
 export interface Gateway {
@@ -82,7 +87,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   const publishServed = (): void =>
     intake.served({ port: sockets?.port ?? settings.api.port, addresses: sockets?.state.listening ?? [] });
   const { hosts, cors } = settings.api;
-  const identity = new HostIdentity(() => node.hostname, { hosts, origins: cors.origins });
+  const identity = new HostIdentity({
+    hostname: () => node.hostname,
+    settings: { hosts, origins: cors.origins },
+    avahi: new AvahiNames({
+      addresses: () => [LOOPBACK_ADDRESS, ...(sockets?.reachable() ?? [])],
+      socketPath: options.avahiSocket,
+      clock,
+    }),
+  });
   const replies = new OperationReplies({
     ...{ documents, responses, backends, covers, clock },
     serverRecord: () => serverRecord(node, identity.hostname(), version, settings),

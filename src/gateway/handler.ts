@@ -9,6 +9,7 @@ import { BODY_TOO_LARGE, parseBody } from './body.js';
 import type { EventHub } from './events/hub.js';
 import { parseEventQuery } from './events/query.js';
 import type { Exchange } from './exchange.js';
+import type { HostIdentity } from './host-identity.js';
 import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
@@ -18,7 +19,6 @@ import type { ExchangeHandler } from './server.js';
 import {
   ambiguityProblem,
   corsHeaders,
-  type HostIdentity,
   type OriginStanding,
   optionsReply,
   originProblem,
@@ -76,7 +76,8 @@ export class RequestHandler implements ExchangeHandler {
   }
 
   serve(exchange: Exchange): Handled {
-    const handled = this.#serve(exchange);
+    const learning = this.#parts.identity.learning(exchange.header('host'));
+    const handled = learning === undefined ? this.#serve(exchange) : this.#serveAfter(learning, exchange);
     return handled && this.awaited(handled);
   }
 
@@ -88,16 +89,23 @@ export class RequestHandler implements ExchangeHandler {
     return answer;
   }
 
+  /** Serves a request whose host name must be looked up first. */
+  async #serveAfter(learning: Promise<void>, exchange: Exchange): Promise<void> {
+    exchange.keep();
+    await learning;
+    if (!exchange.isGone) await this.#serve(exchange);
+  }
+
   #serve(exchange: Exchange): Handled {
     const { identity, router, placeFor } = this.#parts;
     const { rules } = identity;
     const [host, origin] = [exchange.header('host'), exchange.header('origin')];
     const standing = originStanding(origin, host, rules);
     exchange.setHeaders(corsHeaders(origin, standing, rules));
-    const foreign = identity.distrust(host);
-    if (foreign !== undefined) return exchange.answer(refusedNameReply(foreign, exchange, placeFor));
     const ambiguity = ambiguityProblem(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
+    const foreign = identity.distrust(host);
+    if (foreign !== undefined) return exchange.answer(refusedNameReply(foreign, exchange, placeFor));
     const distrust = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
     if (distrust !== undefined) return refuse(exchange, distrust);
     if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange, standing);

@@ -35,6 +35,8 @@ const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdo
 /** Headers that make a request ambiguous if repeated: programs differ in which one they use. */
 const SINGLE_HEADERS = ['host', 'origin', 'content-length', 'content-type', 'transfer-encoding'] as const;
 
+const HOST = ['host'] as const;
+
 const METHODS = 'GET, POST, OPTIONS';
 const REQUEST_HEADERS = 'Content-Type, Last-Event-ID';
 const EXPOSED_HEADERS = 'ETag, X-Cache-Updated-At, Retry-After, Allow, Content-Disposition';
@@ -54,7 +56,7 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
  * The host in lower case, without brackets, zone and trailing dot. Undefined if the text is not a `host[:port]` by RFC 9110. `usualPort`
  * applies if there is no port.
  */
-function parseHost(text: string, usualPort = HTTP_PORT): { host: string; port: number } | undefined {
+export function parseHost(text: string, usualPort = HTTP_PORT): { host: string; port: number } | undefined {
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
   if (parts === null) return undefined;
   const [, bracketed, name, portText] = parts;
@@ -79,59 +81,14 @@ export function originStanding(origin: string, host: string, rules: TrustRules):
 }
 
 /**
- * The names of the node. Its hostname may change while the service runs (`hostnamectl hostname`); it is read again only before a
- * request is refused, not on every request.
- */
-export class HostIdentity {
-  readonly #read: () => string;
-  readonly #settings: TrustSettings;
-  #hostname: string;
-  #rules: TrustRules;
-  /** The last Host header that passed: clients repeat theirs, and a check takes 0.6 µs of CPU, a whole GET 6.4 µs (measured). */
-  #passed: string | undefined;
-
-  constructor(read: () => string, settings: TrustSettings) {
-    this.#read = read;
-    this.#settings = settings;
-    this.#hostname = read();
-    this.#rules = trustRules(this.#hostname, settings);
-  }
-
-  get rules(): TrustRules {
-    return this.#rules;
-  }
-
-  /** Reads the hostname and updates the rules. */
-  hostname(): string {
-    const hostname = this.#read();
-    if (hostname === this.#hostname) return hostname;
-    this.#hostname = hostname;
-    this.#rules = trustRules(hostname, this.#settings);
-    this.#passed = undefined;
-    return hostname;
-  }
-
-  distrust(header: string): Problem | undefined {
-    if (header === this.#passed) return undefined;
-    if (!isTrustedHost(header, this.#rules)) this.hostname();
-    if (isTrustedHost(header, this.#rules)) {
-      this.#passed = header;
-      return undefined;
-    }
-    const host = JSON.stringify(header);
-    return problem('foreign-host', `Host ${host} is not a name of this node; the key api.hosts adds names`);
-  }
-}
-
-/**
- * Refuses requests whose content or end is ambiguous but that uWebSockets.js accepts. A GET has no effect, so only other methods are
- * checked. That includes a repeated Host, which RFC 9112 (section 3.2) wants refused everywhere: a GET is judged by its first Host.
- * Scanning a browser's ten headers takes 0.75 µs, the whole GET 6.4 µs (measured). uWebSockets.js hides headers that follow one
- * without a name.
+ * Refuses requests whose content or end is ambiguous but that uWebSockets.js accepts. A GET has no effect, so only its Host is checked
+ * (RFC 9112, section 3.2). Scanning a browser's ten headers takes 0.75 µs, the whole GET 6.4 µs (measured). uWebSockets.js hides headers
+ * that follow one without a name.
  */
 export function ambiguityProblem(exchange: RequestHead): Problem | undefined {
-  if (exchange.method === 'GET' || exchange.method === 'HEAD') return undefined;
-  const twice = exchange.repeated(SINGLE_HEADERS);
+  const isReading = exchange.method === 'GET' || exchange.method === 'HEAD';
+  const twice = exchange.repeated(isReading ? HOST : SINGLE_HEADERS);
+  if (isReading && twice === undefined) return undefined;
   if (twice !== undefined) return problem('bad-request', `The header ${twice} came more than once`);
   const coding = exchange.header('transfer-encoding').trim().toLowerCase();
   if (coding === '' || coding === 'chunked') return undefined;

@@ -52,6 +52,7 @@ interface Options {
   readonly bind?: readonly string[] | undefined;
   readonly clock?: Clock | undefined;
   readonly page?: PageFiles;
+  readonly avahiSocket?: string | undefined;
 }
 
 export class GatewayUnderTest {
@@ -72,6 +73,8 @@ export class GatewayUnderTest {
     bind = ['127.0.0.1'],
     clock = systemClock,
     page = PAGE,
+    // The machine's own Avahi would be asked for names of the tests.
+    avahiSocket = '/nowhere/socket',
   }: Options = {}) {
     const nameNow = (): string => this.hostname;
     const node = {
@@ -81,7 +84,7 @@ export class GatewayUnderTest {
       ...{ platform: 'linux/arm64', osVersion: 'Debian', descriptorsMax },
     };
     this.gateway = createGateway({
-      ...{ settings, node, page, clock, interfaces: networkInterfaces, version: '1.2.3' },
+      ...{ settings, node, page, clock, avahiSocket, interfaces: networkInterfaces, version: '1.2.3' },
       backends: this.backends,
       log: (level, message) => {
         if (level !== 'info') this.logged.push(`${level} ${message}`);
@@ -93,8 +96,13 @@ export class GatewayUnderTest {
   }
 
   /** A gateway with every enabled backend up. */
-  static up(settings: RouteSettings = SETTINGS, bind?: readonly string[], clock?: Clock): GatewayUnderTest {
-    const under = new GatewayUnderTest({ settings, bind, clock });
+  static up(
+    settings: RouteSettings = SETTINGS,
+    bind?: readonly string[],
+    clock?: Clock,
+    avahiSocket?: string,
+  ): GatewayUnderTest {
+    const under = new GatewayUnderTest({ settings, bind, clock, avahiSocket });
     const enabled = BACKENDS.filter((backend) => settings[backend].enabled);
     bringUp(under.gateway.listener, enabled);
     return under;

@@ -82,7 +82,7 @@ const player =
 const other: Happen = (world) => world.put('players', ['vlc', { bus_name: 'vlc' }]);
 const leaves: Happen = (world) => world.drop('players', 'mpd');
 
-/** What happens to a player in each delivery, and the events of it. */
+/** The rows say what happens to a player in each delivery, and which events follow. */
 const PLAYERS: readonly (readonly [what: string, deliveries: Happen[][], events: string[]])[] = [
   ['comes', [[player(1)]], [added(1)]],
   ['comes and changes in one delivery', [[player(1), player(2)]], [added(2)]],

@@ -1,0 +1,92 @@
+// The names that Avahi has given this host: the second `raspberrypi` of a network is `raspberrypi-2.local`, and its hostname does not say so.
+// They are asked for over Avahi's plain socket, which needs no bus, and only when a request came by a name that may be one.
+
+import { existsSync } from 'node:fs';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import type { Clock } from '../clock.js';
+
+export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
+/** Stands beside the socket while avahi-daemon runs. systemd would start one that does not run, if somebody connected. */
+const RUNS_FILE = 'pid';
+/** Only such names: no web server can have one, whatever somebody on this network announces. */
+const SUFFIX = '.local';
+/** Avahi answers for its own addresses within some ms (measured); for one that it does not know it waits for 5 s. */
+const DEADLINE_MS = 1000;
+/** A name that Avahi gave is believed this long, and a name that it did not give is refused this long. */
+const KNOWN_MS = 10_000;
+const UNKNOWN_MS = 1000;
+/** One question for each. */
+const ADDRESSES_MAX = 8;
+/** More than the longest name with what stands before it. */
+const ANSWER_CHARS_MAX = 512;
+
+interface AvahiAccess {
+  /** Addresses of this host, best first. */
+  readonly addresses: () => readonly string[];
+  readonly socketPath: string;
+  readonly clock: Clock;
+}
+
+export class AvahiNames {
+  readonly #access: AvahiAccess;
+  #names: ReadonlySet<string> = new Set();
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #underWay: Promise<void> | undefined;
+
+  constructor(access: AvahiAccess) {
+    this.#access = access;
+  }
+
+  /** Undefined if Avahi must be asked. `name` is in lower case. */
+  has(name: string): boolean | undefined {
+    if (!name.endsWith(SUFFIX)) return false;
+    const age = this.#access.clock.monotonic() - this.#askedAt;
+    const isKnown = this.#names.has(name);
+    return age < (isKnown ? KNOWN_MS : UNKNOWN_MS) ? isKnown : undefined;
+  }
+
+  /** Asks Avahi for all names; whoever comes meanwhile waits for the same answer. Never rejects. */
+  ask(): Promise<void> {
+    this.#underWay ??= this.#askNow().finally(() => {
+      this.#underWay = undefined;
+    });
+    return this.#underWay;
+  }
+
+  async #askNow(): Promise<void> {
+    const isRunning = existsSync(join(dirname(this.#access.socketPath), RUNS_FILE));
+    const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
+    const names = await Promise.all(addresses.map((address) => nameOf(address, this.#access)));
+    this.#names = new Set(names.flatMap((name) => name ?? []));
+    this.#askedAt = this.#access.clock.monotonic();
+  }
+}
+
+/** Undefined if Avahi is not there, or does not know the address. */
+function nameOf(address: string, { socketPath, clock }: AvahiAccess): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const socket = connect(socketPath);
+    let answer = '';
+    const end = (): void => {
+      cancel();
+      socket.destroy();
+      resolve(nameIn(answer));
+    };
+    const cancel = clock.after(DEADLINE_MS, end);
+    socket.setEncoding('latin1');
+    socket.on('error', end);
+    socket.on('close', end);
+    socket.on('data', (text: string) => {
+      answer += text;
+      if (answer.includes('\n') || answer.length > ANSWER_CHARS_MAX) end();
+    });
+    socket.write(`RESOLVE-ADDRESS ${address}\n`);
+  });
+}
+
+/** The answer is `+ INTERFACE PROTOCOL NAME` and the end of a line, or `-` and an error. */
+function nameIn(answer: string): string | undefined {
+  const name = /^\+ -?\d+ -?\d+ (\S+)\n/.exec(answer)?.[1]?.toLowerCase().replace(/\.$/, '');
+  return name?.endsWith(SUFFIX) ? name : undefined;
+}

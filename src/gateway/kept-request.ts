@@ -1,0 +1,35 @@
+// A copy of a request's head, for handlers that must wait before they serve it: uWebSockets.js' own is invalid after the first await. Pure.
+
+import type { HeaderPair } from './reply.js';
+
+/** A request of uWebSockets.js has these methods, too. */
+export interface RequestHead {
+  /** '' when absent; `name` in lower case. */
+  getHeader(name: string): string;
+  getQuery(): string | undefined;
+  forEach(visit: (name: string, value: string) => void): void;
+}
+
+export class KeptRequest implements RequestHead {
+  readonly #headers: HeaderPair[] = [];
+  readonly #query: string | undefined;
+
+  constructor(request: RequestHead) {
+    request.forEach((name, value) => {
+      this.#headers.push([name, value]);
+    });
+    this.#query = request.getQuery();
+  }
+
+  getHeader(wanted: string): string {
+    return this.#headers.find(([name]) => name === wanted)?.[1] ?? '';
+  }
+
+  getQuery(): string | undefined {
+    return this.#query;
+  }
+
+  forEach(visit: (name: string, value: string) => void): void {
+    for (const [name, value] of this.#headers) visit(name, value);
+  }
+}

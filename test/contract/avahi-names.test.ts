@@ -1,0 +1,120 @@
+// Two machines of one name on one link, each with an avahi-daemon: the second one is called `raspberrypi-2.local`, and the built daemon
+// answers by that name (docs/http-api.md, "Host and Origin"), in a network of its own.
+
+import assert from 'node:assert/strict';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { type Program, startProgram } from '../sound/program.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { inOwnNetwork, ip } from '../tools/own-network.js';
+import { lacks } from '../tools/requirements.js';
+import { until } from '../until.js';
+import { Daemon, NO_BACKENDS } from './daemon.js';
+
+const skip = lacks({ programs: ['avahi-daemon', 'nsenter'], root: true });
+/** Avahi tries a name for some seconds before it says which one it has. */
+const NAMED_MS = 60_000;
+const OWN = '10.7.0.1';
+const OTHER = '10.7.0.2';
+
+/** A place with a `/run` of its own, where an avahi-daemon can be; with `--net` also a network of its own. */
+class Place {
+  readonly #folder: string;
+  readonly #holder: Program;
+  #runs = 0;
+
+  constructor(folder: string, flags: readonly string[]) {
+    mkdirSync(folder);
+    this.#folder = folder;
+    const script = 'mount -t tmpfs tmpfs /run && echo ready && exec sleep infinity';
+    this.#holder = startProgram('unshare', ['--mount', ...flags, 'sh', '-c', script], this.#io('holder'));
+  }
+
+  get pid(): number {
+    return this.#holder.pid;
+  }
+
+  /** A program and its arguments that start another program in this place. */
+  get launcher(): readonly string[] {
+    return ['nsenter', '--target', String(this.pid), '--mount'];
+  }
+
+  async ready(): Promise<void> {
+    await until('the place is there', () => readFileSync(join(this.#folder, 'holder'), 'utf8') !== '');
+  }
+
+  /** Resolves when Avahi has that name. */
+  async avahi(hostname: string, name: string, flags: readonly string[] = []): Promise<Program> {
+    const config = join(this.#folder, 'avahi.conf');
+    writeFileSync(config, `[server]\nhost-name=${hostname}\nenable-dbus=no\nallow-interfaces=lan0,lan1\n`);
+    this.#runs += 1;
+    const log = `avahi-${this.#runs}`;
+    const [nsenter = '', ...args] = [...this.launcher, ...flags];
+    const avahi = ['avahi-daemon', '--no-rlimits', '--no-drop-root', '--no-chroot', '-f', config];
+    const program = startProgram(nsenter, [...args, ...avahi], this.#io(log));
+    const isNamed = (): boolean =>
+      readFileSync(join(this.#folder, log), 'utf8').includes(`Host name is ${name}.`);
+    await until(`Avahi is ${name}`, isNamed, NAMED_MS);
+    return program;
+  }
+
+  end(): Promise<void> {
+    return this.#holder.end('SIGKILL');
+  }
+
+  #io(log: string) {
+    return { env: { PATH: process.env['PATH'] ?? '' }, log: join(this.#folder, log) };
+  }
+}
+
+async function twoMachines(t: TestContext) {
+  const folder = temporaryFolder();
+  const own = new Place(join(folder, 'own'), []);
+  const other = new Place(join(folder, 'other'), ['--net']);
+  t.after(() => Promise.all([own.end(), other.end()]));
+  await Promise.all([own.ready(), other.ready()]);
+  ip('link', 'add', 'lan0', 'type', 'veth', 'peer', 'name', 'lan1', 'netns', String(other.pid));
+  ip('addr', 'add', `${OWN}/24`, 'dev', 'lan0');
+  ip('link', 'set', 'lan0', 'up');
+  return { own, other };
+}
+
+inOwnNetwork(import.meta.url, () => {
+  test('a node answers by the name that Avahi has given it, and by no other one, as names change', {
+    skip,
+  }, async (t) => {
+    const { own, other } = await twoMachines(t);
+    const inside = [
+      '--net',
+      'sh',
+      '-c',
+      `ip addr add ${OTHER}/24 dev lan1; ip link set lan1 up; exec "$@"`,
+      'sh',
+    ];
+    const neighbour = await other.avahi('raspberrypi', 'raspberrypi.local', inside);
+    t.after(() => neighbour.end());
+    const first = await own.avahi('raspberrypi', 'raspberrypi-2.local');
+    t.after(() => first.end());
+    const config = `${NO_BACKENDS}bind: [lo, lan0]\n`;
+    const daemon = await Daemon.start({ config, launcher: own.launcher }, t);
+    const status = async (host: string, path = '/server'): Promise<number> =>
+      (await daemon.get(path, { Host: host })).status;
+
+    assert.equal(await status('raspberrypi-2.local'), 200);
+    assert.equal(await status(`RaspberryPi-2.local.:${daemon.port}`), 200);
+    assert.equal(await status('raspberrypi-3.local'), 403);
+    assert.equal(await status('raspberrypi-2.example.org'), 403);
+    assert.equal(await status('raspberrypi.local'), 403, 'this is the neighbour');
+
+    await first.end();
+    const second = await own.avahi('phono', 'phono.local');
+    t.after(() => second.end());
+    await until('the new name is known', async () => (await status('phono.local')) === 200);
+    assert.equal(await status('raspberrypi-2.local'), 403);
+
+    await second.end();
+    await until('no name is left', async () => (await status('phono.local')) === 403);
+    assert.equal(await status('localhost'), 200);
+  });
+});

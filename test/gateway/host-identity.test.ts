@@ -1,0 +1,161 @@
+// Requests by names that Avahi may have given: each is answered in full, whatever it is, after Avahi was asked. Avahi is a socket of the
+// test's here, for what a real one cannot be made to do; a real one: contract/avahi-names.test.ts.
+
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { AvahiNames } from '../../src/gateway/avahi-names.js';
+import { ManualClock } from '../manual-clock.js';
+import { temporaryFolder } from '../temporary-folder.js';
+import { until } from '../until.js';
+import { GatewayUnderTest } from './gateway-under-test.js';
+import { RawConnection } from './raw-connection.js';
+
+const NAME = 'kitchen-2.local';
+
+class ScriptedAvahi {
+  readonly #folder = temporaryFolder();
+  readonly #pidFile = join(this.#folder, 'pid');
+  readonly socketPath = join(this.#folder, 'socket');
+  readonly questions: string[] = [];
+  /** Undefined: it does not answer. */
+  answer: string | undefined = `+ 2 0 ${NAME}\n`;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  constructor(t: TestContext) {
+    writeFileSync(this.#pidFile, '1\n');
+    this.#server = createServer((socket) => {
+      this.#sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('data', (data) => {
+        this.questions.push(String(data));
+        if (this.answer !== undefined) socket.write(this.answer);
+      });
+    });
+    this.#server.listen(this.socketPath);
+    t.after(() => {
+      for (const socket of this.#sockets) socket.destroy();
+      this.#server.close();
+    });
+  }
+
+  /** The socket stays, as systemd keeps it. */
+  stopRunning(): void {
+    rmSync(this.#pidFile);
+  }
+}
+
+/** Avahi's names with a clock of the test's. */
+function names(t: TestContext) {
+  const avahi = new ScriptedAvahi(t);
+  const clock = new ManualClock();
+  const { socketPath } = avahi;
+  return { avahi, clock, known: new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath, clock }) };
+}
+
+test('Avahi is asked for names below .local only, and once for all who wait', async (t) => {
+  const { avahi, known } = names(t);
+  assert.equal(known.has('kitchen-2.example.org'), false);
+  assert.equal(known.has(NAME), undefined);
+  await Promise.all([known.ask(), known.ask()]);
+  assert.equal(known.has(NAME), true);
+  assert.equal(known.has('other.local'), false);
+  assert.deepEqual(avahi.questions, ['RESOLVE-ADDRESS 127.0.0.1\n']);
+});
+
+test('a name is asked for again after a time, sooner where it was refused', async (t) => {
+  const { clock, known } = names(t);
+  await known.ask();
+  clock.advance(2000);
+  assert.equal(known.has(NAME), true);
+  assert.equal(known.has('other.local'), undefined);
+  clock.advance(10_000);
+  assert.equal(known.has(NAME), undefined);
+});
+
+for (const [what, answer] of [
+  ['a name of the web', '+ 2 0 evil.example\n'],
+  ['an error', '-15 Timeout reached\n'],
+  ['rubbish', '\0\0\0'.repeat(1000)],
+  ['two names', '+ 2 0 kitchen-2.local evil.local\n'],
+] as const) {
+  test(`an answer with ${what} gives the node no name`, async (t) => {
+    const { avahi, known } = names(t);
+    avahi.answer = answer;
+    await known.ask();
+    for (const name of ['evil.example', 'evil.local', NAME]) assert.equal(known.has(name), false, name);
+  });
+}
+
+test('an Avahi that hangs, or is not there, gives no name, after a deadline', async (t) => {
+  const { avahi, clock, known } = names(t);
+  avahi.answer = undefined;
+  const asked = known.ask();
+  await until('the question is there', () => avahi.questions.length === 1);
+  clock.advance(1000);
+  await asked;
+  assert.equal(known.has(NAME), false);
+  const absent = new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath: '/nowhere/socket', clock });
+  await absent.ask();
+  assert.equal(absent.has(NAME), false);
+});
+
+test('an Avahi that does not run is not called, as systemd would start it', async (t) => {
+  const { avahi, known } = names(t);
+  avahi.stopRunning();
+  await known.ask();
+  assert.equal(known.has(NAME), false);
+  assert.deepEqual(avahi.questions, []);
+});
+
+test('whatever is requested by such a name is served in full', async (t) => {
+  const avahi = new ScriptedAvahi(t);
+  const under = GatewayUnderTest.up(undefined, undefined, undefined, avahi.socketPath).within(t);
+  const request = (first: string, rest = ''): RawConnection =>
+    new RawConnection(under.port).write(`${first} HTTP/1.1\r\nHost: ${NAME}:${under.port}\r\n${rest}`);
+
+  const stream = request('GET /events?types=server.info', '\r\n');
+  assert.match(await stream.until((text) => text.includes('connected')), /^HTTP\/1\.1 200 /);
+  stream.destroy();
+
+  const unchanged = request('GET /audio', 'If-None-Match: *\r\n\r\n');
+  await unchanged.until((text) => text.startsWith('HTTP/1.1 304 '));
+  unchanged.destroy();
+
+  const body = '{"muted":true}';
+  const command = request(
+    'POST /audio/server/mute',
+    'Content-Type: application/json\r\nContent-Length: 14\r\n\r\n',
+  );
+  await new Promise((resolve) => setImmediate(resolve));
+  command.write(body);
+  await command.until((text) => text.startsWith('HTTP/1.1 202 '));
+  assert.deepEqual(under.backends.asked[0]?.command, { do: 'mute', target: { kind: 'server' }, muted: true });
+  command.destroy();
+
+  const foreign = request(
+    'POST /audio/server/mute',
+    'Origin: http://evil.example\r\nContent-Length: 0\r\n\r\n',
+  );
+  await foreign.until((text) => text.startsWith('HTTP/1.1 403 '));
+  foreign.destroy();
+  assert.equal(under.backends.asked.length, 1);
+});
+
+test('a client that leaves while Avahi is asked is forgotten', async (t) => {
+  const avahi = new ScriptedAvahi(t);
+  avahi.answer = undefined;
+  const under = GatewayUnderTest.up(undefined, undefined, undefined, avahi.socketPath).within(t);
+  const mute = `POST /audio/server/mute HTTP/1.1\r\nHost: ${NAME}\r\nContent-Length: 0\r\n\r\n`;
+  const leaving = new RawConnection(under.port).write(mute);
+  await until('Avahi is asked', () => avahi.questions.length > 0);
+  leaving.destroy();
+  const waiting = new RawConnection(under.port).write(mute);
+  await waiting.until((text) => text.startsWith('HTTP/1.1 403 '));
+  waiting.destroy();
+  assert.deepEqual(under.backends.asked, []);
+  assert.deepEqual(under.logged, []);
+});
