@@ -138,8 +138,8 @@ function boundConnections(
 
 /**
  * uWebSockets.js does not tell on which connection a request comes, but a data handler that is set when the connection opens is called
- * right after the handler of its first request (measured). A `POST` sets a data handler of its own: if it is the first request of its
- * connection it counts as none, and is cut if it is the oldest such connection of a peer that has too many.
+ * right after the handler of its first request (measured). A `POST` sets a data handler of its own: a connection that begins with one counts
+ * as silent for its whole life, and is cut if it is the oldest such connection of a peer that has too many.
  */
 function httpConnection(response: HttpResponse, newestExchange: () => Exchange | undefined): HttpConnection {
   let hasAsked = false;
