@@ -8,13 +8,7 @@ import type { ChildName } from '../protocol/actor/backends.js';
 import { COLLECTION_NAMES, type Collection, LEVEL_BACKEND } from '../protocol/actor/collections.js';
 import type { Answer, Command } from '../protocol/actor/commands.js';
 import { failure } from '../protocol/actor/faults.js';
-import type {
-  ActorItem,
-  Change,
-  ChildListener,
-  FromActor,
-  Log,
-} from '../protocol/actor/messages.js';
+import type { ActorItem, Change, ChildListener, FromActor, Log } from '../protocol/actor/messages.js';
 import type { ChildSettings } from '../protocol/actor/settings.js';
 import { ChildHealth } from './child-health.js';
 import { Incarnation } from './incarnation.js';
