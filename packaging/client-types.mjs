@@ -69,12 +69,10 @@ function recordTypes(names, { schemas, BACKENDS, BACKEND_STATES, CHILD_NAMES, FA
   const declare = (name) => {
     if (name in words) return `export type ${name} = ${union(words[name])};\n`;
     if (name !== 'BodyOf') return `export type ${name} = ${typeOf(schemas[name], known, '', true)};\n`;
-    const bodies = objectType(
-      { properties: schemas.BODIES, required: Object.keys(schemas.BODIES) },
-      known,
-      '',
+    const bodies = Object.entries(schemas.BODIES).map(
+      ([body, schema]) => `  ${body}: ${bodyType(schema, known)};\n`,
     );
-    return `export interface Bodies ${bodies}\n\nexport type BodyOf<K extends keyof Bodies> = Bodies[K];\n`;
+    return `export interface Bodies {\n${bodies.join('')}}\n\nexport type BodyOf<K extends keyof Bodies> = Bodies[K];\n`;
   };
   return `// Made from the schemas and tables of the daemon by packaging/client-types.mjs.\n\n${names.map(declare).join('\n')}`;
 }
@@ -135,12 +133,16 @@ async function daemonsWords(root, temporary) {
 
 const union = (values) => values.map((value) => `'${value}'`).join(' | ');
 
+/** The schema of a member that must not be there. */
+const NEVER = { not: {} };
+
 const SIMPLE = { string: 'string', number: 'number', integer: 'number', boolean: 'boolean' };
 
 /** Supports only the JSON Schema that the schemas use; throws on other parts. `whole`: the declaration itself, not a reference to it. */
 function typeOf(schema, known, indent, whole = false) {
   const name = whole ? undefined : known.get(schema);
   if (name !== undefined) return name;
+  if (schema === NEVER) return 'never';
   if (schema.enum !== undefined) return union(schema.enum);
   if (schema.const !== undefined) return JSON.stringify(schema.const).replaceAll('"', "'");
   if (schema.anyOf !== undefined) return schema.anyOf.map((one) => typeOf(one, known, indent)).join(' | ');
@@ -151,6 +153,18 @@ function typeOf(schema, known, indent, whole = false) {
   if (schema.type in SIMPLE) return SIMPLE[schema.type];
   if (schema.type === undefined) return 'unknown';
   throw new Error(`No type for the schema ${JSON.stringify(schema)}`);
+}
+
+/** TypeScript lets an object have the members of several alternatives, so each one excludes the members of the others. */
+function bodyType(schema, known) {
+  const alternatives = schema.anyOf ?? [schema];
+  const members = new Set(alternatives.flatMap(({ properties }) => Object.keys(properties)));
+  const types = alternatives.map((one) => {
+    const excluded = [...members].filter((name) => !(name in one.properties));
+    const never = Object.fromEntries(excluded.map((name) => [name, NEVER]));
+    return objectType({ ...one, properties: { ...one.properties, ...never } }, known, '  ');
+  });
+  return types.join(' | ');
 }
 
 function objectType({ properties, required = [] }, known, indent) {

@@ -1,5 +1,6 @@
 // Sends one request; the result is the response, or a `ProblemError` with a problem document (RFC 9457).
 
+import { withDeadline } from './deadline.js';
 import type { FaultCode, ProblemRecord } from './records.js';
 
 /** Problems that the client finds itself: no response in time, or one that is not from tonearm. */
@@ -99,14 +100,13 @@ export async function send<T>(
   body: unknown,
   read: (response: Response) => Promise<T>,
 ): Promise<T> {
+  const content = body === undefined ? {} : { headers: JSON_TYPE, body: JSON.stringify(body) };
   try {
-    const response = await fetch(base + path, {
-      method,
-      signal: AbortSignal.timeout(timeoutMs),
-      ...(body !== undefined && { headers: JSON_TYPE, body: JSON.stringify(body) }),
+    return await withDeadline(timeoutMs, async (signal) => {
+      const response = await fetch(base + path, { method, signal, ...content });
+      if (!response.ok) throw await problemOf(response);
+      return read(response);
     });
-    if (!response.ok) throw await problemOf(response);
-    return await read(response);
   } catch (error) {
     throw asProblem(error);
   }

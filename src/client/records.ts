@@ -4,7 +4,12 @@
 import type { EVENTS, EventType } from '../protocol/actor/collections.js';
 import type { OperationTable } from '../protocol/actor/operations.js';
 import type { ParameterName } from '../protocol/actor/parameters.js';
-import type { BodyName, BodyOf, ComponentName, ComponentOf } from '../protocol/actor/schemas.js';
+import type {
+  BodyName,
+  ComponentName,
+  ComponentOf,
+  BodyOf as DaemonBodyOf,
+} from '../protocol/actor/schemas.js';
 
 export type { Backend, BackendState, ChildName } from '../protocol/actor/backends.js';
 export type { FaultCode } from '../protocol/actor/faults.js';
@@ -30,6 +35,16 @@ interface Arguments {
 type ArgumentsOf<P extends string> = P extends `${string}{${infer N extends ParameterName}}${infer Rest}`
   ? [...Arguments[N], ...ArgumentsOf<Rest>]
   : [];
+
+type MemberOf<T> = T extends unknown ? keyof T : never;
+
+/** TypeScript lets an object have the members of several alternatives, so each one excludes the members of the others. */
+type Exclusive<T, All = T> = T extends unknown
+  ? T & { readonly [K in Exclude<MemberOf<All>, keyof T>]?: never }
+  : never;
+
+/** A request body, by the name that routes use. */
+export type BodyOf<K extends BodyName> = Exclusive<DaemonBodyOf<K>>;
 
 /** The body is optional if none of its members is required. */
 type BodyArgument<Row> = Row extends { readonly body: infer K extends BodyName }

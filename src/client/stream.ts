@@ -3,6 +3,8 @@
 import { EventParser, type ParsedEvent } from './parser.js';
 import { asProblem, ownProblem, type ProblemError, problemOf } from './problem.js';
 
+/** Proxies and service workers know a stream by this type in the request, and pass it on unbuffered. */
+const EVENT_STREAM = 'text/event-stream';
 /** Requested from the node, which sends something after this much silence. The smallest value that it accepts. */
 const KEEPALIVE_S = 10;
 /** After this much silence the connection is lost. */
@@ -118,12 +120,12 @@ export class ReconnectingStream {
     const query = this.#options.query();
     query.set('snapshot', '1');
     query.set('keepalive', String(KEEPALIVE_S));
-    const headers: Record<string, string> = id === '' ? {} : { 'Last-Event-ID': id };
+    const headers: Record<string, string> = { Accept: EVENT_STREAM };
+    if (id !== '') headers['Last-Event-ID'] = id;
     const response = await fetch(`${url}?${query}`, { signal, headers });
     if (!response.ok) throw await problemOf(response);
     const type = response.headers.get('Content-Type') ?? '';
-    if (response.body === null || !type.startsWith('text/event-stream'))
-      throw ownProblem('not-the-service', type);
+    if (response.body === null || !type.startsWith(EVENT_STREAM)) throw ownProblem('not-the-service', type);
     const parser = new EventParser(id);
     const decoder = new TextDecoder();
     const reader = response.body.getReader();

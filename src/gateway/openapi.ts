@@ -37,6 +37,9 @@ const PROBLEMS_OF: Readonly<Partial<Record<Route['kind'], readonly ProblemCode[]
   cover: ['no-such-player', 'no-cover', ...BACKEND_FAULTS],
 };
 
+/** The types that actors/players/cover.ts recognizes. Generators of clients do not understand `image/*`. */
+const COVER_CONTENT = { 'image/jpeg': {}, 'image/png': {}, 'image/gif': {}, 'image/webp': {} };
+
 const TEXT = Type.String();
 const EVENT_TABLE = Object.fromEntries(Object.entries(EVENTS).map(([type, name]) => [type, ref(name)]));
 const UNCHANGED = { description: 'Not changed since If-None-Match' };
@@ -121,7 +124,7 @@ function successesOf(route: Route): JsonObject {
     case 'cover': {
       const [etag, place] = [{ ETag: { schema: TEXT } }, { Location: { schema: TEXT } }];
       return {
-        200: { description: 'The image', headers: etag, content: { 'image/*': {} } },
+        200: { description: 'The image', headers: etag, content: COVER_CONTENT },
         304: UNCHANGED,
         307: { description: 'The image is on another server', headers: place },
       };

@@ -1,13 +1,14 @@
 // The presence of the node: the connection, whether it answers, why it is away, and whether it has a newer page.
 
 import { connect, type Live, type NodeEvent } from '../client/client.js';
+import { withDeadline } from '../client/deadline.js';
 import { node } from './node.js';
 import { type AnnouncedAbsence, HAND_MS, watchHands, watchPulse } from './pulse.js';
 
 /** A reason that is older than this does not explain a `bye`. */
 const REASON_MS = 5 * 60_000;
-/** If the document takes longer, the check is repeated when the node returns the next time. */
-const DOCUMENT_MS = 5000;
+/** If the document takes longer, the check is repeated when the node returns the next time. Enough for several round trips of a second. */
+const DOCUMENT_MS = 15_000;
 /** Without input for this long, nobody is using the page. */
 const STILL_MS = 5000;
 const LOOK_MS = 1000;
@@ -92,7 +93,8 @@ export class Presence {
 /** File names contain a hash of the content, so the document of another version names another script. */
 async function isOutdated(): Promise<boolean> {
   const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';
-  const signal = AbortSignal.timeout(DOCUMENT_MS);
-  const answer = await fetch(`${node.transport.base}/ui`, { cache: 'no-cache', signal });
-  return answer.ok && !(await answer.text()).includes(own);
+  return withDeadline(DOCUMENT_MS, async (signal) => {
+    const answer = await fetch(`${node.transport.base}/ui`, { cache: 'no-cache', signal });
+    return answer.ok && !(await answer.text()).includes(own);
+  });
 }

@@ -1,7 +1,9 @@
 // Decides whether the node is there, and whether its absence is explained. A pulled cable causes no event, and the stream detects silence
 // only after 15 s. Asks often only while the page is in use and nothing else arrives; while the connection is lost, whether the node is back.
+// All its deadlines grow with the time that answers take on the way.
 
 import type { NodeState } from '../client/client.js';
+import { withDeadline } from '../client/deadline.js';
 
 /** `resting`: the page is hidden or without input for a while; the stream's own keep-alive must do. */
 export type Attention = 'watched' | 'resting' | 'lost';
@@ -18,10 +20,14 @@ export interface PulseOptions {
 const LOOK_MS = 100;
 /** Asks after this much silence. */
 const ASK_MS = 350;
-/** Without an answer for this long the node has stopped: with two looks, within a second of its last sign of life. */
-const ANSWER_MS = 450;
-/** Between two requests while the connection is lost, and the time-out of each. */
+/** Without an answer for this long, and twice the time of the way, the node has stopped: near by, within a second of its last sign of life. */
+const ANSWER_MS = 430;
+/** Between two requests while the connection is lost, and the time-out of each, to which twice the time of the way is added. */
 const RETURN_MS = 1000;
+/** Assumed until the first answer: wrong for most nodes, but no false alarm far away from one. */
+const FIRST_WAY_MS = 1000;
+/** Beyond this time of the way the page is of no use. */
+const WAY_MS_MAX = 4000;
 /** Without input for this long the page is not in use. */
 export const HAND_MS = 60_000;
 
@@ -36,15 +42,36 @@ export function watchHands(page: EventTarget): () => number {
   return () => performance.now() - at;
 }
 
+/** The time that an answer takes. One that takes longer counts at once; faster ones halve the estimate. */
+class Way {
+  answeredMs = FIRST_WAY_MS;
+  /** Grows while answers are late, as the way may have become longer than the deadline allows. */
+  patientMs = FIRST_WAY_MS;
+  #isKnown = false;
+
+  noteAnswer(ms: number): void {
+    const before = this.#isKnown ? this.answeredMs : 0;
+    this.answeredMs = Math.min(WAY_MS_MAX, Math.max(ms, before / 2));
+    this.patientMs = this.answeredMs;
+    this.#isKnown = true;
+  }
+
+  noteLate(): void {
+    this.patientMs = Math.min(WAY_MS_MAX, Math.max(ANSWER_MS, this.patientMs * 2));
+  }
+}
+
 /** Runs as long as the page lives. Call the returned function at each sign of life of the node. */
 export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions): () => void {
+  const way = new Way();
   let isBeating = true;
   let aliveAt = performance.now();
-  let askedAt = 0;
+  let askedAt = Number.NEGATIVE_INFINITY;
   /** First unanswered request since the last sign of life. Silence alone does not count: the page itself may have been suspended. */
   let openSince: number | undefined;
   /** While the connection is lost: true if the last request was answered. */
   let isBack = false;
+  let isAskingForReturn = false;
   const report = (now: boolean): void => {
     if (now !== isBeating) onChange(now);
     isBeating = now;
@@ -54,33 +81,42 @@ export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions)
     openSince = undefined;
     report(true);
   };
+  /** Resolves with whether there was an answer in time. */
+  const isAnswered = async (now: number, deadlineMs: number): Promise<boolean> => {
+    askedAt = now;
+    try {
+      await withDeadline(deadlineMs, ask);
+    } catch {
+      return false;
+    }
+    way.noteAnswer(performance.now() - now);
+    return true;
+  };
   const watch = (now: number): void => {
     isBack = false;
-    if (openSince !== undefined && now - openSince >= ANSWER_MS) report(false);
-    if (now - Math.max(aliveAt, askedAt) < ASK_MS) return;
-    askedAt = now;
+    const answerMs = ANSWER_MS + 2 * way.patientMs;
+    if (openSince !== undefined && now - openSince >= answerMs) report(false);
+    if (now - aliveAt < ASK_MS || now - askedAt < ASK_MS + way.patientMs) return;
     openSince ??= now;
-    // A missing answer is detected by the time that passes.
-    ask(AbortSignal.timeout(2 * ANSWER_MS)).then(noteAlive, () => undefined);
+    void isAnswered(now, 2 * answerMs).then((is) => {
+      if (is) noteAlive();
+      else if (performance.now() - now >= 2 * answerMs) way.noteLate();
+    });
   };
-  const awaitReturn = (now: number): void => {
-    if (now - askedAt < RETURN_MS) return;
-    askedAt = now;
-    const settle = (isAnswered: boolean): void => {
-      if (isAnswered && !isBack && attention() === 'lost') onReturn();
-      isBack = isAnswered;
-    };
-    ask(AbortSignal.timeout(RETURN_MS)).then(
-      () => settle(true),
-      () => settle(false),
-    );
+  const awaitReturn = async (now: number): Promise<void> => {
+    if (isAskingForReturn || now - askedAt < RETURN_MS) return;
+    isAskingForReturn = true;
+    const is = await isAnswered(now, RETURN_MS + 2 * way.answeredMs);
+    isAskingForReturn = false;
+    if (is && !isBack && attention() === 'lost') onReturn();
+    isBack = is;
   };
   setInterval(() => {
     const [now, what] = [performance.now(), attention()];
     if (what === 'watched') return watch(now);
     aliveAt = now;
     openSince = undefined;
-    if (what === 'lost') awaitReturn(now);
+    if (what === 'lost') void awaitReturn(now);
   }, LOOK_MS);
   return noteAlive;
 }

@@ -77,7 +77,8 @@ describe('the client connects', () => {
   ];
   for (const [what, options, front, end] of rows) {
     test(what, async (t) => {
-      const { url, lastEventId } = (await connected(t, options)).stream();
+      const { url, lastEventId, accept } = (await connected(t, options)).stream();
+      assert.equal(accept, 'text/event-stream');
       url.searchParams.sort();
       const asked = new RegExp(`^\\?${front}keepalive=10&snapshot=1${end}$`);
       assert.match(decodeURIComponent(url.search), asked);

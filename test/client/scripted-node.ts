@@ -8,6 +8,7 @@ const EVENT_STREAM = { 'Content-Type': 'text/event-stream' };
 export interface Asked {
   readonly url: URL;
   readonly lastEventId: string | undefined;
+  readonly accept: string | undefined;
   /** Sends text, and waits until it has been read. */
   say(text: string): Promise<void>;
   /** Sends an event; '' as the id leaves the id out. */
@@ -68,6 +69,7 @@ function scriptedStream(url: URL, { signal, headers }: RequestInit): { stream: A
   const stream: Asked = {
     url,
     lastEventId: new Headers(headers).get('Last-Event-ID') ?? undefined,
+    accept: new Headers(headers).get('Accept') ?? undefined,
     say,
     event: (id, type, data) =>
       say(`${id === '' ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`),

@@ -25,6 +25,24 @@ test('every schema compiles', async () => {
     ajv.compile({ $ref: `#/components/schemas/${name}`, components: whole.components });
 });
 
+test('each alternative that is an object has a name, because generators lose those without one', async () => {
+  const { components } = await document();
+  for (const [name, schema] of Object.entries(components.schemas)) {
+    const { anyOf = [] } = schema as { readonly anyOf?: readonly { readonly type?: string }[] };
+    assert.equal(anyOf.filter(({ type }) => type === 'object').length, 0, name);
+  }
+});
+
+test('the types of content are complete types, and those of a cover are all that the players know', async () => {
+  const { paths } = await document();
+  const texts = JSON.stringify(paths);
+  assert.doesNotMatch(texts, /"\w+\/\*"/);
+  const source = readFileSync(new URL('../../../src/actors/players/cover.ts', import.meta.url), 'utf8');
+  const known = [...source.matchAll(/'(image\/\w+)'/g)].map(([, type]) => type);
+  assert.ok(known.length > 3);
+  for (const type of known) assert.ok(texts.includes(`"${type}":{}`), type);
+});
+
 /** The whole document, with a line per path and per schema: everybody sees a change of the interface. */
 const GOLDEN = new URL('../../../test/golden/openapi.json', import.meta.url);
 

@@ -45,6 +45,8 @@ export async function quieter(live: Live): Promise<number | undefined> {
   }
   // @ts-expect-error One or the other.
   await node.setOutputVolume('living', { loud: true });
+  // @ts-expect-error One or the other, not both.
+  await node.setOutputVolume('living', { volume: 0.5, delta: 0.1 });
   // @ts-expect-error There are two scopes.
   await node.startUnit('global', 'mpd.service');
   // @ts-expect-error It is read only.

@@ -13,7 +13,7 @@ import {
 } from '../../src/page/pulse.js';
 
 beforeEach(() => {
-  mock.timers.enable({ apis: ['setInterval', 'Date'] });
+  mock.timers.enable({ apis: ['setInterval', 'setTimeout', 'Date'] });
   mock.method(performance, 'now', () => Date.now());
 });
 afterEach(() => {
@@ -21,14 +21,23 @@ afterEach(() => {
   mock.restoreAll();
 });
 
+/** Resolves after that time, unless the page gives the request up before. */
+function onItsWay(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    setTimeout(resolve, ms);
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
 /** A pulse whose questions are answered while `answers` is true; `after` advances the clock and lets the answers come. */
-function pulseOf() {
+function pulseOf(wayMs = 0) {
   const counts = { asked: 0, reported: [] as boolean[], returned: 0 };
-  const state = { answers: true, attention: 'watched' as Attention, ...counts };
+  const state = { answers: true, attention: 'watched' as Attention, wayMs, ...counts };
   const heard = watchPulse({
-    ask: () => {
+    ask: (signal) => {
       state.asked += 1;
-      return state.answers ? Promise.resolve() : Promise.reject(new Error('no answer'));
+      if (!state.answers) return Promise.reject(new Error('no answer'));
+      return state.wayMs === 0 ? Promise.resolve() : onItsWay(state.wayMs, signal);
     },
     attention: () => state.attention,
     onChange: (isBeating) => state.reported.push(isBeating),
@@ -40,8 +49,7 @@ function pulseOf() {
     for (let passed = 0; passed < ms; passed += 50) {
       mock.timers.tick(50);
       each();
-      await Promise.resolve();
-      await Promise.resolve();
+      for (let turns = 0; turns < 10; turns += 1) await Promise.resolve();
     }
   };
   return { state, heard, after };
@@ -73,6 +81,39 @@ test('the page shows within a second that there is no answer, and that there is 
   state.answers = true;
   await after(500);
   assert.deepEqual(state.reported, [false, true]);
+});
+
+for (const wayMs of [900, 2000]) {
+  test(`a node whose answers take ${wayMs} ms is never shown as lost, and its end is noticed`, async () => {
+    const { state, after } = pulseOf(wayMs);
+    await after(60_000);
+    assert.deepEqual(state.reported, []);
+    assert.ok(state.asked >= 15, `${state.asked}`);
+    state.answers = false;
+    await after(10_000);
+    assert.deepEqual(state.reported, [false]);
+  });
+}
+
+test('a way that becomes long is a loss until the page knows it, and none afterwards', async () => {
+  const { state, after } = pulseOf(10);
+  await after(5000);
+  state.wayMs = 2000;
+  await after(20_000);
+  assert.deepEqual(state.reported, [false, true]);
+  state.wayMs = 10;
+  await after(20_000);
+  const { asked } = state;
+  await after(10_000);
+  assert.ok(state.asked - asked >= 20, `${state.asked - asked}`);
+});
+
+test('a lost node is found again on a way of two seconds', async () => {
+  const { state, after } = pulseOf(2000);
+  await after(10_000);
+  state.attention = 'lost';
+  await after(10_000);
+  assert.equal(state.returned, 1);
 });
 
 test('a page that was suspended itself sends a request first', async () => {

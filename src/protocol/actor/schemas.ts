@@ -298,6 +298,7 @@ export const ProblemRecord = closed({
 const EXACT = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER } as const;
 
 const SetVolume = closed({ volume: Type.Number({ minimum: 0, maximum: 1 }) });
+const ChangeVolume = closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) });
 
 /** The name of a port, a profile, an output or a track. */
 const NAME = { minLength: 1, maxLength: NAME_MAX_CHARACTERS } as const;
@@ -306,7 +307,7 @@ const Name = Type.String(NAME);
 /** Request bodies, by the names that routes use. */
 export const BODIES = {
   mute: closed({ muted: Type.Optional(Type.Boolean()) }),
-  volume: Type.Union([SetVolume, closed({ delta: Type.Number({ minimum: -1, maximum: 1 }) })]),
+  volume: Type.Union([SetVolume, ChangeVolume]),
   port: closed({ port: Name }),
   profile: closed({ profile: Name }),
   balance: closed({ balance: Type.Number({ minimum: -1, maximum: 1 }) }),
@@ -384,6 +385,7 @@ export const COMPONENTS = {
   BackendUpdate: BackendUpdateRecord,
   ServerInfo: oneOf('connected', 'love', 'bye'),
   ...BODY_COMPONENTS,
+  ChangeVolumeBody: ChangeVolume,
   OpenApi: Type.Object({ openapi: Type.String() }),
   Problem: ProblemRecord,
 } as const satisfies Record<string, TSchema>;
