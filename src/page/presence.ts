@@ -1,9 +1,10 @@
 // The presence of the node: the connection, whether it answers, why it is away, and whether it has a newer page.
 
-import { connect, type Live, type NodeEvent } from '../client/client.js';
+import type { Live, NodeEvent } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 import { node } from './node.js';
 import { type AnnouncedAbsence, HAND_MS, watchHands, watchPulse } from './pulse.js';
+import { SharedLive } from './shared-live.js';
 
 /** A reason that is older than this does not explain a `bye`. */
 const REASON_MS = 5 * 60_000;
@@ -26,7 +27,7 @@ export class Presence {
   /** Calls `draw` at each change. Lives as long as the page. */
   constructor(draw: () => void) {
     this.#draw = draw;
-    this.live = connect(node, {
+    this.live = new SharedLive(node, ownScript(), {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
@@ -90,7 +91,12 @@ export class Presence {
   }
 }
 
-/** File names contain a hash of the content, so the document of another version names another script. */
+/** The address of this page's script. Its name contains a hash of the content, so it differs for each node and each version. */
+function ownScript(): string {
+  return document.querySelector<HTMLScriptElement>('script[src]')?.src ?? '';
+}
+
+/** The document of another version names another script. */
 async function isOutdated(): Promise<boolean> {
   const own = document.querySelector('script[src]')?.getAttribute('src') ?? '';
   return withDeadline(DOCUMENT_MS, async (signal) => {

@@ -1,0 +1,169 @@
+// The live connection of this page, which all its tabs and frames in a browser share: the one that holds the event stream sends the others
+// each change of the state. While another tab takes over, the state stays as it was.
+
+import {
+  type ConnectOptions,
+  connect,
+  type Live,
+  type NodeEvent,
+  type NodeState,
+  type Slice,
+  type Tonearm,
+} from '../client/client.js';
+import { Tabs } from './tabs.js';
+
+/** What the holder sends; the events are those that the state does not contain. */
+type Word = { readonly state: Partial<NodeState>; readonly aheadMs: number } | { readonly event: NodeEvent };
+
+const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
+
+/** On a stream that is open something arrives at least every 10 s; while it is lost, the client tries again every 45 s at least. */
+const SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
+
+type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>>;
+
+export class SharedLive implements Live {
+  readonly node: Tonearm;
+  readonly #options: SharedOptions;
+  readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
+  readonly #tabs: Tabs<Word>;
+  /** Only while this tab holds the stream. */
+  #own: Live | undefined;
+  /** What this tab knew when it took over, until its own connection has told the same. */
+  #before: NodeState | undefined;
+  /** False until another tab exists; until then nothing is sent. */
+  #isShared = false;
+  #levels: boolean;
+  #aheadMs = 0;
+  #state: NodeState;
+
+  /** `name`: the same for tabs that understand each other. */
+  constructor(node: Tonearm, name: string, options: SharedOptions) {
+    this.node = node;
+    this.#options = options;
+    this.#levels = options.levels;
+    this.#tabs = new Tabs<Word>({
+      name,
+      onHold: () => this.#open(),
+      onYield: () => this.#closeOwn(),
+      onJoin: () => this.#sendAll(),
+      onRequest: () => this.#own?.reconnect(),
+      onWord: (word) => this.#take(word),
+      silenceMs: () => SILENCE_MS_MAX[this.#state.connection.status === 'live' ? 'open' : 'lost'],
+    });
+    this.#own = this.#connected();
+    this.#state = this.#own.state;
+    this.#tabs.enter();
+  }
+
+  get state(): NodeState {
+    return this.#state;
+  }
+
+  subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void {
+    const listeners = this.#listeners.get(slice) ?? new Set();
+    this.#listeners.set(slice, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+
+  setLevels(wanted: boolean): void {
+    this.#levels = wanted;
+    this.#own?.setLevels(wanted);
+  }
+
+  reconnect(): void {
+    if (this.#own === undefined) this.#tabs.request();
+    else this.#own.reconnect();
+  }
+
+  nodeTime(): number {
+    return this.#own?.nodeTime() ?? Date.now() - this.#aheadMs;
+  }
+
+  close(): void {
+    this.#tabs.leave();
+  }
+
+  #open(): void {
+    if (this.#own !== undefined) return;
+    if (this.#state.connection.status !== 'connecting') this.#before = this.#state;
+    this.#own = this.#connected();
+  }
+
+  #connected(): Live {
+    const own = connect(this.node, {
+      levels: this.#levels,
+      onChange: (state) => {
+        // The last change of a connection that this tab has closed is none of the node's.
+        if (own === this.#own) this.#adopt(state);
+      },
+      onEvent: (event) => {
+        this.#options.onEvent(event);
+        if (this.#isShared && RELAYED.has(event.type)) this.#tabs.say({ event });
+      },
+    });
+    return own;
+  }
+
+  #closeOwn(): void {
+    const own = this.#own;
+    this.#own = undefined;
+    this.#before = undefined;
+    own?.close();
+  }
+
+  /** Of a connection that this tab has opened to take over, nothing is shown before the node's state is there. */
+  #adopt(state: NodeState): void {
+    const before = this.#before;
+    const { status, problem, since } = state.connection;
+    if (before === undefined) this.#show(state);
+    else if (status === 'live' && state.backends.size > 0) this.#show(completed(state, before));
+    else if (status !== 'live' && problem !== undefined)
+      this.#show({ ...before, connection: { status: 'lost', since, problem } });
+  }
+
+  #take(word: Word): void {
+    this.#isShared = true;
+    if ('event' in word) {
+      this.#options.onEvent(word.event);
+      return;
+    }
+    this.#aheadMs = word.aheadMs;
+    const { connection = this.#state.connection, ...slices } = word.state;
+    const isBehind = connection.status === 'connecting' && this.#state.connection.status !== 'connecting';
+    this.#show({ ...this.#state, ...slices, connection: isBehind ? this.#state.connection : connection });
+  }
+
+  #show(state: NodeState): void {
+    const before = this.#state;
+    this.#state = state;
+    const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
+    if (changed.length === 0) return;
+    if (this.#isShared && this.#own !== undefined) this.#send(changed);
+    this.#options.onChange(state, changed);
+    for (const slice of changed)
+      for (const listener of this.#listeners.get(slice) ?? []) listener(state[slice] as never);
+  }
+
+  #send(slices: readonly Slice[]): void {
+    const state: Partial<NodeState> = Object.fromEntries(slices.map((slice) => [slice, this.#state[slice]]));
+    this.#tabs.say({ state, aheadMs: Date.now() - this.nodeTime() });
+  }
+
+  #sendAll(): void {
+    this.#isShared = true;
+    this.#send(Object.keys(this.#state) as Slice[]);
+  }
+}
+
+/** The state with what a new connection fetches only after its snapshot. */
+function completed(state: NodeState, before: NodeState): NodeState {
+  const { backends, server, power, upgrade } = state;
+  const isUpgradeWhole = upgrade?.can_check !== undefined || !backends.has('upgrade');
+  return {
+    ...state,
+    server: server ?? before.server,
+    power: power ?? (backends.has('power') ? before.power : undefined),
+    upgrade: isUpgradeWhole ? upgrade : { ...before.upgrade, ...upgrade },
+  };
+}
