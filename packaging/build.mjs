@@ -25,6 +25,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { build, transformSync } from 'esbuild';
+import { checkScript } from './browser-check.mjs';
+import { TARGETS } from './browsers.mjs';
 import { bundleName, bundleWithLateParts, SHARED } from './bundles.mjs';
 import { clientPaths } from './client-paths.mjs';
 import { writeDeclarations } from './client-types.mjs';
@@ -149,11 +151,12 @@ async function buildClient(outdir) {
     outdir,
     bundle: true,
     format: 'esm',
-    target: 'es2022',
+    target: [...TARGETS, 'node20'],
     minify: true,
     logLevel: 'warning',
     plugins: [clientPaths],
   });
+  checkScript('The client', readFileSync(join(outdir, 'client.js'), 'utf8'));
   await writeDeclarations(ROOT, outdir);
   cpSync(join(ROOT, 'LICENSE'), join(outdir, 'LICENSE'));
 }

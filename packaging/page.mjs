@@ -6,10 +6,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
+import { checkScript, checkStyle } from './browser-check.mjs';
+import { BROWSERS_TEXT, TARGETS } from './browsers.mjs';
 import { clientPaths } from './client-paths.mjs';
 
-/** Safari 15.4, Chromium 100, Firefox 100, all of 2022: what they lack would have to be shipped. */
-const BROWSERS = ['chrome100', 'firefox100', 'safari15.4'];
 /** Compressed already. */
 const AS_IT_IS = /\.png$/;
 const HASH_CHARS = 10;
@@ -29,7 +29,7 @@ function hashed(name, bytes) {
 }
 
 /** `entry` is a TypeScript or CSS file; resolves with the bytes of its bundle, and the paths of what is in it. */
-async function bundled(entry) {
+export async function bundled(entry) {
   const { outputFiles, metafile } = await build({
     metafile: true,
     entryPoints: [entry],
@@ -38,7 +38,7 @@ async function bundled(entry) {
     minify: true,
     format: 'esm',
     platform: 'browser',
-    target: BROWSERS,
+    target: TARGETS,
     jsx: 'automatic',
     jsxImportSource: 'preact',
     // The rights of what is bundled are in third-party-notices.
@@ -74,9 +74,13 @@ export async function buildPage(source, into) {
   for (const icon of ['icon-192.png', 'icon-512.png']) add(icon, readFileSync(join(source, icon)));
   add('icon.svg', Buffer.from(text('icon.svg')));
   add('app.webmanifest', Buffer.from(filled(text('app.webmanifest'), '')));
-  add('app.css', (await bundled(join(source, 'page.css'))).bytes);
+  const style = await bundled(join(source, 'page.css'));
+  checkStyle('The style of the page', String(style.bytes));
+  add('app.css', style.bytes);
   const script = await bundled(join(source, 'main.tsx'));
+  checkScript('The script of the page', String(script.bytes));
   add('app.js', script.bytes);
-  put('index.html', Buffer.from(filled(text('index.html'), 'ui/')));
+  const document = filled(text('index.html'), 'ui/').replace('{browsers}', BROWSERS_TEXT);
+  put('index.html', Buffer.from(document));
   return script.inputs;
 }

@@ -65,7 +65,18 @@ function open(page: HTMLElement): void {
   setTimeout(() => render(<App query={location.search} />, page));
 }
 
+/** True for a browser before those of packaging/browsers.mjs: each older Firefox and Safari, and nearly every older Chromium, lacks one. */
+function isTooOld(): boolean {
+  return !('hasOwn' in Object && 'HTMLDialogElement' in globalThis && 'BroadcastChannel' in globalThis);
+}
+
 const page = document.getElementById('page');
 if (page === null) throw new Error('The document has no place for the page');
 document.documentElement.lang = language;
-open(page);
+if (isTooOld()) {
+  // The document has the sentence, for browsers that do not come as far as here; there it appears late.
+  document.getElementById('needs')?.classList.add('at-once');
+} else {
+  document.getElementById('needs')?.remove();
+  open(page);
+}

@@ -54,7 +54,7 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
 const FAILED = /: Failed with result '([^']+)'/;
 
 function endIn(entries: readonly LogEntryRecord[]) {
-  const { time = '', message = '' } = entries.findLast((entry) => FAILED.test(entry.message)) ?? {};
+  const { time = '', message = '' } = entries.filter((entry) => FAILED.test(entry.message)).at(-1) ?? {};
   const result = FAILED.exec(message)?.[1];
   return result === undefined ? undefined : { time: formatTime(time), result };
 }

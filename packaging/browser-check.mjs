@@ -1,0 +1,162 @@
+// Checks that the bundles for browsers use nothing that one of BROWSERS lacks: esbuild lowers syntax, not functions. Each global, member and
+// CSS feature in a bundle that the platform has needs a row in browser-features.json. No row, no build: what is unknown counts as missing.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
+import { BROWSERS, BROWSERS_TEXT } from './browsers.mjs';
+import { featuresOfStyle } from './style-features.mjs';
+
+const require = createRequire(import.meta.url);
+const TABLE = new URL('browser-features.json', import.meta.url);
+
+/** What bundles may use although a browser lacks it, or the data have no row: for each reason the names. */
+const REASONS = {
+  'a member of our own records, classes and options': [
+    ...['.address', '.check', '.connection', '.device', '.icon', '.output', '.outputs', '.path', '.percent'],
+    ...['.retry', '.since', '.subscribe', '.t', '.to', '.tracks', '.until'],
+  ],
+  'preact looks whether it exists': ['.moveBefore'],
+  'older than all of these browsers, and therefore without a row in the data': [
+    ...['.done', '.fontSize', '.prototype', 'addEventListener', 'fr', 'minmax()', 'px', 'repeat()', 's'],
+    ...['-webkit-box-orient', '-webkit-box-orient: vertical', '-webkit-line-clamp'],
+  ],
+  'for one engine, beside what the others have': [
+    ...['-webkit-text-size-adjust', 'text-size-adjust', '-webkit-user-select', '-webkit-user-select: none'],
+    ...['user-select', ':-moz-progress-bar', ':-webkit-details-marker', ':-webkit-progress-bar'],
+    ...[':-webkit-progress-value', '-webkit-tap-highlight-color', '-webkit-tap-highlight-color: transparent'],
+  ],
+  'without it the page looks a little different, or draws more than it must': [
+    ...['accent-color', 'contain-intrinsic-size', 'contain-intrinsic-size: auto', 'content-visibility'],
+    ...['content-visibility: auto', 'outline'],
+  ],
+  'for a mode of display that the browser does not have then': [
+    ...['@media forced-colors', 'forced-color-adjust', 'forced-color-adjust: none'],
+  ],
+};
+export const ALLOWED = new Set(Object.values(REASONS).flat());
+
+/** `'15.4' >= '15'`; `-`: no version has it. */
+function isAtLeast(version, needed) {
+  if (needed === '-') return false;
+  const [have, want] = [version, needed].map((text) => text.split('.').map(Number));
+  const at = have.findIndex((part, index) => part !== (want[index] ?? 0));
+  return at < 0 ? (want[have.length] ?? 0) === 0 : have[at] > (want[at] ?? 0);
+}
+
+/** Names of BROWSERS that lack what has these versions, `100 100 15.4`. */
+function lacking(versions) {
+  const needed = versions.split(' ');
+  return BROWSERS.filter(({ version }, index) => !isAtLeast(version, needed[index])).map(({ name }) => name);
+}
+
+/** @throws {Error} which names each feature without a row, and each that a browser lacks. */
+function checkFeatures(bundle, features) {
+  const rows = JSON.parse(readFileSync(TABLE, 'utf8'));
+  const problems = [...features].sort().flatMap((feature) => {
+    if (ALLOWED.has(feature)) return [];
+    if (!Object.hasOwn(rows, feature)) return [`${feature}: no row in packaging/browser-features.json`];
+    const names = lacking(rows[feature]);
+    return names.length === 0 ? [] : [`${feature}: missing in ${names.join(', ')}`];
+  });
+  if (problems.length > 0)
+    throw new Error(`${bundle} does not work in ${BROWSERS_TEXT}:\n${problems.join('\n')}`);
+}
+
+export const checkScript = (bundle, text) => checkFeatures(bundle, featuresOfScript(text));
+export const checkStyle = (bundle, text) => checkFeatures(bundle, featuresOfStyle(text));
+
+/** `fetch`, `Object.hasOwn`, and `.at` for a member of something else: of these only names that the platform has. */
+export function featuresOfScript(text) {
+  const { program, errors } = parseSync('bundle.js', text);
+  if (errors.length > 0) throw new Error(errors[0].message);
+  const { declared, members } = namesIn(program);
+  const platform = platformNames();
+  const features = new Set();
+  for (const name of references(program)) if (!declared.has(name)) features.add(name);
+  for (const { object, member } of members) {
+    const isOfGlobal = object !== undefined && !declared.has(object) && /^[A-Z]/.test(object);
+    if (isOfGlobal) features.add(`${object}.${member}`);
+    else if (platform.has(member)) features.add(`.${member}`);
+  }
+  return features;
+}
+
+/** The names that a program declares, and the members that it reads. */
+function namesIn(program) {
+  const declared = new Set();
+  const members = [];
+  const declare = (pattern) => {
+    if (pattern?.type === 'Identifier') declared.add(pattern.name);
+    else if (pattern?.type === 'AssignmentPattern') declare(pattern.left);
+    else if (pattern?.type === 'RestElement') declare(pattern.argument);
+    else if (pattern?.type === 'ArrayPattern') for (const each of pattern.elements) declare(each);
+    else if (pattern?.type === 'ObjectPattern')
+      for (const each of pattern.properties) declare(each.value ?? each);
+  };
+  const declareFunction = ({ id, params }) => {
+    declare(id);
+    for (const each of params) declare(each);
+  };
+  const visitor = new Visitor({
+    VariableDeclarator: ({ id }) => declare(id),
+    FunctionDeclaration: declareFunction,
+    FunctionExpression: declareFunction,
+    ArrowFunctionExpression: declareFunction,
+    ClassDeclaration: ({ id }) => declare(id),
+    ClassExpression: ({ id }) => declare(id),
+    CatchClause: ({ param }) => declare(param),
+    ObjectPattern: ({ properties }) => {
+      for (const { key } of properties) if (key?.type === 'Identifier') members.push({ member: key.name });
+    },
+    MemberExpression: ({ object, property, computed }) => {
+      const of = object.type === 'Identifier' ? object.name : undefined;
+      if (!computed && property.type === 'Identifier') members.push({ object: of, member: property.name });
+    },
+  });
+  visitor.visit(program);
+  return { declared, members };
+}
+
+const NAMED = new Set([
+  ...['MemberExpression', 'Property', 'MethodDefinition', 'PropertyDefinition', 'ExportSpecifier'],
+]);
+const NAMES = new Set(['property', 'key', 'exported']);
+
+/** All identifiers but those that only name a member or a key. */
+function references(program) {
+  const found = new Set();
+  const visit = (node) => {
+    if (node === null || typeof node !== 'object') return;
+    if (node.type === 'Identifier') found.add(node.name);
+    for (const [key, value] of Object.entries(node)) {
+      const isName = NAMED.has(node.type) && !node.computed && NAMES.has(key);
+      if (!isName) visit(value);
+    }
+  };
+  visit(program);
+  return found;
+}
+
+let platform;
+
+/** All members that the compiler's libraries declare. It compiles no other, so every other name is the bundle's own. */
+function platformNames() {
+  platform ??= readPlatformNames();
+  return platform;
+}
+
+function readPlatformNames() {
+  const packages = dirname(dirname(require.resolve('typescript/package.json')));
+  const scope = join(packages, '@typescript');
+  const folder = join(scope, readdirSync(scope).find((name) => name.startsWith('typescript-')) ?? '', 'lib');
+  const names = new Set();
+  const note = ({ key }) => {
+    if (key?.type === 'Identifier') names.add(key.name);
+  };
+  const visitor = new Visitor({ TSPropertySignature: note, TSMethodSignature: note });
+  for (const file of readdirSync(folder).filter((name) => /^lib\.(?:dom|es).*\.d\.ts$/.test(name)))
+    visitor.visit(parseSync(file, readFileSync(join(folder, file), 'utf8')).program);
+  return names;
+}

@@ -1,0 +1,106 @@
+// Writes packaging/browser-features.json anew: the versions of Chromium, Firefox and Safari that have each feature which the bundles use,
+// from the data of MDN, which are no dependency of the project:
+//
+//   npm install --no-save --prefix DIR @mdn/browser-compat-data
+//   node packaging/browser-features.mjs DIR/node_modules/@mdn/browser-compat-data/data.json
+//
+// Of several members of one name the oldest counts: the compiler knows only the language of 2022 for the page (src/page/tsconfig.json), and
+// what is new of the platform has other names. A feature that MDN does not know is as old as what it is part of; what is neither is `?`.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { ALLOWED, featuresOfScript } from './browser-check.mjs';
+import { BROWSERS } from './browsers.mjs';
+import { bundled } from './page.mjs';
+import { featuresOfStyle } from './style-features.mjs';
+
+const ENTRIES = ['src/page/main.tsx', 'src/page/page.css', 'src/client/client.ts'];
+const [dataFile = ''] = process.argv.slice(2);
+const { api, javascript, css } = JSON.parse(readFileSync(dataFile, 'utf8'));
+
+const versionOf = (compat, browser) => {
+  const statements = [compat.support[browser] ?? []].flat();
+  const whole = statements.find(
+    ({ version_added, version_removed, prefix, alternative_name, flags }) =>
+      typeof version_added === 'string' &&
+      version_added !== 'preview' &&
+      !version_removed &&
+      !(prefix || alternative_name || flags),
+  );
+  return whole?.version_added.replace('≤', '') ?? '-';
+};
+
+const numberOf = (version) => (version === '-' ? Number.POSITIVE_INFINITY : Number(version));
+const rowOf = ({ __compat: compat }) => BROWSERS.map(({ target }) => versionOf(compat, target));
+
+/** For each browser the oldest version of any of these. */
+function oldest(found) {
+  const rows = found.filter((each) => each?.__compat !== undefined).map(rowOf);
+  const best = (index) =>
+    rows.map((row) => row[index]).sort((one, other) => numberOf(one) - numberOf(other))[0];
+  return rows.length === 0 ? undefined : BROWSERS.map((_, index) => best(index)).join(' ');
+}
+
+const interfaces = [
+  ...Object.values(api),
+  ...Object.values(javascript.builtins),
+  ...Object.values(javascript.builtins.Intl),
+];
+
+const membersNamed = (name) =>
+  interfaces.flatMap((each) => [each[name], each[`${name}_static`], each[`${name}_event`]]);
+
+function globalRow(name) {
+  return oldest([javascript.builtins[name], api[name], api.Window[name], api._globals?.[name]]);
+}
+
+function scriptRow(feature) {
+  const [object, member] = feature.split('.');
+  if (member === undefined) return globalRow(object);
+  if (object === '') return oldest(membersNamed(member));
+  const owners = [javascript.builtins[object], api[object]].filter(Boolean);
+  return oldest(owners.flatMap((each) => [each[member], each[`${member}_static`]])) ?? globalRow(object);
+}
+
+/** The first feature of this name below any type of value. */
+function typeNamed(name, among = css.types, depth = 0) {
+  for (const [key, value] of Object.entries(among)) {
+    if (key === '__compat' || typeof value !== 'object') continue;
+    if (key === name) return value;
+    const inner = depth < 3 ? typeNamed(name, value, depth + 1) : undefined;
+    if (inner !== undefined) return inner;
+  }
+  return undefined;
+}
+
+function styleRow(feature) {
+  const [, rule, part] = /^@([\w-]+)(?: (.*))?$/.exec(feature) ?? [];
+  if (rule !== undefined) {
+    const at = css['at-rules'][rule];
+    return (
+      oldest([part === undefined ? at : (at?.[part] ?? at?.[part.replace(/^(?:min|max)-/, '')])]) ??
+      oldest([at])
+    );
+  }
+  if (feature.startsWith(':')) return oldest([css.selectors[feature.slice(1)]]);
+  const [property, word] = feature.split(': ');
+  if (word !== undefined)
+    return (
+      oldest([css.properties[property]?.[word.replaceAll('-', '_')], css.properties[property]?.[word]]) ??
+      oldest([css.properties[property]])
+    );
+  if (feature.endsWith('()'))
+    return oldest([typeNamed(feature.slice(0, -2)), typeNamed(feature.slice(0, -2).replace(/^.*-/, ''))]);
+  return oldest([css.properties[feature], typeNamed(feature)]);
+}
+
+const rows = [];
+for (const entry of ENTRIES) {
+  const text = String((await bundled(fileURLToPath(new URL(`../${entry}`, import.meta.url)))).bytes);
+  const isStyle = entry.endsWith('.css');
+  const features = isStyle ? featuresOfStyle(text) : featuresOfScript(text);
+  for (const feature of features)
+    if (!ALLOWED.has(feature)) rows.push([feature, (isStyle ? styleRow : scriptRow)(feature) ?? '? ? ?']);
+}
+const sorted = Object.fromEntries(rows.sort(([one], [other]) => (one < other ? -1 : 1)));
+writeFileSync(new URL('browser-features.json', import.meta.url), `${JSON.stringify(sorted, null, 2)}\n`);

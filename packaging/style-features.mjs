@@ -1,0 +1,43 @@
+// The features that a style sheet uses: `@media`, `@media width`, `:hover`, `color`, `color: red`, `min()`, `dvh`. Reads what esbuild has
+// written, so that there are no comments and no nesting.
+
+/** Properties whose words are names of the style itself. */
+const NAMING =
+  /^(?:--.*|animation|animation-name|font|font-family|grid-area|grid-template-areas|transition|transition-property|will-change|content)$/;
+const WORD = /^-?[a-z][a-z0-9-]*$/i;
+
+export function featuresOfStyle(text) {
+  const features = new Set();
+  const bare = text.replace(/"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/g, '""').replace(/url\([^)]*\)/g, 'url()');
+  let at = 0;
+  for (const { 0: end, index } of bare.matchAll(/[{};]/g)) {
+    const part = bare.slice(at, index).trim();
+    at = index + 1;
+    if (part === '') continue;
+    if (part.startsWith('@')) noteRule(features, part);
+    else if (end === '{') noteSelector(features, part);
+    else noteDeclaration(features, part);
+  }
+  return features;
+}
+
+function noteRule(features, part) {
+  const [, name, prelude] = /^@([\w-]+)\s*(.*)$/s.exec(part);
+  features.add(`@${name}`);
+  for (const [, feature] of prelude.matchAll(/\(\s*([a-z-]+)/g)) features.add(`@${name} ${feature}`);
+}
+
+function noteSelector(features, part) {
+  for (const [, name] of part.matchAll(/::?([a-z-]+)/g)) features.add(`:${name}`);
+}
+
+function noteDeclaration(features, part) {
+  const [, property, value] = /^([\w-]+)\s*:(.*)$/s.exec(part) ?? [];
+  if (property === undefined) throw new Error(`Not a declaration: ${part}`);
+  if (!property.startsWith('--')) features.add(property);
+  for (const [, name] of value.matchAll(/([a-z-]+)\(/g)) features.add(`${name}()`);
+  for (const [, unit] of value.matchAll(/(?<![\w#-])[+-]?[\d.]+([a-z]+)/g)) features.add(unit);
+  if (NAMING.test(property)) return;
+  for (const word of value.replace(/#[\da-f]+/gi, ' ').split(/[\s,()/!]+/))
+    if (WORD.test(word) && !value.includes(`${word}(`)) features.add(`${property}: ${word}`);
+}

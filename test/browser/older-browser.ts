@@ -1,0 +1,39 @@
+// Takes away from a page what Chromium has and one of the browsers of packaging/browsers.mjs lacks, by MDN's data; and what pages without
+// https lack, which pages of loopback have.
+
+import type { Page } from 'playwright-core';
+
+const MISSING = [
+  'AbortSignal.any AbortSignal.timeout Array.fromAsync Array.prototype.findLast Array.prototype.findLastIndex',
+  'Array.prototype.toReversed Array.prototype.toSorted Array.prototype.toSpliced Array.prototype.with',
+  'ArrayBuffer.prototype.resize ArrayBuffer.prototype.transfer Blob.prototype.bytes CSS.registerProperty Document.parseHTMLUnsafe',
+  'Document.prototype.caretPositionFromPoint Document.prototype.moveBefore Document.prototype.startViewTransition',
+  'Element.prototype.checkVisibility Element.prototype.computedStyleMap Element.prototype.getHTML',
+  'Element.prototype.moveBefore Element.prototype.setHTMLUnsafe Error.captureStackTrace',
+  'EventTarget.prototype.when Headers.prototype.getSetCookie HTMLDialogElement.prototype.requestClose',
+  'HTMLElement.prototype.hidePopover HTMLElement.prototype.showPopover HTMLElement.prototype.togglePopover',
+  'Intl.DurationFormat Intl.Segmenter Iterator JSON.rawJSON Map.groupBy Math.sumPrecise Object.groupBy',
+  'Promise.try Promise.withResolvers ReadableStream.prototype.values Request.prototype.bytes Response.json',
+  'Response.prototype.bytes RegExp.escape Set.prototype.difference Set.prototype.intersection',
+  'Set.prototype.isDisjointFrom Set.prototype.isSubsetOf Set.prototype.isSupersetOf',
+  'Set.prototype.symmetricDifference Set.prototype.union String.prototype.isWellFormed',
+  'String.prototype.toWellFormed TypedArray.prototype.findLast Uint8Array.fromHex URL.canParse URL.parse',
+  'WeakMap.prototype.getOrInsert cookieStore fetchLater navigation requestIdleCallback scheduler',
+  'Navigator.prototype.locks Navigator.prototype.serviceWorker Navigator.prototype.wakeLock',
+  'Navigator.prototype.userAgentData Crypto.prototype.randomUUID Crypto.prototype.subtle',
+].flatMap((line) => line.split(' '));
+
+/** For the documents that the page loads from now on. */
+export async function makeOlder(page: Page, more: readonly string[] = []): Promise<void> {
+  await page.addInitScript(`{
+    const iterators = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
+    for (const name of Object.getOwnPropertyNames(iterators)) if (name !== 'constructor') delete iterators[name];
+    delete ReadableStream.prototype[Symbol.asyncIterator];
+    for (const name of ${JSON.stringify([...MISSING, ...more])}) {
+      const path = name.split('.');
+      const last = path.pop();
+      const owner = path.reduce((object, key) => object?.[key], globalThis);
+      if (owner !== undefined) delete owner[last];
+    }
+  }`);
+}

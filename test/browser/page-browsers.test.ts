@@ -1,0 +1,151 @@
+// The page and the client in the oldest browsers that they are made for: the build refuses what one of them lacks, the page works in a
+// Chromium without it, and says what it needs in a browser that is older.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, test } from 'node:test';
+import { readPageFiles } from '../../src/gateway/page.js';
+import { PROJECT } from '../contract/documented.js';
+import { lacks } from '../tools/requirements.js';
+import { PAGE_FOLDER } from './node-with-page.js';
+import { makeOlder } from './older-browser.js';
+import { asked, DESK, node, openPage, page, pageForEach } from './pages.js';
+
+interface Check {
+  readonly ALLOWED: ReadonlySet<string>;
+  checkScript(bundle: string, text: string): void;
+  checkStyle(bundle: string, text: string): void;
+  featuresOfScript(text: string): ReadonlySet<string>;
+}
+
+const packaging = (name: string): Promise<unknown> => import(join(PROJECT, 'packaging', name));
+const { ALLOWED, checkScript, checkStyle, featuresOfScript } = (await packaging(
+  'browser-check.mjs',
+)) as Check;
+const { featuresOfStyle } = (await packaging('style-features.mjs')) as {
+  featuresOfStyle(text: string): ReadonlySet<string>;
+};
+const { BROWSERS_TEXT } = (await packaging('browsers.mjs')) as { readonly BROWSERS_TEXT: string };
+
+const FILES = readPageFiles(PAGE_FOLDER);
+const textOf = (pattern: RegExp): string => {
+  const [, file] = [...FILES].find(([name]) => pattern.test(name)) ?? [];
+  return file?.identity.toString() ?? '';
+};
+
+describe('the check of the bundles', () => {
+  const scripts: readonly (readonly [script: string, feature: string])[] = [
+    ['fetch("/", { signal: AbortSignal.timeout(5) })', 'AbortSignal.timeout'],
+    ['export const last = (list) => list.findLast(Boolean)', '.findLast'],
+    ['const { canParse } = URL', '.canParse'],
+    ['Promise.withResolvers()', 'Promise.withResolvers'],
+    ['new EventSource("/events")', 'EventSource'],
+    ['navigator.locks.request("a", () => {})', '.locks'],
+    ['export const f = (of) => of?.toSorted()', '.toSorted'],
+  ];
+  for (const [script, feature] of scripts) {
+    test(`it refuses ${feature} in a script`, () => {
+      assert.throws(
+        () => checkScript('the script', script),
+        new RegExp(`^${feature.replace('.', '\\.')}: `, 'm'),
+      );
+    });
+  }
+
+  const styles: readonly (readonly [style: string, feature: string])[] = [
+    ['@container (width > 1px){a{color:red}}', '@container'],
+    ['a:has(b){color:red}', ':has'],
+    ['a{height:100dvh}', 'dvh'],
+    ['a{text-wrap:balance}', 'text-wrap'],
+    ['a{overflow:clip}', 'overflow: clip'],
+    ['a{color:color-mix(in srgb,red,blue)}', 'color-mix\\(\\)'],
+  ];
+  for (const [style, feature] of styles) {
+    test(`it refuses ${feature} in a style`, () => {
+      assert.throws(() => checkStyle('the style', style), new RegExp(`^${feature}: `, 'm'));
+    });
+  }
+
+  test('it lets pass what all browsers have, and names that the platform does not know', () => {
+    checkScript('the script', 'class A { #b = 1; ourOwn() { return [this.#b].at(-1); } } new A().ourOwn();');
+    checkStyle(
+      'the style',
+      '.a{color:inherit;width:1px;--own:1px}@media (hover:hover){.a:hover{opacity:.5}}',
+    );
+  });
+
+  test('its exceptions are all in use', () => {
+    const used = new Set([...featuresOfScript(textOf(/\.js$/)), ...featuresOfStyle(textOf(/\.css$/))]);
+    assert.deepEqual(
+      [...ALLOWED].filter((name) => !used.has(name)),
+      [],
+    );
+  });
+
+  test('the document, and what users read, name the browsers of the build', () => {
+    assert.ok(textOf(/^index\.html$/).includes(BROWSERS_TEXT));
+    for (const name of ['docs/http-api.md', 'docs/client.md'])
+      assert.ok(readFileSync(join(PROJECT, name), 'utf8').includes(BROWSERS_TEXT), name);
+  });
+});
+
+describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] }) }, () => {
+  pageForEach(DESK);
+
+  describe('that has only what all of them have', () => {
+    const errors: string[] = [];
+    beforeEach(async () => {
+      errors.length = 0;
+      page.on('pageerror', (error) => errors.push(error.message));
+      await makeOlder(page);
+      await openPage();
+    });
+
+    test('works: it shows its node, sends commands, asks questions, and notices a loss', async () => {
+      assert.equal(await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks'), undefined);
+      await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
+      assert.deepEqual(await asked(), { do: 'default', output: '1' });
+      await page.getByRole('slider', { name: 'Volume of Living room' }).first().press('Home');
+      await asked();
+      await page.getByRole('button', { name: 'Switch off' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+      await page.route('**/server', (route) => route.abort());
+      await page.getByText('Connection lost').waitFor();
+      await page.unroute('**/server');
+      await page.getByText('Connected', { exact: true }).waitFor();
+      assert.equal(await page.locator('#needs').count(), 0);
+      assert.deepEqual(errors, []);
+    });
+
+    test('shows the log of a unit that has failed', async () => {
+      const entry = {
+        time: '2026-01-01T10:05:00.000Z',
+        priority: 3,
+        message: "mpd.service: Failed with result 'exit-code'.",
+      };
+      node.backends.answer = { ok: true, text: JSON.stringify([entry, { ...entry, message: 'Stopped.' }]) };
+      await page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
+      await page.locator('#services summary').filter({ hasText: 'Log' }).first().click();
+      await page.getByText('Stopped.').waitFor();
+      assert.deepEqual(errors, []);
+    });
+  });
+
+  test('says what it needs where a function is missing', async () => {
+    await makeOlder(page, ['Object.hasOwn']);
+    node.up();
+    await page.goto(node.url);
+    await page.getByText(`a browser not older than ${BROWSERS_TEXT}`).waitFor();
+    assert.equal(await page.locator('header').count(), 0);
+  });
+
+  test('says what it needs where the script does not run', async () => {
+    node.up();
+    await page.route('**/*.js', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: 'not ( a script' }),
+    );
+    await page.goto(node.url);
+    await page.getByText(`a browser not older than ${BROWSERS_TEXT}`).waitFor();
+  });
+});
