@@ -12,7 +12,7 @@ import {
 } from '../client/client.js';
 import { Tabs } from './tabs.js';
 
-/** What the holder sends; the events are those that the state does not contain. */
+/** The holder sends changes of the state, and the events that the state does not contain. */
 type Word = { readonly state: Partial<NodeState>; readonly aheadMs: number } | { readonly event: NodeEvent };
 
 const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
@@ -29,7 +29,7 @@ export class SharedLive implements Live {
   readonly #tabs: Tabs<Word>;
   /** Only while this tab holds the stream. */
   #own: Live | undefined;
-  /** What this tab knew when it took over, until its own connection has told the same. */
+  /** The state at the time when this tab took over, until its own connection has received the same. */
   #before: NodeState | undefined;
   /** False until another tab exists; until then nothing is sent. */
   #isShared = false;
@@ -43,7 +43,8 @@ export class SharedLive implements Live {
     this.#options = options;
     this.#levels = options.levels;
     this.#tabs = new Tabs<Word>({
-      name,
+      openChannel: () => channelNamed(name),
+      isHidden: () => document.hidden,
       onHold: () => this.#open(),
       onYield: () => this.#closeOwn(),
       onJoin: () => this.#sendAll(),
@@ -54,6 +55,12 @@ export class SharedLive implements Live {
     this.#own = this.#connected();
     this.#state = this.#own.state;
     this.#tabs.enter();
+    document.addEventListener('visibilitychange', () => this.#tabs.visibilityChanged());
+    // Browsers keep pages that were left, and bring them back as they were.
+    addEventListener('pagehide', () => this.#tabs.leave());
+    addEventListener('pageshow', ({ persisted }) => {
+      if (persisted) this.#tabs.enter();
+    });
   }
 
   get state(): NodeState {
@@ -112,7 +119,7 @@ export class SharedLive implements Live {
     own?.close();
   }
 
-  /** Of a connection that this tab has opened to take over, nothing is shown before the node's state is there. */
+  /** A connection that this tab has opened to take over is displayed only when it has received the node's state. */
   #adopt(state: NodeState): void {
     const before = this.#before;
     const { status, problem, since } = state.connection;
@@ -153,6 +160,15 @@ export class SharedLive implements Live {
   #sendAll(): void {
     this.#isShared = true;
     this.#send(Object.keys(this.#state) as Slice[]);
+  }
+}
+
+function channelNamed(name: string): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel(name);
+  } catch {
+    // A browser that stores nothing for this page refuses it.
+    return undefined;
   }
 }
 

@@ -17,9 +17,16 @@ type Message<W> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly seat: Seat }
   | { readonly kind: 'word'; readonly seat: Seat; readonly word: W };
 
+/** The part of a BroadcastChannel that is needed. */
+export interface Channel extends Pick<EventTarget, 'addEventListener'> {
+  postMessage(data: unknown): void;
+  close(): void;
+}
+
 export interface TabsOptions<W> {
-  /** The same for all tabs that understand each other. */
-  readonly name: string;
+  /** Undefined where the browser refuses one to the page, as to some frames: then the tab has a stream of its own. */
+  readonly openChannel: () => Channel | undefined;
+  readonly isHidden: () => boolean;
   /** This tab holds the stream now. */
   readonly onHold: () => void;
   /** Another tab holds it now, or this one is being left. */
@@ -39,25 +46,21 @@ const OBJECTION_MS = 100;
 export class Tabs<W> {
   readonly #options: TabsOptions<W>;
   readonly #since = Date.now() + Math.random();
-  #channel: BroadcastChannel | undefined;
+  #channel: Channel | undefined;
   #role: 'holder' | 'candidate' | 'follower' = 'follower';
   #holder: Seat | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: TabsOptions<W>) {
     this.#options = options;
-    document.addEventListener('visibilitychange', () => this.#visibilityChanged());
-    // Browsers keep pages that were left, and bring them back as they were.
-    addEventListener('pagehide', () => this.leave());
-    addEventListener('pageshow', ({ persisted }) => {
-      if (persisted) this.enter();
-    });
   }
 
   /** Holds the stream at once, so that a page that is alone does not wait; an older tab objects. */
   enter(): void {
-    this.#channel = channelNamed(this.#options.name);
-    this.#channel?.addEventListener('message', ({ data }: MessageEvent<Message<W>>) => this.#take(data));
+    this.#channel = this.#options.openChannel();
+    this.#channel?.addEventListener('message', (event) => {
+      if ('data' in event) this.#take(event.data as Message<W>);
+    });
     this.#hold();
     this.#post('claim');
   }
@@ -73,6 +76,11 @@ export class Tabs<W> {
     this.#channel = undefined;
   }
 
+  /** A follower that was hidden may have missed much. A holder that is hidden now may be replaced. */
+  visibilityChanged(): void {
+    if (this.#role === 'holder' || !this.#options.isHidden()) this.#claim();
+  }
+
   /** To all that follow. */
   say(word: W): void {
     this.#channel?.postMessage({ kind: 'word', seat: this.#seat, word });
@@ -84,7 +92,7 @@ export class Tabs<W> {
   }
 
   get #seat(): Seat {
-    return { isHidden: document.hidden, since: this.#since };
+    return { isHidden: this.#options.isHidden(), since: this.#since };
   }
 
   #post(kind: Exclude<Message<W>['kind'], 'word'>): void {
@@ -99,11 +107,12 @@ export class Tabs<W> {
   }
 
   #claim(): void {
+    if (this.#role === 'follower') {
+      this.#role = 'candidate';
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(() => this.#hold(), OBJECTION_MS);
+    }
     this.#post('claim');
-    if (this.#role !== 'follower') return;
-    this.#role = 'candidate';
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#hold(), OBJECTION_MS);
   }
 
   #follow(holder: Seat): void {
@@ -116,11 +125,6 @@ export class Tabs<W> {
     this.#timer = setTimeout(() => this.#claim(), this.#options.silenceMs());
     if (before === 'holder') this.#options.onYield();
     if (isOther) this.#post('join');
-  }
-
-  #visibilityChanged(): void {
-    // A follower that was hidden may have missed much. A holder that is hidden now may be replaced.
-    if (this.#role === 'holder' || !document.hidden) this.#claim();
   }
 
   #take(message: Message<W>): void {
@@ -145,7 +149,7 @@ export class Tabs<W> {
   }
 
   #takeWord(seat: Seat, word: W): void {
-    const mustYield = seat.isHidden && !document.hidden;
+    const mustYield = seat.isHidden && !this.#options.isHidden();
     if (mustYield || (this.#role !== 'follower' && isBefore(this.#seat, seat))) {
       this.#claim();
       return;
@@ -156,15 +160,6 @@ export class Tabs<W> {
 
   #takeLeave(seat: Seat): void {
     if (this.#role === 'follower' && seat.since === this.#holder?.since) this.#claim();
-  }
-}
-
-/** Undefined where the browser keeps nothing for this page, as in some frames: then the tab has a stream of its own. */
-function channelNamed(name: string): BroadcastChannel | undefined {
-  try {
-    return new BroadcastChannel(name);
-  } catch {
-    return undefined;
   }
 }
 

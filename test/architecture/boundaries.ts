@@ -152,6 +152,7 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/actors/bus/stream-guard.ts': 'bounds each message',
   'src/cli/progress.ts': 'bounds the wait for the daemon',
   'src/cli/bench/probe.ts': 'measures how long things take',
+  'src/client/deadline.ts': 'ends a request that takes too long',
   'src/client/stream.ts': 'waits between two attempts, and bounds silence',
   'src/client/connect.ts': "reckons the node's time from this device's",
   'src/page/app.tsx': 'dims a wall that nobody is at',
@@ -163,6 +164,8 @@ export const EDGES: Readonly<Record<string, string>> = {
   'src/page/slider.tsx':
     'raises a volume step by step, and waits until the browser has made its own of a hand',
   'src/page/notices.tsx': 'ends a notice that is old',
+  'src/page/shared-live.ts': 'passes on how far the clock of the node is behind',
+  'src/page/tabs.ts': 'orders the tabs by age, and waits for objections and for one that has crashed',
   'src/page/pulse.ts': 'asks whether the node still answers',
   'src/actors/audio/backend.ts': 'connects, waits and reconciles',
   'src/actors/audio/executor.ts': 'bounds a command',

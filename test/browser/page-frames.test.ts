@@ -9,7 +9,7 @@ const PARTS = ['players', 'outputs', 'streams', 'bluetooth', 'services', 'upgrad
 /** A frame of 240 px, and one whose scroll bar takes part of that. */
 const WIDTHS = [240, 225];
 
-/** What reaches beyond the frame, or beyond its card. */
+/** The elements that reach beyond the frame, or beyond their card. */
 const SPILLED = `[...document.querySelectorAll('main .card, main .card *')]
   .filter((each) => {
     const edge = each.parentElement.closest('.card')?.getBoundingClientRect().right ?? innerWidth;

@@ -57,7 +57,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
 
   const connected = (each: Page) => each.getByText('Connected', { exact: true }).waitFor();
 
-  /** As a browser does when another tab is chosen: Playwright's tabs are all visible. */
+  /** Playwright's tabs are all visible, so this does what a browser does when another tab is chosen. */
   async function setHidden(tab: Page, isHidden: boolean): Promise<void> {
     await tab.evaluate(`{
       Object.defineProperty(document, 'hidden', { value: ${isHidden}, configurable: true });

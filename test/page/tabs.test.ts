@@ -1,0 +1,146 @@
+// Tests which of several tabs holds the event stream, with a channel and a clock that the test moves: page-tabs.test.ts has a browser's.
+
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, mock, test } from 'node:test';
+import { Tabs } from '../../src/page/tabs.js';
+
+const SILENCE_MS = 20_000;
+const OBJECTION_MS = 100;
+
+/** Delivers at once to every other channel that is open. */
+class ScriptedChannel extends EventTarget {
+  static readonly all = new Set<ScriptedChannel>();
+
+  constructor() {
+    super();
+    ScriptedChannel.all.add(this);
+  }
+
+  postMessage(data: unknown): void {
+    if (!ScriptedChannel.all.has(this)) return;
+    for (const other of [...ScriptedChannel.all])
+      if (other !== this) other.dispatchEvent(new MessageEvent('message', { data }));
+  }
+
+  close(): void {
+    ScriptedChannel.all.delete(this);
+  }
+}
+
+interface Tab {
+  readonly tabs: Tabs<string>;
+  readonly words: string[];
+  readonly isHolder: () => boolean;
+  readonly joined: () => number;
+  setHidden(isHidden: boolean): void;
+  crash(): void;
+}
+
+beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'], now: 1_000_000 }));
+afterEach(() => {
+  mock.timers.reset();
+  ScriptedChannel.all.clear();
+});
+
+/** Opens a visible tab, a second after the one before. */
+function openTab(openChannel: () => ScriptedChannel | undefined = () => new ScriptedChannel()): Tab {
+  mock.timers.tick(1000);
+  const words: string[] = [];
+  const state = { isHolder: false, isHidden: false, joined: 0 };
+  let own: ScriptedChannel | undefined;
+  const tabs = new Tabs<string>({
+    openChannel: () => {
+      own = openChannel();
+      return own;
+    },
+    isHidden: () => state.isHidden,
+    onHold: () => {
+      state.isHolder = true;
+    },
+    onYield: () => {
+      state.isHolder = false;
+    },
+    onJoin: () => {
+      state.joined += 1;
+      tabs.say('all');
+    },
+    onRequest: () => tabs.say('done'),
+    onWord: (word) => words.push(word),
+    silenceMs: () => SILENCE_MS,
+  });
+  tabs.enter();
+  return {
+    tabs,
+    words,
+    isHolder: () => state.isHolder,
+    joined: () => state.joined,
+    setHidden: (isHidden) => {
+      state.isHidden = isHidden;
+      tabs.visibilityChanged();
+    },
+    crash: () => own?.close(),
+  };
+}
+
+const holders = (...tabs: readonly Tab[]): boolean[] => tabs.map((tab) => tab.isHolder());
+
+test('the oldest tab keeps the stream, and tells each new one all that it knows', () => {
+  const [one, two, three] = [openTab(), openTab(), openTab()];
+  assert.deepEqual(holders(one, two, three), [true, false, false]);
+  assert.equal(one.joined(), 2);
+  assert.deepEqual(three.words, ['all']);
+  two.tabs.request();
+  assert.deepEqual(two.words.at(-1), 'done');
+});
+
+test('one of the others takes over when the holder leaves, and only one', () => {
+  const [one, two, three] = [openTab(), openTab(), openTab()];
+  one.tabs.leave();
+  mock.timers.tick(OBJECTION_MS);
+  assert.deepEqual(holders(one, two, three), [false, true, false]);
+  one.tabs.enter();
+  assert.deepEqual(holders(one, two, three), [true, false, false], 'it has come back');
+});
+
+test('one of the others takes over when the holder has crashed, and not while it speaks', () => {
+  const [one, two, three] = [openTab(), openTab(), openTab()];
+  for (let times = 0; times < 5; times += 1) {
+    mock.timers.tick(SILENCE_MS - 1);
+    one.tabs.say('love');
+  }
+  assert.deepEqual(holders(one, two, three), [true, false, false]);
+  one.crash();
+  mock.timers.tick(SILENCE_MS);
+  mock.timers.tick(OBJECTION_MS);
+  assert.deepEqual(holders(two, three), [true, false]);
+});
+
+test('a visible tab takes the stream from a hidden one, and a hidden one none from a visible one', () => {
+  const [one, two, three] = [openTab(), openTab(), openTab()];
+  one.setHidden(true);
+  mock.timers.tick(OBJECTION_MS);
+  assert.deepEqual(holders(one, two, three), [false, true, false]);
+  for (const tab of [three, two]) tab.setHidden(true);
+  mock.timers.tick(OBJECTION_MS);
+  assert.deepEqual(
+    holders(one, two, three).filter(Boolean).length,
+    1,
+    'the title of a hidden tab stays true',
+  );
+  three.setHidden(false);
+  mock.timers.tick(OBJECTION_MS);
+  assert.deepEqual(holders(one, two, three), [false, false, true]);
+  one.setHidden(false);
+  mock.timers.tick(OBJECTION_MS);
+  assert.deepEqual(holders(one, two, three), [true, false, false]);
+});
+
+test('a tab that may have no channel has a stream of its own', () => {
+  assert.deepEqual(
+    holders(
+      openTab(() => undefined),
+      openTab(() => undefined),
+    ),
+    [true, true],
+  );
+});
