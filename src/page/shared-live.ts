@@ -122,11 +122,17 @@ export class SharedLive implements Live {
   /** A connection that this tab has opened to take over is displayed only when it has received the node's state. */
   #adopt(state: NodeState): void {
     const before = this.#before;
+    if (before === undefined) {
+      this.#show(state);
+      return;
+    }
     const { status, problem, since } = state.connection;
-    if (before === undefined) this.#show(state);
-    else if (status === 'live' && state.backends.size > 0) this.#show(completed(state, before));
-    else if (status !== 'live' && problem !== undefined)
+    if (state.backends.size > 0) {
+      if (status !== 'live' || isWhole(state)) this.#before = undefined;
+      this.#show(completed(state, before));
+    } else if (problem !== undefined) {
       this.#show({ ...before, connection: { status: 'lost', since, problem } });
+    }
   }
 
   #take(word: Word): void {
@@ -172,14 +178,20 @@ function channelNamed(name: string): BroadcastChannel | undefined {
   }
 }
 
+/** True if a new connection has fetched what its snapshot does not contain. */
+function isWhole({ backends, server, power, upgrade }: NodeState): boolean {
+  const hasPower = power !== undefined || !backends.has('power');
+  return server !== undefined && hasPower && (upgrade?.can_check !== undefined || !backends.has('upgrade'));
+}
+
 /** The state with what a new connection fetches only after its snapshot. */
 function completed(state: NodeState, before: NodeState): NodeState {
   const { backends, server, power, upgrade } = state;
-  const isUpgradeWhole = upgrade?.can_check !== undefined || !backends.has('upgrade');
+  const isFetched = upgrade?.can_check !== undefined || !backends.has('upgrade');
   return {
     ...state,
     server: server ?? before.server,
     power: power ?? (backends.has('power') ? before.power : undefined),
-    upgrade: isUpgradeWhole ? upgrade : { ...before.upgrade, ...upgrade },
+    upgrade: isFetched ? upgrade : { ...before.upgrade, ...upgrade },
   };
 }

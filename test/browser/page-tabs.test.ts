@@ -101,6 +101,20 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     await oneStream(node);
   });
 
+  test('a tab that has taken over keeps the newest state when the node goes away', async () => {
+    const proxy = await startProxy(node.port);
+    const [first, second] = (await openTabs(2, `http://127.0.0.1:${proxy.port}/ui`)) as [Page, Page];
+    await connected(second);
+    await oneStream(node);
+    await first.goto('about:blank');
+    node.change(output(0, { default: true, volume: 0.6 }));
+    await show(60, [second]);
+    await proxy.close();
+    await second.getByText('Connection lost').waitFor();
+    await show(60, [second]);
+    assert.equal(await second.getByRole('button', { name: 'Switch off' }).count(), 1);
+  });
+
   test('all show that the node is away, and each can try to reach it', async () => {
     let proxy = await startProxy(node.port);
     const all = await openTabs(3, `http://127.0.0.1:${proxy.port}/ui`);
