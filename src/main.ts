@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The program: reads the command line, loads the configuration, connects supervisor and gateway, and handles signals.
-// Only this file ends the process and knows exit statuses.
+// The program: reads the command line, loads the configuration, connects supervisor and gateway, and handles
+// signals. Only this file ends the process and knows exit statuses.
 
 import { existsSync } from 'node:fs';
 import { hostname, networkInterfaces } from 'node:os';
@@ -9,7 +9,7 @@ import { type CommandLine, HELP, parseArguments } from './cli/arguments.js';
 import { systemClock } from './clock.js';
 import { AVAHI_SOCKET } from './gateway/avahi-names.js';
 import { canNeverBe } from './gateway/bind.js';
-import { createGateway, type Gateway } from './gateway/gateway.js';
+import { Gateway } from './gateway/gateway.js';
 import { whyRefused } from './gateway/listening.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
@@ -26,16 +26,23 @@ import { HEAP_LIMITS, Threads } from './supervisor/threads.js';
 import { homeDirectory } from './user-directories.js';
 import { VERSION } from './version.js';
 
-/** From sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses"). */
+/**
+ * From sysexits(3), because systemd and administrators know them (docs/configuration.md, "Exit statuses").
+ */
 const EXIT = { ok: 0, usage: 64, cannotListen: 69, cannotWrite: 74, refusesRoot: 77, badConfig: 78 } as const;
 
-/** SIGHUP means that the terminal is closed; it ends the daemon like the others, and does not reload the configuration. */
+/**
+ * SIGHUP means that the terminal is closed; it ends the daemon like the others, and does not reload the
+ * configuration.
+ */
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 /** The children's entries are relative to this. */
 const ROOT = new URL('./', import.meta.url);
 
-/** Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second. */
+/**
+ * Errors that waiting does not help against. Not in it: a new address, which may not be usable for a second.
+ */
 const UNLISTENABLE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken',
   EACCES: 'this user may not listen on a port this low',
@@ -72,7 +79,9 @@ async function main(request: CommandLine): Promise<Exit | undefined> {
   }
 }
 
-/** Always status 0, even while this program is being replaced: the upgrade script that calls it must continue. */
+/**
+ * Always status 0, even while this program is being replaced: the upgrade script that calls it must continue.
+ */
 async function progress(args: readonly string[]): Promise<Exit> {
   try {
     const { runProgress } = await import('./cli/progress.js');
@@ -85,8 +94,10 @@ async function progress(args: readonly string[]): Promise<Exit> {
   return EXIT.ok;
 }
 
-/** Measures a service of its own with the defaults, so that the node's configuration does not matter. Signals are not handled:
- * everything that the bench creates ends with the process. */
+/**
+ * Measures a service of its own with the defaults, so that the node's configuration does not matter. Signals
+ * are not handled: everything that the bench creates ends with the process.
+ */
 async function bench(args: readonly string[]): Promise<Exit> {
   const { parseBench, runBench } = await import('./cli/bench/bench.js');
   const request = parseBench(args);
@@ -173,7 +184,7 @@ async function runDaemon(threads: Threads, loaded: LoadResult): Promise<Exit | u
 
 function assemble(settings: Settings, threads: Threads, log: Log) {
   const supervisor = new Supervisor({ settings, root: ROOT, log, threads });
-  const gateway = createGateway({
+  const gateway = new Gateway({
     settings,
     node: readNodeInfo(),
     backends: supervisor,
@@ -187,7 +198,10 @@ function assemble(settings: Settings, threads: Threads, log: Log) {
   return { supervisor, gateway };
 }
 
-/** Undefined: the addresses of `bind` that exist are listened on, others when they appear. Otherwise a line with the reason for failure. */
+/**
+ * Undefined: the addresses of `bind` that exist are listened on, others when they appear. Otherwise a line
+ * with the reason for failure.
+ */
 async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string | undefined> {
   if (canNeverBe(bind, existsSync('/proc/net/if_inet6')))
     return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
@@ -199,7 +213,8 @@ async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string
 }
 
 function endOnSignal(gateway: Gateway, supervisor: Supervisor, threads: Threads, log: Log): void {
-  // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals meanwhile.
+  // SIGKILL is not graceful but in time: process.exit() would wait for a stuck thread and ignore signals
+  // meanwhile.
   const leave = () => (threads.stuck ? process.kill(process.pid, 'SIGKILL') : process.exit(EXIT.ok));
   let ending = false;
   const end = (signal: NodeJS.Signals): void => {
@@ -231,7 +246,10 @@ function fail(status: Exit, messages: readonly string[]): Exit {
   return status;
 }
 
-/** Sets the exit status `whenLost` if the text cannot be written, such as to a full disk. A closed pipe is no error. */
+/**
+ * Sets the exit status `whenLost` if the text cannot be written, such as to a full disk. A closed pipe is no
+ * error.
+ */
 function writeOut(stream: NodeJS.WriteStream, text: string, whenLost: number): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;

@@ -1,8 +1,9 @@
-// Measured by fanout.ts: the gateway alone, fed with one changed output each 50 ms, as an actor would feed it.
+// Measured by fanout.ts: the gateway alone, fed with one changed output each 50 ms, as an actor would feed
+// it.
 
 import { networkInterfaces } from 'node:os';
 import { systemClock } from '../../src/clock.js';
-import { createGateway } from '../../src/gateway/gateway.js';
+import { Gateway } from '../../src/gateway/gateway.js';
 import { DEFAULT_SETTINGS } from '../../test/supervisor/config/full.js';
 import { obey, ownCpu, repeating } from './fork.js';
 import { nowUs, stampedOutput } from './stamped-output.js';
@@ -11,7 +12,7 @@ const EVERY_MS = 50;
 const STREAMS_MAX = 2000;
 
 const { api, systemd, ...others } = DEFAULT_SETTINGS;
-const gateway = createGateway({
+const gateway = new Gateway({
   settings: {
     ...others,
     api: { ...api, sse: { enabled: true, maxClients: STREAMS_MAX }, ui: { enabled: false }, logs: false },

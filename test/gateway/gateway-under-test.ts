@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { type Clock, systemClock } from '../../src/clock.js';
-import { createGateway, type Gateway } from '../../src/gateway/gateway.js';
+import { Gateway } from '../../src/gateway/gateway.js';
 import type { PageFiles } from '../../src/gateway/page.js';
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { BACKENDS, type Subscriber } from '../../src/protocol/actor/backends.js';
@@ -18,22 +18,33 @@ const CLOSE_MS = 4000;
 
 export const SETTINGS: RouteSettings = {
   api: {
-    ...{ port: 0, cors: { origins: [] }, hosts: [] },
-    ...{ sse: { enabled: true, maxClients: 4 }, ui: { enabled: true }, logs: true },
+    port: 0,
+    cors: { origins: [] },
+    hosts: [],
+    sse: { enabled: true, maxClients: 4 },
+    ui: { enabled: true },
+    logs: true,
   },
   systemd: { enabled: true, system: [], user: [], internal: [] },
   audio: { enabled: true, serveCookie: true, outputs: {} },
   power: { enabled: true, capabilities: { poweroff: true, reboot: true } },
   upgrade: {
-    ...{ enabled: true, checkUnit: 'check.service', upgradeUnit: 'upgrade.service' },
-    ...{ resultFile: '/result', progressSocket: '/socket', stateFile: '/state' },
+    enabled: true,
+    checkUnit: 'check.service',
+    upgradeUnit: 'upgrade.service',
+    resultFile: '/result',
+    progressSocket: '/socket',
+    stateFile: '/state',
   },
   players: { enabled: true, fetchCovers: false },
   bluetooth: { enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
   discovery: { enabled: false, name: 'node' },
   mqtt: {
-    ...{ enabled: false, topic: 'tonearm/node', control: true },
-    ...{ homeAssistant: true, homeAssistantPrefix: 'homeassistant' },
+    enabled: false,
+    topic: 'tonearm/node',
+    control: true,
+    homeAssistant: true,
+    homeAssistantPrefix: 'homeassistant',
   },
 };
 
@@ -81,10 +92,18 @@ export class GatewayUnderTest {
       get hostname() {
         return nameNow();
       },
-      ...{ platform: 'linux/arm64', osVersion: 'Debian', descriptorsMax },
+      platform: 'linux/arm64',
+      osVersion: 'Debian',
+      descriptorsMax,
     };
-    this.gateway = createGateway({
-      ...{ settings, node, page, clock, avahiSocket, interfaces: networkInterfaces, version: '1.2.3' },
+    this.gateway = new Gateway({
+      settings,
+      node,
+      page,
+      clock,
+      avahiSocket,
+      interfaces: networkInterfaces,
+      version: '1.2.3',
       backends: this.backends,
       log: (level, message) => {
         if (level !== 'info') this.logged.push(`${level} ${message}`);

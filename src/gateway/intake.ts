@@ -1,0 +1,64 @@
+// Applies what the children report: to the journal first, then to streams and bridges.
+
+import type { Clock } from '../clock.js';
+import { type BackendHealth, type ChildName, SUBSCRIBERS } from '../protocol/actor/backends.js';
+import type { BackendListener, BackendRecord, Change, ServedRecord } from '../protocol/actor/messages.js';
+import type { BridgeFeeds } from './bridges.js';
+import type { Documents } from './documents.js';
+import type { EventHub } from './events/hub.js';
+import type { Journal } from './journal.js';
+
+interface Recipients {
+  readonly journal: Journal;
+  readonly documents: Documents;
+  readonly hub: EventHub;
+  readonly feeds: BridgeFeeds;
+  readonly clock: Pick<Clock, 'date'>;
+}
+
+/**
+ * Applies changes to the journal first, then to streams and bridges, so that a client that reads after an
+ * event finds the change.
+ */
+export class Intake implements BackendListener {
+  readonly #to: Recipients;
+  readonly #hasSubscribers: boolean;
+
+  /** Publishes the health of every enabled child, from `documents`. */
+  constructor(to: Recipients) {
+    this.#to = to;
+    const children = to.documents.allHealth();
+    this.#hasSubscribers = SUBSCRIBERS.some((name) => children.has(name));
+    this.changes([...children].map(([child, health]) => backendChange(child, health)));
+  }
+
+  readonly changes = (changes: readonly Change[]): void => {
+    const { journal, hub, feeds, clock } = this.#to;
+    const date = clock.date();
+    const entries = journal.apply(changes, date);
+    if (entries.length === 0) return;
+    hub.publish(entries, date);
+    if (this.#hasSubscribers) feeds.changed(entries);
+  };
+
+  readonly level = (json: string): void => this.#to.hub.publishLevel(json);
+
+  /**
+   * Publishes health and removals in one step, so that a client that sees the removals also sees that the
+   * backend is not up.
+   */
+  readonly health = (child: ChildName, health: BackendHealth): void => {
+    const { documents, journal } = this.#to;
+    documents.health(child, health);
+    this.changes([backendChange(child, health), ...(health.state === 'up' ? [] : journal.leaving(child))]);
+  };
+
+  served(served: ServedRecord): void {
+    this.changes([{ kind: 'put', collection: 'served', key: '', json: JSON.stringify(served) }]);
+  }
+}
+
+function backendChange(backend: ChildName, health: BackendHealth): Change {
+  const record: BackendRecord = { backend, ...health };
+  return { kind: 'put', collection: 'backends', key: backend, json: JSON.stringify(record) };
+}
