@@ -1,6 +1,7 @@
-// The daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long until it answers, how fast it
-// answers, and how many events many changes cause; when the last state is not the true one, it ends with an error. The start is compared
-// with uWebSockets.js and one bare thread, for which the first answer waits as ours waits for the sound server, and a thread per backend.
+// The daemon inside a tenth of one core and 96 MB, with a real sound server outside: how long until it
+// answers, how fast it answers, and how many events many changes cause; when the last state is not the true
+// one, it ends with an error. The start is compared with uWebSockets.js and one bare thread, for which the
+// first answer waits as ours waits for the sound server, and a thread per backend.
 //   node build/bench/board.js [--quick] [--json]       (needs root and cgroups)
 
 import { Daemon } from '../test/contract/daemon.js';
@@ -39,7 +40,10 @@ async function playing() {
   return { env: sound.env, streams, end };
 }
 
-/** In turns: the daemon, and the least program with one thread and with all. A board holds one of them at a time. */
+/**
+ * In turns: the daemon, and the least program with one thread and with all. A board holds one of them at a
+ * time.
+ */
 async function measureStarts(
   { what, flags, env }: Launch,
   board: SmallBoard,
@@ -140,7 +144,8 @@ await measurement(async (context) => {
   const rows: Row[] = [];
   for (const [at, launch] of LAUNCHES.entries()) {
     const board = new SmallBoard(String(at));
-    // Also when the measurement fails: the process ends its children on its own way out, and then the group is empty.
+    // Also when the measurement fails: the process ends its children on its own way out, and then the group
+    // is empty.
     process.once('exit', () => board.remove());
     rows.push(...(await measureStarts(launch, board, context)), ...(await measure(launch, board, context)));
   }

@@ -1,6 +1,7 @@
-// The codec of the sound server's protocol against two others, on the same bytes: the npm package pulseaudio.js, and libpulse's own. Lists
-// of 1, 30, 150 (captured) and 500 sink inputs (composed of those of the 150), whole and in chunks of 64 bytes, into objects; two
-// commands into bytes; and the heap of a decoded record. A list is read again and again, as with every change, and once for the first time.
+// The codec of the sound server's protocol against two others, on the same bytes: the npm package
+// pulseaudio.js, and libpulse's own. Lists of 1, 30, 150 (captured) and 500 sink inputs (composed of those of
+// the 150), whole and in chunks of 64 bytes, into objects; two commands into bytes; and the heap of a decoded
+// record. A list is read again and again, as with every change, and once for the first time.
 //   node build/bench/codec.js [--quick] [--json] [PARTS OF ROWS, such as encoding]
 
 import assert from 'node:assert/strict';
@@ -38,7 +39,10 @@ interface Work {
 
 const { ours, theirs } = CODECS;
 
-/** Nanoseconds of CPU for one of the `parts` of what `act` does: on a busy machine, time by the clock means little. */
+/**
+ * Nanoseconds of CPU for one of the `parts` of what `act` does: on a busy machine, time by the clock means
+ * little.
+ */
 function time(times: number, parts: number, act: () => void): number {
   const begun = ownCpu();
   for (let left = times; left > 0; left -= 1) act();

@@ -1,7 +1,9 @@
-// How long others wait for an answer beside a crowd, to how long they wait at rest: silent connections that come back as they are
-// closed, streams of which some never read, a broker that floods. Everybody else asks on a connection of their own, one after another, at a
-// steady rate; each crowd has a process of its own, and silence comes from addresses of its own, in a network that is made for it. Beside
-// it stands what the same crowd does to uWebSockets.js alone, with the same answer, that holds as many connections and closes the oldest.
+// How long others wait for an answer beside a crowd, to how long they wait at rest: silent connections that
+// come back as they are closed, streams of which some never read, a broker that floods. Everybody else asks
+// on a connection of their own, one after another, at a steady rate; each crowd has a process of its own, and
+// silence comes from addresses of its own, in a network that is made for it. Beside it stands what the same
+// crowd does to uWebSockets.js alone, with the same answer, that holds as many connections and closes the
+// oldest.
 //   node build/bench/crowds.js [--quick] [--json]       (needs root, unshare and ip)
 
 import { execFileSync } from 'node:child_process';
@@ -92,7 +94,8 @@ async function start(module: URL, ...args: readonly (string | number)[]): Return
 
 /** Volume changes are what the streams are sent meanwhile. */
 function streams(): Crowd {
-  const [silent, listening] = [new StreamReaders('', false), new StreamReaders()];
+  const silent = new StreamReaders('', false);
+  const listening = new StreamReaders();
   let changes = Promise.resolve();
   let isOver = false;
   const change = async (): Promise<void> => {

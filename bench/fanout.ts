@@ -1,6 +1,7 @@
-// One event each 50 ms to 1, 100 and 1000 streams: the gateway against uWebSockets.js that writes constants of the same
-// size to as many, and what that takes when it ends each event's chunk, as the gateway does. Three processes, measured in turns; the
-// streams are read by this one. At last the memory of the gateway with a crowd that never reads, where the kernel holds little for each.
+// One event each 50 ms to 1, 100 and 1000 streams: the gateway against uWebSockets.js that writes constants
+// of the same size to as many, and what that takes when it ends each event's chunk, as the gateway does.
+// Three processes, measured in turns; the streams are read by this one. At last the memory of the gateway
+// with a crowd that never reads, where the kernel holds little for each.
 //   node build/bench/fanout.js [--quick] [--json]       (needs root, unshare and ip)
 
 import { writeFileSync } from 'node:fs';
@@ -20,9 +21,15 @@ const CROWDS = [
 ] as const;
 const SILENT = 1000;
 const SILENT_ROUNDS = 3;
-/** Long enough to fill what the kernel holds, and less than the 10 s after which uWebSockets.js closes a stream that takes nothing. */
+/**
+ * Long enough to fill what the kernel holds, and less than the 10 s after which uWebSockets.js closes a
+ * stream that takes nothing.
+ */
 const SILENT_MS = 8000;
-/** A socket holds this much in each direction. By default it holds 4 MB of events until the gateway notices that nobody reads. */
+/**
+ * A socket holds this much in each direction. By default it holds 4 MB of events until the gateway notices
+ * that nobody reads.
+ */
 const KERNEL_BYTES = 8192;
 const GATEWAY = new URL('./support/fanout-gateway.js', import.meta.url);
 const CONSTANTS = new URL('./support/fanout-constants.js', import.meta.url);
@@ -83,7 +90,8 @@ async function crowdMemory(reads: boolean): Promise<number> {
 async function silentRow({ rounds }: Context): Promise<Row> {
   for (const way of ['rmem', 'wmem'])
     writeFileSync(`/proc/sys/net/ipv4/tcp_${way}`, `4096 ${KERNEL_BYTES} ${KERNEL_BYTES}`);
-  const [silent, read] = [[] as number[], [] as number[]];
+  const silent = [] as number[];
+  const read = [] as number[];
   for (let left = rounds(SILENT_ROUNDS); left > 0; left -= 1) {
     silent.push(await crowdMemory(false));
     read.push(await crowdMemory(true));

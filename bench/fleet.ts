@@ -1,5 +1,6 @@
-// How far one MQTT broker goes: the bridges of many nodes on a mosquitto of this machine, with 4 outputs and 6 units each, a tenth of
-// them with 10 volume changes a second; then the broker is killed, so that all come back at once to one that has forgotten everything.
+// How far one MQTT broker goes: the bridges of many nodes on a mosquitto of this machine, with 4 outputs and
+// 6 units each, a tenth of them with 10 volume changes a second; then the broker is killed, so that all come
+// back at once to one that has forgotten everything.
 //   node build/bench/fleet.js [--quick] [--json] [PARTS OF ROWS, such as '10 nodes']       (needs mosquitto)
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -36,7 +37,8 @@ async function moving(broker: Broker, forked: Forked, watchedMs: number): Promis
   const spy = await startSpy(broker.url, 'tonearm/+/audio/outputs/alsa');
   await pause(1000);
   const from = spy.seen.length;
-  const [brokerBefore, bridgesBefore] = [cpuMs(broker.pid), await forked.order({ do: 'cpu' })];
+  const brokerBefore = cpuMs(broker.pid);
+  const bridgesBefore = await forked.order({ do: 'cpu' });
   await forked.order({ do: 'move', with: watchedMs });
   const seen = spy.seen.slice(from);
   const moved = {

@@ -1,6 +1,6 @@
-// `GET /audio` of the whole daemon on a real sound server, against uWebSockets.js that sends a constant of the same size:
-// once with the same headers, once with nothing but the body, and once with the same headers after it has read those of the request that
-// decide about an answer. wrk with 50 connections, in turns.
+// `GET /audio` of the whole daemon on a real sound server, against uWebSockets.js that sends a constant of
+// the same size: once with the same headers, once with nothing but the body, and once with the same headers
+// after it has read those of the request that decide about an answer. wrk with 50 connections, in turns.
 //   node build/bench/http.js [--quick] [--json]       (needs wrk)
 
 import { execFile, spawnSync } from 'node:child_process';
@@ -14,7 +14,10 @@ import { measurement } from './support/measurement.js';
 const ROUNDS = 5;
 const ROUND_MS = 3000;
 const STREAMS = 20;
-/** Headers that a server must read for docs/http-api.md, "Host and Origin", for bodies and for conditional requests. */
+/**
+ * Headers that a server must read for docs/http-api.md, "Host and Origin", for bodies and for conditional
+ * requests.
+ */
 const READ = ['host', 'origin', 'sec-fetch-site', 'transfer-encoding', 'content-length', 'if-none-match'];
 /** uWebSockets.js adds these itself. */
 const ADDED = ['date', 'uwebsockets', 'content-length', 'connection', 'keep-alive'];

@@ -1,6 +1,6 @@
-// From the sound server's event, as a bare probe gets it, to the SSE bytes at a client: for the daemon, the bare program of two threads,
-// and the one that also makes JSON of the record. Each has its own real sound server, and they take turns. One process takes all times,
-// so they share a clock.
+// From the sound server's event, as a bare probe gets it, to the SSE bytes at a client: for the daemon, the
+// bare program of two threads, and the one that also makes JSON of the record. Each has its own real sound
+// server, and they take turns. One process takes all times, so they share a clock.
 //   node build/bench/latency.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { SOUND_SERVERS } from '../test/sound/servers.js';

@@ -1,6 +1,7 @@
-// Memory of the daemon one minute after 500 streams of a real PulseAudio have changed their volumes, with some listeners, and have gone;
-// compared with its memory at rest, and with the bare program, which makes JSON of each record and keeps none: what Node itself retains.
-// Each has its own sound server, and all run at the same time.
+// Memory of the daemon one minute after 500 streams of a real PulseAudio have changed their volumes, with
+// some listeners, and have gone; compared with its memory at rest, and with the bare program, which makes
+// JSON of each record and keeps none: what Node itself retains. Each has its own sound server, and all run at
+// the same time.
 //   node build/bench/memory.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';

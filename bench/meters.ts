@@ -1,5 +1,6 @@
-// The cost of meters: CPU of the daemon without a listener and with one, while two outputs play a tone that gets louder and quieter, and
-// while they play silence; how soon the shown level is the true one; and the time of a command meanwhile.
+// The cost of meters: CPU of the daemon without a listener and with one, while two outputs play a tone that
+// gets louder and quieter, and while they play silence; how soon the shown level is the true one; and the
+// time of a command meanwhile.
 //   node build/bench/meters.js [--quick] [--json] [PARTS OF ROWS, such as 'pipewire']
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -101,7 +102,9 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
   return samples;
 }
 
-/** A recorder with low latency, which begins now and calls `onLoud` at the first sample that is not silence. */
+/**
+ * A recorder with low latency, which begins now and calls `onLoud` at the first sample that is not silence.
+ */
 function recorder({ env }: SoundServer, latencyMs: number, onLoud: () => void): ChildProcess {
   const format = ['--raw', '--format=s16le', '--rate=8000', '--channels=1', `--latency-msec=${latencyMs}`];
   const parec = spawn('parec', ['--device=living.monitor', ...format], {
@@ -229,7 +232,8 @@ async function measure(
       against: { what: 'nobody listens', samples: aloneMs },
     },
     { what: `from a mute or its end to the level, ${kind}`, unit: 'ms', samples: levelled, goal: SOON },
-    // A null sink of PulseAudio has mixed ahead what its player lets it, with pacat 2 s, and gives none of that to who comes then.
+    // A null sink of PulseAudio has mixed ahead what its player lets it, with pacat 2 s, and gives none of
+    // that to who comes then.
     {
       what: `from a stream's start to the level, ${kind}`,
       unit: 'ms',

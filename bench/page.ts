@@ -1,5 +1,6 @@
-// The page with 64 streams, one of which changes 20 times a second: its tasks of more than 50 ms (a user notices these) with the CPU
-// slowed six times, beside those of an empty page; garbage collections; and how old a change is when it is shown, also in a second browser.
+// The page with 64 streams, one of which changes 20 times a second: its tasks of more than 50 ms (a user
+// notices these) with the CPU slowed six times, beside those of an empty page; garbage collections; and how
+// old a change is when it is shown, also in a second browser.
 //   node build/bench/page.js [--quick] [--json]
 
 import { setTimeout as pause } from 'node:timers/promises';
@@ -22,7 +23,10 @@ const TASK_MS_MAX = 50;
 const SHOWN_MS_MAX = 300;
 const FOLLOWED_MS_MAX = 100;
 const FLOOR = 'an empty page, before its script';
-/** A row for all parts together: the browser begins one when it likes, now and then in each part, longer with more on the page. */
+/**
+ * A row for all parts together: the browser begins one when it likes, now and then in each part, longer with
+ * more on the page.
+ */
 const COLLECTIONS = 'full collections of garbage';
 /** All at once, so often. */
 const TURNS = 5;
@@ -60,7 +64,10 @@ interface Part {
   readonly run: () => Promise<unknown>;
 }
 
-/** The browser's tasks for an empty page of the same gateway, until its script begins: it has these for any page. */
+/**
+ * The browser's tasks for an empty page of the same gateway, until its script begins: it has these for any
+ * page.
+ */
 async function navigate(slowed: number): Promise<readonly Task[]> {
   const node = new NodeWithPage({}, EMPTY_PAGE);
   const browser = await openChromium();
@@ -80,8 +87,8 @@ async function navigate(slowed: number): Promise<readonly Task[]> {
 }
 
 /**
- * Measures one page at one speed. Tasks are timed by the clock, which other programs on the machine lengthen, and at full speed by their
- * CPU time, which is a task's own work; six times that stands for the slowed CPU.
+ * Measures one page at one speed. Tasks are timed by the clock, which other programs on the machine lengthen,
+ * and at full speed by their CPU time, which is a task's own work; six times that stands for the slowed CPU.
  */
 async function measure(
   slowed: number,
@@ -196,7 +203,10 @@ function agesOf(changes: TextChanges, reported: ReadonlyMap<string, number>): nu
   });
 }
 
-/** From a key on one page to what another browser's page shows, in ms, with the daemon and the sound server between. */
+/**
+ * From a key on one page to what another browser's page shows, in ms, with the daemon and the sound server
+ * between.
+ */
 async function followed(presses: number): Promise<readonly number[]> {
   const sound = await startPulseAudio();
   const daemon = await Daemon.start({ env: sound.env, config: AUDIO_ONLY });

@@ -1,6 +1,6 @@
-// The daemon at rest, 60 s after its start, on the real node: four backends connected to a real sound server, real
-// buses, systemd and logind; and once more with the players' backend, and with the MQTT bridge, which shows what each costs; and with
-// audio and units alone, which shows that what is not enabled costs nothing.
+// The daemon at rest, 60 s after its start, on the real node: four backends connected to a real sound server,
+// real buses, systemd and logind; and once more with the players' backend, and with the MQTT bridge, which
+// shows what each costs; and with audio and units alone, which shows that what is not enabled costs nothing.
 // Against Node with four bare threads (memory) and uWebSockets.js alone (wake-ups, CPU).
 //   node build/bench/rest.js [--quick] [--json]       (needs root and systemd-container)
 

@@ -1,7 +1,8 @@
-// From spawn to the first 200 on `/audio`, with a real sound server, against a Node that does nothing, from spawn to exit: the time, and
-// the CPU, which other programs disturb less. In turns. As packaged, each start but the first after an installation has the code that V8
-// has compiled before. Also what any flag of V8 would cost: Node refuses its own code cache then; and the least program that has a thread
-// to wait for, as the first answer waits for that of the sound server.
+// From spawn to the first 200 on `/audio`, with a real sound server, against a Node that does nothing, from
+// spawn to exit: the time, and the CPU, which other programs disturb less. In turns. As packaged, each start
+// but the first after an installation has the code that V8 has compiled before. Also what any flag of V8
+// would cost: Node refuses its own code cache then; and the least program that has a thread to wait for, as
+// the first answer waits for that of the sound server.
 //   node build/bench/start.js [--quick] [--json]
 
 import { spawn } from 'node:child_process';

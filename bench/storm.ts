@@ -1,6 +1,7 @@
-// GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real client, 100 open streams.
-// GETs are sent at a steady rate, however long the answers take; storm, streams and GETs have a process each. Beside it runs uWebSockets.js
-// with a constant answer, which does not listen to the storm: its delay is what the storm costs the machine.
+// GETs of the daemon at rest and under an audio storm: 1000 volume changes a second by a real client, 100
+// open streams. GETs are sent at a steady rate, however long the answers take; storm, streams and GETs have a
+// process each. Beside it runs uWebSockets.js with a constant answer, which does not listen to the storm: its
+// delay is what the storm costs the machine.
 //   node build/bench/storm.js [--quick] [--json]
 
 import { connect } from 'node:net';
@@ -79,7 +80,9 @@ await measurement(async ({ rounds, ms }) => {
   const constant = await Forked.start(CONSTANT, JSON.stringify({ headers: [], body }));
   const ours = { rest: none(), blown: none() };
   const bare = { rest: none(), blown: none() };
-  const [rates, cores, events] = [[] as number[], [] as number[], [] as number[]];
+  const rates = [] as number[];
+  const cores = [] as number[];
+  const events = [] as number[];
   const roundMs = ms(ROUND_MS);
   /** Measures both at the same time: one request each in `GET_EVERY_MS` does not disturb the other. */
   const get = async (when: 'rest' | 'blown', durationMs: number): Promise<void> => {

@@ -1,10 +1,13 @@
-// Time, timers and randomness as an argument for all parts: the only access to the system's clock; and the back-off for
-// reconnecting to a lost peer.
+// Time, timers and randomness as an argument for all parts: the only access to the system's clock; and the
+// back-off for reconnecting to a lost peer.
 
 const { hrtime } = process;
 
 export interface Clock {
-  /** Milliseconds since the epoch, for people: it may jump by years when a node without a battery gets the date from the network. */
+  /**
+   * Milliseconds since the epoch, for people: it may jump by years when a node without a battery gets the
+   * date from the network.
+   */
   date(): number;
   /** Milliseconds since some moment; never goes back. Use it for waiting and measuring. */
   monotonic(): number;
@@ -14,7 +17,9 @@ export interface Clock {
   random(): number;
 }
 
-/** In ms. It costs less than `performance.now()`, which looks up a global object and checks it at each call. */
+/**
+ * In ms. It costs less than `performance.now()`, which looks up a global object and checks it at each call.
+ */
 export function monotonic(): number {
   const [s, ns] = hrtime();
   return s * 1000 + ns / 1e6;
@@ -104,8 +109,9 @@ const LONGEST_DELAY_MS = 30_000;
 const JITTER = 0.25;
 
 /**
- * The wait in ms before attempt number `attempt` since the peer was lost (docs/http-api.md, "Backends that are away"): 0 at once, then
- * 250 ms, doubled each time up to 30 s. `random` is in 0..1, so that nodes that lost the same peer do not reconnect together.
+ * The wait in ms before attempt number `attempt` since the peer was lost (docs/http-api.md, "Backends that
+ * are away"): 0 at once, then 250 ms, doubled each time up to 30 s. `random` is in 0..1, so that nodes that
+ * lost the same peer do not reconnect together.
  */
 export function backoffMs(attempt: number, random: number): number {
   if (attempt <= 0) return 0;

@@ -1,4 +1,5 @@
-// The addresses of this machine at which other machines reach it, the best one first. All parts that show an address to people take it from here.
+// The addresses of this machine at which other machines reach it, the best one first. All parts that show an
+// address to people take it from here.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
@@ -30,8 +31,9 @@ const RTF_UP = 0x0001;
 const RTF_REJECT = 0x0200;
 
 /**
- * The addresses at which other machines reach the sockets of `served`, in the order of `interfaces`, and of each interface IPv4 first, which
- * is easier to type. Link-local ones of IPv6 need a zone, which URLs cannot contain, and are left out.
+ * The addresses at which other machines reach the sockets of `served`, in the order of `interfaces`, and of
+ * each interface IPv4 first, which is easier to type. Link-local ones of IPv6 need a zone, which URLs cannot
+ * contain, and are left out.
  */
 export function reachableAt(
   served: readonly string[],
@@ -53,12 +55,18 @@ function familyRank({ family }: NetworkInterfaceInfo): number {
   return family === 'IPv4' ? 0 : 1;
 }
 
-/** An IPv4 address may have a label, `eth0:1`, under which the system lists it as if that were an interface of its own. */
+/**
+ * An IPv4 address may have a label, `eth0:1`, under which the system lists it as if that were an interface of
+ * its own.
+ */
 export function deviceOf(name: string): string {
   return name.replace(/:.*/, '');
 }
 
-/** Puts the interfaces first that lead to the house's network: those of default routes, then devices. It reads the kernel's tables. */
+/**
+ * Puts the interfaces first that lead to the house's network: those of default routes, then devices. It reads
+ * the kernel's tables.
+ */
 export function bestFirst(interfaces: InterfaceAddresses): InterfaceAddresses {
   return inOrder(interfaces, readRanking());
 }

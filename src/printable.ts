@@ -1,4 +1,5 @@
-// Texts of others as people read them in `/health`, the log and a terminal: one line without control characters, and an error in words. Pure.
+// Texts of others as people read them in `/health`, the log and a terminal: one line without control
+// characters, and an error in words. Pure.
 
 /** Errors of one failure that are named; the others are counted. */
 const ERRORS_NAMED_MAX = 4;
@@ -14,8 +15,8 @@ export function printable(text: string): string {
 }
 
 /**
- * An error in words, never empty. A connection to a name with several addresses fails with an AggregateError, whose own message is empty:
- * the reasons are in its `errors`.
+ * An error in words, never empty. A connection to a name with several addresses fails with an AggregateError,
+ * whose own message is empty: the reasons are in its `errors`.
  */
 export function errorText(error: unknown): string {
   return wordsOf(error, CAUSES_MAX) || 'an error without a message';

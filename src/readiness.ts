@@ -1,5 +1,6 @@
-// Reports that the start is complete: creates an empty file, named by the process id, in the service's runtime directory, where
-// packaging/deb/wait-listening looks for it. Without systemd there is no such directory, and nothing is done.
+// Reports that the start is complete: creates an empty file, named by the process id, in the service's
+// runtime directory, where packaging/deb/wait-listening looks for it. Without systemd there is no such
+// directory, and nothing is done.
 
 import { writeFileSync } from 'node:fs';
 import type { Gateway } from './gateway/gateway.js';
@@ -8,8 +9,9 @@ import type { Gateway } from './gateway/gateway.js';
 const SILENT_MAX_MS = 20_000;
 
 /**
- * Call when HTTP is served, or waits for its addresses. Waits for the upgrade backend's first report: by then its socket, which upgrade
- * scripts use, exists, or cannot be created, which `/health` shows. `directory` is `$RUNTIME_DIRECTORY`. Never rejects.
+ * Call when HTTP is served, or waits for its addresses. Waits for the upgrade backend's first report: by then
+ * its socket, which upgrade scripts use, exists, or cannot be created, which `/health` shows. `directory` is
+ * `$RUNTIME_DIRECTORY`. Never rejects.
  */
 export async function reportReady(
   gateway: Pick<Gateway, 'verdict'>,

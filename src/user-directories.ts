@@ -2,7 +2,10 @@
 
 import { homedir } from 'node:os';
 
-/** An absolute path without trailing slashes. By the specification a relative path is invalid and ignored, and '' counts as unset. */
+/**
+ * An absolute path without trailing slashes. By the specification a relative path is invalid and ignored, and
+ * '' counts as unset.
+ */
 export function xdgDirectory(value: string | undefined): string | undefined {
   return value?.startsWith('/') ? value.replace(/(?<=.)\/+$/, '') : undefined;
 }
@@ -10,12 +13,17 @@ export function xdgDirectory(value: string | undefined): string | undefined {
 /** The type of `process.env`. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** `$XDG_RUNTIME_DIR`, or the value that logind would have given it (docs/configuration.md, "Directories"). */
+/**
+ * `$XDG_RUNTIME_DIR`, or the value that logind would have given it (docs/configuration.md, "Directories").
+ */
 export function runtimeDirectory(env: Variables, uid: number): string {
   return xdgDirectory(env['XDG_RUNTIME_DIR']) ?? `/run/user/${uid}`;
 }
 
-/** `$HOME`, else the user database's. Never throws: '' if there is neither, as the daemon can start without a home. */
+/**
+ * `$HOME`, else the user database's. Never throws: '' if there is neither, as the daemon can start without a
+ * home.
+ */
 export function homeDirectory(): string {
   try {
     return homedir();

@@ -1,5 +1,5 @@
-// The architecture as tests: what may import what, and what stays out. biome.json has circles and lengths. Each rule is also shown sources
-// that break it, so that it is a check that can fail.
+// The architecture as tests: what may import what, and what stays out. biome.json has circles and lengths.
+// Each rule is also shown sources that break it, so that it is a check that can fail.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// The tables of docs/ against the sources that they are about; that links, and citations in comments, lead to headings that exist; and that
-// nothing cites, and no document names, what is not in the repository. A citation is a document, a comma, and a heading in quotes:
-// docs/events.md, "Ids".
+// The tables of docs/ against the sources that they are about; that links, and citations in comments, lead to
+// headings that exist; and that nothing cites, and no document names, what is not in the repository. A
+// citation is a document, a comma, and a heading in quotes: docs/events.md, "Ids".
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -98,7 +98,9 @@ test('the keys of the configuration and their defaults in docs are those of the 
 function defaultsIn(table: KeyTable, path = ''): readonly string[] {
   const environment = {
     env: { XDG_RUNTIME_DIR: '/$XDG_RUNTIME_DIR', XDG_STATE_HOME: '/$XDG_STATE_HOME' },
-    ...{ home: '', hostname: 'HOSTNAME', uid: 0 },
+    home: '',
+    hostname: 'HOSTNAME',
+    uid: 0,
   };
   return Object.entries(table).flatMap(([name, row]) => {
     if (!isRow(row)) return defaultsIn(row, `${path}${name}.`);
@@ -139,7 +141,9 @@ interface PlainSchema {
 
 const DESCRIBED: readonly unknown[] = RECORDS.map((name) => COMPONENTS[name]);
 
-/** Those of an object that no table of its own describes, too; one that may be absent with a question mark. */
+/**
+ * Those of an object that no table of its own describes, too; one that may be absent with a question mark.
+ */
 function fieldsOf({ properties = {}, required = [] }: PlainSchema, path = ''): readonly string[] {
   return Object.entries(properties).flatMap(([name, field]) => {
     const inner = DESCRIBED.includes(field) ? [] : fieldsOf(field, `${path}${name}.`);
@@ -224,7 +228,10 @@ test('a heading is unique in its document, so that it can be cited', () => {
   assert.deepEqual(twice, []);
 });
 
-/** Every text file in which something may be cited, its lines joined: a citation may be wrapped within a comment. */
+/**
+ * Every text file in which something may be cited, its lines joined: a citation may be wrapped within a
+ * comment.
+ */
 function citingTexts(): readonly (readonly [file: string, text: string])[] {
   const files = HELD.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })

@@ -48,7 +48,10 @@ test('a report that fails is logged', async (t) => {
 });
 
 describe('wait-listening', { timeout: 60_000 }, () => {
-  /** `meanwhile`: a script that stands in for its `sleep`. Resolves with the status, and the output of that script. */
+  /**
+   * `meanwhile`: a script that stands in for its `sleep`. Resolves with the status, and the output of that
+   * script.
+   */
   const waiting = async (directory: string, pid: number, meanwhile: string) => {
     writeFileSync(join(directory, 'sleep'), `#!/bin/sh\n${meanwhile}\n`, { mode: 0o755 });
     const PATH = `${directory}:${process.env['PATH']}`;

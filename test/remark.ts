@@ -1,5 +1,5 @@
-// Prints remarks of the harness about a real part that fails by itself, whether the test passes or fails. A remark is only allowed after
-// that part was asked directly, without tonearm between.
+// Prints remarks of the harness about a real part that fails by itself, whether the test passes or fails. A
+// remark is only allowed after that part was asked directly, without tonearm between.
 
 export function remark(text: string): void {
   process.stdout.write(`# ${text}\n`);

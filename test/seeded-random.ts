@@ -1,5 +1,5 @@
-// Reproducible chance (mulberry32): the same seed gives the same numbers on every machine, so that a failing round can be run
-// again from its printed seed.
+// Reproducible chance (mulberry32): the same seed gives the same numbers on every machine, so that a failing
+// round can be run again from its printed seed.
 
 export class SeededRandom {
   #state: number;
@@ -33,5 +33,8 @@ export class SeededRandom {
   }
 }
 
-/** One for `npm test`, another in each round of `npm run soak`, which runs the files that import it. TONEARM_FUZZ_SEED repeats one. */
+/**
+ * One for `npm test`, another in each round of `npm run soak`, which runs the files that import it.
+ * TONEARM_FUZZ_SEED repeats one.
+ */
 export const SEED = Number(process.env['TONEARM_FUZZ_SEED'] ?? 20_261_120) >>> 0;

@@ -8,12 +8,18 @@ const made = new Set<string>();
 
 const remove = (folder: string): void => rmSync(folder, { recursive: true, force: true });
 
-/** A test's hooks run in the order in which they were set: what is stopped after its folder is gone may make the folder again. */
+/**
+ * A test's hooks run in the order in which they were set: what is stopped after its folder is gone may make
+ * the folder again.
+ */
 process.on('exit', () => {
   for (const folder of made) remove(folder);
 });
 
-/** `t`: a test, or `node:test` itself for a folder of all tests of a file. Without one the folder goes with the process. */
+/**
+ * `t`: a test, or `node:test` itself for a folder of all tests of a file. Without one the folder goes with
+ * the process.
+ */
 export function temporaryFolder(t?: { after(act: () => void): void }): string {
   const folder = mkdtempSync(join(tmpdir(), 'tonearm-test-'));
   made.add(folder);

@@ -3,14 +3,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 25;
-/** Nobody waits for it where all is well, and a machine on which twenty processes want two cores needs most of it. */
+/**
+ * Nobody waits for it where all is well, and a machine on which twenty processes want two cores needs most of
+ * it.
+ */
 const DEADLINE_MS = 60_000;
 /** Characters of a probe's error that are shown. */
 const SHOWN_CHARS = 500;
 
 /**
- * Asks `probe` until it answers with something other than undefined or false, and gives that answer. It is asked a last time when the
- * deadline has passed: on a machine that stood still until then it has not been asked for as long.
+ * Asks `probe` until it answers with something other than undefined or false, and gives that answer. It is
+ * asked a last time when the deadline has passed: on a machine that stood still until then it has not been
+ * asked for as long.
  * @throws {Error} naming `what` when the deadline passes, and what the probe threw last
  */
 export async function until<T>(

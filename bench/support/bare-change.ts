@@ -1,5 +1,6 @@
-// The bare program of change.ts and memory.ts: the least that a program of two threads must do when a stream changes. Argument: the
-// server's socket; with `record` as the second one it also does what JSON and events with ids need.
+// The bare program of change.ts and memory.ts: the least that a program of two threads must do when a stream
+// changes. Argument: the server's socket; with `record` as the second one it also does what JSON and events
+// with ids need.
 
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
@@ -23,15 +24,18 @@ import { obey } from './fork.js';
 const POSTED_BYTES = 600;
 const READ_BYTES = 64 * 1024;
 const HEADER_BYTES = 20;
-/** In a packet: behind the header, command, tag and an event's word, each with the byte of its type in front. */
+/**
+ * In a packet: behind the header, command, tag and an event's word, each with the byte of its type in front.
+ */
 const AT = { command: HEADER_BYTES + 1, tag: HEADER_BYTES + 6, index: HEADER_BYTES + 16 } as const;
 const SINK_INPUTS = 4;
 const COOKIE_BYTES = 256;
 
 /**
- * `bytes`: one thread receives the sound server's event, makes one request and posts 600 bytes of the reply; the main thread writes them to
- * its listeners. Nothing is decoded, compared or remembered. `record`: the thread decodes the reply and posts the record's text, and the
- * main thread frames it as an event; neither knows the earlier values.
+ * `bytes`: one thread receives the sound server's event, makes one request and posts 600 bytes of the reply;
+ * the main thread writes them to its listeners. Nothing is decoded, compared or remembered. `record`: the
+ * thread decodes the reply and posts the record's text, and the main thread frames it as an event; neither
+ * knows the earlier values.
  */
 type Telling = 'bytes' | 'record';
 

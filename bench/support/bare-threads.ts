@@ -1,5 +1,6 @@
-// The bare program of rest.ts: Node with as many threads as the first argument, which wait for a message that never comes. With a second
-// argument, the folder of the shipped bundles, it loads uWebSockets.js and the code of the backends, and runs none of it.
+// The bare program of rest.ts: Node with as many threads as the first argument, which wait for a message that
+// never comes. With a second argument, the folder of the shipped bundles, it loads uWebSockets.js and the
+// code of the backends, and runs none of it.
 
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';

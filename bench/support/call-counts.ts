@@ -1,5 +1,6 @@
-// `--import` loads this into the daemon of way.ts, and its threads inherit it. Each SIGUSR2 makes every thread write which functions V8 has
-// called since the last one, into the folder $CALL_COUNTS: NUMBER-THREAD.json.
+// `--import` loads this into the daemon of way.ts, and its threads inherit it. Each SIGUSR2 makes every
+// thread write which functions V8 has called since the last one, into the folder $CALL_COUNTS:
+// NUMBER-THREAD.json.
 
 import { writeFileSync } from 'node:fs';
 import { type Profiler, Session } from 'node:inspector';

@@ -1,4 +1,5 @@
-// Lists of sink inputs to decode: as they were captured from a real server, and longer ones, composed of the records of a captured one.
+// Lists of sink inputs to decode: as they were captured from a real server, and longer ones, composed of the
+// records of a captured one.
 
 import { readFileSync } from 'node:fs';
 import { recordStarts } from './record-starts.js';

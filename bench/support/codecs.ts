@@ -1,5 +1,5 @@
-// Two codecs in JavaScript, each as its own client uses it: ours, and the npm package pulseaudio.js. Both decode whole frames, or chunks
-// of one, to plain objects, and encode the same two commands.
+// Two codecs in JavaScript, each as its own client uses it: ours, and the npm package pulseaudio.js. Both
+// decode whole frames, or chunks of one, to plain objects, and encode the same two commands.
 
 import { createRequire } from 'node:module';
 import { Readable } from 'node:stream';

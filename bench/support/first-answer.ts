@@ -1,5 +1,6 @@
-// A program as it is started: how long until it answers `GET /audio` with 200, and what CPU that took; the daemon's, and that of the least
-// program of its kind: uWebSockets.js, and threads of which it waits for one word before it listens.
+// A program as it is started: how long until it answers `GET /audio` with 200, and what CPU that took; the
+// daemon's, and that of the least program of its kind: uWebSockets.js, and threads of which it waits for one
+// word before it listens.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -81,7 +82,9 @@ function answers(port: number): Promise<boolean> {
   });
 }
 
-/** Sends a request every `pollMs`: while the daemon listens but cannot answer yet, each request costs it work. */
+/**
+ * Sends a request every `pollMs`: while the daemon listens but cannot answer yet, each request costs it work.
+ */
 export async function firstAnswer(
   [program = '', ...args]: readonly string[],
   env: Environment,

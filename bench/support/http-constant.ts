@@ -1,7 +1,8 @@
-// Measured against by http.ts and crowds.ts: uWebSockets.js alone, answering every GET with the answer that it is given, headers too.
-// Its first argument is that answer as JSON: { headers: [name, value][], body, reads }, where `reads` are the headers that it reads of each
-// request and does nothing with. With a second it listens on every address, and of the connections from other machines it holds so
-// many: for each more it closes the oldest.
+// Measured against by http.ts and crowds.ts: uWebSockets.js alone, answering every GET with the answer that
+// it is given, headers too. Its first argument is that answer as JSON: { headers: [name, value][], body,
+// reads }, where `reads` are the headers that it reads of each request and does nothing with. With a second
+// it listens on every address, and of the connections from other machines it holds so many: for each more it
+// closes the oldest.
 
 import { App, type HttpRequest, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { obey, ownCpu } from './fork.js';
@@ -42,7 +43,10 @@ function read(request: HttpRequest, names: readonly string[]): void {
   for (const name of names) request.getHeader(name);
 }
 
-/** uWebSockets.js reports that a connection has closed, but not which: it is one without an address among those never answered. */
+/**
+ * uWebSockets.js reports that a connection has closed, but not which: it is one without an address among
+ * those never answered.
+ */
 function closeBeyond(most: number): void {
   const open = new Set<HttpResponse>();
   let isClosing = false;

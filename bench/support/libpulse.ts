@@ -1,5 +1,5 @@
-// libpulse's codec in a process of its own (libpulse-codec.c), compiled when it is needed. It reports a missing C compiler or
-// libpulsecommon.
+// libpulse's codec in a process of its own (libpulse-codec.c), compiled when it is needed. It reports a
+// missing C compiler or libpulsecommon.
 
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,6 @@
-// A program that sends a stream's changes to one listener: the daemon, or the bare program of two threads that does only the
-// indispensable work. Each has its own sound server, with streams whose volumes another program changes, which also gets the event.
+// A program that sends a stream's changes to one listener: the daemon, or the bare program of two threads
+// that does only the indispensable work. Each has its own sound server, with streams whose volumes another
+// program changes, which also gets the event.
 
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -20,7 +21,10 @@ const BARE = new URL('./bare-change.js', import.meta.url);
 
 /** Until V8's first collections after the start, which drop what was compiled for it, are over. */
 const REST_MS = 10_000;
-/** V8 compiles a change's code within 1500 changes, and some of it again after it was first used to read everything. */
+/**
+ * V8 compiles a change's code within 1500 changes, and some of it again after it was first used to read
+ * everything.
+ */
 const WARM_UP = { parts: 3, changes: 2000, everyMs: 2 } as const;
 
 /** Properties that a desktop player typically sets. */
@@ -47,7 +51,10 @@ export interface Changes {
 }
 
 export interface Listened {
-  /** Makes the changes one after another: each when the event of the one before has arrived, and no sooner than `everyMs` after it. */
+  /**
+   * Makes the changes one after another: each when the event of the one before has arrived, and no sooner
+   * than `everyMs` after it.
+   */
   change(count: number, everyMs: number): Promise<Changes>;
   /** Has the program read everything again, as the daemon does each minute. */
   readAgain(): Promise<void>;
@@ -70,7 +77,9 @@ export async function startDaemon(sound: SoundServer, { flags, env }: Launch): P
   return { pid: daemon.pid, port: daemon.port, end: () => daemon.stop() };
 }
 
-/** `tells` selects what the bare program sends: the last bytes of the server's reply, or its record as JSON. */
+/**
+ * `tells` selects what the bare program sends: the last bytes of the server's reply, or its record as JSON.
+ */
 export async function startBare(
   sound: SoundServer,
   launch: Launch,
@@ -169,7 +178,10 @@ export async function listened(
   };
 }
 
-/** Brings programs to the state of a day's use. Without it the first minute is measured: a change cost a fifth more in it. */
+/**
+ * Brings programs to the state of a day's use. Without it the first minute is measured: a change cost a fifth
+ * more in it.
+ */
 export async function warmUp(sides: readonly Listened[], { ms }: Pick<Context, 'ms'>): Promise<void> {
   await pause(ms(REST_MS));
   for (let part = 0; part < WARM_UP.parts; part += 1) {

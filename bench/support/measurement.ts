@@ -1,5 +1,5 @@
-// The frame around each file of bench/: its arguments, the machine that it ran on, a bound for its time, and its rows as a table for people
-// or as one JSON object.
+// The frame around each file of bench/: its arguments, the machine that it ran on, a bound for its time, and
+// its rows as a table for people or as one JSON object.
 //   node build/bench/NAME.js [--quick] [--json] [--report FILE] [PARTS OF ROWS' NAMES]
 // `--json` prints the object instead of the table, `--report` writes it as well.
 
@@ -36,8 +36,9 @@ export interface Report {
 }
 
 /**
- * Removes the caller's NODE_ variables. The daemon has an environment of its own, but every other Node would inherit them, and their
- * cost would be measured: certificates to trust beyond Node's own (NODE_EXTRA_CA_CERTS) are 40 ms of its start (measured).
+ * Removes the caller's NODE_ variables. The daemon has an environment of its own, but every other Node would
+ * inherit them, and their cost would be measured: certificates to trust beyond Node's own
+ * (NODE_EXTRA_CA_CERTS) are 40 ms of its start (measured).
  */
 function forgetNodeVariables(): void {
   for (const name of Object.keys(process.env)) if (name.startsWith('NODE_')) delete process.env[name];

@@ -1,4 +1,5 @@
-// Runs the calling measurement again in a network of its own, where addresses and the kernel's limits can be set. Needs root, unshare, ip.
+// Runs the calling measurement again in a network of its own, where addresses and the kernel's limits can be
+// set. Needs root, unshare, ip.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 

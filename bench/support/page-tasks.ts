@@ -1,5 +1,5 @@
-// Tasks of a page's main thread, from Chromium's own trace, with the CPU time of each: unlike the time by the clock, other programs on the
-// machine do not lengthen it.
+// Tasks of a page's main thread, from Chromium's own trace, with the CPU time of each: unlike the time by the
+// clock, other programs on the machine do not lengthen it.
 
 import type { CDPSession } from 'playwright-core';
 

@@ -1,5 +1,5 @@
-// From what was measured to what is shown: medians, ratios, spreads and whether a goal is reached; as the columns of
-// a table. Pure.
+// From what was measured to what is shown: medians, ratios, spreads and whether a goal is reached; as the
+// columns of a table. Pure.
 
 import { median, quantile } from './figures.js';
 

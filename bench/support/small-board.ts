@@ -1,4 +1,5 @@
-// A cgroup with a tenth of one core and 96 MB, for a process to be put into as it starts. Either version of cgroups; needs root.
+// A cgroup with a tenth of one core and 96 MB, for a process to be put into as it starts. Either version of
+// cgroups; needs root.
 
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

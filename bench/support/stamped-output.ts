@@ -1,4 +1,5 @@
-// An ordinary output record whose nick contains the time at which it was made, so that a reader in another process can compute the delay.
+// An ordinary output record whose nick contains the time at which it was made, so that a reader in another
+// process can compute the delay.
 
 const STAMP_DIGITS = 16;
 const STAMP_MARK = Buffer.from('"nick":"');

@@ -1,5 +1,6 @@
-// Reads streams for storm.ts in a process of its own, so that they do not delay its measurements. Arguments: the port, and the number of
-// streams. On order it answers how many streams show a given volume (in hundredths) last, and how many events all have received.
+// Reads streams for storm.ts in a process of its own, so that they do not delay its measurements. Arguments:
+// the port, and the number of streams. On order it answers how many streams show a given volume (in
+// hundredths) last, and how many events all have received.
 
 import { obey } from './fork.js';
 import { StreamReaders } from './stream-readers.js';

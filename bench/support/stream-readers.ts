@@ -1,4 +1,5 @@
-// Any number of streams read as cheaply as Node can, so that the reader disturbs what is measured as little as possible.
+// Any number of streams read as cheaply as Node can, so that the reader disturbs what is measured as little
+// as possible.
 
 import { connect, type Socket } from 'node:net';
 import { nowUs, stampsIn } from './stamped-output.js';

@@ -8,9 +8,15 @@ import type { Reply, RequestArgs, RequestName } from '../protocol/pulse/commands
 import type { ClosedReason, Result } from '../protocol/pulse/outcome.js';
 import { Session, type SessionEvents, type SessionOptions } from '../protocol/pulse/session.js';
 
-/** Request bytes that the server has not read from the socket. More than a few kB means that it has stopped reading. */
+/**
+ * Request bytes that the server has not read from the socket. More than a few kB means that it has stopped
+ * reading.
+ */
 export const UNSENT_MAX_BYTES = 256 * 1024;
-/** All reads share one buffer of this size, because nothing of it is kept and a new buffer costs as much as the read. */
+/**
+ * All reads share one buffer of this size, because nothing of it is kept and a new buffer costs as much as
+ * the read.
+ */
 const READ_BYTES = 64 * 1024;
 
 export interface DialOptions {
@@ -113,7 +119,10 @@ export class Link {
       this.#fail('the sound server does not read what it is sent');
   }
 
-  /** One timer serves all deadlines. It may fire early, never late: an answer does not change it, or each request would set a new one. */
+  /**
+   * One timer serves all deadlines. It may fire early, never late: an answer does not change it, or each
+   * request would set a new one.
+   */
   #keepDeadline(): void {
     const at = this.#session.nextDeadline();
     if (at === undefined || this.#timerAt <= at) return;

@@ -2,7 +2,10 @@
 
 import { BlockList, isIPv4 } from 'node:net';
 
-/** `networks`: `ADDRESS/BITS`. Those of the other family are left out: a list would compare IPv4 addresses with mapped ones, too. */
+/**
+ * `networks`: `ADDRESS/BITS`. Those of the other family are left out: a list would compare IPv4 addresses
+ * with mapped ones, too.
+ */
 export function isIn(networks: readonly string[], address: string): boolean {
   const family = familyOf(address);
   const list = new BlockList();

@@ -1,5 +1,6 @@
-// Reports when the file at a path may be another one: watches its directory, so that renames over it are seen, or the nearest existing
-// directory above. A slow poll finds changes that the watch misses (behind links, on disks without notifications). It opens nothing.
+// Reports when the file at a path may be another one: watches its directory, so that renames over it are
+// seen, or the nearest existing directory above. A slow poll finds changes that the watch misses (behind
+// links, on disks without notifications). It opens nothing.
 
 import { type BigIntStats, type FSWatcher, statSync, watch } from 'node:fs';
 import { basename, dirname, relative, sep } from 'node:path';
@@ -17,13 +18,19 @@ function statOf(path: string): BigIntStats | undefined {
   }
 }
 
-/** Identifies the file at a path and its state; undefined if there is none. A file that was created anew has another identity. */
+/**
+ * Identifies the file at a path and its state; undefined if there is none. A file that was created anew has
+ * another identity.
+ */
 export function fileIdentity(path: string): string | undefined {
   const stat = statOf(path);
   return stat && `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeNs}:${stat.ctimeNs}`;
 }
 
-/** The file's directory, or the nearest existing one above it, with an identity that does not depend on its content. */
+/**
+ * The file's directory, or the nearest existing one above it, with an identity that does not depend on its
+ * content.
+ */
 function directoryOf(path: string): { readonly path: string; readonly identity: string } {
   const directory = dirname(path);
   const stat = statOf(directory);
@@ -32,7 +39,10 @@ function directoryOf(path: string): { readonly path: string; readonly identity: 
     : directoryOf(directory);
 }
 
-/** Calls `onStir` when it is time to look, never from within this call, until the returned function is called. `settleMs` joins a burst. */
+/**
+ * Calls `onStir` when it is time to look, never from within this call, until the returned function is called.
+ * `settleMs` joins a burst.
+ */
 export function watchPath(
   file: string,
   onStir: () => void,
@@ -52,7 +62,10 @@ export function watchPath(
     if (isClosed || ![null, next, basename(directory)].includes(name)) return;
     settling ??= setTimeout(stir, settleMs);
   };
-  /** Watches the present directory; repeats until nothing changed while the watch was being set. Later changes are reported. */
+  /**
+   * Watches the present directory; repeats until nothing changed while the watch was being set. Later changes
+   * are reported.
+   */
   const arm = (): void => {
     for (let tries = 0; tries < ARM_MAX_TRIES && !isClosed; tries++) {
       const directory = directoryOf(file);

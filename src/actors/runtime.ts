@@ -1,5 +1,6 @@
-// The common part of all actors: answers pings, sends items in batches, stops on request. It passes commands to a backend and changes
-// to a subscriber. It knows no actor, and never catches what an actor throws outside a promise: that ends the thread.
+// The common part of all actors: answers pings, sends items in batches, stops on request. It passes commands
+// to a backend and changes to a subscriber. It knows no actor, and never catches what an actor throws outside
+// a promise: that ends the thread.
 
 import { IdleHeap } from '../idle-heap.js';
 import { logWarnings } from '../node-warnings.js';
@@ -26,12 +27,21 @@ import type { ChildSettings, LogLevel } from '../protocol/actor/settings.js';
 /** A larger batch is sent as several messages, so that the main thread never handles a huge one at once. */
 const BATCH_ITEMS_MAX = 1024;
 
-/** Sends what is published in one go as one batch. While a command runs the batch is the whole turn's: the answer comes with its change. */
+/**
+ * Sends what is published in one go as one batch. While a command runs the batch is the whole turn's: the
+ * answer comes with its change.
+ */
 export interface Publisher {
-  /** A backend sends `up` after the puts that complete its collections; `connecting` empties them without drops. */
+  /**
+   * A backend sends `up` after the puts that complete its collections; `connecting` empties them without
+   * drops.
+   */
   status(state: 'connecting' | 'up', detail?: string): void;
   log(level: LogLevel, message: string, fields?: LogFields): void;
-  /** Adds or replaces the record `key`; `json` is its whole text, in one line. `rank` lists it in another order than that of arrival. */
+  /**
+   * Adds or replaces the record `key`; `json` is its whole text, in one line. `rank` lists it in another
+   * order than that of arrival.
+   */
   put(collection: Collection, key: string, json: string, rank?: number): void;
   drop(collection: Collection, key: string): void;
   /** The newest reading of the meters; only while they are watched. */
@@ -40,7 +50,10 @@ export interface Publisher {
 
 /** For a bridge that owns records, as a backend does. */
 export interface OwnerLink extends Omit<Publisher, 'level'> {
-  /** Has the same effects and refusals as over HTTP. Settles when the HTTP reply would be sent, and never rejects. */
+  /**
+   * Has the same effects and refusals as over HTTP. Settles when the HTTP reply would be sent, and never
+   * rejects.
+   */
   ask(request: BridgeRequest): Promise<BridgeReply>;
 }
 
@@ -48,9 +61,14 @@ export interface OwnerLink extends Omit<Publisher, 'level'> {
 export type NodeLink = Omit<OwnerLink, 'put' | 'drop'>;
 
 export interface BridgeActor {
-  /** Applies a batch of others' records. The next one is sent only after this has returned; a throw ends the thread. */
+  /**
+   * Applies a batch of others' records. The next one is sent only after this has returned; a throw ends the
+   * thread.
+   */
   applyChanges(batch: ChangeBatch): void;
-  /** Called once. When it settles, the actor holds nothing open any more. A bridge may still ask meanwhile. */
+  /**
+   * Called once. When it settles, the actor holds nothing open any more. A bridge may still ask meanwhile.
+   */
   stop(): Promise<void>;
 }
 
@@ -58,7 +76,10 @@ export interface BridgeActor {
 export interface Actor<C> extends Pick<BridgeActor, 'stop'>, Partial<Pick<BridgeActor, 'applyChanges'>> {
   /** A rejection becomes the fault `internal`; a synchronous throw ends the thread. */
   handle(command: C): Promise<Answer>;
-  /** For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every reading. */
+  /**
+   * For backends with meters: true if anybody watches them. `true` again means that a new watcher needs every
+   * reading.
+   */
   watchLevels?(isWatched: boolean): void;
 }
 
@@ -114,13 +135,19 @@ class BatchPublisher implements Publisher, OwnerLink {
     else if (this.#items.length === 1) Promise.resolve().then(this.#endTurn);
   }
 
-  /** A tick comes after the promises that this turn settles, but costs a call more: a volume that others change has no answer. */
+  /**
+   * A tick comes after the promises that this turn settles, but costs a call more: a volume that others
+   * change has no answer.
+   */
   readonly #endTurn = (): void => {
     if (this.running > 0) process.nextTick(this.flush);
     else this.flush();
   };
 
-  /** Sends the collected items. After the port is closed they are lost, which is right for a timer of a stopped actor. */
+  /**
+   * Sends the collected items. After the port is closed they are lost, which is right for a timer of a
+   * stopped actor.
+   */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;
     const batch = this.#items;
@@ -133,7 +160,10 @@ type In<C> =
   | { readonly kind: 'command'; readonly id: number; readonly command: C }
   | Exclude<ToActor | ToBridge, { readonly kind: 'command' }>;
 
-/** Resolves after a `stop` message or the end of the port; rejects when `start` throws or `stop` rejects, which counts as a death. */
+/**
+ * Resolves after a `stop` message or the end of the port; rejects when `start` throws or `stop` rejects,
+ * which counts as a death.
+ */
 async function run<S, C>(
   task: ActorTask<S>,
   start: (settings: S, publisher: BatchPublisher) => Pick<Actor<C>, 'stop'> & Partial<Actor<C>>,

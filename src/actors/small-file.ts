@@ -1,4 +1,5 @@
-// Reads and replaces small files: never blocks on a pipe, never reads a huge file, and writes a file whole or not at all.
+// Reads and replaces small files: never blocks on a pipe, never reads a huge file, and writes a file whole or
+// not at all.
 
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
@@ -6,7 +7,10 @@ import { dirname } from 'node:path';
 import { type Clock, within } from '../clock.js';
 import { errorText } from '../printable.js';
 
-/** `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along. `mode` is that of `stat`. */
+/**
+ * `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along.
+ * `mode` is that of `stat`.
+ */
 export type FileBytes =
   | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number }
   | { readonly ok: false; readonly problem: string; readonly missing: boolean };
@@ -41,14 +45,18 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Fil
 async function readRegular(file: FileHandle, maxBytes: number): Promise<FileBytes> {
   const stats = await file.stat();
   if (!stats.isFile()) return unread(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
-  // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte more.
+  // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte
+  // more.
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
   if (length > maxBytes) return unread(`it is larger than ${maxBytes} bytes`);
   return { ok: true, bytes: bytes.slice(0, length), mode: stats.mode };
 }
 
-/** One read may bring a part only, as on a network's or a user's file system, and in /proc. Only a read of nothing is the end. */
+/**
+ * One read may bring a part only, as on a network's or a user's file system, and in /proc. Only a read of
+ * nothing is the end.
+ */
 export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8Array): Promise<number> {
   let length = 0;
   while (length < bytes.length) {
@@ -59,7 +67,10 @@ export async function readUntilEnd(file: Pick<FileHandle, 'read'>, bytes: Uint8A
   return length;
 }
 
-/** Replaces the file: a reader, or a power cut, finds one text whole. New directories are the owner's. Rejects with the system's error. */
+/**
+ * Replaces the file: a reader, or a power cut, finds one text whole. New directories are the owner's. Rejects
+ * with the system's error.
+ */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const directory = dirname(path);
   await mkdir(directory, { recursive: true, mode: 0o700 });

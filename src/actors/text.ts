@@ -1,4 +1,5 @@
-// Text from outside: cutting to a bound, percent-decoding, reading JSON, and objects with keys from outside, for all backends. Pure.
+// Text from outside: cutting to a bound, percent-decoding, reading JSON, and objects with keys from outside,
+// for all backends. Pure.
 
 /** At most `max` UTF-16 units, without splitting a character in two. */
 export function capped(text: string, max: number): string {
@@ -36,14 +37,19 @@ export function jsonObject(text: string): Readonly<Record<string, unknown>> | un
   }
 }
 
-/** An object for keys from outside: without a prototype, `__proto__` and `constructor` are keys like any other. */
+/**
+ * An object for keys from outside: without a prototype, `__proto__` and `constructor` are keys like any
+ * other.
+ */
 export function withoutPrototype<T>(entries: Iterable<readonly [key: string, value: T]>): Record<string, T> {
   const object: Record<string, T> = Object.create(null);
   for (const [key, value] of entries) object[key] = value;
   return object;
 }
 
-/** The first items whose JSON has at most `maxBytes` together, and the one that is needed wherever it stands. */
+/**
+ * The first items whose JSON has at most `maxBytes` together, and the one that is needed wherever it stands.
+ */
 export function firstWithin<T>(items: readonly T[], maxBytes: number, isNeeded: (item: T) => boolean): T[] {
   let left = maxBytes;
   return items.filter((item) => {

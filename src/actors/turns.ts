@@ -1,4 +1,5 @@
-// Work that must not overlap: steps one after the other, and a piece of work that all who ask for it meanwhile share.
+// Work that must not overlap: steps one after the other, and a piece of work that all who ask for it
+// meanwhile share.
 
 /** The function that runs each step when the one before has ended, well or not. */
 export function inTurn(): <T>(step: () => Promise<T>) => Promise<T> {
@@ -10,7 +11,10 @@ export function inTurn(): <T>(step: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** The function that begins `work`, which does not reject, and resolves to what a run gives that began after the call. One runs at a time. */
+/**
+ * The function that begins `work`, which does not reject, and resolves to what a run gives that began after
+ * the call. One runs at a time.
+ */
 export function shared<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
   let next: Promise<T> | undefined;

@@ -1,6 +1,10 @@
-// Names that no two live things share, as streams and outputs may be called the same (docs/http-api.md, "Names of clients"). Pure.
+// Names that no two live things share, as streams and outputs may be called the same (docs/http-api.md,
+// "Names of clients"). Pure.
 
-/** The names in use. A thing whose wanted name is taken becomes `NAME #ID`, and stays so for life; until then it follows its wanted name. */
+/**
+ * The names in use. A thing whose wanted name is taken becomes `NAME #ID`, and stays so for life; until then
+ * it follows its wanted name.
+ */
 export class UniqueNames {
   readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();
   readonly #owners = new Map<string, number>();

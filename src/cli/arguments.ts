@@ -1,4 +1,5 @@
-// Parses the command line into one of a closed set of commands, and options for all of them. Pure; prints nothing and ends nothing.
+// Parses the command line into one of a closed set of commands, and options for all of them. Pure; prints
+// nothing and ends nothing.
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { errorText } from '../printable.js';
@@ -71,7 +72,9 @@ export function parseArguments(argv: readonly string[]): CommandLine {
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 
-/** The request that `take` makes of the options of `command`; a text from `take` says what is wrong with them. */
+/**
+ * The request that `take` makes of the options of `command`; a text from `take` says what is wrong with them.
+ */
 export function readOptions<O extends Options, Request extends object>(
   command: string,
   args: readonly string[],

@@ -1,5 +1,5 @@
-// `tonearm progress`: writes one line of upgrade progress to the daemon's socket, for shell scripts. A failure is only reported,
-// because an upgrade must not fail when its progress cannot be shown.
+// `tonearm progress`: writes one line of upgrade progress to the daemon's socket, for shell scripts. A
+// failure is only reported, because an upgrade must not fail when its progress cannot be shown.
 
 import { connect } from 'node:net';
 import { parseArgs } from 'node:util';
@@ -26,7 +26,9 @@ tries again for one second. The exit status is always 0, so that a script under
 set -e goes on; a problem is one line on stderr.
 `;
 
-/** The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs or is absent. */
+/**
+ * The daemon reads a line within milliseconds. A script must not wait for a daemon that hangs or is absent.
+ */
 const DEADLINE_MS = 1_000;
 const AGAIN_MS = 50;
 /** Errors that clients see while the daemon restarts; it has not read the line then. */
@@ -46,7 +48,9 @@ export interface ProgressDefaults {
 /** The variables in which sudo, run0 and pkexec name the user who has become root. */
 const INVOKED_BY = ['SUDO_UID', 'PKEXEC_UID'] as const;
 
-/** tonearm does not run for root: a script that is run by sudo reports to the tonearm of the user who runs it. */
+/**
+ * tonearm does not run for root: a script that is run by sudo reports to the tonearm of the user who runs it.
+ */
 function defaultSocket({ env, uid }: ProgressDefaults): string {
   const directory = runtimeDirectory(env, uid);
   const invoker = INVOKED_BY.map((name) => env[name] ?? '').find((id) => /^[1-9]\d*$/.test(id));
@@ -87,7 +91,9 @@ export function parseProgress(args: readonly string[], defaults: ProgressDefault
   return { do: 'write', line: JSON.stringify(line), socket: String(socket) };
 }
 
-/** Not strict, so that the parser accepts a value that begins with a dash, for instance the name of a step. */
+/**
+ * Not strict, so that the parser accepts a value that begins with a dash, for instance the name of a step.
+ */
 function optionsOf(args: string[], options: Options): ProgressOptions | string {
   const { values, tokens } = parseArgs({ args, options, strict: false, tokens: true });
   for (const token of tokens) {
@@ -118,8 +124,9 @@ function lineOf({ event, options }: (typeof VERBS)[string], parsed: ProgressOpti
 }
 
 /**
- * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. If the daemon is absent, it tries
- * again, as the daemon may be restarting. Resolves within the deadline to an error text, or undefined; never rejects.
+ * Writes the line and waits until the daemon has read it, because the script may end directly afterwards. If
+ * the daemon is absent, it tries again, as the daemon may be restarting. Resolves within the deadline to an
+ * error text, or undefined; never rejects.
  */
 export async function writeProgress(
   line: string,

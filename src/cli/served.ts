@@ -1,4 +1,5 @@
-// Describes in sentences where people reach the service: addresses of `bind` that exist now, and those that may appear. Opens no socket.
+// Describes in sentences where people reach the service: addresses of `bind` that exist now, and those that
+// may appear. Opens no socket.
 
 import { existsSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';

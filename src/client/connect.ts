@@ -1,5 +1,6 @@
-// Live state of one node: applies the stream's events to the store, and notifies subscribers of the slices that changed.
-// The stream does not carry `server`, `power` and `can_*` of upgrade; they are fetched when a connection or a backend comes up.
+// Live state of one node: applies the stream's events to the store, and notifies subscribers of the slices
+// that changed. The stream does not carry `server`, `power` and `can_*` of upgrade; they are fetched when a
+// connection or a backend comes up.
 
 import type { EventName, NodeEvent } from './events.js';
 import { ownProblem, type ProblemError } from './problem.js';
@@ -8,7 +9,10 @@ import type { Tonearm } from './routes.js';
 import { isMark, KNOWN_EVENTS, type NodeState, type Slice, Store } from './store.js';
 import { ReconnectingStream } from './stream.js';
 
-/** An event that arrives later than this, on a connection that has caught up, means that one of the two clocks was set. */
+/**
+ * An event that arrives later than this, on a connection that has caught up, means that one of the two clocks
+ * was set.
+ */
 const CLOCK_SET_MS = 2000;
 const LEVEL = 'audio.level';
 
@@ -18,11 +22,16 @@ export interface ConnectOptions {
   /** Only the events of these backends. If `types` is given too, events of either list pass. */
   readonly backend?: readonly Backend[];
   readonly exclude?: readonly EventName[];
-  /** Receive the peaks of all outputs, up to ten times a second. They cost the node CPU time; off by default. */
+  /**
+   * Receive the peaks of all outputs, up to ten times a second. They cost the node CPU time; off by default.
+   */
   readonly levels?: boolean;
   /** Called once after each group of changes that arrived together. */
   readonly onChange?: (state: NodeState, changed: readonly Slice[]) => void;
-  /** Called for each event, also for those without state (`power.action`, `upgrade.progress`). `state` does not contain it yet. */
+  /**
+   * Called for each event, also for those without state (`power.action`, `upgrade.progress`). `state` does
+   * not contain it yet.
+   */
   readonly onEvent?: (event: NodeEvent) => void;
 }
 
@@ -31,13 +40,19 @@ export interface Live {
   readonly node: Tonearm;
   /** The latest consistent state; a snapshot appears in it only when it is complete. */
   readonly state: NodeState;
-  /** Calls `listener` at each change of the slice, not with its present value. Call the returned function to unsubscribe. */
+  /**
+   * Calls `listener` at each change of the slice, not with its present value. Call the returned function to
+   * unsubscribe.
+   */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
   /** Turns the peaks of the outputs on or off. */
   setLevels(wanted: boolean): void;
   /** If the connection is lost, tries again now and does not wait for the next attempt. */
   reconnect(): void;
-  /** Milliseconds since the epoch by the node's clock, estimated from its players' events; this device's time until one has arrived. */
+  /**
+   * Milliseconds since the epoch by the node's clock, estimated from its players' events; this device's time
+   * until one has arrived.
+   */
   nodeTime(): number;
   close(): void;
 }
@@ -55,13 +70,22 @@ class LiveNode implements Live {
   readonly #stream: ReconnectingStream;
   /** The state that listeners have seen last. */
   #shown: NodeState;
-  /** False while the store holds only part of a snapshot: from its first mark to its last event, the only one with an id. */
+  /**
+   * False while the store holds only part of a snapshot: from its first mark to its last event, the only one
+   * with an id.
+   */
   #isWhole = true;
   #levels: boolean;
   #hadBye = false;
-  /** Milliseconds by which this device's clock is ahead of the node's, plus the delay of an event: the smallest difference seen. */
+  /**
+   * Milliseconds by which this device's clock is ahead of the node's, plus the delay of an event: the
+   * smallest difference seen.
+   */
   #aheadMs = Number.POSITIVE_INFINITY;
-  /** After a stream's first `love`, events have just happened; earlier ones may be replayed from while the connection was lost. */
+  /**
+   * After a stream's first `love`, events have just happened; earlier ones may be replayed from while the
+   * connection was lost.
+   */
   #hasCaughtUp = false;
 
   constructor(node: Tonearm, options: ConnectOptions) {
@@ -114,7 +138,9 @@ class LiveNode implements Live {
     this.#notify();
   }
 
-  /** `audio.level` is sent only if it is in `types`, and then `types` must list all other wanted events too. */
+  /**
+   * `audio.level` is sent only if it is in `types`, and then `types` must list all other wanted events too.
+   */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
     const base = types ?? (backend === undefined ? KNOWN_EVENTS.filter((type) => type !== LEVEL) : []);
@@ -131,7 +157,8 @@ class LiveNode implements Live {
     if (event.type === 'server.info') this.#greeted(event.data);
     if (event.type === 'player.added' || event.type === 'player.updated')
       this.#noteTime(event.data.emitted_at);
-    // A snapshot's events have just been made, so an older estimate is not needed, even if a clock was set since.
+    // A snapshot's events have just been made, so an older estimate is not needed, even if a clock was set
+    // since.
     if (isMark(event)) this.#aheadMs = Number.POSITIVE_INFINITY;
     safely(() => this.#options.onEvent?.(event));
   }
@@ -178,7 +205,8 @@ class LiveNode implements Live {
 
   #notify(): void {
     if (!this.#isWhole) return;
-    const [before, { state }] = [this.#shown, this.#store];
+    const before = this.#shown;
+    const { state } = this.#store;
     this.#shown = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
     if (changed.length === 0) return;

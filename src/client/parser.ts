@@ -24,7 +24,10 @@ export class EventParser {
     this.#id = lastEventId;
   }
 
-  /** The events that `text` completes; while one is yielded, `lastEventId` is its id. Throws a RangeError if an event gets too long. */
+  /**
+   * The events that `text` completes; while one is yielded, `lastEventId` is its id. Throws a RangeError if
+   * an event gets too long.
+   */
   *feed(text: string): Generator<ParsedEvent> {
     const whole = this.#rest + (this.#endedInCr && text.startsWith('\n') ? text.slice(1) : text);
     if (text !== '') this.#endedInCr = text.endsWith('\r');
@@ -49,7 +52,8 @@ export class EventParser {
   }
 
   #dispatch(): ParsedEvent | undefined {
-    const [type, data] = [this.#type || 'message', this.#data];
+    const type = this.#type || 'message';
+    const data = this.#data;
     this.lastEventId = this.#id;
     this.#type = '';
     this.#data = undefined;

@@ -1,5 +1,5 @@
-// Method and path of each function of the client, from the daemon's table of operations. The build replaces this file with the
-// result, so that bundles do not contain the table.
+// Method and path of each function of the client, from the daemon's table of operations. The build replaces
+// this file with the result, so that bundles do not contain the table.
 
 import { OPERATION_NAMES, OPERATIONS } from '../protocol/actor/operations.js';
 

@@ -47,7 +47,10 @@ export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unkno
   return new ProblemError({ type: TYPE + code, title: OWN_TITLES[code], status, detail }, { cause });
 }
 
-/** Converts anything thrown into a problem. A SyntaxError means that the response was not JSON, so it was not tonearm's. */
+/**
+ * Converts anything thrown into a problem. A SyntaxError means that the response was not JSON, so it was not
+ * tonearm's.
+ */
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const code = error instanceof SyntaxError ? 'not-the-service' : 'unreachable';

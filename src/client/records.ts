@@ -1,5 +1,6 @@
-// The types of the daemon that the client uses: records, bodies, names, the data of events, and the functions that follow from the table of
-// operations (docs/http-api.md, "Routes"). Types only; the build replaces this file with declarations that import nothing.
+// The types of the daemon that the client uses: records, bodies, names, the data of events, and the functions
+// that follow from the table of operations (docs/http-api.md, "Routes"). Types only; the build replaces this
+// file with declarations that import nothing.
 
 import type { EVENTS, EventType } from '../protocol/actor/collections.js';
 import type { OperationTable } from '../protocol/actor/operations.js';
@@ -38,7 +39,10 @@ type ArgumentsOf<P extends string> = P extends `${string}{${infer N extends Para
 
 type MemberOf<T> = T extends unknown ? keyof T : never;
 
-/** TypeScript lets an object have the members of several alternatives, so each one excludes the members of the others. */
+/**
+ * TypeScript lets an object have the members of several alternatives, so each one excludes the members of the
+ * others.
+ */
 type Exclusive<T, All = T> = T extends unknown
   ? T & { readonly [K in Exclude<MemberOf<All>, keyof T>]?: never }
   : never;
@@ -63,8 +67,8 @@ type AnswerOf<Row> = Row extends { readonly method: 'POST' }
     : Promise<Blob>;
 
 /**
- * Each function rejects with a `ProblemError`. Functions that change something resolve when the sound server, systemd, logind or the
- * player has accepted the change. Names are encoded for you.
+ * Each function rejects with a `ProblemError`. Functions that change something resolve when the sound server,
+ * systemd, logind or the player has accepted the change. Names are encoded for you.
  */
 export type Routes = {
   readonly [N in keyof OperationTable]: (

@@ -1,4 +1,5 @@
-// One HTTP function per operation of a node. It sends requests only when a function is called, and keeps no state.
+// One HTTP function per operation of a node. It sends requests only when a function is called, and keeps no
+// state.
 
 import { BLOBS, PATHS } from './paths.js';
 import { contentOf, jsonOf, send, type Transport } from './problem.js';
@@ -20,7 +21,8 @@ export interface Tonearm extends Routes {
 }
 
 /**
- * `base` is the node's address (`http://node.local:8018`); a page that the node itself serves needs none. Nothing is requested yet.
+ * `base` is the node's address (`http://node.local:8018`); a page that the node itself serves needs none.
+ * Nothing is requested yet.
  * @throws {TypeError} if `base` is not an http or https address
  */
 export function tonearm(base: string | URL = '', options: ClientOptions = {}): Tonearm {
@@ -38,7 +40,10 @@ export function tonearm(base: string | URL = '', options: ClientOptions = {}): T
   };
 }
 
-/** Without this check every request fails: `fetch` reads `localhost:8018` as protocol `localhost:`, and rejects a user in an address. */
+/**
+ * Without this check every request fails: `fetch` reads `localhost:8018` as protocol `localhost:`, and
+ * rejects a user in an address.
+ */
 function checked(base: string): string {
   if (base === '' && 'location' in globalThis) return base;
   if (!/^https?:\/\/[^/]/i.test(base) || new URL(base).username !== '')
@@ -53,7 +58,8 @@ function routeFunction(transport: Transport, name: string, route: string) {
     if (BLOBS.includes(name)) return contentOf(response);
     return method === 'GET' ? jsonOf(response) : undefined;
   };
-  // Async, so that a parameter that cannot be encoded is a rejection, too: a page waits for the end of each request.
+  // Async, so that a parameter that cannot be encoded is a rejection, too: a page waits for the end of each
+  // request.
   return async (...args: readonly unknown[]): Promise<unknown> => {
     const rest = [...args];
     const path = template.replaceAll('{}', () => encodeURIComponent(String(rest.shift())));

@@ -1,4 +1,5 @@
-// The known state of a node, and how each event changes it (docs/events.md, "Events"). Pure: no requests, no timers.
+// The known state of a node, and how each event changes it (docs/events.md, "Events"). Pure: no requests, no
+// timers.
 
 import type { EventData, EventName, NodeEvent } from './events.js';
 import type * as records from './records.js';
@@ -10,8 +11,8 @@ export interface BackendInfo {
 }
 
 /**
- * `connecting`: not connected yet. `live`: the state is current. `lost`: the state is as it was last; the client reconnects by
- * itself. `closed`: `close` was called.
+ * `connecting`: not connected yet. `live`: the state is current. `lost`: the state is as it was last; the
+ * client reconnects by itself. `closed`: `close` was called.
  */
 export interface Connection {
   readonly status: 'connecting' | 'live' | 'lost' | 'closed';
@@ -28,8 +29,8 @@ export type StreamedTracklist = Omit<EventData['player.tracklist.updated'], 'bus
 export interface NodeState {
   readonly connection: Connection;
   /**
-   * The enabled backends, and the node's bridges. While one is not `up`, its outputs, cards, clients, players and nodes are gone; units and
-   * the upgrade are as they were last.
+   * The enabled backends, and the node's bridges. While one is not `up`, its outputs, cards, clients, players
+   * and nodes are gone; units and the upgrade are as they were last.
    */
   readonly backends: ReadonlyMap<records.ChildName, BackendInfo>;
   /** By id. */
@@ -55,7 +56,10 @@ export interface NodeState {
   /** The allowed actions. Fetched at each connection, because changes are not announced. */
   readonly power: records.PowerRecord | undefined;
   readonly server: records.ServerRecord | undefined;
-  /** Peaks per channel, 0..1, by output id; empty unless `levels` is on. The level of an output that is missing is not known now. */
+  /**
+   * Peaks per channel, 0..1, by output id; empty unless `levels` is on. The level of an output that is
+   * missing is not known now.
+   */
   readonly levels: ReadonlyMap<number, readonly number[]>;
 }
 
@@ -89,7 +93,10 @@ export function isMark(event: NodeEvent): event is Extract<NodeEvent, { readonly
   return event.type === 'backend.updated' && event.data.detail === MARK;
 }
 
-/** The slices that a backend's mark forgets: their records may have ended unseen. The other slices are replaced as a whole. */
+/**
+ * The slices that a backend's mark forgets: their records may have ended unseen. The other slices are
+ * replaced as a whole.
+ */
 const FORGOTTEN: Readonly<Partial<Record<records.ChildName, readonly (keyof RecordSlices)[]>>> = {
   audio: ['outputs', 'cards', 'clients'],
   systemd: ['units'],
@@ -188,7 +195,8 @@ export class Store {
     if (isMark(event)) {
       const empty = emptySlices();
       const forgotten = (FORGOTTEN[event.data.backend] ?? []).map((slice) => [slice, empty[slice]]);
-      // At a stream's beginning backends that are no longer enabled are forgotten, too. A stream that was too slow gets a snapshot in its midst.
+      // At a stream's beginning backends that are no longer enabled are forgotten, too. A stream that was too
+      // slow gets a snapshot in its midst.
       this.set(this.#begins ? empty : Object.fromEntries(forgotten));
       this.#begins = false;
     }
@@ -198,8 +206,8 @@ export class Store {
 }
 
 /**
- * A player's position in microseconds; undefined if the player does not report one. `now` is in milliseconds since the epoch by the
- * node's clock (`Live.nodeTime`), which may be years away from this device's.
+ * A player's position in microseconds; undefined if the player does not report one. `now` is in milliseconds
+ * since the epoch by the node's clock (`Live.nodeTime`), which may be years away from this device's.
  */
 export function positionOf(player: records.PlayerRecord, now: number): number | undefined {
   const { position, position_updated_at: at, playback_status: status, rate = 1, metadata } = player;

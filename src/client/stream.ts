@@ -1,11 +1,14 @@
-// Keeps an event stream open: reads it, detects its loss, and reconnects with the last id. It does not interpret events.
+// Keeps an event stream open: reads it, detects its loss, and reconnects with the last id. It does not
+// interpret events.
 
 import { EventParser, type ParsedEvent } from './parser.js';
 import { asProblem, ownProblem, type ProblemError, problemOf } from './problem.js';
 
 /** Proxies and service workers know a stream by this type in the request, and pass it on unbuffered. */
 const EVENT_STREAM = 'text/event-stream';
-/** Requested from the node, which sends something after this much silence. The smallest value that it accepts. */
+/**
+ * Requested from the node, which sends something after this much silence. The smallest value that it accepts.
+ */
 const KEEPALIVE_S = 10;
 /** After this much silence the connection is lost. */
 const SILENCE_MS_MAX = (KEEPALIVE_S + 5) * 1000;
@@ -22,8 +25,10 @@ export interface EventStreamOptions {
   readonly url: string;
   /** Called before each attempt. */
   readonly query: () => URLSearchParams;
-  /** `hasNewId`: it has another id than the events before. May throw if it does not understand the event; the stream is then opened
-   * again without an id. */
+  /**
+   * `hasNewId`: it has another id than the events before. May throw if it does not understand the event; the
+   * stream is then opened again without an id.
+   */
   readonly onEvent: (event: ParsedEvent, hasNewId: boolean) => void;
   /** Called after each chunk, when its events were passed on. */
   readonly onRead: () => void;

@@ -1,5 +1,6 @@
-// The names that Avahi has given this host: the second `raspberrypi` of a network is `raspberrypi-2.local`, and its hostname does not say so.
-// They are asked for over Avahi's plain socket, which needs no bus, and only when a request came by a name that may be one.
+// The names that Avahi has given this host: the second `raspberrypi` of a network is `raspberrypi-2.local`,
+// and its hostname does not say so. They are asked for over Avahi's plain socket, which needs no bus, and
+// only when a request came by a name that may be one.
 
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -7,11 +8,17 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../clock.js';
 
 export const AVAHI_SOCKET = '/run/avahi-daemon/socket';
-/** Stands beside the socket while avahi-daemon runs. systemd would start one that does not run, if somebody connected. */
+/**
+ * Stands beside the socket while avahi-daemon runs. systemd would start one that does not run, if somebody
+ * connected.
+ */
 const RUNS_FILE = 'pid';
 /** Only such names: no web server can have one, whatever somebody on this network announces. */
 const SUFFIX = '.local';
-/** Avahi answers for its own addresses within some ms (measured); for one that it does not know it waits for 5 s. */
+/**
+ * Avahi answers for its own addresses within some ms (measured); for one that it does not know it waits for 5
+ * s.
+ */
 const DEADLINE_MS = 1000;
 /** A name that Avahi gave is believed this long, and a name that it did not give is refused this long. */
 const KNOWN_MS = 10_000;

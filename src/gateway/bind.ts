@@ -1,4 +1,5 @@
-// From the configuration's `bind` to the addresses to listen on. Pure: the machine's interfaces are an argument.
+// From the configuration's `bind` to the addresses to listen on. Pure: the machine's interfaces are an
+// argument.
 
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { NetworkInterfaceInfo } from 'node:os';
@@ -19,7 +20,10 @@ export interface WantedAddress {
 
 export interface Bound {
   readonly wanted: readonly WantedAddress[];
-  /** Entries of `bind` that are missing: an interface without a usable address, or an address that no interface has. */
+  /**
+   * Entries of `bind` that are missing: an interface without a usable address, or an address that no
+   * interface has.
+   */
   readonly waiting: readonly string[];
   /** Messages for people: addresses that exist but are left out, and why. */
   readonly notes: readonly string[];
@@ -29,8 +33,8 @@ export interface Bound {
 const IPV4_MAPPED = '::ffff:';
 
 /**
- * `bind` holds interface names, IP addresses or `all`. Keeps the order; leaves out duplicates and addresses that another address
- * contains, because the second socket would be refused as taken.
+ * `bind` holds interface names, IP addresses or `all`. Keeps the order; leaves out duplicates and addresses
+ * that another address contains, because the second socket would be refused as taken.
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
   if (bind.includes('all'))
@@ -39,7 +43,8 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
   const waiting = new Set<string>();
   const notes: string[] = [];
   for (const name of bind) {
-    // The first `isIP` makes Node compile its IPv6 expression: 4 ms of CPU at start (measured), not needed for a name.
+    // The first `isIP` makes Node compile its IPv6 expression: 4 ms of CPU at start (measured), not needed
+    // for a name.
     const written = /[.:]/.test(name) && isIP(name) !== 0;
     const found = written
       ? presentAddresses(canonicalAddress(name), interfaces)
@@ -47,7 +52,8 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
     const usable = found.filter((address) => written || !isLinkLocal(address));
     if (usable.length === 0) waiting.add(name);
     for (const address of found) {
-      // Link-local addresses need a zone, which clients cannot write into a URL; the interface has other addresses.
+      // Link-local addresses need a zone, which clients cannot write into a URL; the interface has other
+      // addresses.
       if (!usable.includes(address))
         notes.push(`bind: ${name}: the link-local address ${address} is left out`);
       else if (!wanted.has(address)) wanted.set(address, { address, name });
@@ -69,8 +75,8 @@ export function canNeverBe(bind: readonly string[], hasIpv6: boolean): boolean {
 }
 
 /**
- * The host at which `client` can reach this service: an address on the client's network, else the first one that other machines can
- * reach, else `localhost`. The best of `interfaces` stands first.
+ * The host at which `client` can reach this service: an address on the client's network, else the first one
+ * that other machines can reach, else `localhost`. The best of `interfaces` stands first.
  */
 export function hostFor(client: string, served: readonly string[], interfaces: InterfaceAddresses): string {
   const reachable = reachableAt(served, interfaces).map(({ info }) => info);
@@ -113,8 +119,8 @@ function isAlwaysThere(address: string): boolean {
 }
 
 /**
- * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address becomes the IPv4 address: two
- * sockets for both would listen on the same address twice.
+ * The canonical form of an address, as interfaces list it. A zone is kept. An IPv4-mapped address becomes the
+ * IPv4 address: two sockets for both would listen on the same address twice.
  */
 function canonicalAddress(address: string): string {
   if (isIP(address) !== 6) return address;
@@ -125,7 +131,10 @@ function canonicalAddress(address: string): string {
   return zone === undefined ? usual : `${usual}%${zone}`;
 }
 
-/** The address in a form that can be listened on now; empty if no interface has it. A link-local address gets the zones that have it. */
+/**
+ * The address in a form that can be listened on now; empty if no interface has it. A link-local address gets
+ * the zones that have it.
+ */
 function presentAddresses(address: string, interfaces: InterfaceAddresses): readonly string[] {
   if (isAlwaysThere(address)) return [address];
   const [bare = '', zone] = address.split('%');

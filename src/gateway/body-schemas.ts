@@ -1,5 +1,5 @@
-// Checks parsed bodies against their schemas, and describes a fault in one sentence. Loads typebox, so only body.ts may import it,
-// when the first body comes.
+// Checks parsed bodies against their schemas, and describes a fault in one sentence. Loads typebox, so only
+// body.ts may import it, when the first body comes.
 
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/schema';
@@ -27,7 +27,10 @@ export function bodyFault(name: BodyName, json: unknown): string | undefined {
   return Check(schema, json) ? undefined : explain(schema, json);
 }
 
-/** Typebox lists the errors of every branch of a union; people need only the fault of the field that they sent. */
+/**
+ * Typebox lists the errors of every branch of a union; people need only the fault of the field that they
+ * sent.
+ */
 function explain(schema: PlainSchema, json: unknown): string {
   const variants = schema.anyOf ?? [schema];
   const known: Record<string, PlainSchema> = Object.assign({}, ...variants.map((one) => one.properties));

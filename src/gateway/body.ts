@@ -1,5 +1,6 @@
-// Parses a request body and checks it against its schema; the result is the JSON, or a problem that names field and fault.
-// Schemas are loaded with the first body that needs them, so a node that gets none never loads the validator.
+// Parses a request body and checks it against its schema; the result is the JSON, or a problem that names
+// field and fault. Schemas are loaded with the first body that needs them, so a node that gets none never
+// loads the validator.
 
 import { errorText } from '../printable.js';
 import type { ChangeOperation } from '../protocol/actor/operations.js';
@@ -27,7 +28,10 @@ export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
   return checkContentType(contentType) ?? parseJson(bytes);
 }
 
-/** If no body is required, `{}` counts as none; `null` does too where no body is allowed, because some clients always send JSON. */
+/**
+ * If no body is required, `{}` counts as none; `null` does too where no body is allowed, because some clients
+ * always send JSON.
+ */
 export async function checkBody(
   { body, isRequired, absent }: Pick<ChangeOperation, 'body' | 'isRequired' | 'absent'>,
   json: unknown,

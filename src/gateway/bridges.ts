@@ -1,6 +1,7 @@
-// Bridges and other subscribers. Each gets the journal at its own pace: a slow one gets the newest text of each record and every action,
-// and nothing is queued for it. Requests of bridges are carried out as over HTTP, with the same checks, deadlines and refusals; trust is
-// not checked, because a bridge is part of the node. Parses no text of the journal, and knows no thread.
+// Bridges and other subscribers. Each gets the journal at its own pace: a slow one gets the newest text of
+// each record and every action, and nothing is queued for it. Requests of bridges are carried out as over
+// HTTP, with the same checks, deadlines and refusals; trust is not checked, because a bridge is part of the
+// node. Parses no text of the journal, and knows no thread.
 
 import { errorText } from '../printable.js';
 import { type ChildName, SUBSCRIBERS, type Subscriber } from '../protocol/actor/backends.js';
@@ -46,12 +47,18 @@ export class BridgeFeeds {
       if (feed.isReady) this.#send(subscriber, feed, false, entries);
   }
 
-  /** The last call: sends pending changes even without a pull, because after it a bridge is only asked to stop. */
+  /**
+   * The last call: sends pending changes even without a pull, because after it a bridge is only asked to
+   * stop.
+   */
   end(): void {
     for (const [subscriber, feed] of this.#feeds) this.#sendRest(subscriber, feed);
   }
 
-  /** `send` is that of `ChildListener`. A thread that ends takes its feed with it, as only the thread that has pulled is sent anything. */
+  /**
+   * `send` is that of `ChildListener`. A thread that ends takes its feed with it, as only the thread that has
+   * pulled is sent anything.
+   */
   pulled(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);
     if (subscriber === undefined) return;

@@ -1,11 +1,13 @@
-// How many connections may be open: what the configuration needs, within the process's limit of descriptors. For those beyond, others
-// are closed (server.ts); without descriptors the main thread would spin in accept and answer nobody (measured).
-// Must be imported before uWebSockets.js, which reads the limit of a head from the environment when it is loaded, and nowhere else.
+// How many connections may be open: what the configuration needs, within the process's limit of descriptors.
+// For those beyond, others are closed (server.ts); without descriptors the main thread would spin in accept
+// and answer nobody (measured). Must be imported before uWebSockets.js, which reads the limit of a head from
+// the environment when it is loaded, and nowhere else.
 
 /**
- * The limit of a request's head in bytes; above it uWebSockets.js answers 431. Its default of 4 KiB is less than a browser may send:
- * it sends the cookies of all services on the host, whatever their port. Each connection stores its incomplete head. More than
- * 97 headers are 431 however small they are: that number is built in (measured).
+ * The limit of a request's head in bytes; above it uWebSockets.js answers 431. Its default of 4 KiB is less
+ * than a browser may send: it sends the cookies of all services on the host, whatever their port. Each
+ * connection stores its incomplete head. More than 97 headers are 431 however small they are: that number is
+ * built in (measured).
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
@@ -14,11 +16,14 @@ const CONNECTIONS_BESIDE_STREAMS = 512;
 /** For everything else: progress connections, buses, files, threads (31 at rest, measured). */
 const OTHER_DESCRIPTORS = 512;
 /**
- * May be open above the limits until they, or others, are closed, if descriptors are left. A crowd comes back as fast as it is closed:
- * without this room a whole core does nothing but accept and close (measured).
+ * May be open above the limits until they, or others, are closed, if descriptors are left. A crowd comes back
+ * as fast as it is closed: without this room a whole core does nothing but accept and close (measured).
  */
 const SPARE_CONNECTIONS = 1024;
-/** One connection in this many is reserved for loopback, the node's own programs, such as a reverse proxy; and as many for all others. */
+/**
+ * One connection in this many is reserved for loopback, the node's own programs, such as a reverse proxy; and
+ * as many for all others.
+ */
 const RESERVED_PART = 8;
 /** Even with few streams: enough for several pages in one browser. */
 const PER_PEER_MIN = 32;

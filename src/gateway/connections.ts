@@ -10,7 +10,10 @@ const IPV6_LOOPBACK = Buffer.from('00000000000000000000000000000001', 'hex');
 /** The network part of an IPv6 address: one device may take any number of addresses of its /64 (RFC 8981). */
 const NETWORK_BYTES = 8;
 
-/** `address` has 4 or 16 bytes. An IPv4 address is a peer, also in its IPv6 form; else the /64 of the address is. */
+/**
+ * `address` has 4 or 16 bytes. An IPv4 address is a peer, also in its IPv6 form; else the /64 of the address
+ * is.
+ */
 export function peerOf(address: ArrayBuffer): string {
   const whole = Buffer.from(address);
   const isMapped = whole.length === 16 && whole.subarray(0, 12).equals(MAPPED_PREFIX);
@@ -69,8 +72,9 @@ export class Connections<C extends Connection> {
   }
 
   /**
-   * Removes and returns the connection that must be closed; undefined if there are not too many. It is the one that has waited longest
-   * without a request, else an idle one, of the peer that has most; if none can be spared, the newest is refused.
+   * Removes and returns the connection that must be closed; undefined if there are not too many. It is the
+   * one that has waited longest without a request, else an idle one, of the peer that has most; if none can
+   * be spared, the newest is refused.
    */
   giver(): C | undefined {
     const mustGive = this.#givers();

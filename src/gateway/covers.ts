@@ -1,5 +1,5 @@
-// Covers of players: asks the backend each time for the current one, and caches the newest bytes of each player.
-// It decodes nothing: the backend decides what is an image and may be served.
+// Covers of players: asks the backend each time for the current one, and caches the newest bytes of each
+// player. It decodes nothing: the backend decides what is an image and may be served.
 
 import type { CoverAnswer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';

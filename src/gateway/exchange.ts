@@ -1,6 +1,6 @@
-// One request and its response: the only file that uses uWebSockets.js' request and response objects. It follows their rules
-// (the request is invalid when the handler returns, a response must not be used after an abort, writes outside the handler are
-// corked), so that no other file has to. It decides nothing.
+// One request and its response: the only file that uses uWebSockets.js' request and response objects. It
+// follows their rules (the request is invalid when the handler returns, a response must not be used after an
+// abort, writes outside the handler are corked), so that no other file has to. It decides nothing.
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
@@ -9,30 +9,37 @@ import type { OpenStream, TextSink } from './events/stream.js';
 import { KeptRequest, type RequestHead } from './kept-request.js';
 import { type HeaderPair, type HeaderPairs, type HttpReply, oneLine, STATUS_LINES } from './reply.js';
 
-/** Read and discarded, so that a client whose body is too large can read the answer instead of getting a reset. */
+/**
+ * Read and discarded, so that a client whose body is too large can read the answer instead of getting a
+ * reset.
+ */
 const DISCARD_LIMIT_BYTES = 1024 * 1024;
 /** For the whole body: uWebSockets.js limits only the pause between two packets. */
 const BODY_DEADLINE_MS = 10_000;
-/** A larger asynchronous reply, such as a cover, is sent as the kernel accepts it: `end` would keep a copy for each slow reader. */
+/**
+ * A larger asynchronous reply, such as a cover, is sent as the kernel accepts it: `end` would keep a copy for
+ * each slow reader.
+ */
 const COPIED_MAX_BYTES = 256 * 1024;
 /**
- * uWebSockets.js closes a connection 8 to 12 s after its last answer (measured). A client that uses it for 8 s at most never meets the end;
- * a `POST` that does is cut before it is read.
+ * uWebSockets.js closes a connection 8 to 12 s after its last answer (measured). A client that uses it for 8
+ * s at most never meets the end; a `POST` that does is cut before it is read.
  */
 const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 
 /**
- * A comment line of an event stream, for two needs of uWebSockets.js (both measured). After each write: it sends the end of a
- * chunk only with the next chunk, so clients that read whole chunks, such as Python's urllib3 and requests, would get every event one
- * event late. And first when the connection is writable again: bytes that the kernel did not accept stay in a buffer that
- * is flushed only by the next write, whose result shows whether it is empty; a cork may leave bytes there without a refused write.
+ * A comment line of an event stream, for two needs of uWebSockets.js (both measured). After each write: it
+ * sends the end of a chunk only with the next chunk, so clients that read whole chunks, such as Python's
+ * urllib3 and requests, would get every event one event late. And first when the connection is writable
+ * again: bytes that the kernel did not accept stay in a buffer that is flushed only by the next write, whose
+ * result shows whether it is empty; a cork may leave bytes there without a refused write.
  */
 const COMMENT = ':\n';
 
 /**
- * Made by the server for each request, and passed to the handler once. Methods that read the request (`header`, `query`,
- * `repeated`, `receiveBody`, `openStream`) must be called before the handler's first await, or after `keep`. Ends in exactly one of: `answer`,
- * a stream's end, `cut`, or the peer's disconnect.
+ * Made by the server for each request, and passed to the handler once. Methods that read the request
+ * (`header`, `query`, `repeated`, `receiveBody`, `openStream`) must be called before the handler's first
+ * await, or after `keep`. Ends in exactly one of: `answer`, a stream's end, `cut`, or the peer's disconnect.
  */
 export class Exchange {
   /** Methods are case-sensitive. */
@@ -67,7 +74,10 @@ export class Exchange {
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString();
   }
 
-  /** True if the other end is expected to do something, so that the connection may be closed after a time without it. */
+  /**
+   * True if the other end is expected to do something, so that the connection may be closed after a time
+   * without it.
+   */
   get isPeersTurn(): boolean {
     return this.#state === 'answered' || (this.#state === 'streaming' && !this.#isTaken);
   }
@@ -122,7 +132,9 @@ export class Exchange {
     if (!this.#isCollecting && this.#kept === undefined) this.#pause();
   }
 
-  /** Collects the body. Call at most once, in the handler's synchronous part or after `keep`. Always settles. */
+  /**
+   * Collects the body. Call at most once, in the handler's synchronous part or after `keep`. Always settles.
+   */
   receiveBody(): Promise<ReceivedBody> {
     return this.#keptBody ?? this.#collectBody();
   }
@@ -151,16 +163,17 @@ export class Exchange {
         }
         // The chunk's memory is invalid after this callback.
         chunks.push(Buffer.from(new Uint8Array(chunk)));
-        // Waits until the rest of the packet was parsed: a further request in it ends the connection, which should happen before this
-        // request has an effect.
+        // Waits until the rest of the packet was parsed: a further request in it ends the connection, which
+        // should happen before this request has an effect.
         if (isLast) setImmediate(settle, { kind: 'whole', bytes: Buffer.concat(chunks) });
       });
     });
   }
 
   /**
-   * Answers once: later calls, and calls after a disconnect or the start of a stream, do nothing. If the reply cannot be written, it
-   * throws and cuts the connection, because half of the head may be written already.
+   * Answers once: later calls, and calls after a disconnect or the start of a stream, do nothing. If the
+   * reply cannot be written, it throws and cuts the connection, because half of the head may be written
+   * already.
    */
   answer(reply: HttpReply): void {
     if (this.#state !== 'open') return;
@@ -175,8 +188,9 @@ export class Exchange {
   }
 
   /**
-   * Prepares an event stream as the answer. Call it in the handler's synchronous part. Nothing is sent before the first write, so it can
-   * still be refused. From `attach` on, the stream gets the connection's notifications.
+   * Prepares an event stream as the answer. Call it in the handler's synchronous part. Nothing is sent before
+   * the first write, so it can still be refused. From `attach` on, the stream gets the connection's
+   * notifications.
    */
   openStream(headers: HeaderPairs) {
     const response = this.#response;
@@ -224,9 +238,10 @@ export class Exchange {
   }
 
   /**
-   * Stops reading until the answer is written. If a client sends its next request, or closes its side, while this request is pending,
-   * uWebSockets.js ends the connection without an answer (measured). Within one packet that cannot be prevented. While paused, a
-   * disconnect is noticed only with the answer, so streams are not paused.
+   * Stops reading until the answer is written. If a client sends its next request, or closes its side, while
+   * this request is pending, uWebSockets.js ends the connection without an answer (measured). Within one
+   * packet that cannot be prevented. While paused, a disconnect is noticed only with the answer, so streams
+   * are not paused.
    */
   #pause(): void {
     if (this.#state !== 'open' || this.#isPaused) return;
@@ -249,8 +264,8 @@ export class Exchange {
       else this.#sendAsTaken(body);
       return;
     }
-    // `end` would send a body to HEAD too, and `endWithoutBody` with any argument leaves the response pending, which
-    // ends the process (both measured).
+    // `end` would send a body to HEAD too, and `endWithoutBody` with any argument leaves the response
+    // pending, which ends the process (both measured).
     if (close) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();

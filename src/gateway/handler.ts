@@ -1,5 +1,5 @@
-// Serves one request: checks trust, then route, then method, then runs the route. Every request is answered here.
-// It reads headers before its first await, and nothing has an effect before trust was checked.
+// Serves one request: checks trust, then route, then method, then runs the route. Every request is answered
+// here. It reads headers before its first await, and nothing has an effect before trust was checked.
 
 import { type Clock, within } from '../clock.js';
 import { errorText } from '../printable.js';
@@ -69,7 +69,10 @@ export class RequestHandler implements ExchangeHandler {
     return this.#isShutDown;
   }
 
-  /** From now on every request is answered 503. Resolves when those before are answered, at the latest after `withinMs`. */
+  /**
+   * From now on every request is answered 503. Resolves when those before are answered, at the latest after
+   * `withinMs`.
+   */
   async shutDown(withinMs: number): Promise<void> {
     this.#isShutDown = true;
     await within(this.#parts.clock, withinMs, Promise.allSettled(this.#underWay));
@@ -99,7 +102,8 @@ export class RequestHandler implements ExchangeHandler {
   #serve(exchange: Exchange): Handled {
     const { identity, router, placeFor } = this.#parts;
     const { rules } = identity;
-    const [host, origin] = [exchange.header('host'), exchange.header('origin')];
+    const host = exchange.header('host');
+    const origin = exchange.header('origin');
     const standing = originStanding(origin, host, rules);
     exchange.setHeaders(corsHeaders(origin, standing, rules));
     const ambiguity = ambiguityProblem(exchange);
@@ -182,8 +186,9 @@ function refuseForGood(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * The end of such a request is unclear, so no bytes after it may be read as a request. It stays unanswered until its packet has been
- * parsed, because uWebSockets.js closes the connection if another request follows meanwhile (measured).
+ * The end of such a request is unclear, so no bytes after it may be read as a request. It stays unanswered
+ * until its packet has been parsed, because uWebSockets.js closes the connection if another request follows
+ * meanwhile (measured).
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

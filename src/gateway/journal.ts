@@ -1,7 +1,8 @@
-// The journal holds the newest text of every record, the last removals and the last actions, by sequence number.
-// Pure: it parses no text, reads no clock and sends nothing.
+// The journal holds the newest text of every record, the last removals and the last actions, by sequence
+// number. Pure: it parses no text, reads no clock and sends nothing.
 //
-// A reader that has everything up to a number reads on from there: the newest text of each record, every removal, every action.
+// A reader that has everything up to a number reads on from there: the newest text of each record, every
+// removal, every action.
 
 import {
   COLLECTION_NAMES,
@@ -103,8 +104,8 @@ export class Journal {
   }
 
   /**
-   * Applies changes of the time `at` and returns the resulting entries in order, for each record only the newest. An equal text is no
-   * change.
+   * Applies changes of the time `at` and returns the resulting entries in order, for each record only the
+   * newest. An equal text is no change.
    */
   apply(changes: readonly Change[], at: number): readonly JournalEntry[] {
     const entries: JournalEntry[] = [];
@@ -117,7 +118,10 @@ export class Journal {
     return entries.filter((entry) => entry.kind !== 'record' || this.#entries.has(entry.sequence));
   }
 
-  /** Changes that remove a backend's records when it goes away, except in collections whose records are never removed. */
+  /**
+   * Changes that remove a backend's records when it goes away, except in collections whose records are never
+   * removed.
+   */
   leaving(backend: string): readonly Change[] {
     return COLLECTION_NAMES.filter((name) => {
       const { backend: owner, removed, keeps, isPart } = SPECS[name];
@@ -160,7 +164,8 @@ export class Journal {
     const before = shelf.records.get(key);
     if (before?.json === json && keeps !== 'passing') return undefined;
     if (before !== undefined) this.#entries.delete(before.sequence);
-    // The removal of a record that is back unchanged is deleted. Another text under the same key may be another record, with another name.
+    // The removal of a record that is back unchanged is deleted. Another text under the same key may be
+    // another record, with another name.
     else if (shelf.spec.shape !== 'player') this.#forgetRemoval({ collection, key, json });
     this.#newest += 1;
     const entry: JournalEntry = {
@@ -195,7 +200,10 @@ export class Journal {
     return needsSnapshot(shelf.spec) ? this.#forget(removal) : undefined;
   }
 
-  /** No event tells of this removal: a reader that has less than its number gets a snapshot, which lacks the record. */
+  /**
+   * No event tells of this removal: a reader that has less than its number gets a snapshot, which lacks the
+   * record.
+   */
   #forget(removal: Kept): JournalEntry {
     this.#newest += 1;
     this.#forgotten.set(removal.collection, this.#newest);
@@ -218,8 +226,9 @@ export class Journal {
   }
 
   /**
-   * Deletes the earlier removal of the same record. Its text is compared too, because a sound server that restarts reuses its ids: the next
-   * record under a key is another one with another name, and clients know records by their names (docs/http-api.md, "Names of clients").
+   * Deletes the earlier removal of the same record. Its text is compared too, because a sound server that
+   * restarts reuses its ids: the next record under a key is another one with another name, and clients know
+   * records by their names (docs/http-api.md, "Names of clients").
    */
   #forgetRemoval({ collection, key, json }: Omit<Kept, 'at'>): void {
     const isPlayer = SPECS[collection].shape === 'player';

@@ -1,4 +1,5 @@
-// A copy of a request's head, for handlers that must wait before they serve it: uWebSockets.js' own is invalid after the first await. Pure.
+// A copy of a request's head, for handlers that must wait before they serve it: uWebSockets.js' own is
+// invalid after the first await. Pure.
 
 import type { HeaderPair } from './reply.js';
 

@@ -1,5 +1,5 @@
-// Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md, "Addresses"). The system
-// does not notify of such changes, so addresses that can change are polled.
+// Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md,
+// "Addresses"). The system does not notify of such changes, so addresses that can change are polled.
 
 import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
@@ -8,7 +8,10 @@ import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
 import { canChange, hostFor, resolveBind, type WantedAddress } from './bind.js';
 
-/** docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per second. */
+/**
+ * docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per
+ * second.
+ */
 const LOOK_EVERY_MS = 8000;
 
 export interface ListeningSocket {
@@ -152,8 +155,8 @@ export class ListeningSockets {
 }
 
 /**
- * Finds the kernel's error code, such as `EADDRINUSE`, as uWebSockets.js reports only that listening failed. Undefined if listening
- * works now. Leaves no socket open, and never rejects.
+ * Finds the kernel's error code, such as `EADDRINUSE`, as uWebSockets.js reports only that listening failed.
+ * Undefined if listening works now. Leaves no socket open, and never rejects.
  */
 export function whyRefused(address: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
-// The document of `GET /openapi.json`: OpenAPI 3.1, made from the route table, the problem table and the schemas. Pure.
-// Loads typebox, so gateway.ts imports it only when the document is requested.
+// The document of `GET /openapi.json`: OpenAPI 3.1, made from the route table, the problem table and the
+// schemas. Pure. Loads typebox, so gateway.ts imports it only when the document is requested.
 
 import { type TSchema, Type } from 'typebox';
 import { EVENTS } from '../protocol/actor/collections.js';
@@ -122,7 +122,8 @@ function successesOf(route: Route): JsonObject {
     case 'cookie':
       return { 200: { description: 'The cookie', content: { 'application/octet-stream': {} } } };
     case 'cover': {
-      const [etag, place] = [{ ETag: { schema: TEXT } }, { Location: { schema: TEXT } }];
+      const etag = { ETag: { schema: TEXT } };
+      const place = { Location: { schema: TEXT } };
       return {
         200: { description: 'The image', headers: etag, content: COVER_CONTENT },
         304: UNCHANGED,

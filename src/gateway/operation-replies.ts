@@ -1,5 +1,5 @@
-// Carries out operations for HTTP requests and for bridges, and makes the replies. It knows no connections and no trust: the caller
-// has checked trust and parsed the body.
+// Carries out operations for HTTP requests and for bridges, and makes the replies. It knows no connections
+// and no trust: the caller has checked trust and parsed the body.
 
 import type { Clock } from '../clock.js';
 import type { Backend } from '../protocol/actor/backends.js';
@@ -54,8 +54,8 @@ export class OperationReplies {
   readonly #startedDate: number;
   readonly #startedAt: number;
   /**
-   * The newest answer to each question to a backend, the question that was asked last at the end: an equal text is the same response, with
-   * its tag and time.
+   * The newest answer to each question to a backend, the question that was asked last at the end: an equal
+   * text is the same response, with its tag and time.
    */
   readonly #known = new Map<string, CachedResponse>();
   #server: CachedResponse;
@@ -88,7 +88,8 @@ export class OperationReplies {
       case 'cookie':
         return this.#ask(operation.backend, operation.command, held);
       case 'log': {
-        const [lines, fault] = [logLines(query), badParameter(params)];
+        const lines = logLines(query);
+        const fault = badParameter(params);
         if (fault !== undefined || lines === undefined) return problemReply(fault ?? BAD_LINES);
         return this.#ask(operation.backend, operation.command(params, lines), held);
       }

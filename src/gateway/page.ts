@@ -1,5 +1,5 @@
-// Serves the page (docs/http-api.md, "The page"): the built and compressed files, with headers for caching, content security and
-// framing. The files are read once at start; this file does not know their content.
+// Serves the page (docs/http-api.md, "The page"): the built and compressed files, with headers for caching,
+// content security and framing. The files are read once at start; this file does not know their content.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -68,8 +68,9 @@ export class Page {
   readonly #boot: string;
 
   /**
-   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `boot` differs for each start, and becomes the document's tag:
-   * a hash of its few bytes would take 6 ms of CPU at each start, for loading Node's cryptography (measured).
+   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `boot` differs for each start,
+   * and becomes the document's tag: a hash of its few bytes would take 6 ms of CPU at each start, for loading
+   * Node's cryptography (measured).
    */
   constructor(files: PageFiles, origins: readonly string[], boot: string) {
     this.#files = files;
@@ -83,7 +84,8 @@ export class Page {
     part: PagePart,
     name = DOCUMENT,
   ): HttpReply {
-    // Browsers load a page without an Origin header. An origin that may not use the interface does not get the page either.
+    // Browsers load a page without an Origin header. An origin that may not use the interface does not get
+    // the page either.
     if (standing === 'foreign') return problemReply(foreignOrigin(request.header('origin')));
     if (part === 'way') return redirectTo('ui', request.query());
     // Below `/ui/` the relative addresses in the document would be wrong.
@@ -108,8 +110,9 @@ function redirectTo(path: string, query: string): HttpReply {
 }
 
 /**
- * The page runs only its own script and style, connects only to its own node, and never runs text as script. Only `frame-ancestors`
- * decides who may frame it: browsers that know it ignore X-Frame-Options, which cannot name an origin.
+ * The page runs only its own script and style, connects only to its own node, and never runs text as script.
+ * Only `frame-ancestors` decides who may frame it: browsers that know it ignore X-Frame-Options, which cannot
+ * name an origin.
  */
 function securityPolicy(origins: readonly string[]): string {
   const ancestors = origins.includes('*') ? '*' : ["'self'", ...origins].join(' ');

@@ -35,7 +35,10 @@ export const PROBLEMS: {
   readonly [C in ProblemCode]: { readonly status: HttpReply['status']; readonly title: string };
 } = { ...FAULTS, ...GATEWAY_PROBLEMS };
 
-/** Seconds. A lost sound server or bus is usually back after one or two attempts (docs/http-api.md, "Backends that are away"). */
+/**
+ * Seconds. A lost sound server or bus is usually back after one or two attempts (docs/http-api.md, "Backends
+ * that are away").
+ */
 const RETRY_AFTER_S = 2;
 
 export function problem(fault: ProblemCode, detail: string): Problem {
@@ -48,7 +51,10 @@ export const SHUTTING_DOWN = problem(
 );
 const GATEWAY_FAILED = problem('gateway-failed', 'The log of the service gives the reason');
 
-/** The problem of a request that ended in an error. Without a free descriptor nothing is loaded that was not used before, which passes. */
+/**
+ * The problem of a request that ended in an error. Without a free descriptor nothing is loaded that was not
+ * used before, which passes.
+ */
 export function problemOf(error: unknown): Problem {
   const isOutOfFiles =
     error instanceof Error && 'code' in error && ['EMFILE', 'ENFILE'].includes(`${error.code}`);

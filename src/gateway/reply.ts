@@ -34,7 +34,10 @@ export interface HttpReply {
 
 export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 
-/** A JSON text that is ready to send. It is made once per change, so that polling costs only the sending (measured). */
+/**
+ * A JSON text that is ready to send. It is made once per change, so that polling costs only the sending
+ * (measured).
+ */
 export interface CachedResponse {
   /** Strong: equal tags mean equal bytes. */
   readonly etag: string;
@@ -95,8 +98,8 @@ export function cookieReply(bytes: Uint8Array): HttpReply {
 }
 
 /**
- * True if `If-None-Match` contains this tag. Weak comparison (RFC 9110, section 13.1.2): the prefix `W/` is ignored, because a cache
- * in between may have added it.
+ * True if `If-None-Match` contains this tag. Weak comparison (RFC 9110, section 13.1.2): the prefix `W/` is
+ * ignored, because a cache in between may have added it.
  */
 export function isMatch(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch.trim() === '*') return true;
@@ -104,7 +107,10 @@ export function isMatch(ifNoneMatch: string, etag: string): boolean {
   return tags.some((tag) => tag.replace(/^W\//, '') === etag);
 }
 
-/** The types or encodings in an Accept header, in lower case, with their weights (RFC 9110, section 12.4.2); 0 means not accepted. */
+/**
+ * The types or encodings in an Accept header, in lower case, with their weights (RFC 9110, section 12.4.2); 0
+ * means not accepted.
+ */
 export function weightsIn(accept: string): ReadonlyMap<string, number> {
   const ranges = accept.toLowerCase().split(',');
   return new Map(

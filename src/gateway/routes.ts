@@ -1,5 +1,6 @@
-// All routes: the operations and everything else that is served; and the route of a path, or the configuration key that would enable it.
-// Router, 405, OPTIONS and the OpenAPI document are made from this table. Pure.
+// All routes: the operations and everything else that is served; and the route of a path, or the
+// configuration key that would enable it. Router, 405, OPTIONS and the OpenAPI document are made from this
+// table. Pure.
 
 import type { ChildName } from '../protocol/actor/backends.js';
 import {
@@ -19,7 +20,10 @@ export type RouteSettings = Pick<Settings, 'api' | ChildName>;
 
 export type OperationRoute = Operation & { readonly name: OperationName };
 
-/** Routes that need a connection or are for browsers, so they are not functions of the client, and bridges cannot call them. */
+/**
+ * Routes that need a connection or are for browsers, so they are not functions of the client, and bridges
+ * cannot call them.
+ */
 type OtherRoute = Pick<Operation, 'path' | 'summary' | 'needs'> & { readonly method: 'GET' } & (
     | { readonly kind: 'events' }
     | { readonly kind: 'page'; readonly part: PagePart }
@@ -32,7 +36,10 @@ function page(path: string, summary: string, part: PagePart): Route {
 }
 
 const EVENTS: Route = {
-  ...{ method: 'GET', path: '/events', summary: 'The stream of changes', kind: 'events' },
+  method: 'GET',
+  path: '/events',
+  summary: 'The stream of changes',
+  kind: 'events',
   needs: ['api.sse.enabled'],
 };
 
@@ -93,14 +100,19 @@ export function noSuchPath(key: string | undefined): Problem {
 }
 
 export class Router {
-  /** Paths without parameters, with and without trailing slash: one look-up finds what clients poll (1 of the 7 µs of a GET, measured). */
+  /**
+   * Paths without parameters, with and without trailing slash: one look-up finds what clients poll (1 of the
+   * 7 µs of a GET, measured).
+   */
   readonly #fixed = new Map<string, RouteMatch>();
   readonly #templates: readonly Template[];
 
   /** Each path has one route, so one method. */
   constructor(routes: readonly Route[], settings: RouteSettings) {
     this.#templates = routes.map((route) => ({
-      ...{ segments: withoutSlash(route.path).split('/'), route, lacking: lackingKey(route, settings) },
+      segments: withoutSlash(route.path).split('/'),
+      route,
+      lacking: lackingKey(route, settings),
     }));
     for (const { route, lacking } of this.#templates) {
       if (lacking !== undefined || route.path.includes('{')) continue;
@@ -110,7 +122,10 @@ export class Router {
     }
   }
 
-  /** `path` is percent-encoded. An encoded slash is part of a name; repeated slashes count as one (docs/http-api.md, "Paths and methods"). */
+  /**
+   * `path` is percent-encoded. An encoded slash is part of a name; repeated slashes count as one
+   * (docs/http-api.md, "Paths and methods").
+   */
   match(path: string): RouteMatch | Problem {
     const fixed = this.#fixed.get(path);
     if (fixed !== undefined) return fixed;
@@ -135,7 +150,9 @@ function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** Undefined if the percent-encoding is bad. Splits before decoding, so that `%2F` stays inside its segment. */
+/**
+ * Undefined if the percent-encoding is bad. Splits before decoding, so that `%2F` stays inside its segment.
+ */
 function decodeSegments(path: string): string[] | undefined {
   try {
     return path.split('/').map(decodeURIComponent);

@@ -1,5 +1,5 @@
-// The HTTP server: listens, passes each request on as an exchange, closes. It knows neither routes nor backends.
-// Only this file and exchange.ts know uWebSockets.js.
+// The HTTP server: listens, passes each request on as an exchange, closes. It knows neither routes nor
+// backends. Only this file and exchange.ts know uWebSockets.js.
 
 import './connection-limits.js';
 import {
@@ -16,7 +16,10 @@ import { type Connection, Connections, peerOf } from './connections.js';
 import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 
-/** The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently (measured). */
+/**
+ * The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently
+ * (measured).
+ */
 const EXCLUSIVE_PORT = 1;
 
 /** `listen` with options and a host exists, but the package's types lack it. */
@@ -25,8 +28,9 @@ interface ExclusiveListener {
 }
 
 /**
- * Answers each exchange, now or later. Errors that it throws or rejects with go to `onFault`, which must answer or cut the exchange
- * and may not throw: an exchange that is not answered, cut or waited for ends the process.
+ * Answers each exchange, now or later. Errors that it throws or rejects with go to `onFault`, which must
+ * answer or cut the exchange and may not throw: an exchange that is not answered, cut or waited for ends the
+ * process.
  */
 export interface ExchangeHandler {
   serve(exchange: Exchange): void | Promise<void>;
@@ -40,8 +44,9 @@ const CLOSED_TOGETHER = 8;
 const CLOSE_EVERY_MS = 20;
 
 /**
- * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does not listen yet. `onFull` is
- * called now and then while there are too many connections, with the peer of one that was closed.
+ * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does
+ * not listen yet. `onFull` is called now and then while there are too many connections, with the peer of one
+ * that was closed.
  */
 export function createServer(
   handler: ExchangeHandler,
@@ -88,9 +93,10 @@ interface HttpConnection extends Connection {
 }
 
 /**
- * Closes the connections that are too many, a few at a time. uWebSockets.js itself closes those that send no request for 10 s. Its
- * filter gets a response object when a connection opens, valid until it closes, and an unrelated one when it has closed; the closed
- * connection is recognized at that moment by its lack of an address (all measured).
+ * Closes the connections that are too many, a few at a time. uWebSockets.js itself closes those that send no
+ * request for 10 s. Its filter gets a response object when a connection opens, valid until it closes, and an
+ * unrelated one when it has closed; the closed connection is recognized at that moment by its lack of an
+ * address (all measured).
  */
 function boundConnections(
   app: TemplatedApp,
@@ -128,7 +134,9 @@ function boundConnections(
     if (connections.isOverfull) closeOne();
     else if (!isWaiting) closeSome(1);
   };
-  /** `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here (measured). */
+  /**
+   * `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here (measured).
+   */
   const changed = (response: HttpResponse, change: number): void => {
     if (change > 0) opened(response);
     else if (!isClosing) connections.left();
@@ -137,9 +145,10 @@ function boundConnections(
 }
 
 /**
- * uWebSockets.js does not tell on which connection a request comes, but a data handler that is set when the connection opens is called
- * right after the handler of its first request (measured). A `POST` sets a data handler of its own: a connection that begins with one counts
- * as silent for its whole life, and is cut if it is the oldest such connection of a peer that has too many.
+ * uWebSockets.js does not tell on which connection a request comes, but a data handler that is set when the
+ * connection opens is called right after the handler of its first request (measured). A `POST` sets a data
+ * handler of its own: a connection that begins with one counts as silent for its whole life, and is cut if it
+ * is the oldest such connection of a peer that has too many.
  */
 function httpConnection(response: HttpResponse, newestExchange: () => Exchange | undefined): HttpConnection {
   let hasAsked = false;
@@ -147,7 +156,8 @@ function httpConnection(response: HttpResponse, newestExchange: () => Exchange |
     if (hasAsked) return;
     hasAsked = true;
     if (newestExchange()?.isPeersTurn !== true) return;
-    // A data handler has switched the timeout for idle connections off. `resume` sets it, but only after `pause` (measured).
+    // A data handler has switched the timeout for idle connections off. `resume` sets it, but only after
+    // `pause` (measured).
     response.pause();
     response.resume();
   });
@@ -156,7 +166,8 @@ function httpConnection(response: HttpResponse, newestExchange: () => Exchange |
     peer: peerOf(response.getRemoteAddress()),
     isOpen: () => response.getRemoteAddress().byteLength > 0,
     hasAsked: () => hasAsked,
-    // The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next request (measured).
+    // The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next
+    // request (measured).
     isIdle: () => response.getWriteOffset() > 0,
   };
 }

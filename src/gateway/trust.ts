@@ -1,13 +1,16 @@
-// Decides who may use the interface (docs/http-api.md, "Host and Origin"): checks Host, Origin, Sec-Fetch-Site and ambiguous headers, makes
-// the CORS headers, and answers who comes by a name that is not the node's. Functions of header texts; the hostname is an argument. The
-// checks run on every request, before routing and before anything has an effect.
+// Decides who may use the interface (docs/http-api.md, "Host and Origin"): checks Host, Origin,
+// Sec-Fetch-Site and ambiguous headers, makes the CORS headers, and answers who comes by a name that is not
+// the node's. Functions of header texts; the hostname is an argument. The checks run on every request, before
+// routing and before anything has an effect.
 
 import { isIP } from 'node:net';
 import type { Exchange } from './exchange.js';
 import { PROBLEMS, type Problem, problem, problemReply } from './problem.js';
 import { type HeaderPair, type HeaderPairs, type HttpReply, weightsIn } from './reply.js';
 
-/** The configuration has normalized both: lower case, no trailing dot or slash, an origin as browsers send it. */
+/**
+ * The configuration has normalized both: lower case, no trailing dot or slash, an origin as browsers send it.
+ */
 export interface TrustSettings {
   readonly hosts: readonly string[];
   readonly origins: readonly string[];
@@ -27,8 +30,8 @@ export type OriginStanding = 'none' | 'same' | 'listed' | 'foreign';
 const HTTP_PORT = 80;
 const HTTPS_PORT = 443;
 /**
- * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name server serves them;
- * `fritz.box` is the router maker's own domain, where nobody else can make a name.
+ * Routers and mDNS name the node below these suffixes (docs/http-api.md, "Host and Origin"). No public name
+ * server serves them; `fritz.box` is the router maker's own domain, where nobody else can make a name.
  */
 const HOME_SUFFIXES = ['local', 'lan', 'home', 'home.arpa', 'internal', 'localdomain', 'fritz.box'] as const;
 
@@ -53,8 +56,8 @@ export function trustRules(nodeName: string, settings: TrustSettings): TrustRule
 }
 
 /**
- * The host in lower case, without brackets, zone and trailing dot. Undefined if the text is not a `host[:port]` by RFC 9110. `usualPort`
- * applies if there is no port.
+ * The host in lower case, without brackets, zone and trailing dot. Undefined if the text is not a
+ * `host[:port]` by RFC 9110. `usualPort` applies if there is no port.
  */
 export function parseHost(text: string, usualPort = HTTP_PORT): { host: string; port: number } | undefined {
   const parts = /^(?:\[([^[\]]+)\]|([^[\]:/?#@\s]+))(?::(\d{0,5}))?$/.exec(text);
@@ -76,14 +79,15 @@ export function isTrustedHost(header: string, rules: TrustRules): boolean {
 export function originStanding(origin: string, host: string, rules: TrustRules): OriginStanding {
   if (origin === '') return 'none';
   if (isSameOrigin(origin, host)) return 'same';
-  // Every sandboxed page sends `null`, so it identifies nobody: the configuration takes no such origin, and only `*` can allow it.
+  // Every sandboxed page sends `null`, so it identifies nobody: the configuration takes no such origin, and
+  // only `*` can allow it.
   return rules.origins.has('*') || rules.origins.has(origin) ? 'listed' : 'foreign';
 }
 
 /**
- * Refuses requests whose content or end is ambiguous but that uWebSockets.js accepts. A GET has no effect, so only its Host is checked
- * (RFC 9112, section 3.2). Scanning a browser's ten headers takes 0.75 µs, the whole GET 6.4 µs (measured). uWebSockets.js hides headers
- * that follow one without a name.
+ * Refuses requests whose content or end is ambiguous but that uWebSockets.js accepts. A GET has no effect, so
+ * only its Host is checked (RFC 9112, section 3.2). Scanning a browser's ten headers takes 0.75 µs, the whole
+ * GET 6.4 µs (measured). uWebSockets.js hides headers that follow one without a name.
  */
 export function ambiguityProblem(exchange: RequestHead): Problem | undefined {
   const isReading = exchange.method === 'GET' || exchange.method === 'HEAD';
@@ -97,8 +101,9 @@ export function ambiguityProblem(exchange: RequestHead): Problem | undefined {
 }
 
 /**
- * Against CSRF: a page of another origin may read (if CORS allows it), but have no effect. Undefined if the request is accepted.
- * A browser treats a host's http page and https page as two sites, which `Origin` and `Host` cannot tell apart.
+ * Against CSRF: a page of another origin may read (if CORS allows it), but have no effect. Undefined if the
+ * request is accepted. A browser treats a host's http page and https page as two sites, which `Origin` and
+ * `Host` cannot tell apart.
  */
 export function originProblem(
   method: string,
@@ -117,7 +122,10 @@ export function foreignOrigin(origin: string): Problem {
   return problem('foreign-origin', `Origin ${JSON.stringify(origin)} is not in api.cors.origins`);
 }
 
-/** For every reply except preflights. If no origin is configured, replies do not vary by origin and have no CORS headers. */
+/**
+ * For every reply except preflights. If no origin is configured, replies do not vary by origin and have no
+ * CORS headers.
+ */
 export function corsHeaders(origin: string, standing: OriginStanding, rules: TrustRules): HeaderPairs {
   if (rules.origins.size === 0) return [];
   if (standing !== 'listed') return [VARY];
@@ -149,13 +157,14 @@ function allowOrigin(origin: string, rules: TrustRules): HeaderPair {
 }
 
 /**
- * True for the node's own page, also behind a proxy that adds https: the scheme is not compared, because the host is a trusted name.
- * A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
+ * True for the node's own page, also behind a proxy that adds https: the scheme is not compared, because the
+ * host is a trusted name. A proxy's `X-Forwarded-Proto` is not needed, and anybody could send it.
  */
 function isSameOrigin(origin: string, host: string): boolean {
   const [, scheme = '', authority = ''] = /^(https?):\/\/(.+)$/i.exec(origin) ?? [];
   const usualPort = scheme.toLowerCase() === 'https' ? HTTPS_PORT : HTTP_PORT;
-  const [theirs, ours] = [parseHost(authority, usualPort), parseHost(host, usualPort)];
+  const theirs = parseHost(authority, usualPort);
+  const ours = parseHost(host, usualPort);
   return theirs !== undefined && theirs.host === ours?.host && theirs.port === ours.port;
 }
 
@@ -163,7 +172,10 @@ function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
 }
 
-/** A problem, or for a browser a page with an address that works. `placeFor` is that of `ListeningSockets`; it is called only for the page. */
+/**
+ * A problem, or for a browser a page with an address that works. `placeFor` is that of `ListeningSockets`; it
+ * is called only for the page.
+ */
 export function refusedNameReply(
   found: Problem,
   request: Pick<Exchange, 'header' | 'path' | 'peer'>,
@@ -191,7 +203,9 @@ export function refusedNameReply(
   };
 }
 
-/** True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1). */
+/**
+ * True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1).
+ */
 export function prefersHtml(accept: string): boolean {
   const weights = weightsIn(accept);
   const weightOf = (type: string, range: string): number =>

@@ -1,5 +1,5 @@
-// The whole page: header, the parts that the address selects or the view for a wall, the volume at the foot, notices. And what the
-// browser shows outside the page.
+// The whole page: header, the parts that the address selects or the view for a wall, the volume at the foot,
+// notices. And what the browser shows outside the page.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { OutputRecord, PlayerRecord } from '../client/client.js';

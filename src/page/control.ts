@@ -1,5 +1,6 @@
 // The state of one control while its value travels to the node and back. Pure: inputs in, the next state out.
-// It never shows an outdated value of the node, has one request open at a time, and always sends the last value.
+// It never shows an outdated value of the node, has one request open at a time, and always sends the last
+// value.
 
 export interface Control<T> {
   /** The node's latest value. */
@@ -16,7 +17,10 @@ type ControlInput<T> =
   /** `settled`: `SETTLE_MS` have passed while `isSettling`. */
   | { readonly kind: 'hold' | 'release' | 'accepted' | 'refused' | 'settled' };
 
-/** How long an accepted value is shown although the node's differs: its event may come after the response, or somebody else set another. */
+/**
+ * How long an accepted value is shown although the node's differs: its event may come after the response, or
+ * somebody else set another.
+ */
 export const SETTLE_MS = 800;
 
 /** True while only the node's value is waited for. */

@@ -1,5 +1,5 @@
-// Switches, choices, buttons, and questions before what cannot be undone. Each shows a new value at once, and the old value and the
-// problem's text if the node refuses it.
+// Switches, choices, buttons, and questions before what cannot be undone. Each shows a new value at once, and
+// the old value and the problem's text if the node refuses it.
 
 import { useContext, useId, useRef, useState } from 'preact/hooks';
 import { advance, type Control, isSettling, type Same, SETTLE_MS } from './control.js';
@@ -8,7 +8,10 @@ import { translate } from './language.js';
 import { Reporting } from './notices.js';
 import { useLater } from './parts.js';
 
-/** `known` is the node's value; `send` rejects with the problem if the node refuses one; `same` is true for values that look alike. */
+/**
+ * `known` is the node's value; `send` rejects with the problem if the node refuses one; `same` is true for
+ * values that look alike.
+ */
 export function useControl<T>(
   known: T,
   send: (value: T) => Promise<unknown>,
@@ -44,7 +47,9 @@ export function useControl<T>(
   };
 }
 
-/** An action without a value: its progress, and a function to start it. `failed` is the title of its failure. */
+/**
+ * An action without a value: its progress, and a function to start it. `failed` is the title of its failure.
+ */
 export function useAction(send: () => Promise<unknown>, failed: string) {
   const report = useContext(Reporting);
   const [isUnderWay, setUnderWay] = useState(false);

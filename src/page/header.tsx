@@ -1,5 +1,5 @@
-// The page's header: the node's name, with a menu of the other nodes if it has found some, and the state of the connection; while that is
-// lost, the reason and a button to try now.
+// The page's header: the node's name, with a menu of the other nodes if it has found some, and the state of
+// the connection; while that is lost, the reason and a button to try now.
 
 import { useEffect, useRef } from 'preact/hooks';
 import type { NodeRecord, NodeState } from '../client/client.js';

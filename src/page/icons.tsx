@@ -48,7 +48,10 @@ interface ButtonProps {
   readonly isOpen?: boolean;
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** It looks disabled and can be pressed: it would be refused by what is known, and the node asks again before it refuses. */
+  /**
+   * It looks disabled and can be pressed: it would be refused by what is known, and the node asks again
+   * before it refuses.
+   */
   readonly isDimmed?: boolean;
   /** Its text, if it is more than an icon. */
   readonly children?: ComponentChildren;

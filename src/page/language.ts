@@ -9,7 +9,10 @@ export function isolated(text: string): string {
   return `\u2068${text}\u2069`;
 }
 
-/** `time` is RFC 3339; shown in local time. Without `Intl`, whose first format takes a browser 20 ms, and a slow phone 100. */
+/**
+ * `time` is RFC 3339; shown in local time. Without `Intl`, whose first format takes a browser 20 ms, and a
+ * slow phone 100.
+ */
 export function formatTime(time: string): string {
   const at = new Date(time);
   const two = (part: number): string => String(part).padStart(2, '0');

@@ -1,5 +1,5 @@
-// An output's name and limit as the node's configuration says; the volume control of an output, and the main one,
-// for the output that plays now: beside the current track, and at the foot of a phone's page.
+// An output's name and limit as the node's configuration says; the volume control of an output, and the main
+// one, for the output that plays now: beside the current track, and at the foot of a phone's page.
 
 import { useContext, useRef } from 'preact/hooks';
 import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
@@ -137,7 +137,10 @@ export function CurrentStreams(state: NodeState) {
   );
 }
 
-/** The configured label, else the sound server's name. A `nick` that is also in the properties is the device's own, not a label. */
+/**
+ * The configured label, else the sound server's name. A `nick` that is also in the properties is the device's
+ * own, not a label.
+ */
 export function outputName({ nick, props, description, name }: OutputRecord): string {
   const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
   return (isLabel && nick) || description || name;

@@ -12,8 +12,9 @@ function isUsable(element: HTMLElement): boolean {
 }
 
 /**
- * Keeps the focus near when its element is removed or disabled: moves it to the card around the element, and back. Otherwise keyboard
- * and screen reader would start again at the top of the page. Call the returned function after each change of the page.
+ * Keeps the focus near when its element is removed or disabled: moves it to the card around the element, and
+ * back. Otherwise keyboard and screen reader would start again at the top of the page. Call the returned
+ * function after each change of the page.
  */
 function keepFocus(page: HTMLElement): () => void {
   /** The focused element and its containers, nearest first; then those of the focus before. */
@@ -51,7 +52,8 @@ const FRAME_MS = 1000 / 60;
 function open(page: HTMLElement): void {
   const restoreFocus = keepFocus(page);
   let drawnAt = 0;
-  // Each drawing is a task of its own, as layout and paint follow in the next one. A hidden page has no frames, but a title to change.
+  // Each drawing is a task of its own, as layout and paint follow in the next one. A hidden page has no
+  // frames, but a title to change.
   options.debounceRendering = (draw) => {
     const drawAll = (): void => {
       draw();
@@ -65,7 +67,10 @@ function open(page: HTMLElement): void {
   setTimeout(() => render(<App query={location.search} />, page));
 }
 
-/** True for a browser before those of packaging/browsers.mjs: each older Firefox and Safari, and nearly every older Chromium, lacks one. */
+/**
+ * True for a browser before those of packaging/browsers.mjs: each older Firefox and Safari, and nearly every
+ * older Chromium, lacks one.
+ */
 function isTooOld(): boolean {
   return !('hasOwn' in Object && 'HTMLDialogElement' in globalThis && 'BroadcastChannel' in globalThis);
 }

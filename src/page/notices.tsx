@@ -1,5 +1,5 @@
-// Notices of failures: a title in the page's language, and the problem's own text behind "Details". A notice disappears when its cause
-// is over or after some time, and is placed away from the last pressed control.
+// Notices of failures: a title in the page's language, and the problem's own text behind "Details". A notice
+// disappears when its cause is over or after some time, and is placed away from the last pressed control.
 
 import { createContext } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
@@ -39,7 +39,10 @@ function reasonFor({ code, problem }: ProblemError): string | undefined {
   return reason && translate(reason);
 }
 
-/** Shows a notice if `work` fails, and removes it if it succeeds: then true. The same failure has the same `title`: "MPD could not start". */
+/**
+ * Shows a notice if `work` fails, and removes it if it succeeds: then true. The same failure has the same
+ * `title`: "MPD could not start".
+ */
 type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
 export const Reporting = createContext<Report>(async () => true);

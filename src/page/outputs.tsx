@@ -11,7 +11,9 @@ import { Cards, Empty, Field, ForeignLine, Missing, memoized, useUnfold } from '
 import { Slider } from './slider.js';
 import type { TextKey } from './texts.js';
 
-/** In the sound server's order, also when the default changes, so that a card does not move while it is used. */
+/**
+ * In the sound server's order, also when the default changes, so that a card does not move while it is used.
+ */
 export function Outputs(state: NodeState) {
   const sorted = [...state.outputs.values()].sort((a, b) => a.id - b.id);
   const cards = [...state.cards.values()];

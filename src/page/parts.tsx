@@ -1,4 +1,5 @@
-// Components for all sections: text lines, why something is away, lists drawn without a long task, and redrawing only for changed props.
+// Components for all sections: text lines, why something is away, lists drawn without a long task, and
+// redrawing only for changed props.
 
 import { Component, type ComponentChildren, createContext, type JSX } from 'preact';
 import { useContext, useEffect, useLayoutEffect, useState } from 'preact/hooks';
@@ -15,7 +16,9 @@ export function ForeignLine({ children, class: of = '' }: Readonly<{ children: s
   );
 }
 
-/** Shows a shortened text in full after a tap, and short again after the next, because a finger cannot hover. */
+/**
+ * Shows a shortened text in full after a tap, and short again after the next, because a finger cannot hover.
+ */
 export function showWholeAtTouch({ target }: Event): void {
   if (!(target instanceof Element) || target.closest('button, a, summary') !== null) return;
   const text = target.closest('.clip');
@@ -24,7 +27,10 @@ export function showWholeAtTouch({ target }: Event): void {
   if (isCut || text.hasAttribute('data-whole')) text.toggleAttribute('data-whole');
 }
 
-/** Shown in place of something unavailable: its state and the reason, and `what` it is if the section shows other things too. */
+/**
+ * Shown in place of something unavailable: its state and the reason, and `what` it is if the section shows
+ * other things too.
+ */
 export function Away({ what, state, detail }: BackendInfo & { readonly what?: string }) {
   const text = stateText(state);
   const words = what === undefined ? text : translate('awayNow', { what, state: text });
@@ -70,7 +76,10 @@ export function Cards({ children }: { readonly children: readonly ComponentChild
   return <ul class="cards">{children.slice(0, drawn)}</ul>;
 }
 
-/** The button at the end of a card's first line, which opens what is rarely needed below. The card shows what is called `name`. */
+/**
+ * The button at the end of a card's first line, which opens what is rarely needed below. The card shows what
+ * is called `name`.
+ */
 export function useUnfold(name: string) {
   const [isOpen, open] = useState(false);
   const label = translate('moreOf', { name });
@@ -152,8 +161,8 @@ function takingTurns() {
 export const Growing = createContext(takingTurns());
 
 /**
- * The number of `wanted` things to draw now; `step` more at a time. With `isLast` they are drawn after all others, which would push them
- * down later.
+ * The number of `wanted` things to draw now; `step` more at a time. With `isLast` they are drawn after all
+ * others, which would push them down later.
  */
 export function useGrowing(wanted: number, step: number, isLast = false): number {
   const later = useContext(Growing);

@@ -95,7 +95,10 @@ const PlayerCard = memoized(({ player, tracklist, own, output, isAlone }: Player
   );
 });
 
-/** Rarely needed controls. Stop is here if the player can pause, because some players forget their list when stopped. */
+/**
+ * Rarely needed controls. Stop is here if the player can pause, because some players forget their list when
+ * stopped.
+ */
 function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
   const { bus_name, identity, volume, capabilities } = player;
   if (volume === undefined && !capabilities.can_pause && own === '') return null;
@@ -146,7 +149,10 @@ function Tracklist({ player, tracklist }: TracklistProps) {
   );
 }
 
-/** The stream has only the first tracks of a long list. All are fetched where somebody has opened it; until then the first are shown. */
+/**
+ * The stream has only the first tracks of a long list. All are fetched where somebody has opened it; until
+ * then the first are shown.
+ */
 function useWhole(player: string, streamed: StreamedTracklist): TracklistRecord {
   const [whole, setWhole] = useState<TracklistRecord>();
   useEffect(() => {

@@ -1,4 +1,5 @@
-// The presence of the node: the connection, whether it answers, why it is away, and whether it has a newer page.
+// The presence of the node: the connection, whether it answers, why it is away, and whether it has a newer
+// page.
 
 import type { Live, NodeEvent } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
@@ -8,7 +9,10 @@ import { SharedLive } from './shared-live.js';
 
 /** A reason that is older than this does not explain a `bye`. */
 const REASON_MS = 5 * 60_000;
-/** If the document takes longer, the check is repeated when the node returns the next time. Enough for several round trips of a second. */
+/**
+ * If the document takes longer, the check is repeated when the node returns the next time. Enough for several
+ * round trips of a second.
+ */
 const DOCUMENT_MS = 15_000;
 /** Without input for this long, nobody is using the page. */
 const STILL_MS = 5000;
@@ -31,7 +35,8 @@ export class Presence {
       // A hidden page must not cost the node anything.
       levels: !document.hidden,
       onChange: ({ connection: { status } }, changed) => {
-        // A stream may be opened again before the node goes away, so only a lost connection counts as a return.
+        // A stream may be opened again before the node goes away, so only a lost connection counts as a
+        // return.
         if (status === 'live' && this.#status !== 'live') this.absence = undefined;
         if (status === 'live' && this.#status === 'lost') void this.#compare();
         this.#status = status;
@@ -76,7 +81,10 @@ export class Presence {
     this.#draw();
   }
 
-  /** A node may return with another version, as after an upgrade; an old page may not understand its events and records. */
+  /**
+   * A node may return with another version, as after an upgrade; an old page may not understand its events
+   * and records.
+   */
   async #compare(): Promise<void> {
     // Without an answer, the next return checks again.
     if (this.isOld || !(await isOutdated().catch(() => false))) return;
@@ -91,7 +99,10 @@ export class Presence {
   }
 }
 
-/** The address of this page's script. Its name contains a hash of the content, so it differs for each node and each version. */
+/**
+ * The address of this page's script. Its name contains a hash of the content, so it differs for each node and
+ * each version.
+ */
 function ownScript(): string {
   return document.querySelector<HTMLScriptElement>('script[src]')?.src ?? '';
 }

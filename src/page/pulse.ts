@@ -1,6 +1,7 @@
-// Decides whether the node is there, and whether its absence is explained. A pulled cable causes no event, and the stream detects silence
-// only after 15 s. Asks often only while the page is in use and nothing else arrives; while the connection is lost, whether the node is back.
-// All its deadlines grow with the time that answers take on the way.
+// Decides whether the node is there, and whether its absence is explained. A pulled cable causes no event,
+// and the stream detects silence only after 15 s. Asks often only while the page is in use and nothing else
+// arrives; while the connection is lost, whether the node is back. All its deadlines grow with the time that
+// answers take on the way.
 
 import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
@@ -20,9 +21,15 @@ export interface PulseOptions {
 const LOOK_MS = 100;
 /** Asks after this much silence. */
 const ASK_MS = 350;
-/** Without an answer for this long, and twice the time of the way, the node has stopped: near by, within a second of its last sign of life. */
+/**
+ * Without an answer for this long, and twice the time of the way, the node has stopped: near by, within a
+ * second of its last sign of life.
+ */
 const ANSWER_MS = 430;
-/** Between two requests while the connection is lost, and the time-out of each, to which twice the time of the way is added. */
+/**
+ * Between two requests while the connection is lost, and the time-out of each, to which twice the time of the
+ * way is added.
+ */
 const RETURN_MS = 1000;
 /** Assumed until the first answer: wrong for most nodes, but no false alarm far away from one. */
 const FIRST_WAY_MS = 1000;
@@ -67,7 +74,10 @@ export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions)
   let isBeating = true;
   let aliveAt = performance.now();
   let askedAt = Number.NEGATIVE_INFINITY;
-  /** First unanswered request since the last sign of life. Silence alone does not count: the page itself may have been suspended. */
+  /**
+   * First unanswered request since the last sign of life. Silence alone does not count: the page itself may
+   * have been suspended.
+   */
   let openSince: number | undefined;
   /** While the connection is lost: true if the last request was answered. */
   let isBack = false;
@@ -112,7 +122,8 @@ export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions)
     isBack = is;
   };
   setInterval(() => {
-    const [now, what] = [performance.now(), attention()];
+    const now = performance.now();
+    const what = attention();
     if (what === 'watched') return watch(now);
     aliveAt = now;
     openSince = undefined;
@@ -138,7 +149,10 @@ const PATIENCE_MS: Readonly<Record<AbsenceReason, number>> = {
   poweroff: Number.POSITIVE_INFINITY,
 };
 
-/** Undefined if nobody has asked for it, or it takes too long. `lostSince` and `now` are milliseconds since the epoch. */
+/**
+ * Undefined if nobody has asked for it, or it takes too long. `lostSince` and `now` are milliseconds since
+ * the epoch.
+ */
 export function absenceReason(
   absence: AnnouncedAbsence | undefined,
   upgrade: NodeState['upgrade'],

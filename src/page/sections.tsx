@@ -25,7 +25,10 @@ interface SectionRow {
   readonly Content: (shown: Shown) => JSX.Element | null;
 }
 
-/** In the order of a phone's page, and of drawing. A section exists if its backend is enabled. Long ones are placed beside long ones. */
+/**
+ * In the order of a phone's page, and of drawing. A section exists if its backend is enabled. Long ones are
+ * placed beside long ones.
+ */
 const SECTIONS: readonly SectionRow[] = [
   { id: 'now', column: 0, Content: Now },
   { id: 'outputs', column: 0, backend: 'audio', Content: Outputs },

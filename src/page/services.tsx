@@ -1,4 +1,5 @@
-// The units of both scopes, one line each: those of the user can be started, stopped, restarted and enabled, the system's are only shown.
+// The units of both scopes, one line each: those of the user can be started, stopped, restarted and enabled,
+// the system's are only shown.
 
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { NodeState, ServiceRecord } from '../client/client.js';
@@ -154,7 +155,10 @@ const SAID_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
 
-/** Sends commands to a unit. `verb` is in progress, or was accepted just now; a newer command never waits for an older one. */
+/**
+ * Sends commands to a unit. `verb` is in progress, or was accepted just now; a newer command never waits for
+ * an older one.
+ */
 function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: string) {
   const report = useContext(Reporting);
   const [command, setCommand] = useState<UnitCommand>();

@@ -1,5 +1,6 @@
-// The live connection of this page, which all its tabs and frames in a browser share: the one that holds the event stream sends the others
-// each change of the state. While another tab takes over, the state stays as it was.
+// The live connection of this page, which all its tabs and frames in a browser share: the one that holds the
+// event stream sends the others each change of the state. While another tab takes over, the state stays as it
+// was.
 
 import {
   type ConnectOptions,
@@ -17,7 +18,10 @@ type Word = { readonly state: Partial<NodeState>; readonly aheadMs: number } | {
 
 const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
-/** On a stream that is open something arrives at least every 10 s; while it is lost, the client tries again every 45 s at least. */
+/**
+ * On a stream that is open something arrives at least every 10 s; while it is lost, the client tries again
+ * every 45 s at least.
+ */
 const SILENCE_MS_MAX = { open: 20_000, lost: 60_000 } as const;
 
 type SharedOptions = Required<Pick<ConnectOptions, 'levels' | 'onChange' | 'onEvent'>>;
@@ -119,7 +123,10 @@ export class SharedLive implements Live {
     own?.close();
   }
 
-  /** A connection that this tab has opened to take over is displayed only when it has received the node's state. */
+  /**
+   * A connection that this tab has opened to take over is displayed only when it has received the node's
+   * state.
+   */
   #adopt(state: NodeState): void {
     const before = this.#before;
     if (before === undefined) {

@@ -1,4 +1,5 @@
-// A slider. Keys and screen readers use the native one; pointers are handled here, as browsers set a value where a scrolling finger lands.
+// A slider. Keys and screen readers use the native one; pointers are handled here, as browsers set a value
+// where a scrolling finger lands.
 
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -78,7 +79,8 @@ export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send
           value={announced}
           disabled={more.disabled}
           onKeyDown={({ currentTarget: field }) => {
-            // A key starts from the current value; the next one, which may come before a redraw, from the result.
+            // A key starts from the current value; the next one, which may come before a redraw, from the
+            // result.
             if (runs && field.valueAsNumber === announced) field.valueAsNumber = now;
           }}
           onInput={({ currentTarget: field }) => {
@@ -103,7 +105,10 @@ function clamp(value: number, max: number): number {
   return Math.min(max, Math.max(0, value));
 }
 
-/** The value that screen readers announce; while the slider `runs` and has the focus, the value at the time of focusing. */
+/**
+ * The value that screen readers announce; while the slider `runs` and has the focus, the value at the time of
+ * focusing.
+ */
 function useAnnounced(input: { readonly current: Element | null }, value: number, runs: boolean): number {
   const kept = useRef(value);
   const hasFocus = input.current !== null && input.current === document.activeElement;
@@ -155,8 +160,9 @@ const NOTCH_PX = 50;
 const LINE_PX = 16;
 
 /**
- * Interprets pointers on `field`, a native slider: a drag, a tap, or a scroll of the page, which may start on a slider: nothing is set until
- * the finger has moved sideways, or was lifted in place. While the returned function is true, values that the browser sets must be ignored.
+ * Interprets pointers on `field`, a native slider: a drag, a tap, or a scroll of the page, which may start on
+ * a slider: nothing is set until the finger has moved sideways, or was lifted in place. While the returned
+ * function is true, values that the browser sets must be ignored.
  */
 function useHand(field: RefObject<HTMLInputElement | null>, options: HandOptions): () => boolean {
   const latest = useRef(options);
@@ -169,7 +175,8 @@ function useHand(field: RefObject<HTMLInputElement | null>, options: HandOptions
       isDown.current = is;
     };
     for (const begin of ['pointerdown', 'touchstart']) current?.addEventListener(begin, () => setDown(true));
-    // The browser sets its own value at these events too, so the timer ends it after them. A key also ends it, if no end was sent.
+    // The browser sets its own value at these events too, so the timer ends it after them. A key also ends
+    // it, if no end was sent.
     for (const end of ['pointerup', 'touchend', 'touchcancel', 'keydown'])
       current?.addEventListener(end, () => setTimeout(setDown, 0, false));
     // No wheel listener if the page scrolls, so that the browser need not wait for it.
@@ -198,7 +205,10 @@ function follow(field: HTMLElement, down: PointerEvent, latest: { readonly curre
   const length = width - thumb;
   const { part: from } = latest.current;
   const isMouse = down.pointerType === 'mouse';
-  /** The pointer's position when the gesture became a drag. A mouse sets the value under it; a finger moves the value along. */
+  /**
+   * The pointer's position when the gesture became a drag. A mouse sets the value under it; a finger moves
+   * the value along.
+   */
   let since: number | undefined;
   const partAt = (x: number): number => {
     const at = isMouse || since === undefined ? (x - left - thumb / 2) / length : from + (x - since) / length;
@@ -216,7 +226,8 @@ function follow(field: HTMLElement, down: PointerEvent, latest: { readonly curre
   field.setPointerCapture(down.pointerId);
   if (isMouse) drag(down);
   listen('pointermove', (event) => {
-    const [dx, dy] = [Math.abs(event.clientX - down.clientX), Math.abs(event.clientY - down.clientY)];
+    const dx = Math.abs(event.clientX - down.clientX);
+    const dy = Math.abs(event.clientY - down.clientY);
     if (since !== undefined || (dx > SIDEWAYS_PX && dx > dy)) drag(event);
     else if (dy > SIDEWAYS_PX) ended.abort();
   });

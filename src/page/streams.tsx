@@ -1,5 +1,6 @@
-// The clients of the sound server, each a stream: volume, mute, and its output, chosen in a menu or by dragging.
-// If there are many, the others are behind a button, so that the sections below are not far away on a phone.
+// The clients of the sound server, each a stream: volume, mute, and its output, chosen in a menu or by
+// dragging. If there are many, the others are behind a button, so that the sections below are not far away on
+// a phone.
 
 import { useContext, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientRecord, NodeState } from '../client/client.js';

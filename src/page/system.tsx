@@ -1,4 +1,5 @@
-// The node itself: system facts, the health of its parts, and power actions behind a confirmation that names the node.
+// The node itself: system facts, the health of its parts, and power actions behind a confirmation that names
+// the node.
 
 import type { NodeState } from '../client/client.js';
 import { QuestionButton } from './controls.js';

@@ -1,8 +1,12 @@
-// Decides which of this page's tabs and frames in a browser holds the event stream. Browsers open six connections to a node, so with a
-// stream for each the seventh tab would wait for ever, and every command of the others too. Visible tabs come before hidden ones,
-// because browsers may stop those; among equals the oldest holds it. Needs nothing that browsers offer to pages with https only.
+// Decides which of this page's tabs and frames in a browser holds the event stream. Browsers open six
+// connections to a node, so with a stream for each the seventh tab would wait for ever, and every command of
+// the others too. Visible tabs come before hidden ones, because browsers may stop those; among equals the
+// oldest holds it. Needs nothing that browsers offer to pages with https only.
 
-/** A tab: whether it may hold the stream rather than another, and its identity, because no two begin at the same time. */
+/**
+ * A tab: whether it may hold the stream rather than another, and its identity, because no two begin at the
+ * same time.
+ */
 interface Seat {
   readonly isHidden: boolean;
   /** Milliseconds since the epoch, with a random fraction. */
@@ -10,8 +14,9 @@ interface Seat {
 }
 
 /**
- * `claim`: this tab holds the stream, or will soon unless one before it claims it. `left`: it goes away. `join`: it follows, and needs all
- * that the holder knows. `word`: the holder's to all that follow. `request`: a follower's to the holder.
+ * `claim`: this tab holds the stream, or will soon unless one before it claims it. `left`: it goes away.
+ * `join`: it follows, and needs all that the holder knows. `word`: the holder's to all that follow.
+ * `request`: a follower's to the holder.
  */
 type Message<W> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly seat: Seat }
@@ -24,7 +29,10 @@ export interface Channel extends Pick<EventTarget, 'addEventListener'> {
 }
 
 export interface TabsOptions<W> {
-  /** Undefined where the browser refuses one to the page, as to some frames: then the tab has a stream of its own. */
+  /**
+   * Undefined where the browser refuses one to the page, as to some frames: then the tab has a stream of its
+   * own.
+   */
   readonly openChannel: () => Channel | undefined;
   readonly isHidden: () => boolean;
   /** This tab holds the stream now. */
@@ -40,7 +48,10 @@ export interface TabsOptions<W> {
   readonly silenceMs: () => number;
 }
 
-/** Another tab's answer to a claim comes within this time, unless that tab is busy; then there are two streams for a moment. */
+/**
+ * Another tab's answer to a claim comes within this time, unless that tab is busy; then there are two streams
+ * for a moment.
+ */
 const OBJECTION_MS = 100;
 
 export class Tabs<W> {

@@ -1,4 +1,5 @@
-// The page's texts in each language, and the choice of the language. Pure: the browser's languages are an argument.
+// The page's texts in each language, and the choice of the language. Pure: the browser's languages are an
+// argument.
 
 const LANGUAGES: readonly string[] = ['en', 'de'];
 
@@ -234,7 +235,8 @@ export function textsIn(wanted: readonly string[]) {
   const at = known.find((index) => index >= 0) ?? 0;
   return {
     language: LANGUAGES[at] ?? 'en',
-    // One pass, so that placeholders in inserted values are not replaced. A newer node has states that this page has no text for.
+    // One pass, so that placeholders in inserted values are not replaced. A newer node has states that this
+    // page has no text for.
     translate: (key: TextKey, values: Readonly<Record<string, string | number>> = {}): string =>
       (TEXTS[key]?.[at] ?? key).replace(/\{(\w+)\}/g, (_place, name) => String(values[name] ?? '')),
   };

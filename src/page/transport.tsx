@@ -1,4 +1,5 @@
-// Every view of a player shares this: cover, texts, position, and the transport (previous, play or pause, next, repeat) as far as possible.
+// Every view of a player shares this: cover, texts, position, and the transport (previous, play or pause,
+// next, repeat) as far as possible.
 
 import { useState } from 'preact/hooks';
 import { type ClientRecord, type NodeState, type PlayerRecord, positionOf } from '../client/client.js';
@@ -104,7 +105,10 @@ export function TransportButtons({ player, label }: TransportProps) {
 
 const US_PER_S = 1_000_000;
 const TICK_MS = 500;
-/** The ids that name a track to a player. Some players give others, and their track is then the one that plays. */
+/**
+ * The ids that name a track to a player. Some players give others, and their track is then the one that
+ * plays.
+ */
 const TRACK_ID = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
 
 /** A slider that moves by itself. */
@@ -139,7 +143,9 @@ export function PositionBar({ player }: { readonly player: PlayerRecord }) {
 /** 83000000 -> `1:23`. */
 function clockOf(us: number): string {
   const whole = Math.floor(us / US_PER_S);
-  const [hours, minutes, seconds] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  const seconds = whole % 60;
   const two = (part: number): string => String(part).padStart(2, '0');
   return hours > 0 ? `${hours}:${two(minutes)}:${two(seconds)}` : `${minutes}:${two(seconds)}`;
 }
@@ -147,7 +153,10 @@ function clockOf(us: number): string {
 /** A cover that failed may be there later: the web is slow, or a player still writes its file. */
 const TRY_AGAIN_MS = 60_000;
 
-/** Only covers of the node: one from elsewhere would disclose what is played. Where the node leads to the web, the page's policy stops that. */
+/**
+ * Only covers of the node: one from elsewhere would disclose what is played. Where the node leads to the web,
+ * the page's policy stops that.
+ */
 export function Cover({ player }: { readonly player: PlayerRecord }) {
   const art = player.metadata?.['mpris:artUrl'] ?? '';
   const [broken, setBroken] = useState('');

@@ -1,4 +1,5 @@
-// The newest lines of a log, fetched only while they are open; of a failed unit also since when and how it failed.
+// The newest lines of a log, fetched only while they are open; of a failed unit also since when and how it
+// failed.
 
 import { useEffect, useState } from 'preact/hooks';
 import type { LogEntryRecord } from '../client/client.js';

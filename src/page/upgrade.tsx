@@ -1,4 +1,5 @@
-// The node's upgrade: installed and available version, progress while it runs, and the result of the last run.
+// The node's upgrade: installed and available version, progress while it runs, and the result of the last
+// run.
 
 import { useRef } from 'preact/hooks';
 import type { NodeState, UpgradeCheck, UpgradeRun } from '../client/client.js';

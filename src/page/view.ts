@@ -1,4 +1,5 @@
-// The parts of the page that an address shows: `?view=now` for a wall or a television, `?only=outputs,players` inside another page. Pure.
+// The parts of the page that an address shows: `?view=now` for a wall or a television,
+// `?only=outputs,players` inside another page. Pure.
 
 export interface View {
   /** The current track, as large as possible. */

@@ -60,7 +60,10 @@ export class Child {
   #cancelTimer: () => void = () => undefined;
   #onStopped: () => void = () => undefined;
   #onSign: (() => void) | undefined;
-  /** Resolves when the child has sent its first message, or has ended. Node reports each further call of `resolve` to a handler. */
+  /**
+   * Resolves when the child has sent its first message, or has ended. Node reports each further call of
+   * `resolve` to a handler.
+   */
   readonly firstSign = new Promise<void>((resolve) => {
     this.#onSign = () => {
       this.#onSign = undefined;
@@ -87,7 +90,8 @@ export class Child {
   readonly #startThread = (): void => {
     const { threads, root, clock } = this.#context;
     const incarnation = new Incarnation({
-      ...{ threads, clock },
+      threads,
+      clock,
       entry: fileURLToPath(new URL(this.#spec.entry, root)),
       settings: this.#settings,
       onBatch: this.#deliver,
@@ -133,7 +137,10 @@ export class Child {
     else this.#startThread();
   }
 
-  /** Call it before `stop`. A child without a thread has stopped then; one with a thread runs until `stop`, or until that ends. */
+  /**
+   * Call it before `stop`. A child without a thread has stopped then; one with a thread runs until `stop`, or
+   * until that ends.
+   */
   stayDown(): void {
     this.#end = 'stopping';
     if (this.#incarnation === undefined) this.#halt();
@@ -187,7 +194,10 @@ export class Child {
     return this.#incarnation;
   }
 
-  /** The fault of a command to a child without a thread. A child that was never started is `connecting`, as in `/health`. */
+  /**
+   * The fault of a command to a child without a thread. A child that was never started is `connecting`, as in
+   * `/health`.
+   */
   #absent(): Answer {
     const { detail } = this.#health.last ?? {};
     const state = this.#health.last === undefined ? 'connecting' : (this.#end ?? this.#health.last.state);
@@ -207,7 +217,8 @@ export class Child {
       this.#endedIdle();
       return;
     }
-    // After the change of health, so that a client that gets the fault and then reads `/health` finds the reason.
+    // After the change of health, so that a client that gets the fault and then reads `/health` finds the
+    // reason.
     this.#commands.settleAll(this.#absent());
     this.#onSign?.();
   }

@@ -1,5 +1,5 @@
-// One thread of one child, from start to end: its messages, their rate limit, its heartbeat, and how it is killed.
-// It does not know about earlier or later threads of the child.
+// One thread of one child, from start to end: its messages, their rate limit, its heartbeat, and how it is
+// killed. It does not know about earlier or later threads of the child.
 
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { type Clock, RateLimit } from '../clock.js';
@@ -14,7 +14,10 @@ import {
 import type { Death, Thread, Threads } from './threads.js';
 
 export interface HeartbeatPolicy {
-  /** Interval of pings, and the minimum age of a thread for its first one, because loading a module may block the loop. */
+  /**
+   * Interval of pings, and the minimum age of a thread for its first one, because loading a module may block
+   * the loop.
+   */
   readonly everyMs: number;
   readonly pongWithinMs: number;
   /** Idle threads are pinged only every `idleBeats` beats. */
@@ -24,10 +27,15 @@ export interface HeartbeatPolicy {
 /** Each ping wakes a thread, and its pong the main thread: seven wake-ups a minute with four idle threads. */
 export const HEARTBEAT: HeartbeatPolicy = { everyMs: 30_000, pongWithinMs: 10_000, idleBeats: 10 };
 
-/** A hung thread is busy. A thread below this utilization since the last beat has hung for a third of a second at most. */
+/**
+ * A hung thread is busy. A thread below this utilization since the last beat has hung for a third of a second
+ * at most.
+ */
 const IDLE_UTILIZATION = 0.01;
 
-/** Less than 1, because reading the clocks takes some time, and the loop may have idled just after the ping. */
+/**
+ * Less than 1, because reading the clocks takes some time, and the loop may have idled just after the ping.
+ */
 const BUSY_UTILIZATION = 0.95;
 
 /** Batches with less than this between them are a storm. */
@@ -37,8 +45,9 @@ const STORM_MS = 2;
 const LAST_BATCHES_MAX = 1024;
 
 /**
- * The limit for one thread's messages: they queue in the main thread's memory, where nothing else limits them. An audio storm of
- * 1000 changes a second is far below; a thread that calls `publish` in a loop reaches it within the second.
+ * The limit for one thread's messages: they queue in the main thread's memory, where nothing else limits
+ * them. An audio storm of 1000 changes a second is far below; a thread that calls `publish` in a loop reaches
+ * it within the second.
  */
 const ITEMS_PER_SECOND_MAX = 50_000;
 
@@ -88,8 +97,9 @@ export class Incarnation {
   }
 
   /**
-   * Delivers at once after a pause. In a storm, all items of one turn of the loop are delivered together at its end: Node reads up to
-   * 1000 messages before it polls the sockets, and on a starved machine a request waited for 4 s (measured).
+   * Delivers at once after a pause. In a storm, all items of one turn of the loop are delivered together at
+   * its end: Node reads up to 1000 messages before it polls the sockets, and on a starved machine a request
+   * waited for 4 s (measured).
    */
   readonly #take = (items: FromActor): void => {
     if (this.#killed) return;
@@ -161,8 +171,8 @@ export class Incarnation {
   }
 
   /**
-   * Closes the port and returns its unread messages: a thread's last messages explain its death, and Node does not guarantee that they
-   * arrive before the end of the thread.
+   * Closes the port and returns its unread messages: a thread's last messages explain its death, and Node
+   * does not guarantee that they arrive before the end of the thread.
    */
   close(): FromActor[] {
     const last = [this.#takeStorm()].filter((storm) => storm.length > 0 && !this.#killed);
@@ -176,19 +186,22 @@ export class Incarnation {
   }
 }
 
-/** `utilization`: of the event loop since the last beat; undefined for a task that never got a thread. `beats`: since the last ping. */
+/**
+ * `utilization`: of the event loop since the last beat; undefined for a task that never got a thread.
+ * `beats`: since the last ping.
+ */
 export function isPinged(utilization: number | undefined, beats: number, policy: HeartbeatPolicy): boolean {
   return utilization === undefined || utilization >= IDLE_UTILIZATION || beats >= policy.idleBeats;
 }
 
 /**
- * Decides about a thread whose pong is late: the reason for which it must be killed, or undefined if it gets more time. `utilization` is
- * that of its event loop since the ping or the last verdict, 0..1; undefined for a task that never got a thread. `missed` counts earlier
- * verdicts on the same ping.
+ * Decides about a thread whose pong is late: the reason for which it must be killed, or undefined if it gets
+ * more time. `utilization` is that of its event loop since the ping or the last verdict, 0..1; undefined for
+ * a task that never got a thread. `missed` counts earlier verdicts on the same ping.
  *
- * A busy loop is hung. An idle loop without an answer may not be the actor's fault: the whole process or the main thread was
- * suspended, and the pong is still unread. So it gets the same time once more. After that its port is broken, and a thread that
- * cannot be stopped or asked is as useless as a hung one.
+ * A busy loop is hung. An idle loop without an answer may not be the actor's fault: the whole process or the
+ * main thread was suspended, and the pong is still unread. So it gets the same time once more. After that its
+ * port is broken, and a thread that cannot be stopped or asked is as useless as a hung one.
  */
 export function whyKilled(
   utilization: number | undefined,

@@ -1,6 +1,7 @@
-// The log: one JSON object per line on standard output, which journald stores; on a terminal, lines for people. Lines are written at once
-// and never wait: with a full disk or a blocked reader it loses lines but does not stop the service, where pino's own destination would
-// retry for ever on the main thread (measured). The only file that knows pino.
+// The log: one JSON object per line on standard output, which journald stores; on a terminal, lines for
+// people. Lines are written at once and never wait: with a full disk or a blocked reader it loses lines but
+// does not stop the service, where pino's own destination would retry for ever on the main thread (measured).
+// The only file that knows pino.
 
 import { constants, fstatSync, openSync, type Stats, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
@@ -21,8 +22,8 @@ const BACKEND_COLUMNS = 7;
 const CLOCK_COLUMNS = 12;
 
 /**
- * Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is synchronous, because the line
- * before a crash is the one that is needed.
+ * Drops lines below `level`. Fields are flat, so that no object can bring in a secret by accident. Writing is
+ * synchronous, because the line before a crash is the one that is needed.
  */
 export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = processOutput()): Log {
   const options = {
@@ -31,14 +32,18 @@ export function createLogger(level: LogLevel, sink: Pick<LogOutput, 'write'> = p
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    // docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this guards against a mistake.
+    // docs/security.md, "What the daemon defends": the log never contains the cookie. No code logs it; this
+    // guards against a mistake.
     redact: ['cookie'],
   };
   const log = pino(options, sink);
   return (lineLevel, message, fields = {}) => log[lineLevel](printableFields(fields), printable(message));
 }
 
-/** JSON escapes only some of the characters that a terminal obeys. A stack has lines, and is of our own making. */
+/**
+ * JSON escapes only some of the characters that a terminal obeys. A stack has lines, and is of our own
+ * making.
+ */
 function printableFields(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([name, value]) => {
     const isText = typeof value === 'string' && name !== 'stack';
@@ -65,9 +70,9 @@ interface LogEntry {
 }
 
 /**
- * A log line for people at a terminal: one line, and below it those of a stack. `json` ends with its line feed. Not pino-pretty:
- * it is 53 kB and 19 packages, which flat fields do not need, and it passes on an escape sequence in a stream's name to the terminal
- * (measured, version 13).
+ * A log line for people at a terminal: one line, and below it those of a stack. `json` ends with its line
+ * feed. Not pino-pretty: it is 53 kB and 19 packages, which flat fields do not need, and it passes on an
+ * escape sequence in a stream's name to the terminal (measured, version 13).
  */
 export function terminalLine(json: string, colours: boolean): string {
   const { time, level, backend = '', msg, stack, ...fields }: LogEntry = JSON.parse(json);
@@ -92,10 +97,16 @@ function clockTime(time: string | undefined): string {
   return `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, '0')}`;
 }
 
-/** Writes to a file descriptor; throws like writeSync(2). Returns the number of bytes written, which may be fewer. */
+/**
+ * Writes to a file descriptor; throws like writeSync(2). Returns the number of bytes written, which may be
+ * fewer.
+ */
 type WriteBytes = (bytes: Uint8Array) => number;
 
-/** Files never block; sockets and pipes are made non-blocking. A terminal that is stopped (^S) still blocks the service. */
+/**
+ * Files never block; sockets and pipes are made non-blocking. A terminal that is stopped (^S) still blocks
+ * the service.
+ */
 export function standardOutput(): WriteBytes {
   const kind = kindOfOutput();
   if (kind?.isSocket()) stopBlocking();
@@ -113,8 +124,8 @@ function kindOfOutput(): Stats | undefined {
 }
 
 /**
- * A stream socket is journald's, which may stop reading. Node makes a socket non-blocking by wrapping it; the wrapper lives as
- * long as the process. Node cannot wrap other kinds of socket; they stay blocking.
+ * A stream socket is journald's, which may stop reading. Node makes a socket non-blocking by wrapping it; the
+ * wrapper lives as long as the process. Node cannot wrap other kinds of socket; they stay blocking.
  */
 function stopBlocking(): void {
   try {
@@ -124,7 +135,9 @@ function stopBlocking(): void {
   }
 }
 
-/** Opens the pipe again without blocking: the flag belongs to the open file, which other processes may share. */
+/**
+ * Opens the pipe again without blocking: the flag belongs to the open file, which other processes may share.
+ */
 function reopened(): number | undefined {
   try {
     return openSync(`/proc/self/fd/${STDOUT}`, constants.O_WRONLY | constants.O_NONBLOCK);

@@ -37,8 +37,8 @@ export class PendingCommands {
   }
 
   /**
-   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post`, the command waits
-   * for `postQueued`; one whose deadline has passed by then is not posted.
+   * Resolves with the answer of the thread, or with a fault at the deadline. Without `post`, the command
+   * waits for `postQueued`; one whose deadline has passed by then is not posted.
    */
   async add(command: Command, post: PostCommand | undefined): Promise<Answer> {
     if (this.#pending.size >= PENDING_MAX)

@@ -1,18 +1,26 @@
-// The supervisor's policy: the children, one per backend and bridge, in start order (they stop in reverse), and when a dead one is started
-// again. Actors are named by file and never imported. Pure.
+// The supervisor's policy: the children, one per backend and bridge, in start order (they stop in reverse),
+// and when a dead one is started again. Actors are named by file and never imported. Pure.
 
 import { BACKENDS, BRIDGES, CHILD_NAMES, type ChildName } from '../protocol/actor/backends.js';
 import type { Settings } from '../protocol/actor/settings.js';
 
 export interface ChildSpec {
   readonly name: ChildName;
-  /** The actor's entry, relative to the directory of main.js; the same path in the bundles and in the module build. */
+  /**
+   * The actor's entry, relative to the directory of main.js; the same path in the bundles and in the module
+   * build.
+   */
   readonly entry: string;
   readonly enabled: (settings: Settings) => boolean;
-  /** The time for the actor to stop before its thread is killed. All together must stay below 4 s: the process
-   * has 5 s (docs/configuration.md, "Command line"), and the gateway needs a part of it. */
+  /**
+   * The time for the actor to stop before its thread is killed. All together must stay below 4 s: the process
+   * has 5 s (docs/configuration.md, "Command line"), and the gateway needs a part of it.
+   */
   readonly stopWithinMs: number;
-  /** Its thread is started by a command and ends after a minute without one: it owns no record and watches nothing. */
+  /**
+   * Its thread is started by a command and ends after a minute without one: it owns no record and watches
+   * nothing.
+   */
   readonly isOnDemand: boolean;
 }
 
@@ -49,7 +57,10 @@ export const CHILDREN: readonly ChildSpec[] = CHILD_NAMES.map(childOf);
 
 /** When a dead child is started again (docs/http-api.md, "Backends that are away"). Times in ms. */
 export interface RestartPolicy {
-  /** The wait after the first, second, ... death within the window. One death more than there are waits is too many. */
+  /**
+   * The wait after the first, second, ... death within the window. One death more than there are waits is too
+   * many.
+   */
   readonly waitsMs: readonly number[];
   /** Older deaths are ignored. */
   readonly windowMs: number;
@@ -57,7 +68,10 @@ export interface RestartPolicy {
   readonly restMs: number;
 }
 
-/** At once, then with back-off; the sixth death within 60 s is too many. No jitter: nothing else restarts at the same time. */
+/**
+ * At once, then with back-off; the sixth death within 60 s is too many. No jitter: nothing else restarts at
+ * the same time.
+ */
 export const RESTARTS = { waitsMs: [0, 250, 500, 1000, 2000], windowMs: 60_000, restMs: 60_000 } as const;
 
 export interface Restart {

@@ -1,5 +1,5 @@
-// The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse order.
-// Each child handles its own events (child.ts). It does not know what a backend does.
+// The supervisor: starts the children one after another, runs the heartbeat of all, and stops them in reverse
+// order. Each child handles its own events (child.ts). It does not know what a backend does.
 
 import { type Clock, systemClock, Timers, within } from '../clock.js';
 import { IdleHeap } from '../idle-heap.js';
@@ -15,12 +15,15 @@ import { CHILDREN, type ChildSpec, RESTARTS, type RestartPolicy } from './policy
 import type { Threads } from './threads.js';
 
 /**
- * Children start one after another: on a slow core, four threads that load at once are all ready late. Measured on two cores,
- * the first one is ready after 125 ms instead of 163. This is the longest wait for a child that sends nothing: with a tenth of a core
- * the first child has sent nothing after 300 ms, and the first HTTP answer does not need the second child.
+ * Children start one after another: on a slow core, four threads that load at once are all ready late.
+ * Measured on two cores, the first one is ready after 125 ms instead of 163. This is the longest wait for a
+ * child that sends nothing: with a tenth of a core the first child has sent nothing after 300 ms, and the
+ * first HTTP answer does not need the second child.
  */
 const START_SPACING_MS_MAX = 1000;
-/** docs/http-api.md, "Limits": 504. Actors time out a little earlier, because their own fault is more exact. */
+/**
+ * docs/http-api.md, "Limits": 504. Actors time out a little earlier, because their own fault is more exact.
+ */
 const COMMAND_DEADLINE_MS = 10_000;
 
 export interface SupervisorOptions {
@@ -61,7 +64,13 @@ export class Supervisor implements Backends {
     const { children = CHILDREN, askWithinMs = COMMAND_DEADLINE_MS } = this.#options;
     for (const spec of children.filter(({ enabled }) => enabled(settings))) {
       const child = new Child(spec, settings[spec.name], {
-        ...{ root, threads, clock: this.#clock, log, listener, restarts, askWithinMs },
+        root,
+        threads,
+        clock: this.#clock,
+        log,
+        listener,
+        restarts,
+        askWithinMs,
         areLevelsWatched: () => this.#areLevelsWatched,
         onPong: () => this.#disarmPongDue(),
       });
@@ -85,8 +94,8 @@ export class Supervisor implements Backends {
   }
 
   /**
-   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: late threads have ended too.
-   * Never rejects, and does not resolve while a thread is stuck.
+   * Stops the children in reverse order. Afterwards nothing of the supervisor keeps the process alive: late
+   * threads have ended too. Never rejects, and does not resolve while a thread is stuck.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll();
@@ -119,7 +128,8 @@ export class Supervisor implements Backends {
     this.#heap.shrink();
     // Only one round at a time: a second one would postpone the deadline of the first.
     if (this.#timers.has('pongs')) return;
-    const [now, policy] = [this.#clock.monotonic(), this.#heartbeat];
+    const now = this.#clock.monotonic();
+    const policy = this.#heartbeat;
     const pinged = [...this.#children.values()].filter(({ incarnation }) => incarnation?.ping(now, policy));
     if (pinged.length > 0) this.#armPongDue();
   }

@@ -1,5 +1,5 @@
-// Threads for actors, from piscina: one pool per thread, with one endless task that runs one actor; and why a thread ended.
-// The only file that knows piscina; it does not decide about restarts.
+// Threads for actors, from piscina: one pool per thread, with one endless task that runs one actor; and why a
+// thread ended. The only file that knows piscina; it does not decide about restarts.
 
 import type { ResourceLimits, Worker } from 'node:worker_threads';
 import { Piscina } from 'piscina';
@@ -21,19 +21,26 @@ const REASON_CHARS_MAX = 200;
 const EXIT_MESSAGE = /^worker exited with code: (-?\d+)$/;
 
 /**
- * A guard against leaks, not a budget: an idle actor's isolate takes about 8 MB (measured) and a record a few kB, so 64 MB
- * is never needed, and a leak ends one thread instead of a node of 512 MB. V8 counts only its own heap without Buffers (300 MB of them
- * were seen under a limit of 32 MB), so every actor bounds its own buffers.
+ * A guard against leaks, not a budget: an idle actor's isolate takes about 8 MB (measured) and a record a few
+ * kB, so 64 MB is never needed, and a leak ends one thread instead of a node of 512 MB. V8 counts only its
+ * own heap without Buffers (300 MB of them were seen under a limit of 32 MB), so every actor bounds its own
+ * buffers.
  *
- * Without a limit V8 lets a busy thread's young generation grow to 32 MB and does not shrink it at rest: that was half of the memory
- * left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses itself under the unit's MemoryMax=; a storm and a change cost
- * as much CPU with it as with 16 MB (measured).
+ * Without a limit V8 lets a busy thread's young generation grow to 32 MB and does not shrink it at rest: that
+ * was half of the memory left after a storm. 3 MB are three semi-spaces of 1 MB, as V8 chooses itself under
+ * the unit's MemoryMax=; a storm and a change cost as much CPU with it as with 16 MB (measured).
  */
 export const HEAP_LIMITS: ResourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
 
-/** A killed thread ends within milliseconds, unless it is stuck in a system call, for instance on a network disk that hangs. */
+/**
+ * A killed thread ends within milliseconds, unless it is stuck in a system call, for instance on a network
+ * disk that hangs.
+ */
 const GONE_WITHIN_MS = 250;
-/** Stuck threads per actor. Each keeps its memory, and the next would most likely be stuck for the same reason. */
+/**
+ * Stuck threads per actor. Each keeps its memory, and the next would most likely be stuck for the same
+ * reason.
+ */
 const STUCK_MAX_THREADS = 3;
 
 export interface Thread {
@@ -49,8 +56,9 @@ export interface Thread {
 type Task = ActorTask<unknown>;
 
 /**
- * A pool for one thread. A common pool costs as much (84.6 MB and 84.7, measured), but if a thread cannot be created, piscina 5.3
- * keeps its task, gives it to the next thread, and throws an exception out of the event loop.
+ * A pool for one thread. A common pool costs as much (84.6 MB and 84.7, measured), but if a thread cannot be
+ * created, piscina 5.3 keeps its task, gives it to the next thread, and throws an exception out of the event
+ * loop.
  */
 class Pool {
   readonly #pool: Piscina<Task | undefined, void>;
@@ -84,14 +92,18 @@ class Pool {
     return this.#pool.threads[0];
   }
 
-  /** Runs the default export of the file `entry`. Never rejects: a thread that cannot be created counts as a death too. */
+  /**
+   * Runs the default export of the file `entry`. Never rejects: a thread that cannot be created counts as a
+   * death too.
+   */
   run(entry: string, task: Task, signal: AbortSignal): Promise<Death> {
     return Promise.race([this.#diedEarly, this.#settled(entry, 'default', task, signal)]);
   }
 
   async #settled(entry: string, name: string, task?: Task, signal?: AbortSignal): Promise<Death> {
     try {
-      // The file name is given to run(): if the pool has it, run() never settles when the module throws while it loads.
+      // The file name is given to run(): if the pool has it, run() never settles when the module throws while
+      // it loads.
       await this.#pool.run(task, {
         filename: entry,
         name,
@@ -110,7 +122,10 @@ export class Threads {
   readonly #clock: Clock;
   /** Threads that run a task or were asked to end, with the entries that they run. */
   readonly #living = new Map<Worker, string>();
-  /** The ends, which may never happen, of threads that are still there long after they were asked to end; with their entries. */
+  /**
+   * The ends, which may never happen, of threads that are still there long after they were asked to end; with
+   * their entries.
+   */
   readonly #late = new Map<Promise<unknown>, string>();
   /** A thread that boots for `entry` before its task is known. */
   #preloaded: { readonly entry: string; readonly pool: Pool } | undefined;
@@ -120,7 +135,10 @@ export class Threads {
     this.#clock = clock;
   }
 
-  /** True if a thread that was asked to end is still there. Node cannot end the process then: it waits for the thread (measured). */
+  /**
+   * True if a thread that was asked to end is still there. Node cannot end the process then: it waits for the
+   * thread (measured).
+   */
   get stuck(): boolean {
     return this.#late.size > 0;
   }
@@ -131,14 +149,17 @@ export class Threads {
   }
 
   /**
-   * Boots a thread for the next `run` of `entry`, and calls its `warmUp`. Meanwhile the caller can work on another core: reading the
-   * configuration takes as long (16 ms of 87 until the first answer, measured).
+   * Boots a thread for the next `run` of `entry`, and calls its `warmUp`. Meanwhile the caller can work on
+   * another core: reading the configuration takes as long (16 ms of 87 until the first answer, measured).
    */
   preload(entry: string): void {
     this.#preloaded = { entry, pool: new Pool(this.#limits, entry) };
   }
 
-  /** Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never throws. */
+  /**
+   * Runs the default export of the file `entry` in its own thread. `task.port` is transferred to it. Never
+   * throws.
+   */
   run(entry: string, task: Task): Thread {
     const stuck = [...this.#late.values()].filter((of) => of === entry).length;
     if (stuck >= STUCK_MAX_THREADS) return noThread(`${stuck} earlier threads are still stuck`);
@@ -189,7 +210,10 @@ export class Threads {
     return preloaded.pool;
   }
 
-  /** The end of a task does not end its thread: if a module throws while it loads, or `start` throws, the thread stays alive. */
+  /**
+   * The end of a task does not end its thread: if a module throws while it loads, or `start` throws, the
+   * thread stays alive.
+   */
   async #gone(entry: string, worker: Worker | undefined): Promise<void> {
     if (worker === undefined) return;
     const gone = worker.terminate().then(() => this.#living.delete(worker));

@@ -1,4 +1,5 @@
-// A connection to a scripted sound server that reads nothing. Handshake, deadlines, order and all other losses: audio/backend.test.ts.
+// A connection to a scripted sound server that reads nothing. Handshake, deadlines, order and all other
+// losses: audio/backend.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

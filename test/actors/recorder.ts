@@ -1,4 +1,5 @@
-// A publisher that notes what an actor says, and keeps its records as the gateway's journal does. Each actor's tests read it in their own words.
+// A publisher that notes what an actor says, and keeps its records as the gateway's journal does. Each
+// actor's tests read it in their own words.
 
 import type { Publisher } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -8,7 +9,10 @@ import type { LogLevel } from '../../src/protocol/actor/settings.js';
 export const faultOf = (answer: Answer): string => (answer.ok ? 'none' : answer.fault);
 
 export class Recorder implements Publisher {
-  /** Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`, `connecting: why`. */
+  /**
+   * Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`,
+   * `connecting: why`.
+   */
   readonly said: string[] = [];
   /** `info: what`. */
   readonly logs: string[] = [];

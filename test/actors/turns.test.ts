@@ -20,7 +20,8 @@ test('a step begins when the one before has ended, also by a failure', async () 
   const { begun, run, end } = work();
   const next = inTurn();
   const failed = next(() => Promise.reject(new Error('no')));
-  const [first, second] = [next(run), next(run)];
+  const first = next(run);
+  const second = next(run);
   await assert.rejects(failed, /no/);
   await turn();
   assert.equal(begun.length, 1);

@@ -12,8 +12,14 @@ export interface Boundary {
 }
 
 const SHARED = [
-  ...['src/protocol/actor/', 'src/clock.ts', 'src/idle-heap.ts', 'src/node-warnings.ts', 'src/version.ts'],
-  ...['src/printable.ts', 'src/user-directories.ts', 'src/own-addresses.ts'],
+  'src/protocol/actor/',
+  'src/clock.ts',
+  'src/idle-heap.ts',
+  'src/node-warnings.ts',
+  'src/version.ts',
+  'src/printable.ts',
+  'src/user-directories.ts',
+  'src/own-addresses.ts',
 ];
 
 export const BOUNDARIES: readonly Boundary[] = [
@@ -24,8 +30,12 @@ export const BOUNDARIES: readonly Boundary[] = [
   {
     of: 'src/actors/bus/',
     may: [
-      ...['src/protocol/dbus/', 'src/protocol/actor/', 'src/actors/text.ts', 'src/clock.ts'],
-      ...['src/printable.ts', 'src/user-directories.ts'],
+      'src/protocol/dbus/',
+      'src/protocol/actor/',
+      'src/actors/text.ts',
+      'src/clock.ts',
+      'src/printable.ts',
+      'src/user-directories.ts',
     ],
     builtins: 'net',
   },
@@ -72,7 +82,8 @@ export const BOUNDARIES: readonly Boundary[] = [
   { of: 'src/page/', may: ['src/client/'], builtins: '' },
   { of: 'src/gateway/', may: SHARED, builtins: 'fs net os crypto path' },
   { of: 'src/supervisor/', may: SHARED, builtins: 'buffer fs net os path tty url worker_threads' },
-  // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its file.
+  // The program that talks to the sound server is a thread but not an actor: `tonearm bench` starts it by its
+  // file.
   {
     of: 'src/cli/bench/',
     may: [...SHARED, 'src/cli/arguments.ts', 'src/protocol/', 'src/actors/audio/', 'src/actors/*.ts'],
@@ -118,7 +129,10 @@ export const HOLDERS: Readonly<Record<string, readonly string[]>> = {
   'src/actors/bus/connection.ts': ['src/actors/bus/'],
 };
 
-/** Folders that may open a bus with an effect, because that gives a power away: turning the machine off is the power actor's alone. */
+/**
+ * Folders that may open a bus with an effect, because that gives a power away: turning the machine off is the
+ * power actor's alone.
+ */
 export const BUSES: Readonly<Record<string, readonly string[]>> = {
   none: ['src/actors/systemd/'],
   units: ['src/actors/systemd/', 'src/actors/upgrade/'],
@@ -141,7 +155,10 @@ export const PROGRAMS: readonly string[] = ['src/cli/trace/trace.ts'];
 /** The main thread never loads these, not even indirectly, because it decodes nothing. */
 export const NOT_IN_MAIN: readonly string[] = ['src/protocol/pulse/', 'src/protocol/dbus/', 'src/actors/'];
 
-/** Files that read clocks, set timers or draw random numbers, and why they are the ones. All others are given these. */
+/**
+ * Files that read clocks, set timers or draw random numbers, and why they are the ones. All others are given
+ * these.
+ */
 export const EDGES: Readonly<Record<string, string>> = {
   'src/main.ts': 'bounds the shutdown',
   'src/clock.ts': 'is the clock that the others are given',

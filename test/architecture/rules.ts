@@ -1,4 +1,5 @@
-// The rules of the architecture: each takes source files and gives its complaints, one line each, with file and line.
+// The rules of the architecture: each takes source files and gives its complaints, one line each, with file
+// and line.
 
 import { BOUNDARIES, BUSES, EDGES, HOLDERS, LAZY, NOT_IN_MAIN, PACKAGES, PROGRAMS } from './boundaries.js';
 import { type Import, lineAt, type SourceFile } from './source-file.js';
@@ -33,7 +34,10 @@ function never(
   );
 }
 
-/** The name that `*` matches at the beginning of the path; '' for a pattern without `*`; undefined when the path does not match. */
+/**
+ * The name that `*` matches at the beginning of the path; '' for a pattern without `*`; undefined when the
+ * path does not match.
+ */
 function fit(pattern: string, path: string): string | undefined {
   const [head = '', tail] = pattern.split('*');
   if (!path.startsWith(head)) return undefined;
@@ -80,7 +84,10 @@ const holders: Check = each('src/', (file) =>
     .map(({ target, line }) => `${file.path}:${line}: may not hold ${target}`),
 );
 
-/** Complains about each bus that is opened, or extended, with another effect than its folder's, or with one that is no literal. */
+/**
+ * Complains about each bus that is opened, or extended, with another effect than its folder's, or with one
+ * that is no literal.
+ */
 const buses: Check = each('src/', ({ path, code, text }) =>
   [...code.matchAll(/\b(?:new|extends) Bus\b(?:<[^>]*>)?\(?/g)]
     .map(({ 0: found, index }) => ({ index, effect: /^'(\w+)'/.exec(text.slice(index + found.length))?.[1] }))

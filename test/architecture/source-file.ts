@@ -1,10 +1,14 @@
-// A source file as the rules of the architecture see it, by a real parser: code without comments and texts, and its imports.
+// A source file as the rules of the architecture see it, by a real parser: code without comments and texts,
+// and its imports.
 
 import { posix } from 'node:path';
 import { type ParseResult, parseSync, Visitor } from 'oxc-parser';
 
 export interface Import {
-  /** A path from the project's root for a file of the project (`src/x.ts`), else the name as written (`node:fs`, `yaml`). */
+  /**
+   * A path from the project's root for a file of the project (`src/x.ts`), else the name as written
+   * (`node:fs`, `yaml`).
+   */
   readonly target: string;
   /** Erased by the compiler: nothing is loaded. */
   readonly typeOnly: boolean;

@@ -1,5 +1,5 @@
-// Measurements of bench/, shortly: one that codes, with what it compares, and one that starts a sound server and the daemon. Their
-// figures are not looked at, only that there are some.
+// Measurements of bench/, shortly: one that codes, with what it compares, and one that starts a sound server
+// and the daemon. Their figures are not looked at, only that there are some.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

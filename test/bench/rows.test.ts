@@ -1,4 +1,5 @@
-// Results that bench/ computes from its figures: medians, comparisons round by round, goals, and the table of RESULTS.md.
+// Results that bench/ computes from its figures: medians, comparisons round by round, goals, and the table of
+// RESULTS.md.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

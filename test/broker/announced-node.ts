@@ -59,6 +59,9 @@ export class AnnouncedNode {
 
 export const PLAYER = {
   bus_name: 'org.mpris.MediaPlayer2.mpv.instance-1',
-  ...{ identity: 'mpv', playback_status: 'Playing', position_updated_at: '', tracklist_supported: false },
+  identity: 'mpv',
+  playback_status: 'Playing',
+  position_updated_at: '',
+  tracklist_supported: false,
   capabilities: {},
 };

@@ -1,5 +1,5 @@
-// A broker that acknowledges everything, and sends commands and messages of others without end, as fast as they are taken: no real broker does
-// so. Its packets are those of the package below `mqtt`.
+// A broker that acknowledges everything, and sends commands and messages of others without end, as fast as
+// they are taken: no real broker does so. Its packets are those of the package below `mqtt`.
 
 import type { EventEmitter } from 'node:events';
 import { createRequire } from 'node:module';
@@ -48,7 +48,8 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
     parser.on('packet', (packet: Packet) => {
       const answer = answerTo(packet);
       if (answer !== undefined) socket.write(packets.generate(answer, MQTT_5));
-      // One that has come back, as it does when its own messages are acknowledged too late behind all of these.
+      // One that has come back, as it does when its own messages are acknowledged too late behind all of
+      // these.
       if (floods && packet.subscriptions?.some(({ topic }) => topic.includes('/set'))) pour(socket);
     });
     socket.on('error', () => socket.destroy());
@@ -58,7 +59,8 @@ export async function startFloodingBroker(messages: readonly (readonly [topic: s
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const broker = {
-    ...{ port, url: `mqtt://127.0.0.1:${port}` },
+    port,
+    url: `mqtt://127.0.0.1:${port}`,
     /** Messages that were handed to the kernel. */
     sent: 0,
     flood: () => {

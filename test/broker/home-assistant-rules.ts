@@ -1,5 +1,5 @@
-// The rules of Home Assistant's MQTT device discovery (2026.6, homeassistant/components/mqtt: schemas.py and each platform's schema), as
-// far as they concern the platforms that are used here: a checker of messages.
+// The rules of Home Assistant's MQTT device discovery (2026.6, homeassistant/components/mqtt: schemas.py and
+// each platform's schema), as far as they concern the platforms that are used here: a checker of messages.
 
 type Check = (value: unknown) => boolean;
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,7 +16,9 @@ const isOneOf =
   (value) =>
     values.includes(value);
 
-/** A template must check that there is JSON before it reads the payload: topics that are emptied have none. */
+/**
+ * A template must check that there is JSON before it reads the payload: topics that are emptied have none.
+ */
 const isTemplate: Check = (value) => {
   const texts = String(value).replace(/"(?:[^"\\]|\\.)*"/g, '""');
   const isGuarded = !texts.includes('value_json.') || texts.includes('value_json is defined');
@@ -28,15 +30,31 @@ const isAvailable = ({ topic, value_template: template = '', ...rest }: Fields):
 const isAvailability: Check = (value) => Array.isArray(value) && value.length > 0 && value.every(isAvailable);
 
 const CHECKS: Readonly<Record<string, Check>> = {
-  ...{ unique_id: isText, name: isText, icon: (value) => /^mdi:[a-z-]+$/.test(String(value)) },
-  ...{ availability: isAvailability, availability_mode: isOneOf('all', 'any', 'latest') },
-  ...{ entity_category: isOneOf('config', 'diagnostic'), unit_of_measurement: isText },
-  ...{ device_class: isOneOf('running', 'connectivity', 'enum', 'restart'), options: isList },
-  ...{ state_topic: isTopic, command_topic: isTopic, json_attributes_topic: isTopic },
-  ...{ value_template: isTemplate, command_template: isTemplate, json_attributes_template: isTemplate },
-  ...{ payload_on: isText, payload_off: isText, state_on: isText, state_off: isText },
-  ...{ payload_press: isText, payload_install: isText },
-  ...{ min: isNumber, max: isNumber, step: isNumber, mode: isOneOf('auto', 'box', 'slider') },
+  unique_id: isText,
+  name: isText,
+  icon: (value) => /^mdi:[a-z-]+$/.test(String(value)),
+  availability: isAvailability,
+  availability_mode: isOneOf('all', 'any', 'latest'),
+  entity_category: isOneOf('config', 'diagnostic'),
+  unit_of_measurement: isText,
+  device_class: isOneOf('running', 'connectivity', 'enum', 'restart'),
+  options: isList,
+  state_topic: isTopic,
+  command_topic: isTopic,
+  json_attributes_topic: isTopic,
+  value_template: isTemplate,
+  command_template: isTemplate,
+  json_attributes_template: isTemplate,
+  payload_on: isText,
+  payload_off: isText,
+  state_on: isText,
+  state_off: isText,
+  payload_press: isText,
+  payload_install: isText,
+  min: isNumber,
+  max: isNumber,
+  step: isNumber,
+  mode: isOneOf('auto', 'box', 'slider'),
 };
 
 const EVERY = 'platform unique_id name icon availability availability_mode entity_category';
@@ -54,8 +72,13 @@ const PLATFORMS: Readonly<Record<string, readonly [takes: string, needs: string]
 };
 
 const DEVICE: Readonly<Record<string, Check>> = {
-  ...{ identifiers: isList, name: isText, manufacturer: isText, model: isText },
-  ...{ sw_version: isText, hw_version: isText, configuration_url: (value) => URL.canParse(String(value)) },
+  identifiers: isList,
+  name: isText,
+  manufacturer: isText,
+  model: isText,
+  sw_version: isText,
+  hw_version: isText,
+  configuration_url: (value) => URL.canParse(String(value)),
 };
 
 /** Everything that is wrong with the message, one line each. */

@@ -1,5 +1,5 @@
-// Renders templates as Home Assistant does, by its own packages Jinja2 and AwesomeVersion, without blanks at the ends; and decides whether
-// an update entity with two versions is offered.
+// Renders templates as Home Assistant does, by its own packages Jinja2 and AwesomeVersion, without blanks at
+// the ends; and decides whether an update entity with two versions is offered.
 
 import { execFileSync } from 'node:child_process';
 

@@ -1,4 +1,5 @@
-// A node of which only the MQTT bridge is real: its records are put by the test, which also records and answers the requests of the bridge.
+// A node of which only the MQTT bridge is real: its records are put by the test, which also records and
+// answers the requests of the bridge.
 
 import type { TestContext } from 'node:test';
 import { MqttBridge } from '../../src/actors/mqtt/bridge.js';
@@ -28,8 +29,14 @@ export const SERVER: ServerRecord = {
   api_sw: 'tonearm',
   api_version: '0.1.0',
   backends: {
-    ...{ bluetooth: false, mpris: false, power: true, pulseaudio: true },
-    ...{ systemd: true, upgrade: true, zeroconf: false, mqtt: true },
+    bluetooth: false,
+    mpris: false,
+    power: true,
+    pulseaudio: true,
+    systemd: true,
+    upgrade: true,
+    zeroconf: false,
+    mqtt: true,
   },
 };
 
@@ -43,8 +50,16 @@ export const ACCEPTED: BridgeReply = { status: 202, body: '' };
 
 export function output(id: number, name: string, more: Partial<OutputRecord> = {}): OutputRecord {
   return {
-    ...{ id, name, description: name, default: id === 1, state: 'idle', props: {} },
-    ...{ muted: false, volume: 0.42, balance: 0, ...more },
+    id,
+    name,
+    description: name,
+    default: id === 1,
+    state: 'idle',
+    props: {},
+    muted: false,
+    volume: 0.42,
+    balance: 0,
+    ...more,
   };
 }
 
@@ -90,8 +105,12 @@ export function bareNode({
   dial = (options: BrokerOptions): BrokerConnection => new MqttConnection(options),
 }: NodeOptions) {
   const all: MqttSettings = {
-    ...{ enabled: true, url, topic: 'tonearm/living', control: true },
-    ...{ homeAssistant: true, homeAssistantPrefix: 'homeassistant' },
+    enabled: true,
+    url,
+    topic: 'tonearm/living',
+    control: true,
+    homeAssistant: true,
+    homeAssistantPrefix: 'homeassistant',
     ...settings,
   };
   const asked: BridgeRequest[] = [];
@@ -99,7 +118,11 @@ export function bareNode({
   const statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
   const logged: string[] = [];
   const bridge = new MqttBridge({
-    ...{ settings: all, clock, identifier: () => identifier, dial, interfaces: () => ({}) },
+    settings: all,
+    clock,
+    identifier: () => identifier,
+    dial,
+    interfaces: () => ({}),
     node: {
       status: (state, detail) => statuses.push({ state, detail }),
       log: (_level, message, fields) => logged.push(`${message} ${JSON.stringify(fields ?? {})}`),
@@ -111,7 +134,11 @@ export function bareNode({
   });
   let isWhole = true;
   const node = {
-    ...{ asked, statuses, logged, bridge, topic: all.topic },
+    asked,
+    statuses,
+    logged,
+    bridge,
+    topic: all.topic,
     /** The first time it is all that there is. */
     tell: (...changes: readonly Change[]): void => {
       bridge.applyChanges({ isWhole, changes });
@@ -143,9 +170,16 @@ export function health(child: ChildName, state: BackendState): Change {
 
 /** A card with two profiles that are called the same. */
 export const CARD = {
-  ...{ id: 3, name: 'hw/0', description: 'HiFi HAT', active_profile: 'off' },
+  id: 3,
+  name: 'hw/0',
+  description: 'HiFi HAT',
+  active_profile: 'off',
   profiles: ['off', 'output:stereo', 'output:mono'].map((name) => ({
-    ...{ name, description: name === 'off' ? 'Off' : 'Music', available: 'unknown', outputs: 1, inputs: 0 },
+    name,
+    description: name === 'off' ? 'Off' : 'Music',
+    available: 'unknown',
+    outputs: 1,
+    inputs: 0,
   })),
 };
 

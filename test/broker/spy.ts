@@ -1,5 +1,5 @@
-// A client of a broker that sees everything: what is retained, what comes when, and that can publish. Of MQTT 3.1.1, where the bridge
-// speaks 5.
+// A client of a broker that sees everything: what is retained, what comes when, and that can publish. Of MQTT
+// 3.1.1, where the bridge speaks 5.
 
 import mqtt from 'mqtt';
 import { until } from '../until.js';

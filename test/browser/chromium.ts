@@ -7,8 +7,13 @@ import { type BrowserContextOptions, chromium } from 'playwright-core';
 
 /** Root needs --no-sandbox; the other arguments keep the browser from making requests of its own. */
 const ARGUMENTS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
-  ...['--disable-background-networking', '--disable-component-update'],
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-sync',
+  '--disable-background-networking',
+  '--disable-component-update',
 ];
 
 export type OpenBrowser = Awaited<ReturnType<typeof openChromium>>;

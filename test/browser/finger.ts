@@ -1,4 +1,5 @@
-// A finger on a page of Chromium, by touch events of the DevTools protocol: it scrolls, taps and drags as on a phone.
+// A finger on a page of Chromium, by touch events of the DevTools protocol: it scrolls, taps and drags as on
+// a phone.
 
 import type { Locator, Page } from 'playwright-core';
 
@@ -17,7 +18,8 @@ export async function fingerOn(page: Page) {
   };
   const up = () => send('touchEnd');
   return {
-    ...{ down, up },
+    down,
+    up,
     /** Moves in this number of steps. */
     move: async (to: Spot, steps = 8): Promise<void> => {
       const [x, y] = spot;

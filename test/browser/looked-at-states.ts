@@ -1,5 +1,6 @@
-// Every state of the page, narrow and wide, in light and dark, must have no finding of axe-core, no text cut off at the side and no
-// target too small for a thumb. TONEARM_PICTURES=FOLDER also saves a picture of each state for a person to look at.
+// Every state of the page, narrow and wide, in light and dark, must have no finding of axe-core, no text cut
+// off at the side and no target too small for a thumb. TONEARM_PICTURES=FOLDER also saves a picture of each
+// state for a person to look at.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -44,7 +45,8 @@ async function findings(page: Page, runOnly: readonly string[]): Promise<readonl
 async function savePicture(page: Page, name: string): Promise<void> {
   const width = await page.evaluate<number>('innerWidth');
   const height = Math.min(await page.evaluate<number>('document.body.scrollHeight'), PICTURE_HEIGHT_MAX);
-  // An element in front of the page stands at the scrolled position, which a picture of the whole page would miss.
+  // An element in front of the page stands at the scrolled position, which a picture of the whole page would
+  // miss.
   const isScrolled = (await page.evaluate('scrollY')) !== 0;
   const whole = { fullPage: true, clip: { x: 0, y: 0, width, height } };
   await page.screenshot({ path: join(PICTURES, name), ...(isScrolled ? {} : whole) });

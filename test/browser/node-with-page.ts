@@ -1,5 +1,5 @@
-// A real gateway that serves the built page. The test sets the state of its backends: they are scripted, because no real node can be
-// brought into all of these states. page-audio.test.ts uses real ones.
+// A real gateway that serves the built page. The test sets the state of its backends: they are scripted,
+// because no real node can be brought into all of these states. page-audio.test.ts uses real ones.
 
 import { fileURLToPath } from 'node:url';
 import { type PageFiles, readPageFiles } from '../../src/gateway/page.js';
@@ -29,7 +29,9 @@ export function output(id: number, more: object = {}): Change {
 export function stream(id: number, more: object = {}): Change {
   return put('audio.clients', String(id), {
     ...scripted.stream(id, `Stream ${id}`),
-    ...{ app: 'Music Player Daemon', volume: 0.8, output: 'output-0' },
+    app: 'Music Player Daemon',
+    volume: 0.8,
+    output: 'output-0',
     ...more,
   });
 }
@@ -52,8 +54,13 @@ export function player(name: string, more: object = {}): Change {
   const busName = `org.mpris.MediaPlayer2.${name}`;
   return put('players', busName, {
     ...scripted.PLAYER,
-    ...{ bus_name: busName, identity: 'Music Player Daemon', pid: 4711 },
-    ...{ loop_status: 'None', shuffle: false, volume: 0.9, rate: 1 },
+    bus_name: busName,
+    identity: 'Music Player Daemon',
+    pid: 4711,
+    loop_status: 'None',
+    shuffle: false,
+    volume: 0.9,
+    rate: 1,
     position: 83_000_000,
     position_updated_at: new Date().toISOString(),
     metadata: {
@@ -87,8 +94,14 @@ const PORTS = {
 };
 
 export const PAIRED_PHONE = {
-  ...{ address: 'AA:BB:CC:DD:EE:01', name: 'My phone', paired: true, bonded: true, trusted: true },
-  ...{ connected: true, kind: 'phone', battery: 80 },
+  address: 'AA:BB:CC:DD:EE:01',
+  name: 'My phone',
+  paired: true,
+  bonded: true,
+  trusted: true,
+  connected: true,
+  kind: 'phone',
+  battery: 80,
 };
 
 export function bluetooth(more: object = {}): Change {
@@ -117,8 +130,11 @@ export const ORDINARY = {
     service('bluetooth.service', { description: 'Bluetooth service' }, 'system'),
     service('mpd.service', { description: 'Music Player Daemon', url: 'http://node.local:6680' }),
     service('shairport-sync.service', {
-      ...{ description: 'AirPlay receiver', active_state: 'failed', sub_state: 'failed' },
-      ...{ running: false, enabled: false },
+      description: 'AirPlay receiver',
+      active_state: 'failed',
+      sub_state: 'failed',
+      running: false,
+      enabled: false,
     }),
   ],
   power: [],

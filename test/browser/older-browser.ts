@@ -1,5 +1,5 @@
-// Takes away from a page what Chromium has and one of the browsers of packaging/browsers.mjs lacks, by MDN's data; and what pages without
-// https lack, which pages of loopback have.
+// Takes away from a page what Chromium has and one of the browsers of packaging/browsers.mjs lacks, by MDN's
+// data; and what pages without https lack, which pages of loopback have.
 
 import type { Page } from 'playwright-core';
 

@@ -1,5 +1,5 @@
-// Other sites in Chromium: the example page, with the built client and a browser's own EventSource, through cuts, a restart and a time without
-// network; and a dashboard that frames the node's page.
+// Other sites in Chromium: the example page, with the built client and a browser's own EventSource, through
+// cuts, a restart and a time without network; and a dashboard that frames the node's page.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -21,7 +21,10 @@ import { startProxy } from './severable-proxy.js';
 /** The client reconnects within 5 s; on a busy machine it may need a second attempt. */
 const RETURN_MS_MAX = 30_000;
 
-/** A web site on loopback, another origin than the node's. `answer` returns the content for a path: a script if the path ends with .js, else a document. */
+/**
+ * A web site on loopback, another origin than the node's. `answer` returns the content for a path: a script
+ * if the path ends with .js, else a document.
+ */
 async function serveSite(answer: (path: string) => string) {
   const server = createServer(({ url = '/' }, response) => {
     response.setHeader('Content-Type', url.endsWith('.js') ? 'text/javascript' : 'text/html');

@@ -1,5 +1,5 @@
-// Tests the page in a real Chromium on the built daemon and a real sound server: pactl shows the effect of clicks, typing and drags, and
-// what goes away comes back without a reload.
+// Tests the page in a real Chromium on the built daemon and a real sound server: pactl shows the effect of
+// clicks, typing and drags, and what goes away comes back without a reload.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Tests the page while its node is away: its text when the end was requested and when it was not, the controls that still work, the
-// focus, and the return; and a page that nobody uses.
+// Tests the page while its node is away: its text when the end was requested and when it was not, the
+// controls that still work, the focus, and the return; and a page that nobody uses.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';

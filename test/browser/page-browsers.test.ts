@@ -1,5 +1,5 @@
-// The page and the client in the oldest browsers that they are made for: the build refuses what one of them lacks, the page works in a
-// Chromium without it, and says what it needs in a browser that is older.
+// The page and the client in the oldest browsers that they are made for: the build refuses what one of them
+// lacks, the page works in a Chromium without it, and says what it needs in a browser that is older.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// The lists of other things on the page, as a thumb uses them on a phone: the nodes of the house, a player's tracks, Bluetooth's devices.
+// The lists of other things on the page, as a thumb uses them on a phone: the nodes of the house, a player's
+// tracks, Bluetooth's devices.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

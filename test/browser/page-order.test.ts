@@ -1,4 +1,5 @@
-// Pressed controls must keep their place, and Stop must not surprise: on a phone the next tap hits whatever is under the thumb.
+// Pressed controls must keep their place, and Stop must not surprise: on a phone the next tap hits whatever
+// is under the thumb.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -37,12 +38,14 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
   });
 
   test('stays in its place when it pauses a player, and the playing player is marked', async () => {
-    const [first, second] = [{ identity: 'First' }, { identity: 'Second', playback_status: 'Paused' }];
+    const first = { identity: 'First' };
+    const second = { identity: 'Second', playback_status: 'Paused' };
     await openPage({ players: [player('a', first), player('b', second)] });
     const place = await button('Pause: First').boundingBox();
     await tap(button('Pause: First'));
     await asked();
-    const [paused, playing] = [{ playback_status: 'Paused' }, { playback_status: 'Playing' }];
+    const paused = { playback_status: 'Paused' };
+    const playing = { playback_status: 'Playing' };
     node.change(player('b', { ...second, ...playing }), player('a', { ...first, ...paused }));
     await page.locator('.player[data-playing=true]').filter({ hasText: 'Second' }).waitFor();
     assert.deepEqual(await button('Play: First').boundingBox(), place);
@@ -88,7 +91,8 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await until('the title is whole', async () => (await height()) > two);
     await tap(title);
     await until('the title is cut again', async () => (await height()) === two);
-    // Measures the place of the first letter of a text that is written from right to left, and the edges of its line.
+    // Measures the place of the first letter of a text that is written from right to left, and the edges of
+    // its line.
     const [left, right, letter] = (await page.evaluate(`(() => {
       const line = document.querySelector('.output .strong');
       const range = document.createRange();
@@ -106,7 +110,8 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     const announced = (): Promise<string | null> => slider.getAttribute('aria-valuetext');
     const seen = (): Promise<string | null> => page.locator('.position .slider-text').textContent();
     await slider.focus();
-    const [first, shown] = [await announced(), await seen()];
+    const first = await announced();
+    const shown = await seen();
     await until('the position runs', async () => (await seen()) !== shown);
     assert.equal(await announced(), first);
     await slider.blur();

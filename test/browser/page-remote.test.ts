@@ -1,4 +1,5 @@
-// Tests the page as a remote control in the pocket, on the wall and in another page: one volume at hand, the player in large, and parts.
+// Tests the page as a remote control in the pocket, on the wall and in another page: one volume at hand, the
+// player in large, and parts.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Tests the page's requests for clicks and typing, for everything of which a test cannot have a real part: ports, players, units, power,
-// upgrades. The tests of the backends show how the node carries them out.
+// Tests the page's requests for clicks and typing, for everything of which a test cannot have a real part:
+// ports, players, units, power, upgrades. The tests of the backends show how the node carries them out.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// The states of the page that people see seldom: parts that are away, crowds, questions, losses, refusals, names of every kind (see looked-at-states.ts).
+// The states of the page that people see seldom: parts that are away, crowds, questions, losses, refusals,
+// names of every kind (see looked-at-states.ts).
 
 import assert from 'node:assert/strict';
 import { put } from '../gateway/scripted-backends.js';
@@ -61,7 +62,9 @@ const STATES: Readonly<Record<string, State>> = {
   },
   empty: {
     node: {
-      ...{ audio: ORDINARY.audio.slice(0, 2), systemd: [], players: [] },
+      audio: ORDINARY.audio.slice(0, 2),
+      systemd: [],
+      players: [],
       upgrade: upgrade({ current: '', latest: '' }),
     },
   },

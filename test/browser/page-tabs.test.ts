@@ -1,4 +1,5 @@
-// Tests many tabs and frames of one page in one Chromium, which opens six connections to a node: they share one event stream.
+// Tests many tabs and frames of one page in one Chromium, which opens six connections to a node: they share
+// one event stream.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

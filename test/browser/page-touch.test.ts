@@ -1,4 +1,5 @@
-// Tests the page under a thumb: touch events of Chromium, 360 pixels wide. The node's received commands show the effect.
+// Tests the page under a thumb: touch events of Chromium, 360 pixels wide. The node's received commands show
+// the effect.
 
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';

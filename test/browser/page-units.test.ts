@@ -1,4 +1,5 @@
-// Tests units on the page: the controls while one starts, stops and restarts, and the text about a unit that failed to.
+// Tests units on the page: the controls while one starts, stops and restarts, and the text about a unit that
+// failed to.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

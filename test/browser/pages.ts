@@ -1,4 +1,5 @@
-// A browser for the tests of a suite; each test gets a new page and a new node, and brings up its backends itself.
+// A browser for the tests of a suite; each test gets a new page and a new node, and brings up its backends
+// itself.
 
 import { after, afterEach, before, beforeEach } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';

@@ -1,4 +1,5 @@
-// A proxy on loopback, or at a path, whose connections a test can cut, as a network cuts those of a sleeping phone.
+// A proxy on loopback, or at a path, whose connections a test can cut, as a network cuts those of a sleeping
+// phone.
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -12,7 +13,10 @@ export interface SeverableProxy {
   close(): Promise<void>;
 }
 
-/** `target`, and `at`, where it listens, are ports of this machine or paths of unix sockets. Bytes from the target pass through `change`. */
+/**
+ * `target`, and `at`, where it listens, are ports of this machine or paths of unix sockets. Bytes from the
+ * target pass through `change`.
+ */
 export async function startProxy(
   target: number | string,
   at: number | string = 0,
@@ -26,7 +30,8 @@ export async function startProxy(
       [far, near],
     ] as const) {
       sockets.add(from);
-      // The end or failure of one side ends the other one too, because a cut cable shows no difference between them.
+      // The end or failure of one side ends the other one too, because a cut cable shows no difference
+      // between them.
       from.on('error', () => to.destroy());
       from.on('close', () => {
         sockets.delete(from);

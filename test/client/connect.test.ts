@@ -1,5 +1,5 @@
-// Tests a live connection against a scripted node with mocked time: its requests, the changes that it reports, and how it reconnects
-// after a loss. Against real nodes: test/contract/client-truth.test.ts.
+// Tests a live connection against a scripted node with mocked time: its requests, the changes that it
+// reports, and how it reconnects after a loss. Against real nodes: test/contract/client-truth.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

@@ -1,4 +1,5 @@
-// Tests every function of the client against the daemon's own table of operations, and with responses that are not valid answers.
+// Tests every function of the client against the daemon's own table of operations, and with responses that
+// are not valid answers.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

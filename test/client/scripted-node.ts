@@ -1,4 +1,5 @@
-// A `fetch` with scripted answers, because a real node cannot be made to fall silent, break off at any byte, or send nonsense.
+// A `fetch` with scripted answers, because a real node cannot be made to fall silent, break off at any byte,
+// or send nonsense.
 
 import { setImmediate as turn } from 'node:timers/promises';
 

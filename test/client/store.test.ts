@@ -1,4 +1,5 @@
-// How each event changes the client's state. Random histories of streams: gateway/events/storm.test.ts, whose consumers keep this state.
+// How each event changes the client's state. Random histories of streams: gateway/events/storm.test.ts, whose
+// consumers keep this state.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// An EventSource for tests over a real connection. It follows the standard, and can also stop reading and break off, which no browser
-// does. The test decides when it reconnects. It shares no code with the daemon.
+// An EventSource for tests over a real connection. It follows the standard, and can also stop reading and
+// break off, which no browser does. The test decides when it reconnects. It shares no code with the daemon.
 
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -46,7 +46,10 @@ export class EventConsumer {
     return this.events.filter((event) => event.type === type).map((event): unknown => JSON.parse(event.data));
   }
 
-  /** Resolves as soon as it `is` so; checks it after every chunk. Rejects with the events so far, after 15 s unless given. */
+  /**
+   * Resolves as soon as it `is` so; checks it after every chunk. Rejects with the events so far, after 15 s
+   * unless given.
+   */
   until(is: (consumer: this) => boolean, what = 'it', deadlineMs = UNTIL_MS_MAX): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {

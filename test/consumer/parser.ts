@@ -1,5 +1,5 @@
-// The client's parser of event streams for consumers that get bytes: client/parser.test.ts shows that it follows the standard. It shares
-// no code with the writer of streams.
+// The client's parser of event streams for consumers that get bytes: client/parser.test.ts shows that it
+// follows the standard. It shares no code with the writer of streams.
 
 import { EventParser, type ParsedEvent } from '../../src/client/parser.js';
 
@@ -11,7 +11,9 @@ export interface DispatchedEvent extends ParsedEvent {
 export class EventStreamParser extends EventParser {
   readonly #decoder = new TextDecoder();
 
-  /** Events without an id repeat the one before, which is at first that with which the connection was opened. */
+  /**
+   * Events without an id repeat the one before, which is at first that with which the connection was opened.
+   */
   *read(bytes: Uint8Array): Generator<DispatchedEvent> {
     for (const event of this.feed(this.#decoder.decode(bytes, { stream: true })))
       yield { ...event, lastEventId: this.lastEventId };

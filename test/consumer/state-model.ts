@@ -1,5 +1,6 @@
-// A consumer's model of the node: the client's own state. Beside that it demands that each event is known and fits what came before, and
-// keeps the actions. Clients that identify records by name have a model of their own.
+// A consumer's model of the node: the client's own state. Beside that it demands that each event is known and
+// fits what came before, and keeps the actions. Clients that identify records by name have a model of their
+// own.
 
 import assert from 'node:assert/strict';
 import type { NodeEvent } from '../../src/client/events.js';
@@ -39,7 +40,10 @@ export class StateModel {
   }
 }
 
-/** True for an event that docs/events.md allows in this state: a new player is added before it changes, also for a slow reader. */
+/**
+ * True for an event that docs/events.md allows in this state: a new player is added before it changes, also
+ * for a slow reader.
+ */
 function fits({ players, nodes }: NodeState, { type, data }: NodeEvent): boolean {
   switch (type) {
     case 'server.info':
@@ -71,8 +75,9 @@ const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs'
 };
 
 /**
- * The state of a consumer that identifies clients and outputs by name, as existing clients do (docs/http-api.md, "Names of clients"): an
- * update sets a name, a removal deletes it, and the ids do not matter.
+ * The state of a consumer that identifies clients and outputs by name, as existing clients do
+ * (docs/http-api.md, "Names of clients"): an update sets a name, a removal deletes it, and the ids do not
+ * matter.
  */
 export class NamesHeld {
   readonly #heedsMarks: boolean;

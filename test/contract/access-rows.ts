@@ -1,5 +1,6 @@
-// Tables of access rights (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an example of each route, strangers by
-// their requests, and the addresses of the node that each `bind` opens. Data only; access.test.ts tries all of it.
+// Tables of access rights (docs/http-api.md, "Routes", and docs/http-api.md, "Host and Origin"): an example
+// of each route, strangers by their requests, and the addresses of the node that each `bind` opens. Data
+// only; access.test.ts tries all of it.
 
 import type { RouteSettings } from '../../src/gateway/routes.js';
 import { OPERATIONS } from '../../src/protocol/actor/operations.js';
@@ -16,7 +17,9 @@ const { api, audio, systemd, power, players, bluetooth, upgrade, discovery } = E
 const { checkUnit: _check, ...noCheck } = upgrade;
 const { upgradeUnit: _upgrade, ...noUpgrade } = upgrade;
 
-/** Each need of a route: the key that a 404 without it names, and the sections of a configuration without it. */
+/**
+ * Each need of a route: the key that a 404 without it names, and the sections of a configuration without it.
+ */
 const WITHOUT = {
   page: ['api.ui.enabled', { api: { ...api, ui: { enabled: false } } }],
   logs: ['api.logs', { api: { ...api, logs: false } }],
@@ -46,7 +49,10 @@ export interface RouteAccess {
   readonly needs: readonly Need[];
   /** The status for a client that may use the route. */
   readonly status: number;
-  /** Refused to pages of other origins. Any other read-only route answers them, but they cannot read the answer. */
+  /**
+   * Refused to pages of other origins. Any other read-only route answers them, but they cannot read the
+   * answer.
+   */
   readonly isOwnOnly?: boolean;
 }
 
@@ -88,8 +94,14 @@ function routesIn(list: string): readonly string[] {
 
 /** An example for each part of a path. */
 const PARTS: Readonly<Record<string, string>> = {
-  ...{ scope: 'user', unit: 'mpd.service', output: '0', card: '0', sink: '7' },
-  ...{ player: 'mpv', trackid: '1', file: 'app-1.js' },
+  scope: 'user',
+  unit: 'mpd.service',
+  output: '0',
+  card: '0',
+  sink: '7',
+  player: 'mpv',
+  trackid: '1',
+  file: 'app-1.js',
 };
 
 function accessTo(route: string, needs: readonly Need[]): RouteAccess {
@@ -115,15 +127,24 @@ export interface Stranger {
 const stranger = (what: string, headers: Stranger['headers']): Stranger => ({ what, headers });
 
 const REBOUND = 'evil.example:8018';
-/** Attackers whose own name resolves to the node's address: no request may get an answer. The node is called Kitchen. */
+/**
+ * Attackers whose own name resolves to the node's address: no request may get an answer. The node is called
+ * Kitchen.
+ */
 export const REBINDING: readonly Stranger[] = [
-  ...['evil.example', 'kitchen.evil.example', 'localhost.evil.example', '127.0.0.1.nip.io'],
-  ...['attic.local', '2130706433'],
+  'evil.example',
+  'kitchen.evil.example',
+  'localhost.evil.example',
+  '127.0.0.1.nip.io',
+  'attic.local',
+  '2130706433',
 ]
   .map((host) => stranger(`a page of ${host}`, () => ({ Host: host })))
   .concat(
     stranger('a rebound page, which is its own origin', () => ({
-      ...{ Host: REBOUND, Origin: `http://${REBOUND}`, 'Sec-Fetch-Site': 'same-origin' },
+      Host: REBOUND,
+      Origin: `http://${REBOUND}`,
+      'Sec-Fetch-Site': 'same-origin',
     })),
   );
 
@@ -133,7 +154,8 @@ export const PAGES_OF_OTHERS: readonly Stranger[] = [
   stranger('a sandboxed page', () => ({ Origin: 'null' })),
   stranger('the usual https port of the node', (own) => ({ Origin: `https://${own.replace(/:\d+$/, '')}` })),
   stranger('another port of the node', (own) => ({
-    ...{ Origin: `http://${own.replace(/\d+$/, '1')}`, 'Sec-Fetch-Site': 'same-site' },
+    Origin: `http://${own.replace(/\d+$/, '1')}`,
+    'Sec-Fetch-Site': 'same-site',
   })),
   stranger('the node as a user name', (own) => ({ Origin: `http://${own}@evil.example` })),
 ];
@@ -143,7 +165,8 @@ export const FORM_OF_ANOTHER = stranger('a form of another site', () => ({ 'Sec-
 
 /** The node's own page, which is not a stranger. */
 export const OWN_PAGE = stranger("the node's own page", (own) => ({
-  ...{ Origin: `http://${own}`, 'Sec-Fetch-Site': 'same-origin' },
+  Origin: `http://${own}`,
+  'Sec-Fetch-Site': 'same-origin',
 }));
 
 /** The addresses of the machine in the network that access.test.ts makes. */

@@ -1,5 +1,6 @@
-// Tries access-rows.ts on real sockets: each route to each stranger, and, in a network of its own, each address that each `bind` opens. A
-// route without a row fails. The commands that reach the backends show that a request is refused before it has an effect.
+// Tries access-rows.ts on real sockets: each route to each stranger, and, in a network of its own, each
+// address that each `bind` opens. A route without a row fails. The commands that reach the backends show that
+// a request is refused before it has an effect.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -112,7 +113,10 @@ const ASKERS: readonly {
     mayBeReadable: true,
   },
   {
-    ...{ whom: 'its own page', all: [OWN_PAGE], methods: ({ method }) => [method], status: statusOf },
+    whom: 'its own page',
+    all: [OWN_PAGE],
+    methods: ({ method }) => [method],
+    status: statusOf,
     mayBeReadable: true,
   },
 ];

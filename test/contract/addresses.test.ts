@@ -1,4 +1,5 @@
-// Real interfaces and addresses appear and vanish under the built daemon (docs/configuration.md, "Addresses"), in a network of its own.
+// Real interfaces and addresses appear and vanish under the built daemon (docs/configuration.md,
+// "Addresses"), in a network of its own.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,5 +1,6 @@
-// `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is correct, and without a listener
-// nothing is measured, woken or left behind. Outputs that sleep and servers that go: actors/audio/levels, meters.
+// `audio.level` of the shipped build on real sound servers (docs/events.md, "Levels"): the level is correct,
+// and without a listener nothing is measured, woken or left behind. Outputs that sleep and servers that go:
+// actors/audio/levels, meters.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -64,7 +65,8 @@ onEachSoundServer('the level of an output', (node) => {
 
   test('follows what plays to it, and no other output', async (t) => {
     const { sound } = node();
-    const [living, kitchen] = [await node().output('living'), await node().output('kitchen')];
+    const living = await node().output('living');
+    const kitchen = await node().output('kitchen');
     const stream = await listen(t);
     const playing = await playTone(t, 'living');
     await shows(stream, living.id, 0.5, 0.25);

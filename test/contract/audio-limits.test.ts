@@ -1,5 +1,6 @@
-// The built daemon on real sound servers, where a volume limit is passed around, a volume has no effect, or the server is elsewhere: the
-// answers with their reasons. The rules behind them: actors/audio/limits.test.ts, real-limits.test.ts, server-address.test.ts.
+// The built daemon on real sound servers, where a volume limit is passed around, a volume has no effect, or
+// the server is elsewhere: the answers with their reasons. The rules behind them:
+// actors/audio/limits.test.ts, real-limits.test.ts, server-address.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
-// A private sound server and a daemon that has only the audio backend, for one test or a group of tests. A consumer watches the event
-// stream from the start, so that a test can compare the streamed state with the truth.
+// A private sound server and a daemon that has only the audio backend, for one test or a group of tests. A
+// consumer watches the event stream from the start, so that a test can compare the streamed state with the
+// truth.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
@@ -28,7 +29,10 @@ interface Audible {
   readonly daemon: Daemon;
 }
 
-/** A sound server and a daemon on it, audio only unless the configuration is given, with audio up. Both end with `t`. */
+/**
+ * A sound server and a daemon on it, audio only unless the configuration is given, with audio up. Both end
+ * with `t`.
+ */
 export async function startAudio(t: Ending, options: AudioOptions = {}): Promise<Audible> {
   const sound = await (options.startSound ?? startPulseAudio)();
   let daemon: Daemon | undefined;
@@ -86,8 +90,9 @@ export class AudioNode {
   }
 
   /**
-   * Repeats `move` until the stream plays to `output`: PipeWire 0.3.65 accepts a move but sometimes does not carry it out, when the
-   * stream is young and the machine busy (measured; pactl then shows the old sink, too).
+   * Repeats `move` until the stream plays to `output`: PipeWire 0.3.65 accepts a move but sometimes does not
+   * carry it out, when the stream is young and the machine busy (measured; pactl then shows the old sink,
+   * too).
    */
   async moves(id: number, output: string, move: () => Promise<unknown>): Promise<void> {
     await until(`stream ${id} plays to ${output}`, async () => {
@@ -113,7 +118,10 @@ export class AudioNode {
     return this.settles(`${id} is ${JSON.stringify(values)}`, is, deadlineMs);
   }
 
-  /** Waits until the stream has brought the outputs and clients that `GET /audio` lists, and nothing else, by id and by name. */
+  /**
+   * Waits until the stream has brought the outputs and clients that `GET /audio` lists, and nothing else, by
+   * id and by name.
+   */
   async streamTellsTheTruth(): Promise<void> {
     await until('the stream has brought the true state', async () => {
       const { outputs, clients } = await this.audio();

@@ -1,6 +1,6 @@
-// Every audio route of docs/http-api.md, "Audio routes", and every audio event of docs/events.md, "Events", on real sound servers: the
-// answer, the effect at the server, the records, and what others do. Names of clients:
-// actors/audio/names.test.ts.
+// Every audio route of docs/http-api.md, "Audio routes", and every audio event of docs/events.md, "Events",
+// on real sound servers: the answer, the effect at the server, the records, and what others do. Names of
+// clients: actors/audio/names.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -152,7 +152,8 @@ onEachSoundServer('audio', (node) => {
     const [last, removed] = (['audio.updated', 'audio.removed'] as const).map((type) =>
       records(seen(), type).findLast((record) => record.id === id),
     );
-    // PipeWire may cork a stream that ends; that change and the end at the same time are one event, which carries the newest record.
+    // PipeWire may cork a stream that ends; that change and the end at the same time are one event, which
+    // carries the newest record.
     const corked = removed?.['corked'] === true || last?.['corked'];
     assert.deepEqual(removed, { ...last, corked }, 'a removal carries the last record');
     await client.close();

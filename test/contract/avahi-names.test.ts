@@ -1,5 +1,6 @@
-// Two machines of one name on one link, each with an avahi-daemon: the second one is called `raspberrypi-2.local`, and the built daemon
-// answers by that name (docs/http-api.md, "Host and Origin"), in a network of its own.
+// Two machines of one name on one link, each with an avahi-daemon: the second one is called
+// `raspberrypi-2.local`, and the built daemon answers by that name (docs/http-api.md, "Host and Origin"), in
+// a network of its own.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// `tonearm bench` on real sound servers: it measures, and restores the user's audio, even when it is interrupted.
+// `tonearm bench` on real sound servers: it measures, and restores the user's audio, even when it is
+// interrupted.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

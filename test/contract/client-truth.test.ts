@@ -30,8 +30,8 @@ const skip = lacks({ programs: ['pulseaudio', 'pactl'] });
 const STREAMS_MAX = 12;
 
 /**
- * Any number of real changes at the sound server: volumes of sinks and streams, streams that appear, are renamed and end. The seed
- * determines the changes; each step resolves when the sound server has applied it.
+ * Any number of real changes at the sound server: volumes of sinks and streams, streams that appear, are
+ * renamed and end. The seed determines the changes; each step resolves when the sound server has applied it.
  */
 async function stormOver(sound: SoundServer, random: SeededRandom) {
   const sinks = (await sound.sinks()).map(({ index }) => index);

@@ -1,5 +1,5 @@
-// Runs the built daemon for a test: on a free port, with its own configuration, asked over HTTP, ended in any way. It uses nothing of the
-// daemon's code.
+// Runs the built daemon for a test: on a free port, with its own configuration, asked over HTTP, ended in any
+// way. It uses nothing of the daemon's code.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -194,6 +194,7 @@ function launch(directory: string, config: string, options: DaemonOptions): Prog
   const [program = '', ...args] = [...launcher, process.execPath, ...nodeArguments, entry];
   const own = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', HOME: directory, XDG_RUNTIME_DIR: directory };
   return startProgram(program, [...args, '--allow-root', '--config', config], {
-    ...{ env: { ...own, ...env }, log: join(directory, 'log') },
+    env: { ...own, ...env },
+    log: join(directory, 'log'),
   });
 }

@@ -1,5 +1,6 @@
-// The steps of "Adding a backend" in ARCHITECTURE.md must be enough for a route, an event, a command and a place in the OpenAPI document,
-// and those of "Adding a bridge" for a bridge that receives the backend's record and has its command carried out.
+// The steps of "Adding a backend" in ARCHITECTURE.md must be enough for a route, an event, a command and a
+// place in the OpenAPI document, and those of "Adding a bridge" for a bridge that receives the backend's
+// record and has its command carried out.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

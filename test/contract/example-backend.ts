@@ -1,4 +1,5 @@
-// A backend and a bridge, added by the lists of ARCHITECTURE.md alone, as edits of the sources: a bell that counts how often it rings.
+// A backend and a bridge, added by the lists of ARCHITECTURE.md alone, as edits of the sources: a bell that
+// counts how often it rings.
 
 const SETTINGS = 'src/protocol/actor/settings.ts';
 

@@ -1,4 +1,5 @@
-// The built program loads each of its late parts, and the table of them is whole. The packages run the same table in test/packaging.
+// The built program loads each of its late parts, and the table of them is whole. The packages run the same
+// table in test/packaging.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';

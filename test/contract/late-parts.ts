@@ -1,5 +1,5 @@
-// Parts that the built program loads only when they are used, each with a use of it that fails where the part cannot be loaded. It drives
-// any built form: the bundles of the checkout, an unpacked package, an image.
+// Parts that the built program loads only when they are used, each with a use of it that fails where the part
+// cannot be loaded. It drives any built form: the bundles of the checkout, an unpacked package, an image.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

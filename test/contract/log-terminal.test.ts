@@ -19,7 +19,10 @@ const COLOURED = '\x1b[32mINFO';
 /** The byte that Ctrl-C writes at a terminal. */
 const CTRL_C = '\x03';
 
-/** Runs the daemon on a terminal that `script` of util-linux creates; resolves with its whole output after Ctrl-C. */
+/**
+ * Runs the daemon on a terminal that `script` of util-linux creates; resolves with its whole output after
+ * Ctrl-C.
+ */
 async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>): Promise<string> {
   const home = temporaryFolder(t);
   const config = join(home, 'config.yaml');
@@ -28,7 +31,8 @@ async function onTerminal(t: TestContext, env: Readonly<Record<string, string>>)
   const command = `exec '${process.execPath}' '${ENTRY}' --allow-root --config '${config}'`;
   const own = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_RUNTIME_DIR: home };
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
-    ...{ env: { ...own, ...env }, stdio: ['pipe', 'pipe', 'inherit'] },
+    env: { ...own, ...env },
+    stdio: ['pipe', 'pipe', 'inherit'],
   });
   const ended = once(child, 'close');
   t.after(() => child.kill('SIGKILL'));

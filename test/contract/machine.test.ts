@@ -1,5 +1,5 @@
-// The built daemon on a machine that is renamed under it (docs/http-api.md, "Host and Origin"), whose descriptors are few, and whose user
-// database has no entry for its user.
+// The built daemon on a machine that is renamed under it (docs/http-api.md, "Host and Origin"), whose
+// descriptors are few, and whose user database has no entry for its user.
 
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';

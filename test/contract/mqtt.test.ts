@@ -1,6 +1,7 @@
-// The built daemon on a real sound server and a real broker (docs/home-assistant.md, "Topics"): others check the effect of commands; and the
-// daemon ends in every way. Then a broker, scripted because no real one does so, sends commands without end: all others are still served, and
-// memory stays bounded. All topics, commands and refusals, strange names and rates: actors/mqtt.
+// The built daemon on a real sound server and a real broker (docs/home-assistant.md, "Topics"): others check
+// the effect of commands; and the daemon ends in every way. Then a broker, scripted because no real one does
+// so, sends commands without end: all others are still served, and memory stays bounded. All topics, commands
+// and refusals, strange names and rates: actors/mqtt.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -95,7 +96,10 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
 
 const MESSAGES = 150_000;
 const REQUESTS = 100;
-/** Room for messages on their way and garbage that V8 has not collected yet; if each message were kept, they would need 500 MB. */
+/**
+ * Room for messages on their way and garbage that V8 has not collected yet; if each message were kept, they
+ * would need 500 MB.
+ */
 const GROWTH_MAX_MB = 160;
 
 test('during a flood from the broker requests and other commands work, streams continue, and memory is bounded', {

@@ -1,4 +1,5 @@
-// Covers of players as clients get them (docs/players.md, "Covers"), over a real bus: an image, a redirect, or nothing, and at what cost.
+// Covers of players as clients get them (docs/players.md, "Covers"), over a real bus: an image, a redirect,
+// or nothing, and at what cost.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

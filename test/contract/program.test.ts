@@ -1,4 +1,5 @@
-// The program from an administrator's side: command line, exit statuses, signals (docs/configuration.md, "Command line").
+// The program from an administrator's side: command line, exit statuses, signals (docs/configuration.md,
+// "Command line").
 
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawn, spawnSync } from 'node:child_process';
@@ -96,7 +97,10 @@ after(() => closeSync(FULL));
 
 const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
 
-/** The stream that is lost on a full disk, standard output (1) or standard error (2), and the text on the other one. */
+/**
+ * The stream that is lost on a full disk, standard output (1) or standard error (2), and the text on the
+ * other one.
+ */
 for (const [what, args, lost, status, said] of [
   ['tonearm progress still never fails', ['progress', 'end', '--success'], 2, 0, /^$/],
   ['nor does its help', ['progress', '--help'], 1, 0, DISK_FULL],
@@ -136,7 +140,8 @@ test('with no address of api.bind present the daemon waits, logs for which, and 
   const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const told = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
   await until('it says so', () => told.test(log()) || child.exitCode !== null);
-  // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from the beginning, and ends.
+  // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from
+  // the beginning, and ends.
   await until('the daemon handles signals', () => hears(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
   assert.deepEqual(await once(child, 'exit'), [0, null], log());

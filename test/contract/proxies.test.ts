@@ -1,5 +1,5 @@
-// The reverse proxies of docs/security.md, real ones, with the page in Chromium behind them at https: it loads, its buttons work, and the
-// event stream arrives without delay; also below a path of the proxy.
+// The reverse proxies of docs/security.md, real ones, with the page in Chromium behind them at https: it
+// loads, its buttons work, and the event stream arrives without delay; also below a path of the proxy.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

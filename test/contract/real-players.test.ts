@@ -1,5 +1,5 @@
-// Players as clients see them (docs/http-api.md, "Player"), on real ones: each field, the effect of each command in the player, and the
-// events of the stream.
+// Players as clients see them (docs/http-api.md, "Player"), on real ones: each field, the effect of each
+// command in the player, and the events of the stream.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -21,8 +21,12 @@ const SECOND_US = 1_000_000;
 const AWAY_US = SECOND_US;
 
 const ALL_CAPABILITIES = {
-  ...{ can_play: true, can_pause: true, can_go_next: true, can_go_previous: true },
-  ...{ can_seek: true, can_control: true },
+  can_play: true,
+  can_pause: true,
+  can_go_next: true,
+  can_go_previous: true,
+  can_seek: true,
+  can_control: true,
 };
 const [first, second] = TONES as [(typeof TONES)[0], (typeof TONES)[0]];
 
@@ -54,10 +58,14 @@ const titled =
   ({ metadata }: PlayerRecord): boolean =>
     metadata?.['xesam:title'] === title;
 const track = (at: number): Effect => ({
-  ...{ property: 'playlist-pos', value: at, shown: titled(TONES[at]?.title) },
+  property: 'playlist-pos',
+  value: at,
+  shown: titled(TONES[at]?.title),
 });
 const loops = (property: string, value: unknown, status: string): Effect => ({
-  ...{ property, value, shown: ({ loop_status }) => loop_status === status },
+  property,
+  value,
+  shown: ({ loop_status }) => loop_status === status,
 });
 
 /** In this order, from the first tone on; the player is paused where positions are compared. */
@@ -101,9 +109,17 @@ describe('mpv', { skip }, () => {
 
   test('is shown with every field when it starts, also on the stream', async () => {
     const expected = {
-      ...{ bus_name: MPV, identity: 'mpv', playback_status: 'Playing', loop_status: 'None' },
-      ...{ volume: 1, rate: 1, capabilities: ALL_CAPABILITIES, tracklist_supported: false },
-      ...{ pid: mpv.program.pid, can_raise: false, can_quit: true },
+      bus_name: MPV,
+      identity: 'mpv',
+      playback_status: 'Playing',
+      loop_status: 'None',
+      volume: 1,
+      rate: 1,
+      capabilities: ALL_CAPABILITIES,
+      tracklist_supported: false,
+      pid: mpv.program.pid,
+      can_raise: false,
+      can_quit: true,
       metadata: {
         'mpris:artUrl': `file://${node.session.cover}`,
         'mpris:length': String(first.seconds * SECOND_US),
@@ -208,9 +224,18 @@ describe('cmus', { skip }, () => {
   test('is shown with every field, though it started before the daemon', async () => {
     const { position, position_updated_at, metadata, ...rest } = await node.player(CMUS);
     assert.deepEqual(rest, {
-      ...{ bus_name: CMUS, identity: 'cmus', playback_status: 'Playing', loop_status: 'None' },
-      ...{ shuffle: false, volume: 1, rate: 1, capabilities: ALL_CAPABILITIES, tracklist_supported: false },
-      ...{ pid: cmus.pid, can_raise: false, can_quit: false },
+      bus_name: CMUS,
+      identity: 'cmus',
+      playback_status: 'Playing',
+      loop_status: 'None',
+      shuffle: false,
+      volume: 1,
+      rate: 1,
+      capabilities: ALL_CAPABILITIES,
+      tracklist_supported: false,
+      pid: cmus.pid,
+      can_raise: false,
+      can_quit: false,
     });
     assert.equal(metadata?.['xesam:title'], first.title);
     assert.equal(metadata?.['xesam:artist'], first.artist);

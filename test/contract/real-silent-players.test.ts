@@ -1,4 +1,5 @@
-// Players that announce little, and what only stands for players (docs/players.md), on real ones: Mopidy, MPD with mpDris2, playerctld.
+// Players that announce little, and what only stands for players (docs/players.md), on real ones: Mopidy, MPD
+// with mpDris2, playerctld.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -24,7 +25,10 @@ function shortTone(session: Session): string {
   return file;
 }
 
-/** Waits for the second round, and then until the record has the position there. `place`: where the player is, in microseconds. */
+/**
+ * Waits for the second round, and then until the record has the position there. `place`: where the player is,
+ * in microseconds.
+ */
 async function followsSecondRound(
   node: PlayersNode,
   name: string,

@@ -1,4 +1,5 @@
-// A tracklist as clients see it (docs/players.md, "Tracklists"), on VLC: the route, the events and the effect of each command in the player.
+// A tracklist as clients see it (docs/players.md, "Tracklists"), on VLC: the route, the events and the effect
+// of each command in the player.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync } from 'node:fs';
@@ -48,7 +49,8 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
     assert.equal(can_edit_tracks, true);
     const ids = tracks.map(({ track_id }) => track_id);
     assert.deepEqual(ids, await trackIds(node.session));
-    const [vlc, mpv] = [await node.player(VLC), await node.player('org.mpris.MediaPlayer2.mpv')];
+    const vlc = await node.player(VLC);
+    const mpv = await node.player('org.mpris.MediaPlayer2.mpv');
     assert.deepEqual([vlc.tracklist_supported, mpv.tracklist_supported], [true, false]);
     const statuses = ['mpv/tracklist', 'nobody/tracklist'].map((path) => node.daemon.get(`/players/${path}`));
     assert.equal((await Promise.all(statuses)).map(({ status }) => status).join(), '404,404');

@@ -1,5 +1,6 @@
-// No secret may appear anywhere (docs/security.md, "What the daemon defends"): the broker's password and the sound server's cookie are
-// marked, the built daemon goes through every failure with the most verbose log, and all its output is searched.
+// No secret may appear anywhere (docs/security.md, "What the daemon defends"): the broker's password and the
+// sound server's cookie are marked, the built daemon goes through every failure with the most verbose log,
+// and all its output is searched.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -68,7 +69,9 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
 
   const is = (state: string, reason: RegExp): Promise<void> => daemon.backend('mqtt', state, reason);
 
-  /** Searches all output of the daemon at this moment: answers, log, messages, environment and command line. */
+  /**
+   * Searches all output of the daemon at this moment: answers, log, messages, environment and command line.
+   */
   async function saysNothing(): Promise<void> {
     for (const path of ['/health', '/server', '/openapi.json', '/audio', '/audio/cookie', '/nowhere'])
       holdsNoSecret(path, (await daemon.get(path)).text);

@@ -1,4 +1,5 @@
-// Silent connections that reconnect when they are closed: raw sockets, in any number, from the given addresses.
+// Silent connections that reconnect when they are closed: raw sockets, in any number, from the given
+// addresses.
 
 import { connect, type Socket } from 'node:net';
 

@@ -1,6 +1,7 @@
-// A neighbour opens silent connections again and again: requests of others, and of the same address, are served, and the node's memory and
-// descriptors stay within their bounds (docs/http-api.md, "Limits"; real sockets from several addresses, in a network of its own). Which
-// connection is closed: gateway/connection-choice.test.ts.
+// A neighbour opens silent connections again and again: requests of others, and of the same address, are
+// served, and the node's memory and descriptors stay within their bounds (docs/http-api.md, "Limits"; real
+// sockets from several addresses, in a network of its own). Which connection is closed:
+// gateway/connection-choice.test.ts.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -28,7 +29,10 @@ const OWN_MAX = 16;
 const GROWTH_MAX_MB = 64;
 const MAX_CLIENTS = 256;
 
-/** A neighbour that is served: the address that its requests come from, and the address of the node that they go to. */
+/**
+ * A neighbour that is served: the address that its requests come from, and the address of the node that they
+ * go to.
+ */
 type Asker = readonly [from: string, to: string];
 const LOCAL: Asker = ['127.0.0.1', '127.0.0.1'];
 const V4: Asker = [NEIGHBOUR, NODE];

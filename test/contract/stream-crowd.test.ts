@@ -1,5 +1,6 @@
-// The 64 listeners of a node, on the built daemon and a real sound server: each receives every change, once and in order, and those that
-// never read delay nobody and cost no memory (docs/events.md, "Slow readers"). A thousand of each: bench/fanout.ts, bench/crowds.ts.
+// The 64 listeners of a node, on the built daemon and a real sound server: each receives every change, once
+// and in order, and those that never read delay nobody and cost no memory (docs/events.md, "Slow readers"). A
+// thousand of each: bench/fanout.ts, bench/crowds.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -17,7 +18,10 @@ const OUTPUTS_ONLY = '?types=audio.output.updated';
 /** Records of about 120 kB, so that few events fill the 4 MB that the kernel takes for each consumer. */
 const BIG_PROPS = Object.fromEntries(Array.from({ length: 120 }, (_, at) => [`big.${at}`, 'x'.repeat(1000)]));
 const BIG_STREAMS = 16;
-/** Each of those that are behind keeps the portion that it had begun (64 to 256 kB); queued events would need hundreds of MB. */
+/**
+ * Each of those that are behind keeps the portion that it had begun (64 to 256 kB); queued events would need
+ * hundreds of MB.
+ */
 const GROWTH_MAX_MB = 64;
 
 const idsOf = ({ events }: EventConsumer): readonly string[] =>
@@ -42,7 +46,8 @@ test(`${READING} listeners get each change while ${NOT_READING} others never rea
     t.after(() => silent.destroy());
   }
   await daemon.openStreams(READING + NOT_READING);
-  let [rounds, most] = [0, 0];
+  let rounds = 0;
+  let most = 0;
   await until('all that never read are closed', async () => {
     rounds += 1;
     const level = 0.2 + (rounds % 50) / 100;

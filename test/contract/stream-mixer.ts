@@ -1,5 +1,6 @@
-// Another program that changes the volume: one persistent connection to the sound server, so that changes come as fast as a test or
-// a measurement needs them. It uses the daemon's own codec, which other tests check against captured bytes.
+// Another program that changes the volume: one persistent connection to the sound server, so that changes
+// come as fast as a test or a measurement needs them. It uses the daemon's own codec, which other tests check
+// against captured bytes.
 
 import { Link } from '../../src/actors/dial.js';
 import type { RequestArgs, RequestName, SubscriptionEvent } from '../../src/protocol/pulse/commands.js';
@@ -8,7 +9,9 @@ import { RAW_NORM } from '../../src/protocol/pulse/volume.js';
 const CONNECT_DEADLINE_MS = 5000;
 const SESSION = {
   clientProps: { 'application.name': 'mixer' },
-  ...{ authDeadlineMs: CONNECT_DEADLINE_MS, requestDeadlineMs: 15_000, pendingMax: 4096 },
+  authDeadlineMs: CONNECT_DEADLINE_MS,
+  requestDeadlineMs: 15_000,
+  pendingMax: 4096,
 };
 type OnEvent = (event: SubscriptionEvent) => void;
 

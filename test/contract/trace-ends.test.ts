@@ -1,4 +1,5 @@
-// `tonearm trace` leaves nothing behind, however it ends, and passes on how its command ended. Malformed messages: protocol/pulse/trace.
+// `tonearm trace` leaves nothing behind, however it ends, and passes on how its command ended. Malformed
+// messages: protocol/pulse/trace.
 
 import assert from 'node:assert/strict';
 import { statSync, symlinkSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// `tonearm trace` on real sound servers with common clients: they work as without it, it names every field of their messages and of the
-// server's, the capture reads back as the same, and the cookie appears nowhere.
+// `tonearm trace` on real sound servers with common clients: they work as without it, it names every field of
+// their messages and of the server's, the capture reads back as the same, and the cookie appears nowhere.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -28,7 +28,10 @@ const run = promisify(execFile);
 const DEADLINE_MS = 180_000;
 const PROGRAM_MS = 60_000;
 const COOKIE_BYTES = 256;
-/** The format of the tone and of its recording; the latency avoids the two seconds that pacat needs by default. */
+/**
+ * The format of the tone and of its recording; the latency avoids the two seconds that pacat needs by
+ * default.
+ */
 const SHAPE = ['--raw', '--format=s16le', '--rate=8000', '--channels=2', '--latency-msec=100'];
 
 /** One command of pactl per line, written as in a shell. */
@@ -216,7 +219,8 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
         const [index = ''] = (await sound.pactl('list', 'short', what)).split('\t');
         return index !== '' && index;
       });
-    const [sinkInput, sourceOutput] = [await first('sink-inputs'), await first('source-outputs')];
+    const sinkInput = await first('sink-inputs');
+    const sourceOutput = await first('source-outputs');
     assert.match(await through('paplay', '--device=living', wav), /^0\n$/);
     await until('the recording has the sound', () =>
       readFileSync(recorded).some((byte) => byte > 0x20 && byte < 0xe0),

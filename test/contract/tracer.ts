@@ -1,5 +1,5 @@
-// Runs `tonearm trace` for a test: starts it beside a sound server, collects its lines as they come, ends it in any way. It uses nothing
-// of the trace's code.
+// Runs `tonearm trace` for a test: starts it beside a sound server, collects its lines as they come, ends it
+// in any way. It uses nothing of the trace's code.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';

@@ -1,5 +1,5 @@
-// Messages to children: every question is answered once, in time and in order, whatever becomes of the child; and the one that reads the
-// meters knows whether anybody watches.
+// Messages to children: every question is answered once, in time and in order, whatever becomes of the child;
+// and the one that reads the meters knows whether anybody watches.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// A bridge in a real thread under the real supervisor: it gets changes and makes requests, and its end disturbs nobody else.
+// A bridge in a real thread under the real supervisor: it gets changes and makes requests, and its end
+// disturbs nobody else.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// Every way in which a thread can die: it is replaced, its health has the reason, pending requests are answered, and its
-// neighbour notices nothing.
+// Every way in which a thread can die: it is replaced, its health has the reason, pending requests are
+// answered, and its neighbour notices nothing.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -25,10 +25,16 @@ const TIRELESS = { waitsMs: Array.from({ length: 1000 }, () => 0), windowMs: 60_
 /** For what comes next: a thread takes a second to start where twenty processes want two cores (measured). */
 const DEADLINE_MS = 60_000;
 
-/** The product has 30 s and 10 s for the first two; a healthy thread on a busy machine may be silent for seconds as it starts. */
+/**
+ * The product has 30 s and 10 s for the first two; a healthy thread on a busy machine may be silent for
+ * seconds as it starts.
+ */
 export const QUICK_PULSE = { everyMs: 20, pongWithinMs: 5000, idleBeats: 3 };
 
-/** Nobody is late where nobody is to be; of the product it is 5 s at most, which a thread that starts on a busy machine has taken. */
+/**
+ * Nobody is late where nobody is to be; of the product it is 5 s at most, which a thread that starts on a
+ * busy machine has taken.
+ */
 const STOP_WITHIN_MS = 60_000;
 
 /** One child per name, each with the fixture of that name. */
@@ -92,7 +98,9 @@ export class ReportRecorder implements ChildListener {
     return this.healths.filter(([of]) => of === backend).map(([, { state }]) => state);
   }
 
-  /** Fulfils as soon as `condition` holds after a report; rejects at the deadline, with the reports so far. */
+  /**
+   * Fulfils as soon as `condition` holds after a report; rejects at the deadline, with the reports so far.
+   */
   until(condition: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (fixtureThread: () => void): void => {

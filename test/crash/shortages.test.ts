@@ -1,5 +1,6 @@
-// When the system refuses a thread, or does not let it end, this is a death like any other: the process lives, the neighbour answers, and
-// the backend is back as soon as there is enough again, not only when the heartbeat finds it missing.
+// When the system refuses a thread, or does not let it end, this is a death like any other: the process
+// lives, the neighbour answers, and the backend is back as soon as there is enough again, not only when the
+// heartbeat finds it missing.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
@@ -16,7 +17,10 @@ import { childrenUp, QUICK_PULSE, startChildren } from './harness.js';
 /** Below the heartbeat's 30 s and 10 s, which would find a missing thread too. */
 const DEADLINE_MS = 25_000;
 
-/** Node asks for the limits in `new Worker`: there it throws, as it does when the system has no thread to give (EAGAIN). */
+/**
+ * Node asks for the limits in `new Worker`: there it throws, as it does when the system has no thread to give
+ * (EAGAIN).
+ */
 class Refusal {
   readonly maxYoungGenerationSizeMb = HEAP_LIMITS.maxYoungGenerationSizeMb;
   refuses = false;

@@ -1,4 +1,5 @@
-// The start of the supervisor: one child after another, and none kept waiting by one that hangs or dies as it loads.
+// The start of the supervisor: one child after another, and none kept waiting by one that hangs or dies as it
+// loads.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

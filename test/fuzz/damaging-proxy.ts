@@ -1,4 +1,5 @@
-// A proxy of a real sound server or MQTT broker. While it lies it damages the server's bytes: changed, lost, doubled, cut, or held back.
+// A proxy of a real sound server or MQTT broker. While it lies it damages the server's bytes: changed, lost,
+// doubled, cut, or held back.
 
 import { startProxy } from '../browser/severable-proxy.js';
 import type { SeededRandom } from '../seeded-random.js';

@@ -1,5 +1,6 @@
-// A node that a fuzzer may do everything to: the built daemon with every backend and bridge on buses of our own, which write down what is
-// asked of them, a real sound server and a real broker, both behind proxies that can lie.
+// A node that a fuzzer may do everything to: the built daemon with every backend and bridge on buses of our
+// own, which write down what is asked of them, a real sound server and a real broker, both behind proxies
+// that can lie.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
-// A bus of a fuzzed node, the user's or the system's: managers of units, logind and a player answer as far as each backend needs it to
-// be up, and whatever is asked of them is written down.
+// A bus of a fuzzed node, the user's or the system's: managers of units, logind and a player answer as far as
+// each backend needs it to be up, and whatever is asked of them is written down.
 
 import type { Heard, ScriptedBus, Value } from '../actors/bus/scripted-bus.js';
 import { errorReply, reply, scriptedBus } from '../actors/bus/scripted-bus.js';

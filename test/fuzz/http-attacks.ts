@@ -1,5 +1,6 @@
-// Requests that no client should send: those of the OpenAPI document, changed, and shapes that one parser could read as one request and
-// another as two. What hides in those is a command that nothing here asks for by itself.
+// Requests that no client should send: those of the OpenAPI document, changed, and shapes that one parser
+// could read as one request and another as two. What hides in those is a command that nothing here asks for
+// by itself.
 
 import type { OpenApi } from '../gateway/openapi-conformance.js';
 import type { SeededRandom } from '../seeded-random.js';
@@ -27,7 +28,8 @@ export function routesOf(document: unknown): Route[] {
 const SEGMENTS = [
   ...'living 0 1 4294967296 user system player.service one start page.js %2F %2e%2e .. %00'.split(' '),
   ...'% %zz %C3%28 %ff %F0%9F%8E%B5 + ~ @DEFAULT_SINK@ __proto__'.split(' '),
-  ...['a'.repeat(3000), '%61'.repeat(400)],
+  'a'.repeat(3000),
+  '%61'.repeat(400),
 ];
 const BODIES = [
   ...'{"volume": 0.5} | {"muted": true} | {"delta": -0.1} | {"output": "kitchen"}'.split(' | '),
@@ -35,7 +37,10 @@ const BODIES = [
   ...'{"volume": "1"} | {"volume": null} | {"__proto__": {"volume": 1}} | [] | null | 0'.split(' | '),
   ...'{"volume": 0.5, "delta": 0.1} | {"volume":0.5}} | {"volume": 0.5,} | \ufeff{} | { | "'.split(' | '),
   ...'{"muted": false, "muted": true} | {"output": "\\ud800"} | \0'.split(' | '),
-  ...['', '['.repeat(5000), `{"output": "${'x'.repeat(60_000)}"}`, 'x'.repeat(70_000)],
+  '',
+  '['.repeat(5000),
+  `{"output": "${'x'.repeat(60_000)}"}`,
+  'x'.repeat(70_000),
 ];
 const QUERIES = `   ?${'q'.repeat(2000)} ? ?a=b ?% ?types=%00 #x ?a=%0d%0aX:%20y`.split(' ');
 const METHODS = ['PUT', 'HEAD', 'OPTIONS', 'get', 'X'.repeat(50), ''];
@@ -111,8 +116,8 @@ const HIDING: readonly string[] = [
     'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
     'X: y\r\n Transfer-Encoding: chunked\r\nContent-Length: 0',
   ].map((framing) => `${framing}\r\n\r\n0\r\n\r\n${HIDDEN}`),
-  // Chunks that are none. Without a digit, or with a space in front, uWebSockets.js takes one for the last (measured); no proxy would pass
-  // that on, and who can send it can send what hides behind it.
+  // Chunks that are none. Without a digit, or with a space in front, uWebSockets.js takes one for the last
+  // (measured); no proxy would pass that on, and who can send it can send what hides behind it.
   ...[
     ...'0x0 -0 +0 00000000000000000000001 fffffffffffffffff g 1_0 10000000000000000'.split(' '),
     '0;\n',

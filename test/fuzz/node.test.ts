@@ -1,5 +1,6 @@
-// Bad input to one built daemon, while it serves: requests, and a sound server and a broker that lie. It answers all the time, does nothing
-// that was not asked for, and is as it was in the end. Bad MQTT commands and progress lines: test/actors.
+// Bad input to one built daemon, while it serves: requests, and a sound server and a broker that lie. It
+// answers all the time, does nothing that was not asked for, and is as it was in the end. Bad MQTT commands
+// and progress lines: test/actors.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Damaged captures through a session: whatever comes, no error escapes it, and nothing comes out that did not go in.
-// TONEARM_FUZZ_SEED=N repeats a run.
+// Damaged captures through a session: whatever comes, no error escapes it, and nothing comes out that did not
+// go in. TONEARM_FUZZ_SEED=N repeats a run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,10 @@ const HEADER_BYTES = 20;
 
 const other = (random: SeededRandom): Buffer => random.pick(corpus);
 
-/** Some damages, and for half of the results a first header that is right again, so that what is inside gets read. */
+/**
+ * Some damages, and for half of the results a first header that is right again, so that what is inside gets
+ * read.
+ */
 function damagedCapture(random: SeededRandom): Buffer {
   let bytes = other(random);
   for (let left = random.below(4); left > 0 && bytes.length > 0; left -= 1) {
@@ -102,8 +105,14 @@ function throughSession(bytes: Buffer, random: SeededRandom, tally: Tally): void
 
 const ROUNDS = 1500;
 const OUTCOMES = [
-  ...['ready', 'reply', 'failed: violation', 'failed: server', 'failed: timeout'],
-  ...['protocol-violation', 'stopped', 'data'],
+  'ready',
+  'reply',
+  'failed: violation',
+  'failed: server',
+  'failed: timeout',
+  'protocol-violation',
+  'stopped',
+  'data',
 ];
 
 test(`damaged captures end a session at worst (TONEARM_FUZZ_SEED=${SEED})`, () => {

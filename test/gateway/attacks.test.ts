@@ -1,5 +1,5 @@
-// Ambiguous requests over real HTTP: a refused one must have no effect. Attacks by pages of other sites are tried on every route by
-// test/contract/access.test.ts.
+// Ambiguous requests over real HTTP: a refused one must have no effect. Attacks by pages of other sites are
+// tried on every route by test/contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';

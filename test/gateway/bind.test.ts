@@ -1,5 +1,6 @@
-// The way from `bind` to addresses, that the gateway can listen on all of them at the same time, and that it follows those that appear and
-// vanish, on a scripted machine. Real interfaces: test/contract/addresses.test.ts.
+// The way from `bind` to addresses, that the gateway can listen on all of them at the same time, and that it
+// follows those that appear and vanish, on a scripted machine. Real interfaces:
+// test/contract/addresses.test.ts.
 
 import assert from 'node:assert/strict';
 import { isIP } from 'node:net';
@@ -131,7 +132,10 @@ class Machine {
   constructor(bind: readonly string[], interfaces: InterfaceAddresses) {
     this.interfaces = interfaces;
     this.listening = new ListeningSockets({
-      ...{ bind, port: 8018, clock: this.clock, changed: () => undefined },
+      bind,
+      port: 8018,
+      clock: this.clock,
+      changed: () => undefined,
       interfaces: () => {
         if (this.interfaces === undefined) throw new Error('too many open files');
         return this.interfaces;

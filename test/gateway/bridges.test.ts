@@ -1,5 +1,5 @@
-// A bridge must get the same answers as HTTP, with every refusal, each compared with the answer over HTTP; and the changes that it receives, also
-// when it is slow.
+// A bridge must get the same answers as HTTP, with every refusal, each compared with the answer over HTTP;
+// and the changes that it receives, also when it is slow.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

@@ -21,7 +21,10 @@ for (const [bytes, peer, why] of ADDRESSES) {
 
 const LIMITS = { connections: 8, spare: 2, reserved: 2, perPeer: 3 };
 
-/** A connection by its letter: its peer, `l` for loopback. A capital letter has asked, and `'` behind it means that it is idle. */
+/**
+ * A connection by its letter: its peer, `l` for loopback. A capital letter has asked, and `'` behind it means
+ * that it is idle.
+ */
 class SimulatedConnection implements Connection {
   readonly letter: string;
   readonly peer: string;

@@ -1,4 +1,5 @@
-// One connection under keep-alive, pipelining, slow, broken and abandoned requests, and streams: the process must survive all of it.
+// One connection under keep-alive, pipelining, slow, broken and abandoned requests, and streams: the process
+// must survive all of it.
 
 import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
@@ -135,7 +136,10 @@ describe('bodies', () => {
   });
 });
 
-/** The body up to its last complete chunk (RFC 9112, section 7.1): a client that takes only whole chunks gets this much. */
+/**
+ * The body up to its last complete chunk (RFC 9112, section 7.1): a client that takes only whole chunks gets
+ * this much.
+ */
 function wholeChunks(text: string): string {
   let body = '';
   let at = text.indexOf('\r\n\r\n') + 4;

@@ -1,5 +1,5 @@
-// Answers to `GET` from backends' records: the joined texts are kept until they change, a `GET` at the start waits, and entity tags are
-// compared.
+// Answers to `GET` from backends' records: the joined texts are kept until they change, a `GET` at the start
+// waits, and entity tags are compared.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -73,7 +73,8 @@ test('a body is kept until the next change of its records', () => {
   const scene = new Scene();
   scene.apply(client('1', 'a'), output('0', 'x'));
   scene.health('audio', 'up');
-  const [clients, outputs] = [scene.cached('audio.clients'), scene.cached('audio.outputs')];
+  const clients = scene.cached('audio.clients');
+  const outputs = scene.cached('audio.outputs');
   scene.apply(client('1', 'a'));
   assert.equal(scene.cached('audio.clients'), clients);
   scene.clock.advance(1000);

@@ -1,5 +1,6 @@
-// Requests by names that Avahi may have given: each is answered in full, whatever it is, after Avahi was asked. Avahi is a socket of the
-// test's here, for what a real one cannot be made to do; a real one: contract/avahi-names.test.ts.
+// Requests by names that Avahi may have given: each is answered in full, whatever it is, after Avahi was
+// asked. Avahi is a socket of the test's here, for what a real one cannot be made to do; a real one:
+// contract/avahi-names.test.ts.
 
 import assert from 'node:assert/strict';
 import { rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// The journal takes changes and gives entries: those since a sequence number, in their order, until they are forgotten.
+// The journal takes changes and gives entries: those since a sequence number, in their order, until they are
+// forgotten.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// The tags of answers that backends give: an equal answer to the same question has the same tag, for the latest questions.
+// The tags of answers that backends give: an equal answer to the same question has the same tag, for the
+// latest questions.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

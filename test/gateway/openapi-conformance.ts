@@ -1,5 +1,5 @@
-// Checks answers against the OpenAPI document of the same daemon, without the gateway's router: status, content type and schema of
-// every answer on a path that the document has.
+// Checks answers against the OpenAPI document of the same daemon, without the gateway's router: status,
+// content type and schema of every answer on a path that the document has.
 
 import assert from 'node:assert/strict';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

@@ -1,4 +1,5 @@
-// The OpenAPI document itself, and what a generator makes of it. The other tests check with every request that answers conform to it.
+// The OpenAPI document itself, and what a generator makes of it. The other tests check with every request
+// that answers conform to it.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,5 +1,6 @@
-// The page's routes (docs/http-api.md, "The page"), over real HTTP: the bytes that a client gets, how long it may keep them, and which
-// sites may frame it; and the page that a browser gets by a name that is not the node's. Refusals: test/contract/access.test.ts.
+// The page's routes (docs/http-api.md, "The page"), over real HTTP: the bytes that a client gets, how long it
+// may keep them, and which sites may frame it; and the page that a browser gets by a name that is not the
+// node's. Refusals: test/contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// A TCP connection to the gateway that sends exactly the given bytes, for requests that no HTTP client would send.
+// A TCP connection to the gateway that sends exactly the given bytes, for requests that no HTTP client would
+// send.
 
 import { connect, type Socket } from 'node:net';
 
@@ -40,7 +41,9 @@ export class RawConnection {
     return this;
   }
 
-  /** Resolves when everything received so far satisfies the test, rejects when the connection closes before. */
+  /**
+   * Resolves when everything received so far satisfies the test, rejects when the connection closes before.
+   */
   until(test: (received: string) => boolean): Promise<string> {
     return this.#wait(() => {
       if (test(this.#received)) return true;

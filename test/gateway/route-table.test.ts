@@ -1,5 +1,6 @@
-// From paths to endpoints: slashes, percent-encoding and names with odd characters; and docs/http-api.md has a command for each route, made of the
-// table of operations, which the route must accept. Paths that are not configured: contract/access.test.ts.
+// From paths to endpoints: slashes, percent-encoding and names with odd characters; and docs/http-api.md has
+// a command for each route, made of the table of operations, which the route must accept. Paths that are not
+// configured: contract/access.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -19,11 +19,20 @@ describe('every route with every backend', () => {
   });
 
   const SERVER = {
-    ...{ hostname: 'Kitchen', os_platform: 'linux/arm64', os_version: 'Debian' },
-    ...{ api_sw: 'tonearm', api_version: '1.2.3' },
+    hostname: 'Kitchen',
+    os_platform: 'linux/arm64',
+    os_version: 'Debian',
+    api_sw: 'tonearm',
+    api_version: '1.2.3',
     backends: {
-      ...{ bluetooth: true, mpris: true, power: true, pulseaudio: true },
-      ...{ systemd: true, upgrade: true, zeroconf: false, mqtt: false },
+      bluetooth: true,
+      mpris: true,
+      power: true,
+      pulseaudio: true,
+      systemd: true,
+      upgrade: true,
+      zeroconf: false,
+      mqtt: false,
     },
   };
   const reads: [path: string, check: (body: unknown) => void][] = [
@@ -62,8 +71,12 @@ describe('every route with every backend', () => {
   const to =
     <B extends Backend>(backend: B) =>
     (command: Command<B>): Asked => ({ backend, command });
-  const [audio, systemd, power] = [to('audio'), to('systemd'), to('power')];
-  const [players, bluetooth, upgrade] = [to('players'), to('bluetooth'), to('upgrade')];
+  const audio = to('audio');
+  const systemd = to('systemd');
+  const power = to('power');
+  const players = to('players');
+  const bluetooth = to('bluetooth');
+  const upgrade = to('upgrade');
   type Mutation = readonly [path: string, body: string | undefined, asked: Asked];
 
   const loudness = (path: string, target: AudioTarget): Mutation[] => [
@@ -184,7 +197,8 @@ describe('every route with every backend', () => {
 
   test('the state of power is requested each time, and tagged by its text', async () => {
     under.backends.answer = { ok: true, text: '{"reboot":true,"power_off":false}' };
-    const [first, second] = [await under.fetch({ path: '/power/' }), await under.fetch({ path: '/power' })];
+    const first = await under.fetch({ path: '/power/' });
+    const second = await under.fetch({ path: '/power' });
     assert.deepEqual(JSON.parse(first.text), { reboot: true, power_off: false });
     assert.equal(second.headers.etag, first.headers.etag);
     const condition = { 'If-None-Match': first.headers.etag ?? '' };

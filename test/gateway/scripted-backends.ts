@@ -71,18 +71,34 @@ export const PLAYER = {
   position: 1_000_000,
   position_updated_at: '2026-01-01T00:00:00.000Z',
   capabilities: {
-    ...{ can_play: true, can_pause: true, can_go_next: false, can_go_previous: false },
-    ...{ can_seek: true, can_control: true },
+    can_play: true,
+    can_pause: true,
+    can_go_next: false,
+    can_go_previous: false,
+    can_seek: true,
+    can_control: true,
   },
   tracklist_supported: false,
 };
 const PHONE = {
-  ...{ address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', paired: true, bonded: true },
-  ...{ trusted: true, connected: false, kind: 'phone', battery: 80 },
+  address: 'AA:BB:CC:DD:EE:FF',
+  name: 'Phone',
+  paired: true,
+  bonded: true,
+  trusted: true,
+  connected: false,
+  kind: 'phone',
+  battery: 80,
 };
 export const ADAPTER = {
-  ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
-  ...{ known_devices: [PHONE], name: 'kitchen', address: '00:AA:01:00:00:00' },
+  powered: true,
+  discoverable: false,
+  pairable: false,
+  pairing_active: false,
+  scanning: false,
+  known_devices: [PHONE],
+  name: 'kitchen',
+  address: '00:AA:01:00:00:00',
 };
 const RUN = { state: 'idle' };
 const STATUS = { current: '1', latest: '2', upgrade_available: true };

@@ -1,5 +1,6 @@
 // Listening, the limits of connections, the places that streams leave to requests, and closing. Which
-// connection is closed: connection-choice.test.ts; too many of them on real sockets: contract/silent-neighbour.test.ts.
+// connection is closed: connection-choice.test.ts; too many of them on real sockets:
+// contract/silent-neighbour.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -38,7 +39,8 @@ test('seats of streams are few where descriptors are, which is logged; one that 
     return seated;
   };
   const seated = [await sit(), await sit(), await sit(), await sit(), await sit()];
-  // Refused streams do not stay as connections: even more of them than there are places leave all places to requests.
+  // Refused streams do not stay as connections: even more of them than there are places leave all places to
+  // requests.
   for (let times = 0; times < 20; times += 1) {
     const refused = new RawConnection(under.port).write(stream);
     const answer = await refused.closed();

@@ -20,7 +20,8 @@ class Scene extends NodeUnderTest {
     const { clock, hub: streams, said } = this;
     return shutDown(
       {
-        ...{ clock, streams },
+        clock,
+        streams,
         handler: {
           shutDown: async (withinMs) => {
             said.push('refusing');
@@ -46,7 +47,8 @@ class Scene extends NodeUnderTest {
 describe('the end of the service', () => {
   test('comes in time though a stream reads nothing and a command never ends', async () => {
     const scene = new Scene();
-    const [stalled, quick] = [scene.consumer('', 0).connection, scene.consumer().connection];
+    const stalled = scene.consumer('', 0).connection;
+    const quick = scene.consumer().connection;
     const closed = scene.close();
     await scene.pass(WITHIN_MS - 100);
     assert.equal(quick.over, 'ended', 'bye does not wait for the last moment');
@@ -61,7 +63,8 @@ describe('the end of the service', () => {
 
   test('sends bye after the answers under way, and leaves streams the remaining time', async () => {
     const scene = new Scene();
-    const [stalled, quick] = [scene.consumer('', 0).connection, scene.consumer().connection];
+    const stalled = scene.consumer('', 0).connection;
+    const quick = scene.consumer().connection;
     const closed = scene.close();
     await scene.pass(300);
     assert.equal(quick.over, undefined);

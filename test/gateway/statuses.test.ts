@@ -1,5 +1,6 @@
-// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault; and defects inside the gateway, of which the client
-// gets an error or is cut off, the log names the defect, and the process continues.
+// The status table of docs/http-api.md, "Errors", over real HTTP: a row per line and fault; and defects
+// inside the gateway, of which the client gets an error or is cut off, the log names the defect, and the
+// process continues.
 
 import assert from 'node:assert/strict';
 import { after, beforeEach, describe, test } from 'node:test';
@@ -15,7 +16,9 @@ const JSON_TYPE = { 'Content-Type': 'application/json' };
 const FORM = { 'Content-Type': 'application/x-www-form-urlencoded' };
 
 const post = (path: string, body?: string, headers: Record<string, string> = JSON_TYPE): HttpRequest => ({
-  ...{ method: 'POST', path, headers },
+  method: 'POST',
+  path,
+  headers,
   ...(body !== undefined && { body }),
 });
 

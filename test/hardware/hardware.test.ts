@@ -1,5 +1,5 @@
-// Boots the emulated machine once, sets tonearm up on it and runs every scenario over it, one after the other: each leaves the machine
-// with the two cards that the first has brought.
+// Boots the emulated machine once, sets tonearm up on it and runs every scenario over it, one after the
+// other: each leaves the machine with the two cards that the first has brought.
 
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';

@@ -12,13 +12,19 @@ const NO_CARD = 'auto_null';
 const ROUNDS = isFullSize ? 100 : 3;
 /** Rounds after which what is made once has been made. */
 const WARM_UP = 2;
-/** V8 takes and gives back more than this by chance; two records that stay behind in each round are less than a tenth of it. */
+/**
+ * V8 takes and gives back more than this by chance; two records that stay behind in each round are less than
+ * a tenth of it.
+ */
 const GROWTH_MAX_KB = 24 * 1024;
 
 /** Lines such as `unbind snd_dummy`. */
 const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/drivers/$card/$act"; done';
 
-/** Starts a stream of that name, of silence unless given, that lasts until the unit of its name ends. At the rate of the cards. */
+/**
+ * Starts a stream of that name, of silence unless given, that lasts until the unit of its name ends. At the
+ * rate of the cards.
+ */
 export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
   `systemd-run --user --quiet --collect --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
 

@@ -1,6 +1,6 @@
-// A Bluetooth loudspeaker of the node: found, paired, connected, played on, and there again after a death of the node's bluetoothd. It is a
-// machine of its own, as in life. These need a machine with time: BlueZ and the node have deadlines, and an emulated radio that is busy
-// does not keep them.
+// A Bluetooth loudspeaker of the node: found, paired, connected, played on, and there again after a death of
+// the node's bluetoothd. It is a machine of its own, as in life. These need a machine with time: BlueZ and
+// the node have deadlines, and an emulated radio that is busy does not keep them.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

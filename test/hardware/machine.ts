@@ -1,5 +1,6 @@
-// A machine emulated by QEMU for tests: Debian's own kernel with its modules, so that there are cards and controllers that come and go. It
-// boots the disk of packaging/machine.mjs, writes nothing to it, and leaves nothing behind, however the test's process ends.
+// A machine emulated by QEMU for tests: Debian's own kernel with its modules, so that there are cards and
+// controllers that come and go. It boots the disk of packaging/machine.mjs, writes nothing to it, and leaves
+// nothing behind, however the test's process ends.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -26,7 +27,10 @@ const KNOCK_DEADLINE_MS = 10_000;
 const CONSOLE_CHARACTERS = 16_384;
 const RECORD_SEPARATOR = '\x1e';
 
-/** For the `skip` option; whoever has these programs has also made the disk, or has said why not (packaging/test.mjs). */
+/**
+ * For the `skip` option; whoever has these programs has also made the disk, or has said why not
+ * (packaging/test.mjs).
+ */
 export const whyNoMachine = (): string | false =>
   lacks({ programs: ['qemu-system-x86_64', 'debootstrap', 'mkfs.ext4', 'setpriv'], root: true });
 
@@ -85,7 +89,9 @@ export class Machine {
     await this.root('systemctl is-system-running --wait || true');
   }
 
-  /** Runs a script of the shell inside, as root, to its end. It must succeed; answers with what it printed. */
+  /**
+   * Runs a script of the shell inside, as root, to its end. It must succeed; answers with what it printed.
+   */
   async root(script: string, input: Input = ''): Promise<string> {
     return succeeded(script, await this.#run('root', script, input));
   }
@@ -95,7 +101,10 @@ export class Machine {
     return succeeded(script, await this.#run(MACHINE_USER, script, input));
   }
 
-  /** Starts a script, as root, that acts on the lines which it is written, for as long as they come, and ends when its input does. */
+  /**
+   * Starts a script, as root, that acts on the lines which it is written, for as long as they come, and ends
+   * when its input does.
+   */
   script(script: string): { write(line: string): void; end(): Promise<string> } {
     const socket = this.#open('root', script);
     // Where the connection breaks off before the end, that says so.
@@ -128,29 +137,59 @@ export class Machine {
   }
 }
 
-/** Ends with the thread that starts it, which is the test's own. It is no nicer than others: without its share it is too slow for Bluetooth. */
+/**
+ * Ends with the thread that starts it, which is the test's own. It is no nicer than others: without its share
+ * it is too slow for Bluetooth.
+ */
 const TOGETHER = ['setpriv', '--pdeathsig', 'KILL'] as const;
 
-/** Without what has nothing to do here, but takes its time; and a processor that had to wait is no reason to read a slower clock. */
+/**
+ * Without what has nothing to do here, but takes its time; and a processor that had to wait is no reason to
+ * read a slower clock.
+ */
 const KERNEL = [
   'root=/dev/vda rw console=ttyS0 quiet mitigations=off tsc=reliable panic=-1 systemd.show_status=off',
   'module_blacklist=ata_piix,cfg80211,evdev,floppy,i2c_piix4,pcspkr,psmouse',
   ...['ldconfig', 'e2scrub_reap', 'systemd-pstore'].map((unit) => `systemd.mask=${unit}.service`),
 ].join(' ');
 
-/** Without KVM, which a build machine may have and cannot use. AVX is slower to emulate. What the disk is given goes to a file without a name. */
+/**
+ * Without KVM, which a build machine may have and cannot use. AVX is slower to emulate. What the disk is
+ * given goes to a file without a name.
+ */
 function hardware(door: number, port: number, radio: number): readonly string[] {
   const folder = process.env['TONEARM_MACHINE'] ?? '';
   const ports = { [door]: DOOR_PORT, [port]: TONEARM_PORT, [radio]: RADIO_PORT };
   const forwards = Object.entries(ports).map(([outer, inner]) => `hostfwd=tcp:127.0.0.1:${outer}-:${inner}`);
   const network = ['user', 'id=lan', 'restrict=off', ...forwards];
   return [
-    ...['-accel', 'tcg,thread=multi', '-cpu', 'Nehalem', '-smp', '2', '-m', '1500'],
-    ...['-nodefaults', '-no-user-config', '-display', 'none', '-no-reboot', '-serial', 'stdio'],
-    ...['-kernel', join(folder, 'kernel'), '-initrd', join(folder, 'initrd')],
-    ...['-append', KERNEL],
-    ...['-drive', `file=${join(folder, 'disk')},format=raw,if=virtio,snapshot=on`],
-    ...['-netdev', network.join(','), '-device', 'virtio-net-pci,netdev=lan,romfile='],
+    '-accel',
+    'tcg,thread=multi',
+    '-cpu',
+    'Nehalem',
+    '-smp',
+    '2',
+    '-m',
+    '1500',
+    '-nodefaults',
+    '-no-user-config',
+    '-display',
+    'none',
+    '-no-reboot',
+    '-serial',
+    'stdio',
+    '-kernel',
+    join(folder, 'kernel'),
+    '-initrd',
+    join(folder, 'initrd'),
+    '-append',
+    KERNEL,
+    '-drive',
+    `file=${join(folder, 'disk')},format=raw,if=virtio,snapshot=on`,
+    '-netdev',
+    network.join(','),
+    '-device',
+    'virtio-net-pci,netdev=lan,romfile=',
   ];
 }
 

@@ -1,4 +1,5 @@
-// tonearm on the emulated machine, installed and set up as a newcomer would, and seen from outside: HTTP and the event stream.
+// tonearm on the emulated machine, installed and set up as a newcomer would, and seen from outside: HTTP and
+// the event stream.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -118,7 +119,10 @@ export class EmulatedNode {
     return found() ?? assert.fail(what);
   }
 
-  /** Waits until the event stream, the routes and the sound server itself name the same cards, outputs, default and streams. */
+  /**
+   * Waits until the event stream, the routes and the sound server itself name the same cards, outputs,
+   * default and streams.
+   */
   async agrees(): Promise<void> {
     const doAgree = async (): Promise<true> => {
       const { held } = this.stream.model;

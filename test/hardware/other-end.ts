@@ -1,14 +1,16 @@
-// A second emulated machine on the radio of the first, so that what a loudspeaker does is done by another kernel, bluetoothd and sound
-// server than the node's. It has the second controller, from which the first machine lets go.
+// A second emulated machine on the radio of the first, so that what a loudspeaker does is done by another
+// kernel, bluetoothd and sound server than the node's. It has the second controller, from which the first
+// machine lets go.
 
 import { RADIO_PORT } from './machine.js';
 import { EmulatedNode } from './node.js';
 import { CONTROLLERS, watched } from './radio.js';
 
 /**
- * Takes the packets between a kernel and its controller from one machine to the other. Where the controller is, the kernel hands it over by
- * its "user channel" (hci_sock.h of Linux); where it is wanted, /dev/vhci makes it, once the first side has greeted: the kernel gives up a
- * controller that says nothing for 2 s. Both take one packet at a time, and TCP does not keep packets apart.
+ * Takes the packets between a kernel and its controller from one machine to the other. Where the controller
+ * is, the kernel hands it over by its "user channel" (hci_sock.h of Linux); where it is wanted, /dev/vhci
+ * makes it, once the first side has greeted: the kernel gives up a controller that says nothing for 2 s. Both
+ * take one packet at a time, and TCP does not keep packets apart.
  */
 const PUMP = `
 import ctypes, os, socket, struct, sys, threading
@@ -48,7 +50,10 @@ while kind := stream.read(1):
     header = kind + stream.read(struct.calcsize(form) - 1)
     os.write(device, header + stream.read(*struct.unpack(form, header)))
 `;
-/** On a new radio: btvirt 5.82 remembers who began the last pairing, and may tell him, and not the other one, how the next has ended. */
+/**
+ * On a new radio: btvirt 5.82 remembers who began the last pairing, and may tell him, and not the other one,
+ * how the next has ended.
+ */
 const LEND = `cat > /run/radio.py
 systemctl stop btvirt
 ${CONTROLLERS}

@@ -1,4 +1,5 @@
-// A program of the phone registers its player with BlueZ: it has titles, and obeys the buttons that come by the radio.
+// A program of the phone registers its player with BlueZ: it has titles, and obeys the buttons that come by
+// the radio.
 
 import type { EmulatedNode } from './node.js';
 import { PEER_ADAPTER } from './radio.js';
@@ -6,7 +7,10 @@ import { PEER_ADAPTER } from './radio.js';
 export const TITLES = ['Evening show', 'Night show'] as const;
 export const ARTIST = 'The phone';
 
-/** It changes when BlueZ hands a button on, and by nothing else. Debian's python3-dbus comes without a main loop. */
+/**
+ * It changes when BlueZ hands a button on, and by nothing else. Debian's python3-dbus comes without a main
+ * loop.
+ */
 const PLAYER = `import ctypes, os, socket
 import dbus, dbus.service
 from dbus.mainloop.glib import DBusGMainLoop

@@ -1,4 +1,5 @@
-// A phone that plays on the node: its sound is a stream on the node's output. It is paired when these begin, and when they end.
+// A phone that plays on the node: its sound is a stream on the node's output. It is paired when these begin,
+// and when they end.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

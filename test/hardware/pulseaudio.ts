@@ -1,5 +1,5 @@
-// PulseAudio in the place of PipeWire: the same cards, their coming and going, their profiles and volumes. It runs last, as the machine
-// keeps PulseAudio.
+// PulseAudio in the place of PipeWire: the same cards, their coming and going, their profiles and volumes. It
+// runs last, as the machine keeps PulseAudio.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

@@ -1,5 +1,5 @@
-// Two emulated Bluetooth controllers on one radio. The first is the node's. The second plays the phone, and one bluetoothd and one sound
-// server serve both; or it is the controller of a second machine (other-end.ts).
+// Two emulated Bluetooth controllers on one radio. The first is the node's. The second plays the phone, and
+// one bluetoothd and one sound server serve both; or it is the controller of a second machine (other-end.ts).
 
 import { EventConsumer } from '../consumer/consumer.js';
 import type { DispatchedEvent } from '../consumer/parser.js';
@@ -17,8 +17,8 @@ export const NODE_AT_PEER = `/org/bluez/hci1/dev_${inNames(NODE)} org.bluez.Devi
 export const outputOf = (address: string): string => `bluez_output.${inNames(address)}.1`;
 
 /**
- * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. Others have crashed once, when a scan ended beside a
- * connection: no test scans for longer than it has to.
+ * Controllers that also speak Low Energy make btvirt 5.82 crash when they scan. Others have crashed once,
+ * when a scan ended beside a connection: no test scans for longer than it has to.
  */
 export const CONTROLLERS = `modprobe hci_vhci; systemctl reset-failed btvirt 2> /dev/null
 systemd-run --quiet --unit=btvirt btvirt -B -l2`;
@@ -77,9 +77,10 @@ async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
 }
 
 /**
- * Resolves when what `play` plays is heard at the output. bluetoothd ends a stream that the receiving side does not take within 5 s, which a
- * busy machine does not, and WirePlumber plays on such a connection no more: then the two connect anew, as people have them do. Levels are
- * asked for when it plays, as to measure costs time as well.
+ * Resolves when what `play` plays is heard at the output. bluetoothd ends a stream that the receiving side
+ * does not take within 5 s, which a busy machine does not, and WirePlumber plays on such a connection no
+ * more: then the two connect anew, as people have them do. Levels are asked for when it plays, as to measure
+ * costs time as well.
  */
 export async function heard(
   node: EmulatedNode,

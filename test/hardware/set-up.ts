@@ -1,5 +1,5 @@
-// A user outside the group audio, as Debian makes users: /health says why no card is seen, and the set-up puts the user in, and takes
-// it out again.
+// A user outside the group audio, as Debian makes users: /health says why no card is seen, and the set-up
+// puts the user in, and takes it out again.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
-// Checks that something can be repeated without leaving anything behind: it is done in rounds, and after each the process is measured:
-// heap and other memory after a collection, descriptors, timers and handles, listeners.
+// Checks that something can be repeated without leaving anything behind: it is done in rounds, and after each
+// the process is measured: heap and other memory after a collection, descriptors, timers and handles,
+// listeners.
 
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
@@ -14,7 +15,9 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 /** The first quarter fills caches and has code compiled. The second quarter is compared with the last. */
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
-/** V8 keeps up to 500 kB or not by chance (measured). A leak is found from twice this, divided by the times. */
+/**
+ * V8 keeps up to 500 kB or not by chance (measured). A leak is found from twice this, divided by the times.
+ */
 const HEAP_SLACK_BYTES = 1024 * 1024;
 /** For buffers outside of the heap: pools come in larger portions. */
 const EXTERNAL_SLACK_BYTES = 1024 * 1024;
@@ -85,7 +88,8 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
     // If it does not come to rest, the checks below find that.
     all.push(await until('rest', isAsBefore, SETTLED_WITHIN_MS).catch(resources));
   }
-  const [early, late] = [all.slice(QUARTER, 2 * QUARTER), all.slice(-QUARTER)];
+  const early = all.slice(QUARTER, 2 * QUARTER);
+  const late = all.slice(-QUARTER);
   const grown = (of: 'heap' | 'external' | 'descriptors' | 'listeners'): number =>
     median(late.map((each) => each[of])) - median(early.map((each) => each[of]));
   const last = all.at(-1);
@@ -96,7 +100,8 @@ export async function staysFlat(t: TestContext, { full, part, round }: Repeated)
   assert.ok(grown('external') < EXTERNAL_SLACK_BYTES, `external memory has grown: ${kb(grown('external'))}`);
   assert.equal(grown('descriptors'), 0, 'descriptors');
   assert.equal(grown('listeners'), 0, 'listeners');
-  // One that is looked at while a timer runs that will end by itself has one more: what is left behind is more in every late one.
+  // One that is looked at while a timer runs that will end by itself has one more: what is left behind is
+  // more in every late one.
   const least = Math.min(...late.map(({ handles }) => handles.length));
   const most = Math.max(...early.map(({ handles }) => handles.length));
   assert.ok(least <= most, `timers and handles: ${early[0]?.handles} have become ${last?.handles}`);

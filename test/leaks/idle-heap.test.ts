@@ -1,4 +1,5 @@
-// A storm's garbage does not stay: an actor that is pinged gives it back, and what Node thinks of the way is not in its output.
+// A storm's garbage does not stay: an actor that is pinged gives it back, and what Node thinks of the way is
+// not in its output.
 
 import assert from 'node:assert/strict';
 import { syncBuiltinESMExports } from 'node:module';

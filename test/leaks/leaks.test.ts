@@ -1,5 +1,6 @@
-// Nothing stays behind, however often it is done: requests, streams, connections to the sound server and to a broker, threads. In this
-// process with the real parts, so that its heap and its timers can be looked at; a peer that has to go a thousand times is scripted.
+// Nothing stays behind, however often it is done: requests, streams, connections to the sound server and to a
+// broker, threads. In this process with the real parts, so that its heap and its timers can be looked at; a
+// peer that has to go a thousand times is scripted.
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';

@@ -1,6 +1,7 @@
-// The container of a real node: systemd as PID 1 over this machine's own root or another Debian's, with a lingering user `pi`, session
-// bus, sound server, logind and polkit, all real. It has its own network namespace, and leaves nothing behind when it is closed. One
-// process boots one (about a second); several at the same time do not disturb each other. node.ts is what tests hold.
+// The container of a real node: systemd as PID 1 over this machine's own root or another Debian's, with a
+// lingering user `pi`, session bus, sound server, logind and polkit, all real. It has its own network
+// namespace, and leaves nothing behind when it is closed. One process boots one (about a second); several at
+// the same time do not disturb each other. node.ts is what tests hold.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { dirname } from 'node:path';
@@ -15,7 +16,9 @@ export type { Ran } from './process-tree.js';
 
 export const NODE_USER = 'pi';
 export const NODE_HOSTNAME = 'tonearm-node';
-/** The root over which the node boots: this machine's own, or that of another Debian (packaging/debian13.mjs). */
+/**
+ * The root over which the node boots: this machine's own, or that of another Debian (packaging/debian13.mjs).
+ */
 export const NODE_ROOT = process.env['TONEARM_NODE_ROOT'] || '/';
 /** Node as the node has it: of this machine, or of that Debian. */
 export const NODE_PROGRAM = NODE_ROOT === '/' ? process.execPath : '/usr/bin/node';
@@ -72,7 +75,9 @@ export class Container {
     return `${stdout}${stderr}`;
   }
 
-  /** Starts a command in the node's namespaces. TMPDIR is a folder of the machine, and may not exist inside. */
+  /**
+   * Starts a command in the node's namespaces. TMPDIR is a folder of the machine, and may not exist inside.
+   */
   #enter(command: readonly string[]): ChildProcessWithoutNullStreams {
     const inside = ['nsenter', '-t', String(this.#leader), '-a', '--', 'env', '-u', 'TMPDIR', ...command];
     const group = this.outside('/sys/fs/cgroup/init.scope/cgroup.procs');
@@ -94,7 +99,10 @@ export class Container {
     return toTheEnd(this.#enter(command));
   }
 
-  /** Runs a command inside, as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's address. */
+  /**
+   * Runs a command inside, as `pi`, with the environment of a login: XDG_RUNTIME_DIR and the session bus's
+   * address.
+   */
   user(...command: readonly string[]): Promise<Ran> {
     return toTheEnd(this.#enter(this.#asUser(command)));
   }
@@ -144,7 +152,10 @@ export class Container {
     mustSucceed(`installing ${from}`, await toTheEnd(child, packed));
   }
 
-  /** A port of this machine that leads to a port of the node's loopback; it is the same for the node's life, and cut while that is down. */
+  /**
+   * A port of this machine that leads to a port of the node's loopback; it is the same for the node's life,
+   * and cut while that is down.
+   */
   async door(port = 8018): Promise<number> {
     const open = this.#doors.get(port) ?? connectInto(this.#leader, port, this.#dir);
     this.#doors.set(port, open);
@@ -178,8 +189,8 @@ export class Container {
   }
 
   /**
-   * systemd's last act waits 10 s for the end of processes that are not its children, as ours are not (their parent is
-   * nsenter, outside). A login session would be ended by now, and so are they.
+   * systemd's last act waits 10 s for the end of processes that are not its children, as ours are not (their
+   * parent is nsenter, outside). A login session would be ended by now, and so are they.
    */
   #terminateEntered(): void {
     for (const { pid } of this.#entered) {
@@ -188,8 +199,8 @@ export class Container {
   }
 
   /**
-   * That last act also stops and continues every process. nsenter, seeing its child stopped, stops itself outside, where
-   * nobody continues it: its dead child stays a zombie, and the node could not end.
+   * That last act also stops and continues every process. nsenter, seeing its child stopped, stops itself
+   * outside, where nobody continues it: its dead child stays a zombie, and the node could not end.
    */
   #wakeEntered(): void {
     for (const child of this.#entered) child.kill('SIGCONT');

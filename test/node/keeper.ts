@@ -1,4 +1,5 @@
-// The process that holds the node (launch-script.ts), seen from the test process: its reports, its orders, its end.
+// The process that holds the node (launch-script.ts), seen from the test process: its reports, its orders,
+// its end.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +24,8 @@ export class Keeper {
 
   constructor(settings: Readonly<Record<string, string>>) {
     const [command, ...args] = LAUNCH;
-    // A session of its own: Ctrl-C reaches the tests, and their end reaches the keeper through its standard input.
+    // A session of its own: Ctrl-C reaches the tests, and their end reaches the keeper through its standard
+    // input.
     this.#child = spawn(command, args, {
       detached: true,
       stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],

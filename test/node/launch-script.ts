@@ -1,20 +1,28 @@
-// The shell half of the test node: what holds mounts, namespaces and the cgroup, and gives them back. Text only: node.ts runs it.
+// The shell half of the test node: what holds mounts, namespaces and the cgroup, and gives them back. Text
+// only: node.ts runs it.
 //
-// Requirements for a boot, with reasons (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and no systemd of its own):
-// - root with CAP_SYS_ADMIN; systemd-nspawn, unshare, nsenter, setpriv, tar; overlayfs and cgroup2 in the kernel (cgroup2 need
+// Requirements for a boot, with reasons (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and
+// no systemd of its own):
+// - root with CAP_SYS_ADMIN; systemd-nspawn, unshare, nsenter, setpriv, tar; overlayfs and cgroup2 in the
+// kernel (cgroup2 need
 //   not be mounted: it is mounted here). The whole system on one file system: overlayfs does not see through mounts.
-// - A cgroup2 group of our own, made at the root of the hierarchy, and a cgroup namespace with it as root. The group is mounted
+// - A cgroup2 group of our own, made at the root of the hierarchy, and a cgroup namespace with it as root.
+// The group is mounted
 //   over /sys/fs/cgroup, so that nspawn sees a pure unified layout whatever the host has, and two nodes do not share
 //   nspawn's `payload` group. Controllers that the host keeps in version 1 (memory, cpu) are then missing inside the node.
-// - A tmpfs of our own on /run: nspawn keeps locks and propagation mounts there, which must not outlive us nor meet another nspawn.
+// - A tmpfs of our own on /run: nspawn keeps locks and propagation mounts there, which must not outlive us
+// nor meet another nspawn.
 // - CAP_SYS_RESOURCE is not needed: systemd in a container ignores that it may not lower OOM scores.
 //
-// Order of the ends: the test process holds the keeper's standard input. Its end, however it comes about (close, crash, SIGKILL,
-// Ctrl-C), is the end of that pipe; then the keeper kills the PID namespace and removes the cgroup. If the keeper itself is
-// killed, the parent-death signal takes the PID namespace along, and with the last process all mounts vanish; then, and only
-// then, an empty folder and an empty cgroup stay.
+// Order of the ends: the test process holds the keeper's standard input. Its end, however it comes about
+// (close, crash, SIGKILL, Ctrl-C), is the end of that pipe; then the keeper kills the PID namespace and
+// removes the cgroup. If the keeper itself is killed, the parent-death signal takes the PID namespace along,
+// and with the last process all mounts vanish; then, and only then, an empty folder and an empty cgroup stay.
 
-/** Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, writes `ended STATUS` to descriptor 3. */
+/**
+ * Runs inside the keeper's namespaces. Reads `boot` lines on descriptor 4, writes `ended STATUS` to
+ * descriptor 3.
+ */
 const BOOT_LOOP = String.raw`
 set -eu
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
@@ -46,7 +54,10 @@ while read -r word <&4 && [ "$word" = boot ]; do
 done
 `;
 
-/** Runs in a mount namespace of its own: `sh -c KEEPER keeper BOOT_LOOP`, with DIR and the node's settings in its environment. */
+/**
+ * Runs in a mount namespace of its own: `sh -c KEEPER keeper BOOT_LOOP`, with DIR and the node's settings in
+ * its environment.
+ */
 const KEEPER = String.raw`
 set -eu
 boot_loop=$1
@@ -87,8 +98,15 @@ exec 3>&- 4<&-
 cat > /dev/null
 `;
 
-/** The command that holds a node: standard input is its life line, descriptor 3 its reports, descriptor 4 its orders. */
+/**
+ * The command that holds a node: standard input is its life line, descriptor 3 its reports, descriptor 4 its
+ * orders.
+ */
 export const LAUNCH: readonly [command: string, ...args: string[]] = [
   ...(['unshare', '--mount', '--propagation', 'private'] as const),
-  ...['sh', '-c', KEEPER, 'keeper', BOOT_LOOP],
+  'sh',
+  '-c',
+  KEEPER,
+  'keeper',
+  BOOT_LOOP,
 ];

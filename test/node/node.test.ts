@@ -1,5 +1,5 @@
-// Boots the real node once and runs every scenario over it, one after the other. A scenario is a function in scenarios/
-// that declares tests over the node; it leaves the node as it found it.
+// Boots the real node once and runs every scenario over it, one after the other. A scenario is a function in
+// scenarios/ that declares tests over the node; it leaves the node as it found it.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// A real node for tests: a booted container with what tests do on it. Commands must succeed, and give what they print; requests go over
-// the daemon's real port.
+// A real node for tests: a booted container with what tests do on it. Commands must succeed, and give what
+// they print; requests go over the daemon's real port.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -44,8 +44,12 @@ export function whyNoNode(...programs: readonly string[]): string | false {
 export async function bootNode(sound: Sound = 'pulseaudio'): Promise<Node> {
   const dir = mkdtempSync(join(tmpdir(), 'tonearm-node-'));
   const keeper = new Keeper({
-    ...{ DIR: dir, LOWER: NODE_ROOT, MACHINE_ID: randomBytes(16).toString('hex') },
-    ...{ NODE_USER, NODE_HOSTNAME, SOUND_UNITS: SOUND_UNITS[sound] },
+    DIR: dir,
+    LOWER: NODE_ROOT,
+    MACHINE_ID: randomBytes(16).toString('hex'),
+    NODE_USER,
+    NODE_HOSTNAME,
+    SOUND_UNITS: SOUND_UNITS[sound],
   });
   const node = new Node(keeper, dir);
   try {
@@ -54,7 +58,8 @@ export async function bootNode(sound: Sound = 'pulseaudio'): Promise<Node> {
   } catch (error) {
     const state = await node.state();
     await node.close();
-    // The keeper removes it, unless it could not even begin. Never with what is in it: that may be the machine's own root.
+    // The keeper removes it, unless it could not even begin. Never with what is in it: that may be the
+    // machine's own root.
     if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
     const said = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
     throw new Error(`the node did not boot; ${said}`, { cause: error });
@@ -150,7 +155,9 @@ export class Node extends Container {
   }
 }
 
-/** A node for one file of tests: booted before them, where they want it with packages, and removed after them. */
+/**
+ * A node for one file of tests: booted before them, where they want it with packages, and removed after them.
+ */
 export class BootedNode {
   readonly #sound: Sound | undefined;
   #booted: Node | undefined;
@@ -162,7 +169,10 @@ export class BootedNode {
 
   readonly node = (): Node => this.#booted ?? assert.fail('the node has not booted');
 
-  /** `packages`: the builder's arguments for each package that is to lie on it, beside the one that stands in for Node's. */
+  /**
+   * `packages`: the builder's arguments for each package that is to lie on it, beside the one that stands in
+   * for Node's.
+   */
   async boot(...packages: readonly (readonly string[])[]): Promise<void> {
     const [folder] = await Promise.all([packages.length > 0 && built(packages), this.#boot()]);
     if (folder !== false) await this.node().install(folder, PACKAGES);

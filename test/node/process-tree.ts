@@ -1,5 +1,5 @@
-// The node's processes among those of this machine: finds its PID 1, follows what was started inside to its end, and ends it. Never without a
-// deadline.
+// The node's processes among those of this machine: finds its PID 1, follows what was started inside to its
+// end, and ends it. Never without a deadline.
 
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';

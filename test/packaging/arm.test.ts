@@ -1,5 +1,5 @@
-// The packages for ARM, run: the packaged daemon under emulation, on Debian's own Node of that architecture, with a real sound server of
-// this machine. It does not show how fast a board is.
+// The packages for ARM, run: the packaged daemon under emulation, on Debian's own Node of that architecture,
+// with a real sound server of this machine. It does not show how fast a board is.
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -49,8 +49,8 @@ export const refusedRelease = (folder: string, version: string): Promise<string>
 };
 
 /**
- * Where Node does not come from a Debian package on the machine over which the test node boots, this empty package stands in
- * for what `Depends: nodejs (>= 20)` asks for; the node that runs is the machine's own.
+ * Where Node does not come from a Debian package on the machine over which the test node boots, this empty
+ * package stands in for what `Depends: nodejs (>= 20)` asks for; the node that runs is the machine's own.
  */
 const NODEJS_CONTROL = `Package: nodejs
 Version: 20.0.0-1

@@ -1,5 +1,5 @@
-// The file that stands in a bundle's place, with bundles of one line: V8 does not read a bundle whose code it has, so what is printed
-// shows which of the two has run.
+// The file that stands in a bundle's place, with bundles of one line: V8 does not read a bundle whose code it
+// has, so what is printed shows which of the two has run.
 
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

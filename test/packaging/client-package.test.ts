@@ -1,4 +1,5 @@
-// The two npm packages as others get them, installed by npm without a network: the client by its types and at run time, and the daemon.
+// The two npm packages as others get them, installed by npm without a network: the client by its types and at
+// run time, and the daemon.
 
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,8 +18,13 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const BUNDLE_BYTES_MAX = 6000;
 
 const STRICT = {
-  ...{ strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true },
-  ...{ noPropertyAccessFromIndexSignature: true, noEmit: true, target: 'es2022', skipLibCheck: false },
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noPropertyAccessFromIndexSignature: true,
+  noEmit: true,
+  target: 'es2022',
+  skipLibCheck: false,
 };
 const TYPES = { types: ['node'], typeRoots: [join(ROOT, 'node_modules/@types')] };
 /** Two kinds of project: what runs in Node, and what a bundler makes for browsers. */

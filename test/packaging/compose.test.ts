@@ -1,4 +1,5 @@
-// The compose file gives the container all that the daemon needs of the node. The image itself: image.test.ts.
+// The compose file gives the container all that the daemon needs of the node. The image itself:
+// image.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

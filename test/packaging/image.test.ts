@@ -1,5 +1,6 @@
-// The image of a release, as a container engine takes it: its layout's digests, and what is in its layer, run in that root with the runtime
-// directory of a real sound server mounted. The root is entered by chroot: cgroups and namespaces are an engine's own.
+// The image of a release, as a container engine takes it: its layout's digests, and what is in its layer, run
+// in that root with the runtime directory of a real sound server mounted. The root is entered by chroot:
+// cgroups and namespaces are an engine's own.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -24,7 +25,10 @@ interface Descriptor {
   readonly digest: string;
 }
 
-/** Enters the image's root; all that the test keeps below TMPDIR lies there, too. `shift` drops this machine's Node. */
+/**
+ * Enters the image's root; all that the test keeps below TMPDIR lies there, too. `shift` drops this machine's
+ * Node.
+ */
 const ENTER =
   'mkdir -p "$1$2"; mount --bind "$2" "$1$2"; mount -t proc proc "$1/proc"; root=$1; shift 3; exec chroot "$root" "$@"';
 

@@ -1,4 +1,5 @@
-// Boots the real node, on which the two forms of the package take each other's place, and the one with Node needs no other.
+// Boots the real node, on which the two forms of the package take each other's place, and the one with Node
+// needs no other.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

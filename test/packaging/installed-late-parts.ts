@@ -1,5 +1,5 @@
-// Uses each late part (test/contract/late-parts.ts) of the package that is installed on a booted node: its service, as systemd runs it, and
-// its command.
+// Uses each late part (test/contract/late-parts.ts) of the package that is installed on a booted node: its
+// service, as systemd runs it, and its command.
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';

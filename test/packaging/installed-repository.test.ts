@@ -1,5 +1,5 @@
-// Boots the real node, and has it installed from the apt repository of a release by the lines of docs/install.md, and upgraded by apt. The
-// repository is signed with a key of this test's.
+// Boots the real node, and has it installed from the apt repository of a release by the lines of
+// docs/install.md, and upgraded by apt. The repository is signed with a key of this test's.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -80,7 +80,8 @@ describe('the apt repository', { skip: whyNoNode('apt-ftparchive', 'gpg', 'curl'
 
   /** Puts the tree of that version on the node. */
   async function publish(version: string, to: string): Promise<void> {
-    const [packages, tree] = [join(folder, version), join(folder, 'tree')];
+    const packages = join(folder, version);
+    const tree = join(folder, 'tree');
     const form = isBookworm ? ['--with-node'] : [];
     await buildPackage('--version', version, '--compress', 'none', '--out', packages, ...form);
     await run(process.execPath, [MAKER, '--packages', packages, '--key', key, '--out', tree]);

@@ -1,5 +1,5 @@
-// The Debian packages as files, as a release has them: what they hold, what they leave out, that they can be built again, and in what the
-// form that brings its own Node differs.
+// The Debian packages as files, as a release has them: what they hold, what they leave out, that they can be
+// built again, and in what the form that brings its own Node differs.
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
@@ -33,7 +33,10 @@ const ARCHITECTURES: readonly (readonly [debian: string, node: string])[] = [
 
 const PLACEHOLDER = /@(?:PREFIX|VERSION|DATE|NODE|NODE_FLAGS|PACKAGE|ARMV7_ONLY|USER_MANAGERS)@/;
 
-/** The output of `uname -m`, and whether the armhf package runs there: the last is a 64-bit kernel below 32-bit programs. */
+/**
+ * The output of `uname -m`, and whether the armhf package runs there: the last is a 64-bit kernel below
+ * 32-bit programs.
+ */
 const MACHINES: readonly (readonly [machine: string, runs: boolean])[] = [
   ['armv6l', false],
   ['armv7l', true],
@@ -145,7 +148,10 @@ describe('the packages', { skip }, () => {
     assert.deepEqual(wrong, []);
   });
 
-  /** The control file says the first, and not the second. A sound server is only suggested, so that apt installs little. */
+  /**
+   * The control file says the first, and not the second. A sound server is only suggested, so that apt
+   * installs little.
+   */
   for (const [form, architecture, says, not] of [
     ['tonearm', 'arm64', /^Architecture: arm64$/m, /npm|gyp|gcc|make|ARMv7/],
     ['tonearm', 'arm64', /^Depends: nodejs \(>= 20\), /m],
@@ -169,7 +175,8 @@ describe('the packages', { skip }, () => {
     assert.match(unit, /^RestartPreventExitStatus=.* 126$/m);
   });
 
-  // There is no such processor here: a `uname` that names it stands in for one, and a `node` that prints its arguments.
+  // There is no such processor here: a `uname` that names it stands in for one, and a `node` that prints its
+  // arguments.
   for (const [machine, runs] of MACHINES) {
     test(`on ${machine} armhf ${runs ? 'starts' : 'names in one line why it does not'}`, async () => {
       const programs = join(await treeOf('armhf'), `programs-${machine}`);

@@ -1,5 +1,5 @@
-// A player on the session bus of a booted node, whose cover is at an address of the house. installed-late-parts.ts bundles it, and runs it
-// there until it is killed.
+// A player on the session bus of a booted node, whose cover is at an address of the house.
+// installed-late-parts.ts bundles it, and runs it there until it is killed.
 
 import { metadata, ScriptedPlayer } from '../actors/players/scripted-player.js';
 

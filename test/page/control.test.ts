@@ -1,4 +1,5 @@
-// A control between a user and the node: never an echo of an older value, one request at a time, always the last value.
+// A control between a user and the node: never an echo of an older value, one request at a time, always the
+// last value.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,4 +1,5 @@
-// The files that the build makes of the page: their size, names derived from their content, and a document that names them all.
+// The files that the build makes of the page: their size, names derived from their content, and a document
+// that names them all.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

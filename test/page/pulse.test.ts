@@ -1,4 +1,5 @@
-// The page asks the node whether it still answers, and shows when it does not: by a clock that the test sets. And what explains an absence.
+// The page asks the node whether it still answers, and shows when it does not: by a clock that the test sets.
+// And what explains an absence.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
@@ -29,7 +30,10 @@ function onItsWay(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** A pulse whose questions are answered while `answers` is true; `after` advances the clock and lets the answers come. */
+/**
+ * A pulse whose questions are answered while `answers` is true; `after` advances the clock and lets the
+ * answers come.
+ */
 function pulseOf(wayMs = 0) {
   const counts = { asked: 0, reported: [] as boolean[], returned: 0 };
   const state = { answers: true, attention: 'watched' as Attention, wayMs, ...counts };

@@ -1,4 +1,5 @@
-// Tests which of several tabs holds the event stream, with a channel and a clock that the test moves: page-tabs.test.ts has a browser's.
+// Tests which of several tabs holds the event stream, with a channel and a clock that the test moves:
+// page-tabs.test.ts has a browser's.
 
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, mock, test } from 'node:test';
@@ -85,7 +86,9 @@ function openTab(openChannel: () => ScriptedChannel | undefined = () => new Scri
 const holders = (...tabs: readonly Tab[]): boolean[] => tabs.map((tab) => tab.isHolder());
 
 test('the oldest tab keeps the stream, and tells each new one all that it knows', () => {
-  const [one, two, three] = [openTab(), openTab(), openTab()];
+  const one = openTab();
+  const two = openTab();
+  const three = openTab();
   assert.deepEqual(holders(one, two, three), [true, false, false]);
   assert.equal(one.joined(), 2);
   assert.deepEqual(three.words, ['all']);
@@ -94,7 +97,9 @@ test('the oldest tab keeps the stream, and tells each new one all that it knows'
 });
 
 test('one of the others takes over when the holder leaves, and only one', () => {
-  const [one, two, three] = [openTab(), openTab(), openTab()];
+  const one = openTab();
+  const two = openTab();
+  const three = openTab();
   one.tabs.leave();
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(holders(one, two, three), [false, true, false]);
@@ -103,7 +108,9 @@ test('one of the others takes over when the holder leaves, and only one', () => 
 });
 
 test('one of the others takes over when the holder has crashed, and not while it speaks', () => {
-  const [one, two, three] = [openTab(), openTab(), openTab()];
+  const one = openTab();
+  const two = openTab();
+  const three = openTab();
   for (let times = 0; times < 5; times += 1) {
     mock.timers.tick(SILENCE_MS - 1);
     one.tabs.say('love');
@@ -116,7 +123,9 @@ test('one of the others takes over when the holder has crashed, and not while it
 });
 
 test('a visible tab takes the stream from a hidden one, and a hidden one none from a visible one', () => {
-  const [one, two, three] = [openTab(), openTab(), openTab()];
+  const one = openTab();
+  const two = openTab();
+  const three = openTab();
   one.setHidden(true);
   mock.timers.tick(OBJECTION_MS);
   assert.deepEqual(holders(one, two, three), [false, true, false]);

@@ -1,4 +1,5 @@
-// cmus as a test holds it, in a terminal that nobody sees: what it really does is asked by cmus-remote, not on the bus.
+// cmus as a test holds it, in a terminal that nobody sees: what it really does is asked by cmus-remote, not
+// on the bus.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

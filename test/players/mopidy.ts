@@ -1,4 +1,5 @@
-// Mopidy with mopidy-mpris as a test has it: its list is filled by its own JSON-RPC, past tonearm, as its web clients do.
+// Mopidy with mopidy-mpris as a test has it: its list is filled by its own JSON-RPC, past tonearm, as its web
+// clients do.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

@@ -1,4 +1,5 @@
-// mpv with Debian's mpv-mpris, as a test holds it: what it really does is asked on its own socket, not on the bus.
+// mpv with Debian's mpv-mpris, as a test holds it: what it really does is asked on its own socket, not on the
+// bus.
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -19,8 +20,8 @@ interface Reply {
 export type Mpv = ReturnType<typeof launched>;
 
 /**
- * Plays the album, and stays when it is over. Resolves when it plays. An mpv that hangs as it begins (one of thirty did) is started again:
- * it answers nothing on its own socket. Everything else is a failure.
+ * Plays the album, and stays when it is over. Resolves when it plays. An mpv that hangs as it begins (one of
+ * thirty did) is started again: it answers nothing on its own socket. Everything else is a failure.
  */
 export async function startMpv(session: Session): Promise<Mpv> {
   for (let starts = 1; ; starts += 1) {
@@ -43,7 +44,8 @@ function launched({ path, run, tones }: Session) {
   const program = run('mpv', [...flags, `--input-ipc-server=${socket}`, ...tones]);
   const command = (...said: MpvCommand): Promise<unknown> => askMpv(socket, ...said);
   return {
-    ...{ program, command },
+    program,
+    command,
     /** A property as mpv's manual names them. */
     get: (property: string) => command('get_property', property),
   };

@@ -8,7 +8,10 @@ import type { Session } from './session.js';
 
 export const PLAYER_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon', 'mpv', 'cmus', 'script'];
 
-/** Where a client takes the player to be (docs/players.md, "Positions") at a time in milliseconds since the epoch. */
+/**
+ * Where a client takes the player to be (docs/players.md, "Positions") at a time in milliseconds since the
+ * epoch.
+ */
 export function reckoned(player: PlayerRecord, atMs: number): number {
   const sinceMs = player.playback_status === 'Playing' ? atMs - Date.parse(player.position_updated_at) : 0;
   return (player.position ?? Number.NaN) + sinceMs * 1000 * (player.rate ?? 1);
@@ -23,7 +26,10 @@ export async function startPlayersNode(session: Session) {
   const stream = await daemon.events('?snapshot=1');
   const players = (): Promise<readonly PlayerRecord[]> => daemon.read('/players');
   return {
-    ...{ session, daemon, stream, players },
+    session,
+    daemon,
+    stream,
+    players,
     /** Waits until the player of that bus name is listed, and is so. */
     player: (name: string, what = 'listed', is: (now: PlayerRecord) => boolean = () => true) =>
       until(`${name} is ${what}`, async () =>

@@ -1,5 +1,5 @@
-// A user's session for real players, private to its test: a session bus, a sound server and an album to play. It knows
-// no player.
+// A user's session for real players, private to its test: a session bus, a sound server and an album to play.
+// It knows no player.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

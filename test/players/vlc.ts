@@ -1,4 +1,5 @@
-// VLC with its MPRIS module, as a test holds it. What it really holds is asked on the session bus by busctl, past tonearm.
+// VLC with its MPRIS module, as a test holds it. What it really holds is asked on the session bus by busctl,
+// past tonearm.
 
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -27,7 +28,10 @@ export async function trackIds(session: Session): Promise<readonly string[]> {
   return (JSON.parse(stdout) as { readonly data: readonly string[] }).data;
 }
 
-/** VLC's launcher refuses root, so root gets a copy that asks for another number at that place. The player itself is in its libraries. */
+/**
+ * VLC's launcher refuses root, so root gets a copy that asks for another number at that place. The player
+ * itself is in its libraries.
+ */
 function programFor(session: Session): string {
   if (process.getuid?.() !== 0) return 'vlc';
   const copy = session.path('vlc');

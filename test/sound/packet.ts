@@ -1,4 +1,5 @@
-// Packets of the sound server's protocol as buffers, made of the bytes that test/protocol/pulse/bytes.ts writes down by hand.
+// Packets of the sound server's protocol as buffers, made of the bytes that test/protocol/pulse/bytes.ts
+// writes down by hand.
 
 import * as wire from '../protocol/pulse/bytes.js';
 
@@ -7,18 +8,32 @@ export const PROTOCOL_VERSION = 32;
 
 /** Commands by their number in the protocol. */
 export const COMMAND = {
-  ...{ error: 0, reply: 2, auth: 8, setClientName: 9, subscribe: 35, event: 66 },
-  ...{ createPlaybackStream: 3, deletePlaybackStream: 4, corkPlaybackStream: 41, setPlaybackStreamName: 46 },
-  ...{ createRecordStream: 5, deleteRecordStream: 6, recordStreamKilled: 65 },
-  ...{ getServerInfo: 20, getSink: 21, getSinks: 22, getInput: 29, getInputs: 30, getCard: 88, getCards: 89 },
-  ...{
-    setSinkVolume: 36,
-    setInputVolume: 37,
-    setSinkMute: 39,
-    setCardProfile: 90,
-    setSinkPort: 96,
-    move: 67,
-  },
+  error: 0,
+  reply: 2,
+  auth: 8,
+  setClientName: 9,
+  subscribe: 35,
+  event: 66,
+  createPlaybackStream: 3,
+  deletePlaybackStream: 4,
+  corkPlaybackStream: 41,
+  setPlaybackStreamName: 46,
+  createRecordStream: 5,
+  deleteRecordStream: 6,
+  recordStreamKilled: 65,
+  getServerInfo: 20,
+  getSink: 21,
+  getSinks: 22,
+  getInput: 29,
+  getInputs: 30,
+  getCard: 88,
+  getCards: 89,
+  setSinkVolume: 36,
+  setInputVolume: 37,
+  setSinkMute: 39,
+  setCardProfile: 90,
+  setSinkPort: 96,
+  move: 67,
 };
 
 const CONTROL_CHANNEL = 0xffffffff;

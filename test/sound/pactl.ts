@@ -1,4 +1,5 @@
-// pactl, the sound server's own command line: tests read and change a server with it, without the tested program.
+// pactl, the sound server's own command line: tests read and change a server with it, without the tested
+// program.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -9,7 +10,10 @@ const run = promisify(execFile);
 const DEADLINE_MS = 60_000;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 
-/** An entry of `pactl list sinks` or `pactl list sink-inputs`, as far as tests look at it. Text beyond ASCII reads `(null)`. */
+/**
+ * An entry of `pactl list sinks` or `pactl list sink-inputs`, as far as tests look at it. Text beyond ASCII
+ * reads `(null)`.
+ */
 export interface Listed {
   readonly index: number;
   readonly name?: string;

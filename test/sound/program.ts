@@ -1,5 +1,5 @@
-// Long-running programs around a test: they die with the test's process, even when that is killed, and what they print
-// goes to a file. A program that is forgotten does not keep the test's process alive.
+// Long-running programs around a test: they die with the test's process, even when that is killed, and what
+// they print goes to a file. A program that is forgotten does not keep the test's process alive.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// A private sound server as tests hold it, whichever kind it is: its clients, its sinks, its life and its end. How each
-// kind is started is described in servers.ts.
+// A private sound server as tests hold it, whichever kind it is: its clients, its sinks, its life and its
+// end. How each kind is started is described in servers.ts.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,10 @@ export type Playing = Awaited<ReturnType<SoundServer['play']>>;
 /** How one kind of server is brought up. */
 export interface Recipe {
   readonly kind: Kind;
-  /** Starts the processes, the one that holds the socket last. Each goes through `start`, which has it ended whatever happens. */
+  /**
+   * Starts the processes, the one that holds the socket last. Each goes through `start`, which has it ended
+   * whatever happens.
+   */
   bringUp(directory: string, start: (...command: readonly string[]) => void): Promise<void> | void;
 }
 
@@ -122,10 +125,16 @@ export class SoundServer {
     await until(`sink ${name} is gone`, async () => !(await this.#sinkNames()).includes(name));
   }
 
-  /** A stream played by pacat, silent unless `samples` is given, which is running when the promise resolves. */
+  /**
+   * A stream played by pacat, silent unless `samples` is given, which is running when the promise resolves.
+   */
   async play({ samples = '/dev/zero', ...options }: PlayOptions = {}) {
     const flags = [
-      ...['--playback', '--raw', '--format=s16le', '--rate=8000', '--channels=2'],
+      '--playback',
+      '--raw',
+      '--format=s16le',
+      '--rate=8000',
+      '--channels=2',
       ...(options.app === undefined ? [] : [`--client-name=${options.app}`]),
       ...(options.name === undefined ? [] : [`--stream-name=${options.name}`]),
       ...(options.sink === undefined ? [] : [`--device=${options.sink}`]),
@@ -148,7 +157,10 @@ export class SoundServer {
     return { id, pid: player.pid, stop };
   }
 
-  /** PipeWire 1.4 does not apply what is set for a virtual output that has never been awake, though pactl gets a success. */
+  /**
+   * PipeWire 1.4 does not apply what is set for a virtual output that has never been awake, though pactl gets
+   * a success.
+   */
   async wake(sink: string): Promise<void> {
     await (await this.play({ sink })).stop();
   }

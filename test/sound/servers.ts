@@ -1,4 +1,5 @@
-// Real sound servers for tests, each private to its test: PulseAudio and PipeWire, started on demand and gone afterwards.
+// Real sound servers for tests, each private to its test: PulseAudio and PipeWire, started on demand and gone
+// afterwards.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,8 +22,9 @@ const SINKS: readonly SinkSpec[] = [
 ];
 
 /**
- * Without a cookie PulseAudio accepts a client by its user, which the kernel reports only for data sent before the connection was accepted
- * or after PulseAudio has asked for it: between the two a client without libpulse is refused (16.1: up to 9 of 10 in a loop).
+ * Without a cookie PulseAudio accepts a client by its user, which the kernel reports only for data sent
+ * before the connection was accepted or after PulseAudio has asked for it: between the two a client without
+ * libpulse is refused (16.1: up to 9 of 10 in a loop).
  */
 const SOCKET = 'module-native-protocol-unix auth-anonymous=1';
 
@@ -82,7 +84,8 @@ export const SOUND_SERVERS: readonly {
 }[] = [
   { kind: 'pulseaudio', skip: lacks({ programs: ['pulseaudio', ...CLIENTS] }), start: startPulseAudio },
   {
-    ...{ kind: 'pipewire', skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }) },
+    kind: 'pipewire',
+    skip: lacks({ programs: [...PIPEWIRE, ...CLIENTS] }),
     start: ({ sinks = SINKS } = {}) => SoundServer.start(pipeWire, sinks),
   },
 ];

@@ -1,5 +1,5 @@
-// Playback streams made by hand: any number of them on one connection, corked, with any name, at the cost of one socket.
-// They play nothing; for a stream with sound there is pacat.
+// Playback streams made by hand: any number of them on one connection, corked, with any name, at the cost of
+// one socket. They play nothing; for a stream with sound there is pacat.
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -8,8 +8,9 @@ import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 
 const ANSWER_DEADLINE_MS = 30_000;
 /**
- * Creations under way at once on one connection. Given 150 at once on a busy machine, PipeWire 0.3.65 leaves some of them
- * without an answer, and mostly all that follow on that connection (measured: 10 of 72 times; 8 at once: 0 of 80).
+ * Creations under way at once on one connection. Given 150 at once on a busy machine, PipeWire 0.3.65 leaves
+ * some of them without an answer, and mostly all that follow on that connection (measured: 10 of 72 times; 8
+ * at once: 0 of 80).
  */
 const CREATIONS_AT_ONCE = 8;
 const COOKIE_BYTES = 256;
@@ -24,7 +25,9 @@ export interface StreamOptions {
   readonly props?: Readonly<Record<string, string | Buffer>>;
   /** True unless given. */
   readonly corked?: boolean;
-  /** One per channel, 0x10000 is 100 %; two channels at 100 % unless given. PipeWire takes the first for all. */
+  /**
+   * One per channel, 0x10000 is 100 %; two channels at 100 % unless given. PipeWire takes the first for all.
+   */
   readonly volumes?: readonly number[];
   /** A passthrough stream has no volume of its own (on PulseAudio). */
   readonly passthrough?: boolean;
@@ -87,7 +90,10 @@ function dialled(path: string) {
 const properties = (entries: NonNullable<StreamOptions['props']>): wire.Bytes =>
   wire.props(...Object.entries(entries).map(([key, value]) => wire.prop(key, [...Buffer.from(value), 0])));
 
-/** Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse writes them at version 32. Streams of one `group` start together. */
+/**
+ * Fields of CREATE_PLAYBACK_STREAM in wire order, as libpulse writes them at version 32. Streams of one
+ * `group` start together.
+ */
 function creation(options: StreamOptions, group: number): wire.Bytes[] {
   const levels = options.volumes ?? [0x10000, 0x10000];
   const hasVolume = options.volumes !== undefined;
@@ -100,15 +106,21 @@ function creation(options: StreamOptions, group: number): wire.Bytes[] {
     wire.text(options.sink ?? null),
     wire.u32(NONE), // maximum buffer length
     wire.bool(options.corked ?? true),
-    ...[wire.u32(NONE), wire.u32(NONE), wire.u32(NONE)], // target length, prebuffering, minimum request
+    wire.u32(NONE),
+    wire.u32(NONE),
+    wire.u32(NONE), // target length, prebuffering, minimum request
     wire.u32(group),
     wire.volumes(...levels),
     // no remap, no remix, fix format, fix rate, fix channels, don't move, variable rate
     ...Array.from({ length: 7 }, () => wire.bool(false)),
-    ...[wire.bool(false), wire.bool(false)], // muted, adjust latency
+    wire.bool(false),
+    wire.bool(false), // muted, adjust latency
     properties(options.props ?? {}),
-    ...[wire.bool(hasVolume), wire.bool(false)], // volume set, early requests
-    ...[wire.bool(false), wire.bool(false), wire.bool(false)], // muted set, don't inhibit suspend, fail on suspend
+    wire.bool(hasVolume),
+    wire.bool(false), // volume set, early requests
+    wire.bool(false),
+    wire.bool(false),
+    wire.bool(false), // muted set, don't inhibit suspend, fail on suspend
     wire.bool(false), // relative volume
     wire.bool(options.passthrough ?? false),
     // Without formats the server takes the sample specification.
@@ -143,8 +155,9 @@ export async function connectStreams(socketPath: string, application: string) {
   await connection.ask(COMMAND.setClientName, properties({ 'application.name': application }));
   return {
     /**
-     * Creates the streams, a few at once; they come back in the order in which they were asked for. PipeWire 0.3.65 takes
-     * 128 on one sink and leaves the next one without any answer (measured); PulseAudio 16 takes 256.
+     * Creates the streams, a few at once; they come back in the order in which they were asked for. PipeWire
+     * 0.3.65 takes 128 on one sink and leaves the next one without any answer (measured); PulseAudio 16 takes
+     * 256.
      */
     open: async (streams: readonly StreamOptions[]): Promise<readonly Stream[]> => {
       const opened: Stream[] = [];

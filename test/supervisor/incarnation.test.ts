@@ -1,5 +1,6 @@
-// One thread: how its silence is judged, and how much it may send; when a dead child is started again (docs/http-api.md, "Backends that are
-// away"), how its death is reported in one line, and how long all may take to stop. test/crash has the life of a child with real threads.
+// One thread: how its silence is judged, and how much it may send; when a dead child is started again
+// (docs/http-api.md, "Backends that are away"), how its death is reported in one line, and how long all may
+// take to stop. test/crash has the life of a child with real threads.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -54,7 +55,9 @@ function thread(t: TestContext) {
         return { ended: new Promise(nothing), kill: nothing, measure: nothing, utilization: nothing };
       },
     },
-    ...{ entry: '', settings: {}, clock: new ManualClock() },
+    entry: '',
+    settings: {},
+    clock: new ManualClock(),
     onBatch: (items) => delivered.push(texts(items)),
     onEnded: () => undefined,
   });
@@ -77,7 +80,8 @@ for (const [killed, title] of [
     post(record('a'));
     await until('the first text has come', () => delivered.length > 0);
     post(record('b'), record('c'));
-    // These messages are taken in, and the turn in which they are has not ended; the next one is not taken in.
+    // These messages are taken in, and the turn in which they are has not ended; the next one is not taken
+    // in.
     const last = await new Promise<FromActor[]>((resolve) => {
       setImmediate(() => {
         post(record('d'));

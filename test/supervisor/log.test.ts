@@ -1,5 +1,5 @@
-// The log's lines, as journald gets them, and as people see them at a terminal; and lines to an output that refuses them: nothing throws,
-// and a line reports how many were lost.
+// The log's lines, as journald gets them, and as people see them at a terminal; and lines to an output that
+// refuses them: nothing throws, and a line reports how many were lost.
 
 import assert from 'node:assert/strict';
 import { type StdioOptions, spawnSync } from 'node:child_process';

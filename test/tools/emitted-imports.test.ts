@@ -1,5 +1,5 @@
-// Tests that all that the shipped bundles load at run time is there, seen from where they lie: the check of the build
-// (packaging/emitted-imports.mjs), and the bundles that it has emitted.
+// Tests that all that the shipped bundles load at run time is there, seen from where they lie: the check of
+// the build (packaging/emitted-imports.mjs), and the bundles that it has emitted.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,15 +1,22 @@
-// A TCP port for a program that is given its number, and listens there only later. No other test gets it meanwhile.
+// A TCP port for a program that is given its number, and listens there only later. No other test gets it
+// meanwhile.
 
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
-/** Below the ports that the kernel gives to programs that ask for any (32768 and up), so that none of them gets one of these by chance. */
+/**
+ * Below the ports that the kernel gives to programs that ask for any (32768 and up), so that none of them
+ * gets one of these by chance.
+ */
 const FIRST = 20_000;
 const COUNT = 12_000;
 const TRIES_MAX = 100;
 
-/** Free now, and kept from all others who ask here as long as this process lives: files of tests run at the same time. */
+/**
+ * Free now, and kept from all others who ask here as long as this process lives: files of tests run at the
+ * same time.
+ */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const port = FIRST + randomInt(COUNT);

@@ -1,5 +1,5 @@
-// The first steps after a clone: Debian's npm, and a Node that uWebSockets.js has no binary for. With real ones, on a copy of the checkout
-// in which nothing is installed.
+// The first steps after a clone: Debian's npm, and a Node that uWebSockets.js has no binary for. With real
+// ones, on a copy of the checkout in which nothing is installed.
 
 import assert from 'node:assert/strict';
 import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,5 @@
-// A socket with no room left, as journald's is when it stands still, and a pipe whose reader does; to be a program's standard output.
+// A socket with no room left, as journald's is when it stands still, and a pipe whose reader does; to be a
+// program's standard output.
 
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +11,10 @@ import { temporaryFolder } from '../temporary-folder.js';
 /** More than a socket's buffers hold: the rest waits in this process for ever. */
 const MORE_THAN_FITS_BYTES = 16 * 1024 * 1024;
 
-/** To be put before a program and its arguments: Node hands on its own sockets as non-blocking ones, journald's are not. */
+/**
+ * To be put before a program and its arguments: Node hands on its own sockets as non-blocking ones,
+ * journald's are not.
+ */
 export const BLOCKING = ['perl', '-MFcntl', '-e', 'fcntl(STDOUT, F_SETFL, 0) or die; exec @ARGV'];
 
 /** Its other end never reads. `close` when the program has ended. */

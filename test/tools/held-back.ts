@@ -1,5 +1,6 @@
-// A server whose connections take more than a second, as if it was far away: it stands still and its queue is full, so that the kernel drops
-// the first packet of whoever connects. The tests that use it are in a network of their own, whose counters nobody else moves.
+// A server whose connections take more than a second, as if it was far away: it stands still and its queue is
+// full, so that the kernel drops the first packet of whoever connects. The tests that use it are in a network
+// of their own, whose counters nobody else moves.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -15,7 +16,10 @@ function dropped(): number {
   return Number(values[names.indexOf('ListenDrops')]);
 }
 
-/** `letGo` waits for the first packet of a further connection, and lets the server go on: the second packet comes a second later. */
+/**
+ * `letGo` waits for the first packet of a further connection, and lets the server go on: the second packet
+ * comes a second later.
+ */
 export async function heldBack(pid: number, port: number) {
   process.kill(pid, 'SIGSTOP');
   const before = dropped();

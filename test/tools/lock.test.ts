@@ -1,5 +1,6 @@
-// The lock file is whole: `npm ci` refuses one that leaves out other platforms' optional packages, and npm leaves them out
-// when it cannot see them in the registry at hand. Every npm from Debian's 9.2 on can read it, and nothing in it is compiled.
+// The lock file is whole: `npm ci` refuses one that leaves out other platforms' optional packages, and npm
+// leaves them out when it cannot see them in the registry at hand. Every npm from Debian's 9.2 on can read
+// it, and nothing in it is compiled.
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

@@ -1,5 +1,5 @@
-// Runs the tests of a file inside a network namespace of its own, where interfaces and addresses can be made and taken away
-// without anybody else noticing. They go with it.
+// Runs the tests of a file inside a network namespace of its own, where interfaces and addresses can be made
+// and taken away without anybody else noticing. They go with it.
 
 import { execFile, execFileSync } from 'node:child_process';
 import { test } from 'node:test';
@@ -9,8 +9,9 @@ import { lacks } from './requirements.js';
 
 const INSIDE = 'TONEARM_TEST_OWN_NETWORK';
 /**
- * Below the runner's ten minutes, so that the output of the inner run is shown. The longest, access.test.ts, requests every route at every
- * address: half a minute, and two where thirty processes want two cores (measured).
+ * Below the runner's ten minutes, so that the output of the inner run is shown. The longest, access.test.ts,
+ * requests every route at every address: half a minute, and two where thirty processes want two cores
+ * (measured).
  */
 const DEADLINE_MS = 8 * 60_000;
 
@@ -22,7 +23,10 @@ export function ip(...args: readonly string[]): void {
   execFileSync('ip', args);
 }
 
-/** `url` is the file's own `import.meta.url`; `declare` declares its tests, and is called inside only, where `lo` is up. */
+/**
+ * `url` is the file's own `import.meta.url`; `declare` declares its tests, and is called inside only, where
+ * `lo` is up.
+ */
 export function inOwnNetwork(url: string, declare: () => void): void {
   if (process.env[INSIDE] === '1') {
     ip('link', 'set', 'lo', 'up');

@@ -1,5 +1,5 @@
-// Checks that this machine has what a test needs. A test that cannot run gives the reason in one line; where nothing may be left out
-// (TONEARM_REQUIRE_ALL=1, as in CI), it runs and fails.
+// Checks that this machine has what a test needs. A test that cannot run gives the reason in one line; where
+// nothing may be left out (TONEARM_REQUIRE_ALL=1, as in CI), it runs and fails.
 
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';

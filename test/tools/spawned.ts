@@ -1,4 +1,5 @@
-// A program as a child of the test, which it does not outlive, and what it has printed. One that runs for long: sound/program.ts.
+// A program as a child of the test, which it does not outlive, and what it has printed. One that runs for
+// long: sound/program.ts.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

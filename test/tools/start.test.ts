@@ -1,5 +1,5 @@
-// `npm start` where there is no sound server: the daemon gets a private one, and nothing of it is left; and packaging/run, through which npm's
-// scripts go: nothing starts behind a killed npm.
+// `npm start` where there is no sound server: the daemon gets a private one, and nothing of it is left; and
+// packaging/run, through which npm's scripts go: nothing starts behind a killed npm.
 
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFile, spawn } from 'node:child_process';

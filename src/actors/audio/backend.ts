@@ -1,5 +1,6 @@
-// The audio backend: finds the sound server, keeps one connection to it for ever, and answers commands. It decides when there is a
-// connection and which status is published; the work on a connection is in connection.ts.
+// The audio backend: finds the sound server, keeps one connection to it for ever, and answers commands. It
+// decides when there is a connection and which status is published; the work on a connection is in
+// connection.ts.
 
 import { backoffMs } from '../../clock.js';
 import type { Answer, AudioCommand } from '../../protocol/actor/commands.js';
@@ -25,17 +26,21 @@ export const TIMING = {
   authMs: 30_000,
   // Below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
   commandMs: 9_000,
-  // Servers answer within milliseconds. A server that does not answer within this time, after such slow commands, is not well.
+  // Servers answer within milliseconds. A server that does not answer within this time, after such slow
+  // commands, is not well.
   commandLeastMs: 1_000,
   // Waking takes 40 to 250 ms on a busy machine. An output that takes longer will not wake.
   wakeMs: 3_000,
-  // PipeWire has made a card's new outputs within 0.3 s. A profile that makes fewer outputs than the server says takes all of this time.
+  // PipeWire has made a card's new outputs within 0.3 s. A profile that makes fewer outputs than the server
+  // says takes all of this time.
   switchMs: 2_000,
   // A read gets as much time as a command.
   requestMs: 9_000,
-  // Events may be lost (PipeWire merges and drops them), and a stopped server sends nothing, so everything is read again.
+  // Events may be lost (PipeWire merges and drops them), and a stopped server sends nothing, so everything is
+  // read again.
   reconcileMs: 60_000,
-  // A server that closes a connection sooner is not well: the back-off then continues instead of starting again.
+  // A server that closes a connection sooner is not well: the back-off then continues instead of starting
+  // again.
   stableMs: 10_000,
   // PipeWire shows a placeholder until WirePlumber has found the cards, which takes a slow board seconds.
   noCardMs: 10_000,
@@ -46,10 +51,15 @@ export type Timing = Readonly<typeof TIMING>;
 /** The longest time of a timer. */
 const FOR_EVER_MS = 2 ** 31 - 1;
 
-/** At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve. */
+/**
+ * At most 17 reads per kind, one read of the server's info, and one command at a time; the rest is reserve.
+ */
 const PENDING_MAX_REQUESTS = 64;
 
-/** A server that never names a default output is connected to anew once in so many rounds of the reconciliation. */
+/**
+ * A server that never names a default output is connected to anew once in so many rounds of the
+ * reconciliation.
+ */
 const PATIENCE_MAX_ROUNDS = 64;
 
 interface ConnectionEnd {
@@ -108,7 +118,10 @@ export class AudioBackend implements Actor<AudioCommand> {
     this.#live?.meters.watch(isWatched);
   }
 
-  /** Loops for ever: connects, serves until the connection ends, then waits for the back-off or for a socket to appear. */
+  /**
+   * Loops for ever: connects, serves until the connection ends, then waits for the back-off or for a socket
+   * to appear.
+   */
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     let attempt = 0;
@@ -129,8 +142,9 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /**
-   * Tries the sockets that exist, in order, until one gives a complete connection; resolves when that connection has ended. Where none
-   * does, the first one's failure is the reason, and where none exists the first one is tried for it.
+   * Tries the sockets that exist, in order, until one gives a complete connection; resolves when that
+   * connection has ended. Where none does, the first one's failure is the reason, and where none exists the
+   * first one is tried for it.
    */
   async #connectFirst(
     sockets: readonly AwaitedSocket[],
@@ -194,7 +208,9 @@ export class AudioBackend implements Actor<AudioCommand> {
     });
   }
 
-  /** Called when everything has been published once. Returns the function to call when the connection ends. */
+  /**
+   * Called when everything has been published once. Returns the function to call when the connection ends.
+   */
   #up(connection: SoundConnection, path: string): (detail: string) => ConnectionEnd {
     const since = performance.now();
     const reconcile = setInterval(() => {
@@ -218,9 +234,10 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /**
-   * True if the connection is to be replaced because it has no default output. PipeWire's server answers each connection by the events of
-   * that connection's own client, and now and then misses one for good; to another connection it names the default. The patience doubles
-   * each time, because a server without a session manager has none.
+   * True if the connection is to be replaced because it has no default output. PipeWire's server answers each
+   * connection by the events of that connection's own client, and now and then misses one for good; to
+   * another connection it names the default. The patience doubles each time, because a server without a
+   * session manager has none.
    */
   #isUntold(state: SoundState): boolean {
     const isTold = state.sinks.size === 0 || state.defaultSink() !== undefined;
@@ -246,5 +263,7 @@ export default actorThread<'audio'>((settings, publish) => {
   return new AudioBackend(settings, context, publish);
 });
 
-/** Called before there are settings, so that this module is loaded by then. Nothing else needs preparation. */
+/**
+ * Called before there are settings, so that this module is loaded by then. Nothing else needs preparation.
+ */
 export const warmUp = (): undefined => undefined;

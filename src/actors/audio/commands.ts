@@ -1,4 +1,5 @@
-// Plans which request to the sound server a command needs, from the state as last read. Pure: it sends nothing.
+// Plans which request to the sound server a command needs, from the state as last read. Pure: it sends
+// nothing.
 
 import type { AudioCommand, AudioTarget } from '../../protocol/actor/commands.js';
 import type { Fault, FaultCode } from '../../protocol/actor/faults.js';
@@ -26,8 +27,8 @@ export type Setting = {
 }[SettingName];
 
 /**
- * The commands that the sound server carries out; the daemon itself answers `cookie`. By `keep-limit` the daemon sets an output back that
- * stands above its volume limit; nobody else sends it.
+ * The commands that the sound server carries out; the daemon itself answers `cookie`. By `keep-limit` the
+ * daemon sets an output back that stands above its volume limit; nobody else sends it.
  */
 export type SoundCommand =
   | Exclude<AudioCommand, { readonly do: 'cookie' }>
@@ -36,7 +37,10 @@ export type SoundCommand =
 interface SetPlan {
   readonly kind: 'set';
   readonly setting: Setting;
-  /** The record that the request changes. It is read again, so that the next command is planned from the truth. */
+  /**
+   * The record that the request changes. It is read again, so that the next command is planned from the
+   * truth.
+   */
   readonly after: ReadRequest;
   /** A balance that is remembered once it is set: silent channels do not show it. */
   readonly remember?: { readonly sink: number; readonly balance: Balance };
@@ -46,7 +50,10 @@ export type SettingPlan =
   | SetPlan
   /** The server already is in the wanted state. */
   | { readonly kind: 'nothing' }
-  /** `basis`: the record whose last reading is the reason. It may be out of date, so it is read again before anybody is refused. */
+  /**
+   * `basis`: the record whose last reading is the reason. It may be out of date, so it is read again before
+   * anybody is refused.
+   */
   | { readonly kind: 'fault'; readonly fault: Fault; readonly basis?: ReadRequest };
 
 type CommandTarget =
@@ -90,16 +97,23 @@ function planMute(target: CommandTarget, wanted: boolean | undefined): SettingPl
   return setPlan({ command, args }, target.kind, index);
 }
 
-/** Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels` sets their number. */
+/**
+ * Raw channel volumes for a volume (1 = 100 %): the loudest channel gets it, the balance stays; `channels`
+ * sets their number.
+ */
 export function channelsAt(volume: number, channels: readonly number[], remembered?: Balance): number[] {
   return channelsOf(rememberBalance(remembered, channels) ?? channels.map(() => 1), rawOf(volume));
 }
 
-/** The volume after a relative change, within 0..`most`; undefined if nothing changes: an increase never lowers what is above `most`. */
+/**
+ * The volume after a relative change, within 0..`most`; undefined if nothing changes: an increase never
+ * lowers what is above `most`.
+ */
 export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);
   if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
-  // A volume set in hundredths is not exact when read back; without this, the errors of repeated steps would add up.
+  // A volume set in hundredths is not exact when read back; without this, the errors of repeated steps would
+  // add up.
   const shown = fractionOf(loudest);
   const from = rawOf(shown) === loudest ? shown : loudest / RAW_NORM;
   return Math.min(most, Math.max(0, from + delta));
@@ -242,7 +256,10 @@ export function onSink(command: SoundCommand, sink: number): SoundCommand {
   return 'target' in command ? { ...command, target: { kind: 'output', ref: String(sink) } } : command;
 }
 
-/** The fault for a record that the server did not find. The state has been read again before, so planning anew finds which one. */
+/**
+ * The fault for a record that the server did not find. The state has been read again before, so planning anew
+ * finds which one.
+ */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);
   if (again.kind === 'fault') return again.fault;

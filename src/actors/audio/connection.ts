@@ -1,4 +1,5 @@
-// One live connection to the sound server: subscribes, reads what events mark as dirty, publishes differences. It neither dials nor redials.
+// One live connection to the sound server: subscribes, reads what events mark as dirty, publishes
+// differences. It neither dials nor redials.
 
 import { monotonic } from '../../clock.js';
 import { AUDIO_MASK, type RequestName, type SubscriptionEvent } from '../../protocol/pulse/commands.js';
@@ -95,7 +96,10 @@ export class SoundConnection implements Performer {
     this.#link.close(reason);
   }
 
-  /** Reads the server's info first: its cookie shows whether the state of an earlier connection is still valid. */
+  /**
+   * Reads the server's info first: its cookie shows whether the state of an earlier connection is still
+   * valid.
+   */
   #begin(): void {
     this.#link.request('GET_SERVER_INFO', {}, (result) => {
       if (!result.ok) return this.giveUp('GET_SERVER_INFO', result.error);
@@ -112,7 +116,9 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Reads everything again; only differences are published. This also shows whether the server still answers. */
+  /**
+   * Reads everything again; only differences are published. This also shows whether the server still answers.
+   */
   readAll(): void {
     for (const refetch of this.#refetches) refetch.markAll();
     this.#pump();
@@ -141,7 +147,8 @@ export class SoundConnection implements Performer {
     const { command, args } = setting;
     const ended = this.#guard.watch(setting);
     const refetch = this.#refetch[changes.of];
-    // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for both.
+    // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for
+    // both.
     refetch.hold(changes.index);
     const wanted =
       command === 'SET_CARD_PROFILE' && wantedProfile(this.state, args.index, args.profile, deadlineMs);
@@ -167,7 +174,10 @@ export class SoundConnection implements Performer {
     });
   }
 
-  /** Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients it is one change. */
+  /**
+   * Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients
+   * it is one change.
+   */
   #switched(wanted: WantedProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
     const change = profileSwitch(this.state, wanted, this.#context.timing.switchMs, () => {
@@ -256,7 +266,10 @@ export class SoundConnection implements Performer {
     this.#settled(this.#waiters.take({ of, index }));
   }
 
-  /** Publishes the changes, unless more has to be read before. `whole` is the kind whose records have all been read. */
+  /**
+   * Publishes the changes, unless more has to be read before. `whole` is the kind whose records have all been
+   * read.
+   */
   #settled(waiters: readonly ReadWaiter[], whole?: ReadKind): void {
     if (!this.#ended) this.#publishChanges(whole);
     for (const waiter of waiters) waiter.done();

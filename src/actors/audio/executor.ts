@@ -1,5 +1,6 @@
-// Runs commands one after another, but lets others overtake those for a sleeping output, and turns the sound server's replies into
-// answers. It does not plan commands (commands.ts does) and reads nothing itself (the connection does).
+// Runs commands one after another, but lets others overtake those for a sleeping output, and turns the sound
+// server's replies into answers. It does not plan commands (commands.ts does) and reads nothing itself (the
+// connection does).
 
 import { systemClock, within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -23,7 +24,10 @@ import type { Waker } from './wake.js';
 export interface CommandTiming {
   /** From a command's arrival to its answer, including the wait for its turn. */
   readonly commandMs: number;
-  /** With less time left than this a command is not sent, because there would be no time to wait for its answer. */
+  /**
+   * With less time left than this a command is not sent, because there would be no time to wait for its
+   * answer.
+   */
   readonly commandLeastMs: number;
   readonly wakeMs: number;
 }
@@ -66,7 +70,10 @@ export class Executor {
     this.#now = now;
   }
 
-  /** Answers when the changed record has been read again. One command runs at a time, so that steps add up and toggles cancel out. */
+  /**
+   * Answers when the changed record has been read again. One command runs at a time, so that steps add up and
+   * toggles cancel out.
+   */
   run(command: SoundCommand): Promise<Answer> {
     const latest = this.#now() + this.#timing.commandMs;
     return new Promise((settle) => {
@@ -125,7 +132,9 @@ export class Executor {
     return this.#failure(plan.setting.command, result.error);
   }
 
-  /** A refusal by what was read before is first read again, because servers do not announce all that changes. */
+  /**
+   * A refusal by what was read before is first read again, because servers do not announce all that changes.
+   */
   async #planned(command: SoundCommand, latest: number): Promise<SettingPlan> {
     const { state } = this.#performer;
     const plan = planCommand(state, command);

@@ -1,5 +1,5 @@
-// Pure rules of the peak meters: which outputs are metered, the stream requested for each, how its fragments are decoded, and the
-// text of `audio.level` (docs/events.md, "Levels").
+// Pure rules of the peak meters: which outputs are metered, the stream requested for each, how its fragments
+// are decoded, and the text of `audio.level` (docs/events.md, "Levels").
 
 import { type RequestArgs, SIMPLE_STREAM } from '../../protocol/pulse/commands.js';
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
@@ -10,9 +10,9 @@ import type { SoundState } from './state.js';
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 /**
- * More than twice the rate of sent levels, so that a level is not only the peak in which a sound ends. Not 25: PipeWire 0.3.65 crashes
- * when a peak stream has two peaks in one cycle of its graph (measured: SIGSEGV in its resampler). The stream's own latency keeps a
- * cycle below 50 ms.
+ * More than twice the rate of sent levels, so that a level is not only the peak in which a sound ends. Not
+ * 25: PipeWire 0.3.65 crashes when a peak stream has two peaks in one cycle of its graph (measured: SIGSEGV
+ * in its resampler). The stream's own latency keeps a cycle below 50 ms.
  */
 const PEAKS_PER_SECOND = 20;
 /** `SinkInfo.state` of a sleeping output, also of one that was suspended while clients play to it. */
@@ -23,7 +23,10 @@ const STEPS_PER_UNIT = 1000;
 /** The highest sample of each channel, 0..1, three decimals. */
 export type Peaks = readonly number[];
 
-/** Awake outputs with a client for which `counts` is true, by index. Muted ones count by default: they may sound at any moment. */
+/**
+ * Awake outputs with a client for which `counts` is true, by index. Muted ones count by default: they may
+ * sound at any moment.
+ */
 export function playingSinks(
   { sinks, inputs }: Pick<SoundState, 'sinks' | 'inputs'>,
   counts = ({ corked }: SinkInputInfo): boolean => !corked,
@@ -36,7 +39,10 @@ export function playingSinks(
     .sort((a, b) => a.index - b.index);
 }
 
-/** The smallest possible stream: one number per channel, 20 times a second. `noInhibitAutoSuspend` lets the output go to sleep. */
+/**
+ * The smallest possible stream: one number per channel, 20 times a second. `noInhibitAutoSuspend` lets the
+ * output go to sleep.
+ */
 export function peakStream(
   source: number,
   channelMap: readonly number[],
@@ -86,7 +92,10 @@ export function heldPeaks(before: Peaks, newest: Peaks): Peaks {
 /** By sink index, in ascending order. */
 type LevelsBySink = ReadonlyMap<number, Peaks>;
 
-/** The level of every output where it is known; 0 where nothing or only muted clients play, which a meter would show 0.2 s later. */
+/**
+ * The level of every output where it is known; 0 where nothing or only muted clients play, which a meter
+ * would show 0.2 s later.
+ */
 export function levelsNow(
   state: Pick<SoundState, 'sinks' | 'inputs'>,
   measured: LevelsBySink,

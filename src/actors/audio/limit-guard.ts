@@ -1,5 +1,6 @@
-// Finds the outputs that a command has left above their volume limit: the sound server stores a volume for each port and profile, and
-// may restore it by itself. What others set is left alone, so only the outputs of a recent command are looked at. Pure: it sends nothing.
+// Finds the outputs that a command has left above their volume limit: the sound server stores a volume for
+// each port and profile, and may restore it by itself. What others set is left alone, so only the outputs of
+// a recent command are looked at. Pure: it sends nothing.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Setting } from './commands.js';
@@ -7,7 +8,10 @@ import { rootOf } from './masters.js';
 import { passthroughOn } from './passthrough.js';
 import type { SoundState } from './state.js';
 
-/** How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s (measured). */
+/**
+ * How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s
+ * (measured).
+ */
 const RESTORING_MS = 1_000;
 
 /** A server that does not take the limit, such as one with a coarse mixer, is not asked for ever. */
@@ -45,7 +49,8 @@ export class LimitGuard {
   watch(setting: Setting): (isDone: boolean) => void {
     const outputs = this.#outputsOf(setting);
     if (outputs === undefined) return () => undefined;
-    // A port or profile has another stored volume, so what others set before was for the port or profile before.
+    // A port or profile has another stored volume, so what others set before was for the port or profile
+    // before.
     const isAnother = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
     const exempt = new Set(isAnother ? [] : this.#exceeded(outputs).map(({ index }) => index));
     const watched: Watched = { outputs, exempt, until: Number.POSITIVE_INFINITY, tries: 0 };

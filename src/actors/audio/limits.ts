@@ -17,7 +17,10 @@ export class VolumeLimits {
     this.#records = records;
   }
 
-  /** The highest volume that commands may set on a sink, 0..1: the lowest of its own and its masters'. Undefined means no limit. */
+  /**
+   * The highest volume that commands may set on a sink, 0..1: the lowest of its own and its masters'.
+   * Undefined means no limit.
+   */
   of(sink: SinkInfo): number | undefined {
     const limits = mastersFrom(this.#records, sink).flatMap(
       ({ name }) => wishFor(this.#wishes, name).volumeLimit ?? [],

@@ -1,5 +1,5 @@
-// Peak meters while somebody watches: one record stream on the monitor of each output that is playing. Other outputs get none, because
-// PipeWire would wake them. Levels are computed in levels.ts.
+// Peak meters while somebody watches: one record stream on the monitor of each output that is playing. Other
+// outputs get none, because PipeWire would wake them. Levels are computed in levels.ts.
 
 import { systemClock, Timers } from '../../clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
@@ -20,8 +20,9 @@ import type { OpenLink } from './wake.js';
 /** Outputs measured at a time, the first by index; further playing ones have no level. */
 const METERS_MAX_OUTPUTS = 32;
 /**
- * docs/events.md, "Levels": at most 10 a second, also where the network delivers delayed ones together; 8 keep two outputs below 1 % of a
- * core. The first level after a rest often covers half a window, old and new sound mixed: the second may come sooner, the third later.
+ * docs/events.md, "Levels": at most 10 a second, also where the network delivers delayed ones together; 8
+ * keep two outputs below 1 % of a core. The first level after a rest often covers half a window, old and new
+ * sound mixed: the second may come sooner, the third later.
  */
 const PAUSES_MS = { rest: 50, first: 150, busy: 120 } as const;
 /** The remaining part of the first pause, when nothing has followed. */
@@ -40,7 +41,10 @@ interface Meter {
   hasFailed: boolean;
 }
 
-/** All streams share a connection of their own: none is left over, and no failure affects the main one, at whose end `stop` is called. */
+/**
+ * All streams share a connection of their own: none is left over, and no failure affects the main one, at
+ * whose end `stop` is called.
+ */
 export class Meters {
   readonly #open: OpenLink;
   readonly #state: SoundState;
@@ -65,7 +69,9 @@ export class Meters {
     this.#publish = publish;
   }
 
-  /** To be called once everything has been read. While nobody watches there is no connection, stream or timer. */
+  /**
+   * To be called once everything has been read. While nobody watches there is no connection, stream or timer.
+   */
   watch(watched: boolean): void {
     this.isWatched = watched;
     this.#sent = undefined;
@@ -88,7 +94,10 @@ export class Meters {
     this.#publish(levelText(new Map()));
   }
 
-  /** Opens meters that are wanted, closes others, sends the level. To be called when something has been read while somebody watches. */
+  /**
+   * Opens meters that are wanted, closes others, sends the level. To be called when something has been read
+   * while somebody watches.
+   */
   follow(): void {
     const playing = playingSinks(this.#state);
     const wanted = playing.slice(0, METERS_MAX_OUTPUTS);

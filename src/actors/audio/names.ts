@@ -1,5 +1,5 @@
-// Client names: how a stream is called, with no two live streams of the same name (docs/http-api.md, "Names of clients").
-// Pure. It knows only a name and a property list of the server's records.
+// Client names: how a stream is called, with no two live streams of the same name (docs/http-api.md, "Names
+// of clients"). Pure. It knows only a name and a property list of the server's records.
 
 export { UniqueNames as ClientNames } from '../unique-names.js';
 

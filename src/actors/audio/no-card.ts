@@ -1,5 +1,5 @@
-// Reports in `/health` and in the log that the sound server sees no sound card, and why, once that has lasted. It reads only who may open
-// the kernel's devices, and opens none.
+// Reports in `/health` and in the log that the sound server sees no sound card, and why, once that has
+// lasted. It reads only who may open the kernel's devices, and opens none.
 
 import { access, constants, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,7 +10,9 @@ import type { SoundState } from './state.js';
 const DEVICES = '/dev/snd';
 const CONTROL = /^controlC\d+$/;
 
-/** The sink that servers make while they have no other (PulseAudio's module-always-sink, PipeWire's fallback). */
+/**
+ * The sink that servers make while they have no other (PulseAudio's module-always-sink, PipeWire's fallback).
+ */
 const PLACEHOLDER = 'auto_null';
 
 const NO_CARD = 'The sound server sees no sound card';
@@ -31,10 +33,14 @@ export async function whyNoCard(folder = DEVICES): Promise<string> {
     : `this user may not open ${first}, because it is neither in the group audio nor logged in at this machine`;
 }
 
-/** For one connection: `look` is called after each publication. A server that has just begun finds its cards late; hence `afterMs`. */
+/**
+ * For one connection: `look` is called after each publication. A server that has just begun finds its cards
+ * late; hence `afterMs`.
+ */
 export function noCardWatch(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number) {
   let timer: NodeJS.Timeout | undefined;
-  let [isWithout, isReported] = [false, false];
+  let isWithout = false;
+  let isReported = false;
   const report = async (): Promise<void> => {
     const why = await whyNoCard();
     // A card may have come meanwhile, or the connection has ended.

@@ -1,5 +1,6 @@
-// Passthrough: streams that are played as they are, such as AC-3 for an amplifier, so that neither they nor their output have a volume.
-// PulseAudio accepts a volume for such an output, and ignores it. A mute has its effect (measured, 16.1). Pure.
+// Passthrough: streams that are played as they are, such as AC-3 for an amplifier, so that neither they nor
+// their output have a volume. PulseAudio accepts a volume for such an output, and ignores it. A mute has its
+// effect (measured, 16.1). Pure.
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 

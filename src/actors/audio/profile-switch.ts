@@ -1,4 +1,5 @@
-// Decides when a card has switched its profile: in PulseAudio before the reply, in PipeWire later, a node at a time. It reads nothing.
+// Decides when a card has switched its profile: in PulseAudio before the reply, in PipeWire later, a node at
+// a time. It reads nothing.
 
 import type { SoundState } from './state.js';
 

@@ -1,5 +1,5 @@
-// Publishes records that differ from what was published before: one JSON text per changed record, encoded once.
-// It must not talk to the server and does not decide the records' content (view.ts does).
+// Publishes records that differ from what was published before: one JSON text per changed record, encoded
+// once. It must not talk to the server and does not decide the records' content (view.ts does).
 
 import type { PortRecord, ProfileRecord } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -10,9 +10,15 @@ import type { ChangedRecords, SoundState } from './state.js';
 import { audioServerRecord, cardRecord, clientRecord, outputRecord, ShownProps } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
-/** UTF-16 units of a record's JSON. A longer one has control characters, which take six each, or long lists: it is shortened. */
+/**
+ * UTF-16 units of a record's JSON. A longer one has control characters, which take six each, or long lists:
+ * it is shortened.
+ */
 const JSON_MAX_UNITS = 16 * 1024;
-/** The JSON of a shortened record's ports, or profiles. With the rest of the record it fits into a line of the event stream. */
+/**
+ * The JSON of a shortened record's ports, or profiles. With the rest of the record it fits into a line of the
+ * event stream.
+ */
 const LIST_MAX_BYTES = 64 * 1024;
 
 /** The fields that can make a record long, and what names the active one of a list. */
@@ -63,7 +69,10 @@ export class SoundPublisher {
     for (const told of Object.values(this.#told)) told.clear();
   }
 
-  /** Publishes, and returns, changes. Removals go first, under their old name, which is free then (docs/http-api.md, "Names of clients"). */
+  /**
+   * Publishes, and returns, changes. Removals go first, under their old name, which is free then
+   * (docs/http-api.md, "Names of clients").
+   */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;
     if (server === undefined) return undefined;
@@ -91,7 +100,8 @@ export class SoundPublisher {
     if (changed.server)
       this.#putServer(JSON.stringify(state.kind), JSON.stringify(audioServerRecord(server, defaultSink)));
     for (const id of changed.cards) {
-      const [info, name] = [state.cards.get(id), state.nameOfCard(id)];
+      const info = state.cards.get(id);
+      const name = state.nameOfCard(id);
       if (info !== undefined && name !== undefined)
         this.#put('audio.cards', id, name, cardRecord(info, name));
     }
@@ -144,7 +154,10 @@ export class SoundPublisher {
   }
 }
 
-/** The record without properties, and with the first of its ports or profiles; the active one is always among them. */
+/**
+ * The record without properties, and with the first of its ports or profiles; the active one is always among
+ * them.
+ */
 function shortened({ props, ports, profiles, ...rest }: Listing): Listing {
   const { active_port: port, active_profile: profile } = rest;
   return {

@@ -1,11 +1,14 @@
-// Decides what to read after the server's events, and has the table of the reads: the request for each kind of record, all of them or
-// one, and where its reply goes in the state. Pure: others send the requests. Events are only hints (PipeWire drops and merges them),
-// never data.
+// Decides what to read after the server's events, and has the table of the reads: the request for each kind
+// of record, all of them or one, and where its reply goes in the state. Pure: others send the requests.
+// Events are only hints (PipeWire drops and merges them), never data.
 
 import type { Reply, RequestName } from '../../protocol/pulse/commands.js';
 import type { RecordKind, SoundState } from './state.js';
 
-/** Per kind: above this number of dirty or running records the whole list is read instead, which costs about as much. */
+/**
+ * Per kind: above this number of dirty or running records the whole list is read instead, which costs about
+ * as much.
+ */
 export const BURST_MAX_RECORDS = 16;
 
 /** Removals remembered while a list is being read; beyond this the list is read again instead. */
@@ -20,7 +23,10 @@ export interface ReadRequest {
   readonly index?: number;
 }
 
-/** A read request and where its reply is put; a list is put together with the records removed while it was read. */
+/**
+ * A read request and where its reply is put; a list is put together with the records removed while it was
+ * read.
+ */
 export interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
   readonly command: C;
   put(state: SoundState, value: Reply<C>, ...removed: Removed): void;
@@ -33,7 +39,10 @@ export interface ReadRequests {
   readonly card: 'GET_CARD_INFO_LIST';
 }
 
-/** In the order of reading: sinks after cards, so that the outputs of a new profile are read with it or after it. */
+/**
+ * In the order of reading: sinks after cards, so that the outputs of a new profile are read with it or after
+ * it.
+ */
 export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'sink-input'];
 
 export interface OneRequest {
@@ -61,13 +70,14 @@ export const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
 const NONE: readonly ReadRequest[] = [];
 
 /**
- * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and an old single one after a
- * new list would undo it. An event that comes while its record is being read needs no further read: both servers send events and
- * replies about a record in order, so the reply is newer.
+ * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and
+ * an old single one after a new list would undo it. An event that comes while its record is being read needs
+ * no further read: both servers send events and replies about a record in order, so the reply is newer.
  */
 export class Refetch {
   readonly #of: ReadKind;
-  // At most BURST_MAX_RECORDS together. A set of one or two would take a new table with each addition and each deletion.
+  // At most BURST_MAX_RECORDS together. A set of one or two would take a new table with each addition and
+  // each deletion.
   #dirty: number[] = [];
   readonly #underWay: number[] = [];
   /** Removed since the running reads began; their replies about these records are outdated. */
@@ -150,7 +160,10 @@ export class Refetch {
   }
 }
 
-/** It waits until a record has been read again: the running command, or an earlier one whose time ran out meanwhile. */
+/**
+ * It waits until a record has been read again: the running command, or an earlier one whose time ran out
+ * meanwhile.
+ */
 export interface ReadWaiter {
   readonly read: ReadRequest;
   readonly done: () => void;

@@ -1,5 +1,5 @@
-// Where the sound server is, found as libpulse finds it: named by PULSE_SERVER, else by `default-server` of client.conf, else at the usual
-// places. It reads files and connects to nothing.
+// Where the sound server is, found as libpulse finds it: named by PULSE_SERVER, else by `default-server` of
+// client.conf, else at the usual places. It reads files and connects to nothing.
 
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -59,7 +59,10 @@ export async function findServer(context: ServerContext): Promise<ServerPlaces> 
   return serverPlaces(context, value ? { by: 'PULSE_SERVER', value } : await readDefaultServer(env, home));
 }
 
-/** A server that is named excludes all others, as in libpulse. TCP is left out, because the daemon controls its own node. */
+/**
+ * A server that is named excludes all others, as in libpulse. TCP is left out, because the daemon controls
+ * its own node.
+ */
 export function serverPlaces(context: ServerContext, named: NamedServer | undefined): ServerPlaces {
   if (named === undefined) return { kind: 'sockets', paths: usualSockets(context) };
   const addresses = addressesIn(named.value, context.machineId);

@@ -1,6 +1,6 @@
-// Finds and reads the sound server's cookie, and waits for its socket; at each attempt anew, because a login or a unit may create them
-// meanwhile. It does not connect. The cookie's bytes go only to the server and to the one route that serves them, never into a log or a
-// detail (docs/security.md, "What the daemon defends").
+// Finds and reads the sound server's cookie, and waits for its socket; at each attempt anew, because a login
+// or a unit may create them meanwhile. It does not connect. The cookie's bytes go only to the server and to
+// the one route that serves them, never into a log or a detail (docs/security.md, "What the daemon defends").
 
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../clock.js';
@@ -11,7 +11,10 @@ import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 /** A socket is complete as soon as it exists, so no time to settle is needed. */
 const SETTLE_MS = 0;
 
-/** A socket to wait for, with its `fileIdentity` before the failed attempt: a restarted server creates a new one. */
+/**
+ * A socket to wait for, with its `fileIdentity` before the failed attempt: a restarted server creates a new
+ * one.
+ */
 export interface AwaitedSocket {
   readonly path: string;
   readonly before: string | undefined;
@@ -21,7 +24,10 @@ function isNew({ path, before }: AwaitedSocket): boolean {
   return ![undefined, before].includes(fileIdentity(path));
 }
 
-/** Waits for `delayMs`. Resolves to true sooner if a socket appears or is replaced; to false at once if the signal is aborted. */
+/**
+ * Waits for `delayMs`. Resolves to true sooner if a socket appears or is replaced; to false at once if the
+ * signal is aborted.
+ */
 export function socketOrDelay(
   awaited: readonly AwaitedSocket[],
   delayMs: number,
@@ -50,7 +56,9 @@ export function socketOrDelay(
 /** Both servers refuse any other length, even where they do not compare the content. */
 export const COOKIE_BYTES = 256;
 
-/** Paths in libpulse's order. `home` is '' if there is none: then only paths from the environment are left. */
+/**
+ * Paths in libpulse's order. `home` is '' if there is none: then only paths from the environment are left.
+ */
 export function cookiePaths(env: Variables, home: string): readonly string[] {
   const config = env['XDG_CONFIG_HOME'] || join(home, '.config');
   const named = env['PULSE_COOKIE'];
@@ -61,7 +69,10 @@ export function cookiePaths(env: Variables, home: string): readonly string[] {
   return places.filter((path) => isAbsolute(path));
 }
 
-/** The first file of the right size; files that are missing, not regular, of another size or not read in time are skipped. */
+/**
+ * The first file of the right size; files that are missing, not regular, of another size or not read in time
+ * are skipped.
+ */
 export function readCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   return within(systemClock, READ_MAX_MS, firstCookie(paths));
 }

@@ -1,5 +1,6 @@
-// The sound server as last read: its info, cards, sinks and sink inputs by index, and which published records have changed. Pure: no socket,
-// no clock. It outlives a connection if the server lives on, so that names and balances are kept.
+// The sound server as last read: its info, cards, sinks and sink inputs by index, and which published records
+// have changed. Pure: no socket, no clock. It outlives a connection if the server lives on, so that names and
+// balances are kept.
 
 import type { SoundServerKind } from '../../protocol/actor/schemas.js';
 import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
@@ -13,7 +14,10 @@ import { NO_WISHES, type OutputWishes } from './wishes.js';
 /** Named as the events name them. */
 export type RecordKind = 'sink' | 'sink-input' | 'card';
 
-/** How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version is in this text. */
+/**
+ * How PipeWire's sound server introduces itself. Its protocol-level version is a constant; the real version
+ * is in this text.
+ */
 export const PIPEWIRE = /\bPipeWire(?: ([^)\s]+))?/;
 
 export function kindOfServer(server: ServerInfo): SoundServerKind {
@@ -31,7 +35,10 @@ export interface HeldInput extends HeldRecord<SinkInputInfo> {
   readonly name: string;
 }
 
-/** The indices of records that have changed, each once. Mostly there is one, for which an array takes less than a set. */
+/**
+ * The indices of records that have changed, each once. Mostly there is one, for which an array takes less
+ * than a set.
+ */
 export class ChangedRecords {
   server = false;
   readonly sinks: number[] = [];
@@ -59,7 +66,10 @@ export class SoundState {
   readonly sinks: ReadonlyMap<number, HeldRecord<SinkInfo>> = this.#sinks;
   readonly inputs: ReadonlyMap<number, HeldInput> = this.#inputs;
   readonly cards: ReadonlyMap<number, CardInfo> = this.#cards;
-  /** By sink, the volume that a command set, and what the server made of it: the steps of its mixer are coarser. */
+  /**
+   * By sink, the volume that a command set, and what the server made of it: the steps of its mixer are
+   * coarser.
+   */
   readonly #requested = new Map<number, { readonly raw: number; readonly reported: number }>();
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
@@ -78,9 +88,10 @@ export class SoundState {
   }
 
   /**
-   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info: a random number that stays
-   * the same as long as no index is given twice (PulseAudio 16 and 17; PipeWire 0.3.65 and 1.4, where it is the core's, and a
-   * restarted pipewire-pulse continues the same numbers: measured). With another cookie all old state is dropped.
+   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info: a
+   * random number that stays the same as long as no index is given twice (PulseAudio 16 and 17; PipeWire
+   * 0.3.65 and 1.4, where it is the core's, and a restarted pipewire-pulse continues the same numbers:
+   * measured). With another cookie all old state is dropped.
    */
   enterLife(cookie: number): void {
     if (this.#serverInfo?.cookie === cookie) return;
@@ -97,7 +108,8 @@ export class SoundState {
     this.#serverInfo = info;
     this.kind = kindOfServer(info);
     this.#changed.server = true;
-    // The default may have moved, which changes both the old and the new one. Sinks are few, so all are marked.
+    // The default may have moved, which changes both the old and the new one. Sinks are few, so all are
+    // marked.
     for (const index of this.#sinks.keys()) add(this.#changed.sinks, index);
   }
 
@@ -150,15 +162,21 @@ export class SoundState {
     }
   }
 
-  /** Replaces all sinks by a list, except the records in `past`, which were removed after the list was made. */
+  /**
+   * Replaces all sinks by a list, except the records in `past`, which were removed after the list was made.
+   */
   replaceSinks(list: readonly SinkInfo[], past: ReadonlySet<number>): void {
     for (const info of this.#keepOnly('sink', this.#sinks, list, past)) this.putSink(info);
   }
 
-  /** Like `replaceSinks`. In the order of ids, so that the older of two streams of one name gets it unnumbered. */
+  /**
+   * Like `replaceSinks`. In the order of ids, so that the older of two streams of one name gets it
+   * unnumbered.
+   */
   replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
     const live = this.#keepOnly('sink-input', this.#inputs, list, past).sort((a, b) => a.index - b.index);
-    // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants it.
+    // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants
+    // it.
     for (const { index, name, props } of live) this.#names.vacate(index, wantedName(name, props));
     for (const info of live) this.putInput(info);
   }
@@ -190,13 +208,19 @@ export class SoundState {
     if (held !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(held.info.volume) });
   }
 
-  /** A step begins where the last one was to end, unless somebody changed the volume since: a mixer with coarse steps would stay where it is. */
+  /**
+   * A step begins where the last one was to end, unless somebody changed the volume since: a mixer with
+   * coarse steps would stay where it is.
+   */
   stepsFrom({ index, volume }: SinkInfo): readonly number[] {
     const asked = this.#requested.get(index);
     return asked !== undefined && asked.reported === loudestOf(volume) ? [asked.raw] : volume;
   }
 
-  /** The default sink, if it exists: servers name placeholders (`@DEFAULT_SINK@`, `@NONE@`) while there is none. */
+  /**
+   * The default sink, if it exists: servers name placeholders (`@DEFAULT_SINK@`, `@NONE@`) while there is
+   * none.
+   */
   defaultSink(): HeldRecord<SinkInfo> | undefined {
     return this.#sinkNamed(this.#serverInfo?.defaultSink);
   }
@@ -211,7 +235,9 @@ export class SoundState {
     return byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? -1);
   }
 
-  /** True if the sink has not been seen awake in this life of the server and no attempt to wake it has failed. */
+  /**
+   * True if the sink has not been seen awake in this life of the server and no attempt to wake it has failed.
+   */
   mayWake(index: number): boolean {
     return this.#sinks.has(index) && !this.#awake.has(index);
   }

@@ -1,5 +1,5 @@
-// Turns sound server records into the records that clients see (docs/http-api.md, "Records"). Pure; optional fields are absent, not null.
-// The codec bounds texts and properties (text-cache.ts, property-budget.ts).
+// Turns sound server records into the records that clients see (docs/http-api.md, "Records"). Pure; optional
+// fields are absent, not null. The codec bounds texts and properties (text-cache.ts, property-budget.ts).
 
 import type {
   AudioServerRecord,
@@ -37,7 +37,10 @@ interface Shown {
   readonly host: string | undefined;
 }
 
-/** Property lists as shown, each built once: an unchanged one is the same object (text-cache.ts), and building takes as long as the rest. */
+/**
+ * Property lists as shown, each built once: an unchanged one is the same object (text-cache.ts), and building
+ * takes as long as the rest.
+ */
 export class ShownProps {
   readonly #made = new WeakMap<Props, Shown>();
 
@@ -125,7 +128,10 @@ export function outputRecord(
   };
 }
 
-/** The server reports only what is certainly of no use now; a port that something is plugged into makes the rest certain. */
+/**
+ * The server reports only what is certainly of no use now; a port that something is plugged into makes the
+ * rest certain.
+ */
 function availabilityOf(
   { name, available, sinks, sources }: CardInfo['profiles'][number],
   { ports = [] }: CardInfo,
@@ -158,7 +164,9 @@ export function cardRecord(info: CardInfo, name: string): Encodable<CardRecord> 
   };
 }
 
-/** Removes the device's nick where a label replaces it, so that clients can tell which of the two they see. */
+/**
+ * Removes the device's nick where a label replaces it, so that clients can tell which of the two they see.
+ */
 function withoutNick(props: Record<string, string>): Record<string, string> {
   const { 'node.nick': _node, 'device.nick': _device, ...others } = props;
   return others;

@@ -1,4 +1,5 @@
-// Wakes a virtual output of PipeWire 1.4 by a short capture of its monitor, before the first command on it is planned.
+// Wakes a virtual output of PipeWire 1.4 by a short capture of its monitor, before the first command on it is
+// planned.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link, LinkEvents } from '../dial.js';
@@ -12,18 +13,20 @@ export type OpenLink = (events: LinkEvents) => Link;
 const MONO = 0;
 
 /**
- * True if the output hides its volume and mute. A virtual one of PipeWire 1.4 that was never awake is shown at 100 %, whatever WirePlumber
- * restored, and reports no accepted volume or mute, so a step would start from the wrong volume. Its first reading as idle or running has
- * the true volume; later changes are reported at once, also asleep (measured: 12 of 12). An output of a card always reports them, asleep
- * or not (the flag PA_SINK_HARDWARE does not help: PipeWire 1.4.2 gives it to its null sinks, too).
+ * True if the output hides its volume and mute. A virtual one of PipeWire 1.4 that was never awake is shown
+ * at 100 %, whatever WirePlumber restored, and reports no accepted volume or mute, so a step would start from
+ * the wrong volume. Its first reading as idle or running has the true volume; later changes are reported at
+ * once, also asleep (measured: 12 of 12). An output of a card always reports them, asleep or not (the flag
+ * PA_SINK_HARDWARE does not help: PipeWire 1.4.2 gives it to its null sinks, too).
  */
 export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
   return sink.card === undefined && state.mayWake(sink.index) && state.kind === 'pipewire';
 }
 
 /**
- * Each capture has a connection of its own, and ends with it: none is left over, and a failure does not affect the main connection.
- * `ended` is called each time a sink has woken or will not wake; after `limitMs` at the latest.
+ * Each capture has a connection of its own, and ends with it: none is left over, and a failure does not
+ * affect the main connection. `ended` is called each time a sink has woken or will not wake; after `limitMs`
+ * at the latest.
  */
 export function waker(open: OpenLink, state: SoundState, limitMs: number, ended: () => void) {
   /** By the sinks that are being woken. */

@@ -1,4 +1,5 @@
-// The configuration's wishes for each output: its label, its volume limit, and whether pages leave it out. Pure.
+// The configuration's wishes for each output: its label, its volume limit, and whether pages leave it out.
+// Pure.
 
 import type { AudioSettings } from '../../protocol/actor/settings.js';
 

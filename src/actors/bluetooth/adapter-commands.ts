@@ -1,5 +1,5 @@
-// Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to the adapter run one
-// after the other; devices do not wait for each other.
+// Carries out commands on the adapter and its devices: power, pairing mode, scans, connections. Commands to
+// the adapter run one after the other; devices do not wait for each other.
 
 import { Timers, within } from '../../clock.js';
 import type { AdapterVerb, Answer, DeviceVerb } from '../../protocol/actor/commands.js';
@@ -113,7 +113,10 @@ export class AdapterCommands {
     return refusedBy(done.error, `${address} could not be ${what}`, true);
   }
 
-  /** For a device that is paired; `before` if it was so when something changed last, undefined if it was not there. */
+  /**
+   * For a device that is paired; `before` if it was so when something changed last, undefined if it was not
+   * there.
+   */
   isPaired(adapter: Adapter, device: Device, before: boolean | undefined): void {
     if (before !== true) this.#hasPaired(adapter, device, before === false);
     const decided = this.#pairing.decide(device);

@@ -1,5 +1,5 @@
-// The Bluetooth backend: which adapter is ours, what of it is published, and when it is switched. BlueZ keeps the state; nothing here
-// outlives it but the wish for pairing mode, a scan, or a connection.
+// The Bluetooth backend: which adapter is ours, what of it is published, and when it is switched. BlueZ keeps
+// the state; nothing here outlives it but the wish for pairing mode, a scan, or a connection.
 
 import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -56,7 +56,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     });
     this.#commands = new AdapterCommands({
       bluez,
-      ...{ settings, publish, clock },
+      settings,
+      publish,
+      clock,
       blocked: (detail) => this.#reportUp(detail),
       changed: () => this.#changed(),
       ended: () => {
@@ -238,7 +240,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#publisher.forget();
     this.#commands.adapterLost();
     const isNews = this.#away !== reason;
-    [this.#adapter, this.#detail, this.#away] = [undefined, undefined, reason];
+    this.#adapter = undefined;
+    this.#detail = undefined;
+    this.#away = reason;
     if (isNews) this.#publish.status('connecting', reason);
   }
 

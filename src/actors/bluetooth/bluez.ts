@@ -19,7 +19,9 @@ export interface BluezParts {
   readonly publish: Pick<Publisher, 'log'>;
 }
 
-/** With a hung BlueZ a command ends by its first call, within the 10 s after which a client gets a timeout. */
+/**
+ * With a hung BlueZ a command ends by its first call, within the 10 s after which a client gets a timeout.
+ */
 export const CALL_DEADLINE_MS = 8_000;
 
 const BUSY_PAUSE_MS = 200;
@@ -55,7 +57,10 @@ export function refusedBy(error: BusError, what: string, isDevice = false): Answ
   return help === undefined ? fault : { ...fault, detail: `${fault.detail}: ${help}` };
 }
 
-/** Sets a property of the adapter. BlueZ is busy while it changes that one already, as it does by itself when an adapter comes. */
+/**
+ * Sets a property of the adapter. BlueZ is busy while it changes that one already, as it does by itself when
+ * an adapter comes.
+ */
 export async function setAdapter(
   { bluez, clock }: BluezParts,
   path: string,
@@ -73,7 +78,10 @@ export async function setAdapter(
 /** rfkill's files, which everybody may read. */
 const RFKILL = '/sys/class/rfkill';
 
-/** The reason why the adapter (`hci0`) is blocked, as the end of a sentence; undefined if it is not, or if that cannot be known. */
+/**
+ * The reason why the adapter (`hci0`) is blocked, as the end of a sentence; undefined if it is not, or if
+ * that cannot be known.
+ */
 export async function blockerOf(adapter: string): Promise<string | undefined> {
   const switches = await readdir(RFKILL).catch(() => []);
   for (const name of switches) {

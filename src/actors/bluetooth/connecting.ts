@@ -9,7 +9,10 @@ import { type BluezParts, isError, refusedBy } from './bluez.js';
 import type { Device } from './objects.js';
 import type { Pairing } from './pairing.js';
 
-/** A client gets an answer before the 10 s are over after which it gets a timeout (docs/http-api.md, "Limits"). */
+/**
+ * A client gets an answer before the 10 s are over after which it gets a timeout (docs/http-api.md,
+ * "Limits").
+ */
 const ANSWER_WITHIN_MS = 9_000;
 /** Pairing and connection together. */
 const CONNECT_MAX_MS = 25_000;

@@ -1,4 +1,5 @@
-// The objects of BlueZ as it announces them: adapters, devices, and batteries, with the properties that are used. Pure.
+// The objects of BlueZ as it announces them: adapters, devices, and batteries, with the properties that are
+// used. Pure.
 
 import {
   ADAPTER_INTERFACE,
@@ -66,7 +67,10 @@ export class BluezObjects {
     for (const [path, interfaces] of Object.entries(all)) this.#add(path, interfaces);
   }
 
-  /** The one called `name` (`hci0`). Without a name: that at the path `present` while it is in use, or `isBusy` with us; else BlueZ's default. */
+  /**
+   * The one called `name` (`hci0`). Without a name: that at the path `present` while it is in use, or
+   * `isBusy` with us; else BlueZ's default.
+   */
   adapter(name: string | undefined, present: string | undefined, isBusy: boolean): Adapter | undefined {
     const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
       adapter === undefined ? [] : [{ path, ...adapter }],

@@ -1,5 +1,5 @@
-// Decides who may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at BlueZ, and trusts or forgets devices that
-// have paired. It sets no timer.
+// Decides who may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at BlueZ, and
+// trusts or forgets devices that have paired. It sets no timer.
 
 import {
   AGENT_CALLS,
@@ -32,7 +32,10 @@ export class Pairing {
   /** Counts the deaths of BlueZ: an answer of an earlier one says nothing about this one. */
   #bluezDeaths = 0;
   #until: number | undefined;
-  /** Devices that were accepted, by path, until it is decided whether they are trusted; true once they have paired. */
+  /**
+   * Devices that were accepted, by path, until it is decided whether they are trusted; true once they have
+   * paired.
+   */
   readonly #admitted = new Map<string, boolean>();
 
   constructor(parts: BluezParts) {
@@ -74,7 +77,10 @@ export class Pairing {
     });
   }
 
-  /** Begins it, or has it last `seconds` from now. It is not active afterwards if the adapter was switched off or lost meanwhile. */
+  /**
+   * Begins it, or has it last `seconds` from now. It is not active afterwards if the adapter was switched off
+   * or lost meanwhile.
+   */
   async begin(adapter: string, seconds: number): Promise<Outcome<undefined>> {
     // BlueZ gets the times first, and from us: it closes the door by itself when this process dies.
     const steps = [
@@ -139,7 +145,10 @@ export class Pairing {
     if (isKnown ? hasPaired : this.#admitted.size < ADMITTED_MAX) this.#admitted.set(device, hasPaired);
   }
 
-  /** Trusts an admitted device that has paired and is for sound. Undefined if it is not to be decided, or not yet; resolves when it is. */
+  /**
+   * Trusts an admitted device that has paired and is for sound. Undefined if it is not to be decided, or not
+   * yet; resolves when it is.
+   */
   decide({ path, UUIDs = [] }: Device): Promise<void> | undefined {
     if (this.#admitted.get(path) !== true) return undefined;
     const isInput = UUIDs.some(isInputService);
@@ -158,8 +167,9 @@ export class Pairing {
   }
 
   /**
-   * For a device that has paired unasked: while any agent is registered all adapters are pairable, and under one without keys and display, as
-   * ours, the kernel accepts everybody. Who pairs by another program has found the device, or made the adapter discoverable: that one stays.
+   * For a device that has paired unasked: while any agent is registered all adapters are pairable, and under
+   * one without keys and display, as ours, the kernel accepts everybody. Who pairs by another program has
+   * found the device, or made the adapter discoverable: that one stays.
    */
   async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
     if (adapter.Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;
@@ -173,7 +183,10 @@ function rejectCall(text: string): CallVerdict {
   return { error: BLUEZ_ERRORS.rejected, text };
 }
 
-/** Accepts only devices that `admits` allows to pair and connect now, by their paths, and of their services only sound and its remote control. */
+/**
+ * Accepts only devices that `admits` allows to pair and connect now, by their paths, and of their services
+ * only sound and its remote control.
+ */
 export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
   if (call.path !== AGENT_PATH || call.interface !== AGENT_INTERFACE)
     return { error: BLUEZ_ERRORS.unknownObject, text: 'there is only the agent' };

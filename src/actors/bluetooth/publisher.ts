@@ -1,5 +1,5 @@
-// Publishes the adapter and its devices: records that differ from what was published before, no more often than clients were promised
-// (docs/events.md, "Events").
+// Publishes the adapter and its devices: records that differ from what was published before, no more often
+// than clients were promised (docs/events.md, "Events").
 
 import { type Clock, Timers, within } from '../../clock.js';
 import type { BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -15,7 +15,10 @@ const DISCOVERED_PAUSE_MS = 100;
 /** BlueZ announces a change within milliseconds of its reply, and the next event is at most a pause away. */
 const SEEN_MAX_MS = 1_000;
 
-/** Table of the commands: true if the published state shows that one has been carried out. A connection has its own time, and its end is an event. */
+/**
+ * Table of the commands: true if the published state shows that one has been carried out. A connection has
+ * its own time, and its end is an event.
+ */
 export const IS_DONE: Readonly<
   Partial<Record<BluetoothCommand['do'], (shown: BluetoothRecords, address: string) => boolean>>
 > = {
@@ -59,7 +62,9 @@ export class BluetoothPublisher {
     this.#timers.set('publish', waitMs, () => this.publishNow());
   }
 
-  /** Resolves when a state for which `isTrue` is published, when nothing is shown any more, or after a while. */
+  /**
+   * Resolves when a state for which `isTrue` is published, when nothing is shown any more, or after a while.
+   */
   async seen(isTrue: (shown: BluetoothRecords) => boolean): Promise<void> {
     const waiter = (shown: BluetoothRecords): boolean => isTrue(shown);
     const published = new Promise<void>((resolve) => this.#waiters.set(waiter, resolve));

@@ -1,5 +1,5 @@
-// The records of the adapter and its devices (docs/http-api.md, "Bluetooth device"), from the objects of BlueZ, and which output of the
-// sound server a device is. Pure.
+// The records of the adapter and its devices (docs/http-api.md, "Bluetooth device"), from the objects of
+// BlueZ, and which output of the sound server a device is. Pure.
 
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol/actor/schemas.js';
@@ -56,7 +56,10 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
   return {
     address,
     name: Alias || address,
-    ...{ paired: Paired, bonded: Bonded, trusted: Trusted, connected: Connected },
+    paired: Paired,
+    bonded: Bonded,
+    trusted: Trusted,
+    connected: Connected,
     ...(Icon && { kind: Icon }),
     ...(battery !== undefined && { battery }),
     ...(isScanning && RSSI !== undefined && { rssi: RSSI }),
@@ -64,11 +67,17 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
   };
 }
 
-/** An output's properties with its device's address: PipeWire's, then PulseAudio's, which has other texts for other devices. */
+/**
+ * An output's properties with its device's address: PipeWire's, then PulseAudio's, which has other texts for
+ * other devices.
+ */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
-/** PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer ones `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`. */
+/**
+ * PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer ones `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio:
+ * `bluez_sink.AA_...`.
+ */
 const OF_BLUEZ = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 
 /** Any text with an address in one of the two forms. */

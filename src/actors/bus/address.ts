@@ -1,4 +1,5 @@
-// The bus's addresses from the environment, as paths of unix sockets (D-Bus Specification, "Server Addresses"). Pure.
+// The bus's addresses from the environment, as paths of unix sockets (D-Bus Specification, "Server
+// Addresses"). Pure.
 
 import { runtimeDirectory, type Variables } from '../../user-directories.js';
 import { percentText } from '../text.js';
@@ -37,7 +38,10 @@ function pathsOf(list: string, runtime: string): BusPaths {
   return { ok: false, detail: why.join('; ') || 'the bus address is empty' };
 }
 
-/** Refuses a session bus that is the system's, where units must not be changed (docs/security.md, "What the daemon defends"). */
+/**
+ * Refuses a session bus that is the system's, where units must not be changed (docs/security.md, "What the
+ * daemon defends").
+ */
 export function userBusPaths(env: Variables, uid: number): BusPaths {
   const runtime = runtimeDirectory(env, uid);
   const found = pathsOf(env['DBUS_SESSION_BUS_ADDRESS'] || `unix:path=${runtime}/bus`, runtime);

@@ -1,5 +1,5 @@
-// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows: the others do not compile, and are
-// refused at run time. Each actor may open a bus with its own effect alone.
+// An actor's bus: connects, reconnects after every loss, and makes only the calls that its effect allows: the
+// others do not compile, and are refused at run time. Each actor may open a bus with its own effect alone.
 
 import { backoffMs } from '../../clock.js';
 import { errorText } from '../../printable.js';
@@ -31,25 +31,40 @@ const OF_THE_USER: readonly Effect[] = ['units', 'players'];
 const CALL_DEADLINE_MS = 8_000;
 /** The system bus refuses more than 512 rules of one connection. */
 const MATCHES_MAX_RULES = 500;
-/** A connection that lasted this long was good: after its loss the next attempt is made at once, without back-off. */
+/**
+ * A connection that lasted this long was good: after its loss the next attempt is made at once, without
+ * back-off.
+ */
 const STEADY_MS = 10_000;
 
-/** The actor that uses a bus. Nothing here may throw, except that `up` may reject: then the connection is given up. */
+/**
+ * The actor that uses a bus. Nothing here may throw, except that `up` may reject: then the connection is
+ * given up.
+ */
 export interface BusOwner {
-  /** There is a new connection, without watches: watch, subscribe, read everything. The bus counts as up when this resolves. */
+  /**
+   * There is a new connection, without watches: watch, subscribe, read everything. The bus counts as up when
+   * this resolves.
+   */
   up(): Promise<void>;
   /** The bus is lost or cannot be reached. Called once per loss, and again only with another reason. */
   down(reason: string): void;
   /** A signal from the owner of a watched name. May come before `up` resolves. */
   signal(signal: Signal): void;
-  /** A call to us from the owner of a watched name. Without this function, or for undefined, it gets no answer. */
+  /**
+   * A call to us from the owner of a watched name. Without this function, or for undefined, it gets no
+   * answer.
+   */
   called?(call: Signal): CallVerdict | undefined;
   /** A watched name has got an owner, another one, or none: subscriptions with the old one are gone. */
   ownerChanged?(name: string, owned: boolean): void;
 }
 
 export interface BusOptions extends Partial<Bounds> {
-  /** Called before each attempt, because a session bus may appear later. By default read from the process's environment. */
+  /**
+   * Called before each attempt, because a session bus may appear later. By default read from the process's
+   * environment.
+   */
   readonly paths?: () => BusPaths;
   /** `backoffMs` of clock.ts is the default. */
   readonly backoffMs?: (attempt: number) => number;
@@ -90,7 +105,10 @@ export class Bus<E extends Effect> {
     this.#retry();
   }
 
-  /** Calls a method of the tables. Always settles within its deadline (default 8 s); never rejects, never repeats a call. */
+  /**
+   * Calls a method of the tables. Always settles within its deadline (default 8 s); never rejects, never
+   * repeats a call.
+   */
   async call<Args extends readonly unknown[], Result>(
     method: Method<Args, Result, E | 'none'>,
     args: Args,
@@ -126,7 +144,10 @@ export class Bus<E extends Effect> {
     return this.#addMatch(match);
   }
 
-  /** True if a watched name has an owner now. A call to the service itself might start one that was stopped on purpose. */
+  /**
+   * True if a watched name has an owner now. A call to the service itself might start one that was stopped on
+   * purpose.
+   */
   readonly isRunning = (name: string): boolean => (this.#owners.get(name) ?? '') !== '';
 
   /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
@@ -156,14 +177,18 @@ export class Bus<E extends Effect> {
     return shareRequest(this.#rules, rule, () => this.call(BUS_METHODS.addMatch, [rule]));
   }
 
-  /** Anybody on the bus can send a signal like systemd's, but not forge its unique name: owners are followed, and only theirs passed on. */
+  /**
+   * Anybody on the bus can send a signal like systemd's, but not forge its unique name: owners are followed,
+   * and only theirs passed on.
+   */
   async #followOwner(name: string): Promise<Outcome<undefined>> {
     const connection = this.#connection;
     const matched = await this.#addMatch({ ...OWNER_CHANGES, arg0: name });
     if (!matched.ok) return matched;
     const outcome = await this.call(BUS_METHODS.getNameOwner, [name]);
     if (this.#connection !== connection) return CLOSED;
-    // A change that came in the meantime is newer than this reply. A name without owner is an error reply, but no failure.
+    // A change that came in the meantime is newer than this reply. A name without owner is an error reply,
+    // but no failure.
     if (outcome.ok && !this.#owners.has(name)) this.#owners.set(name, outcome.value);
     return outcome.ok || outcome.error.kind === 'dbus' ? { ok: true, value: undefined } : outcome;
   }
@@ -248,7 +273,10 @@ export class Bus<E extends Effect> {
 
 const isUnique = (name: string): boolean => name.startsWith(':');
 
-/** Callers that want the same share one request; after a failure the next caller asks again. A lost connection empties the map. */
+/**
+ * Callers that want the same share one request; after a failure the next caller asks again. A lost connection
+ * empties the map.
+ */
 async function shareRequest(
   requests: Map<string, Promise<Outcome<undefined>>>,
   key: string,

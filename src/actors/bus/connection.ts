@@ -1,6 +1,6 @@
-// One connection to a message bus, from connect to loss: the only file that uses dbus-next. dbus-next 0.10.2 has no deadlines, does not
-// report a dead bus, leaves calls pending for ever, and throws where nobody can catch. Hence the use of its private fields; the version
-// is pinned, and the fields are checked before use.
+// One connection to a message bus, from connect to loss: the only file that uses dbus-next. dbus-next 0.10.2
+// has no deadlines, does not report a dead bus, leaves calls pending for ever, and throws where nobody can
+// catch. Hence the use of its private fields; the version is pinned, and the fields are checked before use.
 
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
@@ -15,9 +15,15 @@ import { boundMessages, guardStream, pauseReading } from './stream-guard.js';
 const PENDING_MAX_CALLS = 256;
 export const BOUNDS = {
   connectDeadlineMs: 2_000,
-  /** A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured). A larger one is skipped. */
+  /**
+   * A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured).
+   * A larger one is skipped.
+   */
   messageMaxBytes: 4 << 20,
-  /** From a message's first byte to its last. A bus forwards whole messages: one that stops within a message is dead and answers no call. */
+  /**
+   * From a message's first byte to its last. A bus forwards whole messages: one that stops within a message
+   * is dead and answers no call.
+   */
   messageDeadlineMs: 20_000,
 };
 
@@ -164,13 +170,19 @@ export class BusConnection {
     this.#lost(reason);
   }
 
-  /** Before the greeting an error ends the connection. Later its end follows, or one message is refused, whose call has a deadline. */
+  /**
+   * Before the greeting an error ends the connection. Later its end follows, or one message is refused, whose
+   * call has a deadline.
+   */
   #failed(reason: string): void {
-    // A bus that closes the connection shows, by chance, as one of these errors or as an end: both get the same reason.
+    // A bus that closes the connection shows, by chance, as one of these errors or as an end: both get the
+    // same reason.
     if (!this.#isGreeted) this.lose(/EPIPE|ECONNRESET/.test(reason) ? BUS_CLOSED : reason);
   }
 
-  /** dbus-next would throw a refused Hello out of a promise that nobody holds, so the refusal is kept from it. */
+  /**
+   * dbus-next would throw a refused Hello out of a promise that nobody holds, so the refusal is kept from it.
+   */
   #greeting(): Promise<void> {
     const { replies } = this.#parts;
     const greet = replies[HELLO_SERIAL];
@@ -244,9 +256,9 @@ function failureOf(error: unknown): Outcome<never> {
 }
 
 /**
- * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a dictionary an object without a
- * prototype. An integer stays a bigint if a number would not be exact: JSON.stringify refuses those, so they cannot slip out unnoticed.
- * The bus bounds the depth to 64 levels.
+ * Decodes a value without Variant and Buffer: a variant becomes its value, `ay` a Uint8Array of its own, a
+ * dictionary an object without a prototype. An integer stays a bigint if a number would not be exact:
+ * JSON.stringify refuses those, so they cannot slip out unnoticed. The bus bounds the depth to 64 levels.
  */
 function plainValue(value: unknown): unknown {
   if (typeof value === 'bigint') {
@@ -255,7 +267,8 @@ function plainValue(value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plainValue);
-  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer; see `entriesOf`.
+  // `instanceof` would also be true for a dictionary whose prototype is a Variant or a Buffer; see
+  // `entriesOf`.
   if (isVariant(value)) return plainValue(value.value);
   // A copy: a slice would keep the whole message alive.
   if (ArrayBuffer.isView(value)) return Uint8Array.from(value as Uint8Array);
@@ -266,7 +279,10 @@ function isVariant(value: object): value is Variant {
   return Object.getPrototypeOf(value) === Variant.prototype;
 }
 
-/** dbus-next assigns the keys of a dictionary, and so makes the value of a key `__proto__` the prototype. A value that is no object is lost. */
+/**
+ * dbus-next assigns the keys of a dictionary, and so makes the value of a key `__proto__` the prototype. A
+ * value that is no object is lost.
+ */
 function entriesOf(dictionary: object): [string, unknown][] {
   const prototype: unknown = Object.getPrototypeOf(dictionary);
   const entries = Object.entries(dictionary);

@@ -1,10 +1,14 @@
-// Outcomes of calls over a bus, and the faults that clients get for their errors, the same for every actor. Pure.
+// Outcomes of calls over a bus, and the faults that clients get for their errors, the same for every actor.
+// Pure.
 
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
 import { clipped } from '../text.js';
 
 export type BusError =
-  /** The peer, or the bus for it, answered with an error. `name` is the D-Bus error name; `text` is for people and may be empty. */
+  /**
+   * The peer, or the bus for it, answered with an error. `name` is the D-Bus error name; `text` is for people
+   * and may be empty.
+   */
   | { readonly kind: 'dbus'; readonly name: string; readonly text: string }
   /** No reply within the call's deadline; the call may still take effect. */
   | { readonly kind: 'timeout' }

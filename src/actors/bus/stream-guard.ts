@@ -8,9 +8,9 @@ import type { Socket } from 'node:net';
 const HEADER_BYTES = 16;
 
 /**
- * Anybody may send us a message over the system bus. One that dbus-next cannot take, or that is too large for us, must cost only that
- * message, not the thread or the connection. dbus-next's parser runs inside the event `readable` and pulls with read(n): first 16
- * bytes of header, then the rest in one piece.
+ * Anybody may send us a message over the system bus. One that dbus-next cannot take, or that is too large for
+ * us, must cost only that message, not the thread or the connection. dbus-next's parser runs inside the event
+ * `readable` and pulls with read(n): first 16 bytes of header, then the rest in one piece.
  */
 export function guardStream(stream: Socket, messageMaxBytes: number): void {
   const emit = stream.emit.bind(stream) as (event: string | symbol, ...args: unknown[]) => boolean;
@@ -20,7 +20,8 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
         return emit(event, ...args);
       } catch (error) {
         if (event !== 'readable') throw error;
-        // It threw at a message that it has consumed (one with a file descriptor, measured). The next message may already be there.
+        // It threw at a message that it has consumed (one with a file descriptor, measured). The next message
+        // may already be there.
       }
     }
   };
@@ -38,8 +39,9 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
 }
 
 /**
- * Calls `late` when a message has begun but not ended in time. dbus-next reads header and rest in turns, and gets null until all bytes
- * that it wants are there; the handshake, which has a deadline of its own, is read byte by byte.
+ * Calls `late` when a message has begun but not ended in time. dbus-next reads header and rest in turns, and
+ * gets null until all bytes that it wants are there; the handshake, which has a deadline of its own, is read
+ * byte by byte.
  */
 export function boundMessages(stream: Socket, deadlineMs: number, late: () => void): void {
   const read = stream.read.bind(stream);
@@ -63,8 +65,8 @@ export function boundMessages(stream: Socket, deadlineMs: number, late: () => vo
 }
 
 /**
- * Has dbus-next read nothing while `isPaused`; it goes on at the next `readable`. The returned function gives the
- * size of what it has read last: of a message that it has just handed on, all but the header.
+ * Has dbus-next read nothing while `isPaused`; it goes on at the next `readable`. The returned function gives
+ * the size of what it has read last: of a message that it has just handed on, all but the header.
  */
 export function pauseReading(stream: Socket, isPaused: () => boolean): () => number {
   const read = stream.read.bind(stream);

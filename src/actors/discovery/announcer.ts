@@ -1,5 +1,6 @@
-// Has Avahi announce the service, and keeps that right when addresses, avahi-daemon or the name's owner change. Every change asks for a
-// round, which compares what is announced with what should be; one round runs at a time.
+// Has Avahi announce the service, and keeps that right when addresses, avahi-daemon or the name's owner
+// change. Every change asks for a round, which compares what is announced with what should be; one round runs
+// at a time.
 
 import { type Clock, Timers } from '../../clock.js';
 import { errorText } from '../../printable.js';
@@ -21,7 +22,10 @@ import { shared } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
 import { announcedOn, type Interfaces, type Place, placesOf } from './places.js';
 
-/** 10 s are promised (docs/configuration.md, "Finding nodes"), and not every new or replaced interface is reported. */
+/**
+ * 10 s are promised (docs/configuration.md, "Finding nodes"), and not every new or replaced interface is
+ * reported.
+ */
 const LOOK_EVERY_MS = 8_000;
 
 /** Names tried without a pause; then it waits, as after every failure. */

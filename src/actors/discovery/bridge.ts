@@ -1,5 +1,6 @@
-// The discovery bridge: one connection to avahi-daemon, which announces this node and looks for others. Whatever fails there gives up the
-// connection, with which Avahi forgets all of it, and a new one begins anew. It asks nothing of the node.
+// The discovery bridge: one connection to avahi-daemon, which announces this node and looks for others.
+// Whatever fails there gives up the connection, with which Avahi forgets all of it, and a new one begins
+// anew. It asks nothing of the node.
 
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
@@ -109,7 +110,10 @@ function externalInterfaces(): Interfaces {
 const POINT_TO_POINT = 0x10;
 const MULTICAST = 0x1000;
 
-/** Avahi leaves out interfaces without multicast, as WireGuard's, and unless it is configured otherwise those with one peer, as OpenVPN's. */
+/**
+ * Avahi leaves out interfaces without multicast, as WireGuard's, and unless it is configured otherwise those
+ * with one peer, as OpenVPN's.
+ */
 function isAnnouncing(name: string): boolean {
   const flags = factOf(name, 'flags') ?? 0;
   return (flags & MULTICAST) !== 0 && (flags & POINT_TO_POINT) === 0;

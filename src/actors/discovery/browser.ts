@@ -1,5 +1,6 @@
-// Has Avahi look for nodes on the network, and publishes them. It keeps a resolver for each service, because Avahi shows a host that has
-// lost its power only by that: the service's own record lives for 75 minutes, the host's for two.
+// Has Avahi look for nodes on the network, and publishes them. It keeps a resolver for each service, because
+// Avahi shows a host that has lost its power only by that: the service's own record lives for 75 minutes, the
+// host's for two.
 
 import { type Clock, Timers } from '../../clock.js';
 import {
@@ -18,7 +19,10 @@ import { nodeOf, type Sighting, sightingOf } from './sighting.js';
 export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
-/** Services that are looked into, on each interface and protocol; further ones are left out. Avahi allows a client 1024. */
+/**
+ * Services that are looked into, on each interface and protocol; further ones are left out. Avahi allows a
+ * client 1024.
+ */
 const RESOLVERS_MAX = 256;
 /** Nodes beyond it are left out, and come up when others go. */
 const NODES_MAX = 64;
@@ -96,7 +100,10 @@ export class Browser {
     this.#changed();
   }
 
-  /** A connection that was lost is made anew without this. A refusal would come again, and must not end what is announced. */
+  /**
+   * A connection that was lost is made anew without this. A refusal would come again, and must not end what
+   * is announced.
+   */
   #failed(error: BusError): void {
     if (error.kind !== 'closed' && error.kind !== 'dbus')
       this.#bus.reconnect(`avahi-daemon: ${sentence(error)}`);

@@ -1,4 +1,5 @@
-// Where the service is announced: turns listening addresses into Avahi's interfaces and protocols. Pure: the interfaces are an argument.
+// Where the service is announced: turns listening addresses into Avahi's interfaces and protocols. Pure: the
+// interfaces are an argument.
 
 import { EVERY_INTERFACE, PROTOCOLS } from '../../protocol/dbus/avahi.js';
 
@@ -8,7 +9,10 @@ export interface Interface {
   readonly addresses: readonly { readonly address: string; readonly family: 'IPv4' | 'IPv6' }[];
 }
 
-/** All interfaces that are up, have an address and can multicast, without loopback: Avahi announces on no others. */
+/**
+ * All interfaces that are up, have an address and can multicast, without loopback: Avahi announces on no
+ * others.
+ */
 export type Interfaces = readonly Interface[];
 
 export type Place = readonly [index: number, protocol: (typeof PROTOCOLS)[keyof typeof PROTOCOLS]];
@@ -20,9 +24,10 @@ const EVERYWHERE: ReadonlyMap<string, Place> = new Map([
 ]);
 
 /**
- * Empty for loopback, and for addresses that no interface has any more. A service on all addresses gets one entry for all interfaces, and
- * one interface one entry for both protocols: avahi-daemon 0.8 sends one goodbye for a record, even if it was given for several interfaces
- * one by one (is_duplicate_entry in avahi-core/announce.c; seen), and on the others the record stays until its time to live ends.
+ * Empty for loopback, and for addresses that no interface has any more. A service on all addresses gets one
+ * entry for all interfaces, and one interface one entry for both protocols: avahi-daemon 0.8 sends one
+ * goodbye for a record, even if it was given for several interfaces one by one (is_duplicate_entry in
+ * avahi-core/announce.c; seen), and on the others the record stays until its time to live ends.
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];

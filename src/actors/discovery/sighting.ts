@@ -1,5 +1,5 @@
-// A service on the network as one resolver found it, and the node that sightings of one service make. Pure. Everything here
-// comes from strangers on the network: what does not fit its bound or form is left out.
+// A service on the network as one resolver found it, and the node that sightings of one service make. Pure.
+// Everything here comes from strangers on the network: what does not fit its bound or form is left out.
 
 import { isIP, isIPv6 } from 'node:net';
 import type { NodeRecord } from '../../protocol/actor/schemas.js';
@@ -14,10 +14,18 @@ const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/?#]*$/;
 /** A name that only the network here gives: another one could lead out of the house. */
 const HOST = /^[a-z0-9](?:[\w.-]{0,246}[a-z0-9])?\.local$/i;
 
-/** Addresses that lead somewhere else for each reader, or that no browser can ask: a link-local IPv6 address needs a scope. */
+/**
+ * Addresses that lead somewhere else for each reader, or that no browser can ask: a link-local IPv6 address
+ * needs a scope.
+ */
 const ELSEWHERE = [
-  ...['0.0.0.0/8', '127.0.0.0/8', '224.0.0.0/3'],
-  ...['::/96', '::ffff:0:0/96', 'fe80::/10', 'ff00::/8'],
+  '0.0.0.0/8',
+  '127.0.0.0/8',
+  '224.0.0.0/3',
+  '::/96',
+  '::ffff:0:0/96',
+  'fe80::/10',
+  'ff00::/8',
 ];
 
 export interface Sighting {
@@ -41,9 +49,14 @@ export function sightingOf(
   const pairs = pairsOf(txt);
   const api = APIS.find((each) => each === pairs.get('api'));
   if (api === undefined || port === 0 || !HOST.test(host)) return undefined;
-  const [path = '/', version = ''] = [pairs.get('path'), pairs.get('version')];
+  const path = pairs.get('path') ?? '/';
+  const version = pairs.get('version') ?? '';
   return {
-    ...{ name, host, port, api, isLocal },
+    name,
+    host,
+    port,
+    api,
+    isLocal,
     address: isIP(address) !== 0 && !isIn(ELSEWHERE, address) ? address : undefined,
     path: path.length <= PATH_MAX_UNITS && PATH.test(path) ? path : '/',
     ...(version !== '' && { version: capped(version, VERSION_MAX_UNITS) }),
@@ -59,7 +72,12 @@ export function nodeOf(sightings: readonly Sighting[], own: string | undefined):
   const same = sightings.filter((each) => each.host === host && each.port === port);
   const addresses = new Set(same.flatMap(({ address }) => address ?? []));
   return {
-    ...{ name, host, addresses: [...addresses].sort(byFamily), port, path, api },
+    name,
+    host,
+    addresses: [...addresses].sort(byFamily),
+    port,
+    path,
+    api,
     ...(version !== undefined && { version }),
     self: same.some(({ isLocal }) => isLocal) && name === own,
   };

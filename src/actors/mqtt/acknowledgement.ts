@@ -1,4 +1,5 @@
-// The broker's answer to a subscription or a publication: done, or a refusal of single topics, which ends no connection. Pure.
+// The broker's answer to a subscription or a publication: done, or a refusal of single topics, which ends no
+// connection. Pure.
 
 /** The broker refuses these topics, as its access list says. The connection goes on. */
 export interface Refusal {
@@ -20,7 +21,9 @@ export function codeOf(error: Error): number {
   return 'code' in error && typeof error.code === 'number' ? error.code : 0;
 }
 
-/** Undefined if no code is a refusal: the error is one of the connection. `names` are those of reason codes. */
+/**
+ * Undefined if no code is a refusal: the error is one of the connection. `names` are those of reason codes.
+ */
 export function refusalIn(
   topics: readonly string[],
   codes: readonly number[],

@@ -1,4 +1,5 @@
-// The content of the node's branch on the broker: the table record -> topic. Topics here are relative to the node's. Pure.
+// The content of the node's branch on the broker: the table record -> topic. Topics here are relative to the
+// node's. Pure.
 
 import {
   type Backend,
@@ -28,7 +29,9 @@ const EACH: Partial<Readonly<Record<Collection, (key: string, name: string) => s
   'systemd.services': (key) => `services/${key.split('/').map(topicLevel).join('/')}`,
 };
 
-/** Collections in which several records may have one name, by the parameter that names a record in a request. */
+/**
+ * Collections in which several records may have one name, by the parameter that names a record in a request.
+ */
 const SHARED_NAMES = { output: 'audio.outputs', card: 'audio.cards' } as const satisfies Record<
   string,
   Collection
@@ -50,8 +53,19 @@ const SHOWN: readonly Collection[] = [
 
 /** The members, at any depth, on which entities depend; all others are state. */
 const LOOK = [
-  ...['name', 'description', 'nick', 'props', 'node.nick', 'device.nick', 'volume_limit', 'profiles'],
-  ...['bus_name', 'identity', 'known_devices', 'address', 'can_upgrade'],
+  'name',
+  'description',
+  'nick',
+  'props',
+  'node.nick',
+  'device.nick',
+  'volume_limit',
+  'profiles',
+  'bus_name',
+  'identity',
+  'known_devices',
+  'address',
+  'can_upgrade',
 ];
 
 /** The backend that owns a topic, by the topic's first level. */
@@ -125,7 +139,10 @@ export class Branch {
     return rows.map(({ name, json }) => ({ name, record: JSON.parse(json) as T }));
   }
 
-  /** The reference of a request to the thing that is published under this name: its id, where the name alone could mean another thing. */
+  /**
+   * The reference of a request to the thing that is published under this name: its id, where the name alone
+   * could mean another thing.
+   */
   referenceTo(thing: NamedThing, name: string): string {
     const rows = [...(this.#rows.get(SHARED_NAMES[thing]) ?? [])];
     const [key, row] = rows.find(([, each]) => each.name === name) ?? [];
@@ -147,7 +164,8 @@ export class Branch {
       if (!this.#isUp(collection)) continue;
       for (const { topic, json } of rows.values()) if (topic !== undefined) texts.set(topic, json);
     }
-    const [server, power] = [this.asked.get('server'), this.asked.get('power')];
+    const server = this.asked.get('server');
+    const power = this.asked.get('power');
     if (server !== undefined) texts.set('server', server);
     if (power !== undefined && this.stateOf('power') === 'up') texts.set('power', power);
     return texts.set('backends', this.#backends());
@@ -160,7 +178,10 @@ export class Branch {
     return state === undefined || state === 'up';
   }
 
-  /** True for a topic that is to be empty if `texts` lacks it. The topics of a backend that is not up stay, and unknown ones. */
+  /**
+   * True for a topic that is to be empty if `texts` lacks it. The topics of a backend that is not up stay,
+   * and unknown ones.
+   */
   isSettled(topic: string): boolean {
     const owner = OWNERS.get(topic.split('/', 1)[0] ?? '');
     return owner !== undefined && this.isComplete(owner);

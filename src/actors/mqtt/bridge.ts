@@ -1,5 +1,6 @@
-// The bridge to an MQTT broker: looks who owns the branch, serves it, and comes back after every loss. The package `mqtt` would come back
-// by itself, but neither with a growing pause nor with files read anew, and without the look.
+// The bridge to an MQTT broker: looks who owns the branch, serves it, and comes back after every loss. The
+// package `mqtt` would come back by itself, but neither with a growing pause nor with files read anew, and
+// without the look.
 
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
@@ -24,9 +25,15 @@ import { clientIdOf, cloneText, readIdentifier } from './topics.js';
 
 /** A connection that lasted this long was good: after it the first attempt is made at once. */
 const STEADY_MS = 10_000;
-/** A branch that another node owns is checked again after this time (docs/home-assistant.md, "Two nodes with one branch"). */
+/**
+ * A branch that another node owns is checked again after this time (docs/home-assistant.md, "Two nodes with
+ * one branch").
+ */
 const OCCUPIED_MS = 60_000;
-/** State that is not published as a record is asked for again after this time (docs/home-assistant.md, "Topics"). */
+/**
+ * State that is not published as a record is asked for again after this time (docs/home-assistant.md,
+ * "Topics").
+ */
 const ASK_AGAIN_MS = 600_000;
 
 /** The beginning of a reason where the broker takes no connection of this name and password. */
@@ -131,7 +138,10 @@ export class MqttBridge implements BridgeActor {
     /** Reasons that the log has. */
     const logged = new Set<string>();
     this.#serving = new Serving({
-      ...{ node, clock, topics, control: settings.control },
+      node,
+      clock,
+      topics,
+      control: settings.control,
       dial: this.#dialler(address, clientId, { topic: topics.status, text: OFFLINE }),
       onSettled: (leftOut) => {
         settledAt = Math.min(settledAt, clock.monotonic());
@@ -214,7 +224,10 @@ export class MqttBridge implements BridgeActor {
 export default bridgeThread<'mqtt'>(
   (settings, node) =>
     new MqttBridge({
-      ...{ settings, node, clock: systemClock, dial: (options) => new MqttConnection(options) },
+      settings,
+      node,
+      clock: systemClock,
+      dial: (options) => new MqttConnection(options),
       interfaces: interfacesNow,
       identifier: () => readIdentifier(userInfo().uid),
     }),

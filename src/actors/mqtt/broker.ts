@@ -1,6 +1,6 @@
-// The only file that uses the npm package `mqtt`: one connection to a broker, from dialling to its end. Everything has a deadline, the
-// connection always ends with a reason, and it never reconnects by itself. The files of its address are read anew for each, so that an
-// administrator's changes apply from the next one.
+// The only file that uses the npm package `mqtt`: one connection to a broker, from dialling to its end.
+// Everything has a deadline, the connection always ends with a reason, and it never reconnects by itself. The
+// files of its address are read anew for each, so that an administrator's changes apply from the next one.
 
 import type { Socket } from 'node:net';
 import { type IClientSubscribeOptions, type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
@@ -15,7 +15,10 @@ import { odditiesOf, passwordIn } from './password-file.js';
 
 /** From dialling until the broker accepts the connection. */
 const CONNECT_DEADLINE_MS = 10_000;
-/** A hanging broker is noticed by missing acknowledgements, or in silence by the ping (after 1.5 keep-alive periods). */
+/**
+ * A hanging broker is noticed by missing acknowledgements, or in silence by the ping (after 1.5 keep-alive
+ * periods).
+ */
 const ACK_DEADLINE_MS = 20_000;
 const KEEPALIVE_S = 30;
 /** For the DISCONNECT. */
@@ -23,7 +26,10 @@ const END_DEADLINE_MS = 200;
 /** Our messages without acknowledgement; fewer if the broker asks for that. */
 const IN_FLIGHT_MAX = 16;
 
-/** More than any state of a node. It is announced to the broker, which is left when it sends more without the end of a packet. */
+/**
+ * More than any state of a node. It is announced to the broker, which is left when it sends more without the
+ * end of a packet.
+ */
 const PACKET_BYTES_MAX = 1 << 20;
 /** Node reads at most so much at a time, which may hold the ends of other packets. */
 const SOCKET_PART_BYTES = 1 << 16;
@@ -40,10 +46,15 @@ export interface BrokerAddress {
   readonly ca?: string | undefined;
 }
 
-/** Debian's file of trusted certificates, which an administrator may extend; Node would use only its own list. */
+/**
+ * Debian's file of trusted certificates, which an administrator may extend; Node would use only its own list.
+ */
 const SYSTEM_CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt';
 const FILE_BYTES_MAX = 4 << 20;
-/** No other user may read a secret (docs/configuration.md, "MQTT"); checked here too, because the mode may have changed since the start. */
+/**
+ * No other user may read a secret (docs/configuration.md, "MQTT"); checked here too, because the mode may
+ * have changed since the start.
+ */
 const READ_BY_OTHERS = 0o044;
 
 type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
@@ -62,7 +73,10 @@ export async function brokerAddress(settings: MqttSettings, clock: Clock): Promi
   return { ok: true, value: { url, username, password: passwordIn(secret.value), oddities, ca } };
 }
 
-/** A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the file's mode. */
+/**
+ * A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the
+ * file's mode.
+ */
 async function readBytes(
   path: string | undefined,
   key: string,
@@ -80,7 +94,10 @@ async function readBytes(
 export interface BrokerMessage {
   readonly topic: string;
   readonly text: string;
-  /** True for a stored message; with `rap` (MQTT 5, section 3.8.3.1) also for a new one that the broker will store. */
+  /**
+   * True for a stored message; with `rap` (MQTT 5, section 3.8.3.1) also for a new one that the broker will
+   * store.
+   */
   readonly retained: boolean;
 }
 

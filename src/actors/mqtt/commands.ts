@@ -1,5 +1,6 @@
-// Finds the operations for a command's topic and payload (docs/home-assistant.md, "Commands"), by the MQTT names in the table of
-// operations, and decides which one runs when. Pure. It validates nothing: bad values are passed on, and the operation refuses them.
+// Finds the operations for a command's topic and payload (docs/home-assistant.md, "Commands"), by the MQTT
+// names in the table of operations, and decides which one runs when. Pure. It validates nothing: bad values
+// are passed on, and the operation refuses them.
 
 import type { BridgeRequest } from '../../protocol/actor/messages.js';
 import {
@@ -18,7 +19,10 @@ export interface QueuedRequest {
   readonly request: BridgeRequest;
   /** The requests of one queue run in order of arrival. */
   readonly queue: string;
-  /** A waiting request is dropped when a newer one with the same name comes, because both set the same thing. Absent: every request counts. */
+  /**
+   * A waiting request is dropped when a newer one with the same name comes, because both set the same thing.
+   * Absent: every request counts.
+   */
   readonly supersedes?: string;
 }
 
@@ -43,7 +47,10 @@ interface MatchedTopic extends Omit<CommandTopic, 'pattern'> {
   readonly params: NonNullable<BridgeRequest['params']>;
 }
 
-/** The order in which an object's members are run, others last: a loud output is turned down before it is unmuted. */
+/**
+ * The order in which an object's members are run, others last: a loud output is turned down before it is
+ * unmuted.
+ */
 const FIRST: readonly string[] = ['volume', 'delta', 'muted', 'balance', 'port', 'position'];
 
 const PARAMETER = /\{(\w+)\}/g;
@@ -65,7 +72,10 @@ function commandTopics(): readonly CommandTopic[] {
   });
 }
 
-/** Filters below the node's branch. They match no topic that is published there, whatever the names of outputs and players. */
+/**
+ * Filters below the node's branch. They match no topic that is published there, whatever the names of outputs
+ * and players.
+ */
 export const COMMAND_FILTERS: readonly string[] = COMMAND_TOPICS.map(
   ({ topic }) => `${topic.replaceAll(PARAMETER, '+')}/set`,
 );
@@ -151,7 +161,8 @@ function queuedRequest(
   way: NamedOperation | undefined,
   request: BridgeRequest,
 ): QueuedRequest {
-  // The sound server runs one command at a time, and the order across outputs matters: first a new default, then its volume.
+  // The sound server runs one command at a time, and the order across outputs matters: first a new default,
+  // then its volume.
   const queue = topic.startsWith('audio/') ? 'audio' : topic;
   if (way?.sets === undefined) return { request, queue };
   // There is one default output, whichever topic sets it.
@@ -168,9 +179,10 @@ export interface WaitingRequest extends QueuedRequest {
 }
 
 /**
- * The function that takes a request; false if too many wait already: then this one is dropped. One request of each queue runs at a time, in
- * order, and a waiting one is dropped when one comes that supersedes it, so that a flood ends with the last value of each. `carryOut` runs a
- * request; it settles when that is done, and never rejects.
+ * The function that takes a request; false if too many wait already: then this one is dropped. One request of
+ * each queue runs at a time, in order, and a waiting one is dropped when one comes that supersedes it, so
+ * that a flood ends with the last value of each. `carryOut` runs a request; it settles when that is done, and
+ * never rejects.
  */
 export function commandQueues(carryOut: (request: WaitingRequest) => Promise<void>) {
   const waiting: WaitingRequest[] = [];

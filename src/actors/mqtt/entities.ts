@@ -1,5 +1,5 @@
-// Table of Home Assistant's entities: what each thing of the node is there. Keys and unique ids are made of the node's identifier and the
-// thing's own name, never of the host's name or address. Pure.
+// Table of Home Assistant's entities: what each thing of the node is there. Keys and unique ids are made of
+// the node's identifier and the thing's own name, never of the host's name or address. Pure.
 
 import { BACKEND_STATES, BACKENDS, type Backend, type ChildName } from '../../protocol/actor/backends.js';
 import type {
@@ -86,7 +86,9 @@ function serverOf(branch: Branch): AudioServerRecord | undefined {
   return branch.records<AudioServerRecord>('audio.server')[0];
 }
 
-/** True if the default output exists but is not an option of this select: it is new, or its name has changed. */
+/**
+ * True if the default output exists but is not an option of this select: it is new, or its name has changed.
+ */
 export function isNotOffered(branch: Branch, told: Entities): boolean {
   const present = serverOf(branch)?.default_sink;
   const label = outputsOf(branch).find(({ record }) => record.name === present)?.label;
@@ -105,7 +107,10 @@ function componentOf({ identifier, topic }: ShownNode, [key, platform, name, fie
   return { platform, unique_id, name: shownName(name), ...availability, ...fields };
 }
 
-/** Templates are Jinja2. An emptied topic has no JSON, and a missing field is an error: then each gives a replacement, or an empty text. */
+/**
+ * Templates are Jinja2. An emptied topic has no JSON, and a missing field is an error: then each gives a
+ * replacement, or an empty text.
+ */
 function ifJson(expression: string, otherwise = ''): string {
   return `{% if value_json is defined %}{{ ${expression} }}{% else %}${otherwise}{% endif %}`;
 }
@@ -117,7 +122,10 @@ function onlineIf(expression: string): string {
   return `{{ 'online' if value_json is defined and ${expression} else 'offline' }}`;
 }
 
-/** A choice of one of these names: `field` of the state has the present one, and `member` of the command another one. */
+/**
+ * A choice of one of these names: `field` of the state has the present one, and `member` of the command
+ * another one.
+ */
 function select(
   { control }: ShownNode,
   [key, name, state]: readonly [key: string, name: string, state: string],
@@ -142,7 +150,10 @@ function select(
 
 const PERCENT = '(value_json.volume * 100) | round';
 
-/** The configured label, else the sound server's description. `nick` is the label if the properties hold no nick of the device. */
+/**
+ * The configured label, else the sound server's description. `nick` is the label if the properties hold no
+ * nick of the device.
+ */
 function outputName({ name, description, nick, props }: OutputRecord): string {
   const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
   return shownName((isLabel && nick) || '') || shownName(description) || shownName(name);
@@ -157,7 +168,8 @@ function outputEntities(
   const set = { command_topic: `${state.state_topic}/set` };
   // Home Assistant ignores a value above its maximum and logs an error.
   const max = Math.floor((record.volume_limit ?? 1) * 100 + 1e-6);
-  // A slider needs a maximum above its minimum: where no volume but silence is allowed there is nothing to set.
+  // A slider needs a maximum above its minimum: where no volume but silence is allowed there is nothing to
+  // set.
   const isSettable = control && max > 0;
   const slider = { command_template: '{"volume": {{ value / 100 }}}', min: 0, max, step: 1, mode: 'slider' };
   const value = ifJson(isSettable ? `[${PERCENT}, ${max}] | min` : PERCENT);
@@ -165,7 +177,8 @@ function outputEntities(
   const isMuted = ifJson("'ON' if value_json.muted else 'OFF'");
   const mute = { ...state, value_template: isMuted, icon: 'mdi:volume-mute' };
   const onOff = {
-    ...{ state_on: 'ON', state_off: 'OFF' },
+    state_on: 'ON',
+    state_off: 'OFF',
     payload_on: '{"muted": true}',
     payload_off: '{"muted": false}',
   };
@@ -240,7 +253,10 @@ const PLAYER_BUTTONS = [
 /** The suffix of a player that may run several times; its number differs at each start. */
 const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
 
-/** Keys begin with a name's constant part, so that a restarted player has its entities again; the second of one name is called `NAME 2`. */
+/**
+ * Keys begin with a name's constant part, so that a restarted player has its entities again; the second of
+ * one name is called `NAME 2`.
+ */
 function playerEntities({ topic, control, branch }: ShownNode): readonly Draft[] {
   const seen = new Map<string, number>();
   const labels = new UniqueNames();
@@ -253,8 +269,11 @@ function playerEntities({ topic, control, branch }: ShownNode): readonly Draft[]
     const identity = labels.assign(at + 1, shownName(player.identity) || name);
     const state = `${topic}/players/${topicLevel(name)}`;
     const fields = {
-      ...{ state_topic: state, value_template: ifJson('value_json.playback_status', UNKNOWN) },
-      ...{ device_class: 'enum', options: ['Playing', 'Paused', 'Stopped'], icon: 'mdi:music' },
+      state_topic: state,
+      value_template: ifJson('value_json.playback_status', UNKNOWN),
+      device_class: 'enum',
+      options: ['Playing', 'Paused', 'Stopped'],
+      icon: 'mdi:music',
       json_attributes_topic: state,
       json_attributes_template: ifJson(`{${PLAYER_ATTRIBUTES}} | to_json`, '{}'),
     };
@@ -279,9 +298,10 @@ function powerButtons({ topic, control, branch }: ShownNode): readonly Draft[] {
 }
 
 /**
- * Home Assistant offers an update where it takes the latest version for newer than the installed one: AwesomeVersion says so, which it has in
- * templates too. The node's own verdict decides: without an update the latest version is shown as the installed one, and with one that
- * Home Assistant would not offer, the text is made one that it cannot compare, which it takes for newer.
+ * Home Assistant offers an update where it takes the latest version for newer than the installed one:
+ * AwesomeVersion says so, which it has in templates too. The node's own verdict decides: without an update
+ * the latest version is shown as the installed one, and with one that Home Assistant would not offer, the
+ * text is made one that it cannot compare, which it takes for newer.
  */
 const UPDATE_TEXTS = [
   '{% set old = version(value_json.current) %}{% set new = version(value_json.latest) %}',
@@ -338,7 +358,8 @@ function deviceEntities(address: string, name: string, state: string, control: b
     return { state_topic: state, value_template: ifJson(`'${on}' if ${connected} else '${off}'`) };
   };
   const sensor = { ...read('ON', 'OFF'), device_class: 'connectivity' };
-  const [on, off] = [JSON.stringify({ connect: address }), JSON.stringify({ disconnect: address })];
+  const on = JSON.stringify({ connect: address });
+  const off = JSON.stringify({ disconnect: address });
   const sends = { command_topic: `${state}/set`, payload_on: on, payload_off: off };
   const look = { state_on: 'on', state_off: 'off', icon: 'mdi:bluetooth-audio' };
   const toggle: Draft = [key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...look }];
@@ -350,8 +371,11 @@ const CHILD_NAMES_SHOWN: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 
 
 function childEntity({ topic }: ShownNode, child: ChildName): Draft {
   const fields = {
-    ...{ state_topic: `${topic}/backends`, value_template: ifJson(`value_json.${child}.state`, UNKNOWN) },
-    ...{ device_class: 'enum', options: BACKEND_STATES, entity_category: 'diagnostic' },
+    state_topic: `${topic}/backends`,
+    value_template: ifJson(`value_json.${child}.state`, UNKNOWN),
+    device_class: 'enum',
+    options: BACKEND_STATES,
+    entity_category: 'diagnostic',
   };
   const name = CHILD_NAMES_SHOWN[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
   return [`backend_${child}`, 'sensor', `${name} backend`, fields];

@@ -9,7 +9,10 @@ const NAME_CHARS_MAX = 100;
 const SLUG_CHARS_MAX = 64;
 const HASH_CHARS = 8;
 
-/** Blanks of Python, which has more than JavaScript: Home Assistant takes them from the ends of what a template gives, before it compares. */
+/**
+ * Blanks of Python, which has more than JavaScript: Home Assistant takes them from the ends of what a
+ * template gives, before it compares.
+ */
 const BLANK = '[\\s\\u001c-\\u001f\\u0085]+';
 const BLANKS_AT_ENDS = new RegExp(`^${BLANK}|${BLANK}$`, 'g');
 
@@ -17,7 +20,10 @@ function trimmed(name: string): string {
   return name.replace(BLANKS_AT_ENDS, '');
 }
 
-/** Cut to whole characters: half a character, cut off or received, makes Home Assistant refuse the whole device. '' for blanks alone. */
+/**
+ * Cut to whole characters: half a character, cut off or received, makes Home Assistant refuse the whole
+ * device. '' for blanks alone.
+ */
 export function shownName(name: string): string {
   const whole = printable(trimmed(Buffer.from(name).toString()));
   // A cut may end in a blank again.
@@ -27,7 +33,10 @@ export function shownName(name: string): string {
 const SIMPLE = /^[a-zA-Z0-9_-]{1,64}$/;
 export const SIMPLE_UNIT = /^[a-zA-Z0-9_-]{1,64}\.[a-z]+$/;
 
-/** A name as part of a key (letters, digits, _ and - only). Names that do not match `simple` get a hash, so that no two are equal. */
+/**
+ * A name as part of a key (letters, digits, _ and - only). Names that do not match `simple` get a hash, so
+ * that no two are equal.
+ */
 export function slugOf(name: string, simple = SIMPLE): string {
   const slug = name.replace(/[^a-zA-Z0-9_-]/g, '_');
   if (simple.test(name)) return slug;

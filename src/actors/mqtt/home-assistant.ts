@@ -1,5 +1,6 @@
-// Home Assistant's device message: the whole node as one device, in the format of its MQTT discovery (tested with 2026.6). Pure.
-// The entities are defined in entities.ts; this file builds the message and decides how entities are removed.
+// Home Assistant's device message: the whole node as one device, in the format of its MQTT discovery (tested
+// with 2026.6). Pure. The entities are defined in entities.ts; this file builds the message and decides how
+// entities are removed.
 
 import { isIP } from 'node:net';
 import { type InterfaceAddresses, reachableAt } from '../../own-addresses.js';
@@ -34,9 +35,10 @@ export function deviceText(
 }
 
 /**
- * The entities of the message to publish while the broker holds one with the `held` ones. An entity is removed by a message that has only its
- * platform; only the next message may use its key for another one, so this is called again until nothing changes. `isKnown`: true if
- * `entities` is complete for this owner; else the owner's entities in the held message are kept.
+ * The entities of the message to publish while the broker holds one with the `held` ones. An entity is
+ * removed by a message that has only its platform; only the next message may use its key for another one, so
+ * this is called again until nothing changes. `isKnown`: true if `entities` is complete for this owner; else
+ * the owner's entities in the held message are kept.
  */
 export function entitiesToTell(
   entities: Entities,
@@ -63,7 +65,10 @@ export function entitiesIn(text: string): Entities {
   );
 }
 
-/** Each entity is unavailable while its node's status is offline: that topic names the branch, in messages of all versions. */
+/**
+ * Each entity is unavailable while its node's status is offline: that topic names the branch, in messages of
+ * all versions.
+ */
 const STATUS_OF_ENTITY = /"availability":\[\{"topic":("(?:[^"\\]|\\.)*")/;
 const STATUS_LEVEL = '/status';
 
@@ -83,8 +88,8 @@ export function branchOfDevice(text: string): string | undefined {
 const UNROUTED = /^169\.254\./;
 
 /**
- * For people: an IP address that works without mDNS if there is one, else the node's name. `addresses` are listened on, as in `/health`;
- * the best of `interfaces` stands first.
+ * For people: an IP address that works without mDNS if there is one, else the node's name. `addresses` are
+ * listened on, as in `/health`; the best of `interfaces` stands first.
  */
 export function pageUrl(
   hostname: string,

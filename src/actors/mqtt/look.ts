@@ -1,5 +1,6 @@
-// The first connection of an attempt: reads what the broker retains for this node, and asks whether those are alive who claim its branch or
-// its device. It has no will and publishes only that question, so that it does not disturb a branch of another node.
+// The first connection of an attempt: reads what the broker retains for this node, and asks whether those are
+// alive who claim its branch or its device. It has no will and publishes only that question, so that it does
+// not disturb a branch of another node.
 
 import { type Clock, within } from '../../clock.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
@@ -11,7 +12,10 @@ import { ownerText } from './topics.js';
 const TOPICS_MAX = 10_000;
 const CHARS_MAX = 16 << 20;
 const TOO_MUCH = 'the branch holds more than a node publishes';
-/** A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one branch"). */
+/**
+ * A bridge that serves a branch answers within this time (docs/home-assistant.md, "Two nodes with one
+ * branch").
+ */
 const ANSWER_MS = 5_000;
 
 /** `deviceOwner`: the branch of the living node that publishes the device of this identifier. */
@@ -20,7 +24,9 @@ export interface RetainedState {
   readonly deviceOwner: string | undefined;
 }
 
-/** The retained state; or why it cannot be read; or the text for people that names the branch's living owner. */
+/**
+ * The retained state; or why it cannot be read; or the text for people that names the branch's living owner.
+ */
 export type Look = RetainedState | { readonly failed: string } | { readonly owner: string };
 
 type Dial = (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
@@ -74,19 +80,26 @@ class Reading {
     return isClone ? { ...state, deviceOwner: other } : state;
   }
 
-  /** Ends the connection. All messages may have arrived together with the replies, so only the end proves that a look succeeded. */
+  /**
+   * Ends the connection. All messages may have arrived together with the replies, so only the end proves that
+   * a look succeeded.
+   */
   async end(found: Look | undefined): Promise<Look> {
     await this.#connection.end('the look is over');
     if (this.#isTooMuch) return { failed: TOO_MUCH };
     return found ?? { failed: await this.#connection.ended };
   }
 
-  /** Reads what `filters` hold, and who claims the branch. The question is the marker, too: when it comes back, all retained messages have. */
+  /**
+   * Reads what `filters` hold, and who claims the branch. The question is the marker, too: when it comes
+   * back, all retained messages have.
+   */
   async #claimOf(
     branch: string,
     filters: readonly string[],
   ): Promise<Claim | { failed: string } | undefined> {
-    const [who, status] = [`${branch}/who`, `${branch}/status`];
+    const who = `${branch}/who`;
+    const status = `${branch}/status`;
     // At QoS 0 retained messages are sent in order and without a limit; an answer must not be lost.
     const read = await this.#connection.subscribe(filters, { qos: 0 });
     if (read === true) await this.#connection.subscribe([status], { qos: 1 });
@@ -96,10 +109,12 @@ class Reading {
       read && !this.#isTooMuch && (await this.#connection.publish(who, this.#topics.identifier, false));
     if (asked === false) return undefined;
     const isBack = asked === true && (await this.#within(answers.marker));
-    // An access list that hides the question: brokers that keep the order have sent everything before this reply.
+    // An access list that hides the question: brokers that keep the order have sent everything before this
+    // reply.
     if (!isBack && (await this.#connection.unsubscribe(filters)) === false) return undefined;
     const node = this.#held.get(`${branch}/node`) ?? '';
-    // A power failure of a node or a cut connection of a broker leaves a claim behind, and so may an earlier connection of ours.
+    // A power failure of a node or a cut connection of a broker leaves a claim behind, and so may an earlier
+    // connection of ours.
     if (node === '' || this.#held.get(status) !== ONLINE) return { node, isAlive: false };
     if (typeof asked === 'object') return { failed: refused(who, asked.reason) };
     const isAlive = await this.#within(answers.answer);

@@ -1,5 +1,5 @@
-// Finds what is odd about a password file. Editors and shells add bytes to it that nobody sees, and the broker only refuses the password.
-// The content itself never gets into a text for people. Pure.
+// Finds what is odd about a password file. Editors and shells add bytes to it that nobody sees, and the
+// broker only refuses the password. The content itself never gets into a text for people. Pure.
 
 const LINE_END_AT_END = /\r?\n$/;
 const BYTE_ORDER_MARK = '\ufeff';

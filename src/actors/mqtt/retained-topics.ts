@@ -1,5 +1,5 @@
-// Compares what the broker holds of this node with what it should hold, the branch and Home Assistant's device message beside it, and gives
-// the differences that may be published now. Pure.
+// Compares what the broker holds of this node with what it should hold, the branch and Home Assistant's
+// device message beside it, and gives the differences that may be published now. Pure.
 
 import type { InterfaceAddresses } from '../../own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
@@ -59,7 +59,10 @@ export class RetainedTopics {
   #deviceOwner: string | undefined;
   /** The device message that the broker holds. */
   #told: DeviceMessage = { text: '', entities: new Map() };
-  /** The last one that was made, of this look of the branch; the look is undefined where another is to be made all the same. */
+  /**
+   * The last one that was made, of this look of the branch; the look is undefined where another is to be made
+   * all the same.
+   */
   #made: DeviceMessage | undefined;
   #madeOf: string | undefined;
 
@@ -109,7 +112,10 @@ export class RetainedTopics {
     return this.#heldAt(topic) === text;
   }
 
-  /** The branch of the node that publishes the device of this identifier instead of this one: the machine's id is the same. */
+  /**
+   * The branch of the node that publishes the device of this identifier instead of this one: the machine's id
+   * is the same.
+   */
   get deviceOwner(): string | undefined {
     return this.#deviceOwner;
   }
@@ -127,7 +133,10 @@ export class RetainedTopics {
     this.#deviceIs(held.get(this.device) ?? '', deviceOwner);
   }
 
-  /** The last message on the device's topic decides whose it is, as all that write it see the same one. False if that changes nothing. */
+  /**
+   * The last message on the device's topic decides whose it is, as all that write it see the same one. False
+   * if that changes nothing.
+   */
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);
     const isOther = branch !== undefined && branch !== this.topic;
@@ -144,7 +153,8 @@ export class RetainedTopics {
 
   #deviceIs(text: string, owner: string | undefined): void {
     this.#deviceOwner = owner;
-    // Nothing waits for another node's message. Our own may be larger than the bound for parsing a broker's text.
+    // Nothing waits for another node's message. Our own may be larger than the bound for parsing a broker's
+    // text.
     if (owner !== undefined) this.#told = { text, entities: new Map() };
     else if (text !== this.#told.text || this.#told.entities.size === 0)
       this.#told = { text, entities: entitiesIn(text) };
@@ -171,7 +181,10 @@ export class RetainedTopics {
     this.#again.add(topic);
   }
 
-  /** To be published; a topic that is too large is emptied, or its old text would be taken for true. `takes`: what the broker takes. */
+  /**
+   * To be published; a topic that is too large is emptied, or its old text would be taken for true. `takes`:
+   * what the broker takes.
+   */
   differences(takes: (topic: string, text: string) => boolean): Differences {
     const publications: Publication[] = [];
     const leftOut: string[] = [];
@@ -196,12 +209,14 @@ export class RetainedTopics {
 
   /** The broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
-    // The other node's message came meanwhile. Which of both was stored last is known when this one comes back, or does not.
+    // The other node's message came meanwhile. Which of both was stored last is known when this one comes
+    // back, or does not.
     if (topic === this.device && this.#deviceOwner !== undefined) return;
     if (text === '') this.#held.delete(topic);
     else this.#held.set(topic, text);
     if (topic !== this.device) return;
-    // A select that has got a new name for the current option shows it only when the state is published again.
+    // A select that has got a new name for the current option shows it only when the state is published
+    // again.
     if (isNotOffered(this.#branch, this.#told.entities)) this.again(this.full('audio/server'));
     this.#told = { text, entities: this.#made?.text === text ? this.#made.entities : entitiesIn(text) };
     this.remakeDevice();
@@ -234,7 +249,10 @@ export class RetainedTopics {
     return wanted;
   }
 
-  /** A topic is emptied, and a new default named, only after the message that announces it; else Home Assistant would log an error. */
+  /**
+   * A topic is emptied, and a new default named, only after the message that announces it; else Home
+   * Assistant would log an error.
+   */
   #waits(topic: string, text: string): boolean {
     const { entities } = this.#told;
     if (text === '') return [...entities.values()].some((each) => each['state_topic'] === topic);

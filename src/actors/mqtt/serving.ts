@@ -1,4 +1,5 @@
-// One connection that serves the node's branch: publishes differences and runs commands, until it ends or another node wants the branch.
+// One connection that serves the node's branch: publishes differences and runs commands, until it ends or
+// another node wants the branch.
 
 import { type Clock, within } from '../../clock.js';
 import type { NodeLink } from '../runtime.js';
@@ -14,7 +15,10 @@ import {
 import { RETAINED, TOO_MANY } from './refusals.js';
 import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
 
-/** From the end of one round of differences to the next: a little above a tenth of a second, for network delays. */
+/**
+ * From the end of one round of differences to the next: a little above a tenth of a second, for network
+ * delays.
+ */
 export const ROUND_GAP_MS = 110;
 /** Non-retained messages that wait for the broker; beyond this the oldest are dropped. */
 const PASSING_MAX = 256;
@@ -30,7 +34,10 @@ export interface ServingParts {
   readonly topics: RetainedTopics;
   readonly control: boolean;
   readonly dial: (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
-  /** All differences are published, except the topics that are left out. Called again when these or the device's owner change. */
+  /**
+   * All differences are published, except the topics that are left out. Called again when these or the
+   * device's owner change.
+   */
   readonly onSettled: (leftOut: readonly LeftOut[]) => void;
 }
 
@@ -63,7 +70,8 @@ export class Serving {
     const { topics, control } = this.#parts;
     const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
     const watched = [topics.node, topics.status, topics.full('who'), topics.device];
-    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones (measured), and a lost connection loses either kind.
+    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones (measured), and a lost connection
+    // loses either kind.
     const isOpen =
       (await this.#connection.ready) &&
       (await this.#subscribe(watched, { qos: 1 })) &&
@@ -104,7 +112,10 @@ export class Serving {
     if (this.#state === 'open' && this.#rest === undefined) this.#beginRound();
   }
 
-  /** Publishes a message that is not retained. It is momentary: what cannot be published on this connection is dropped. */
+  /**
+   * Publishes a message that is not retained. It is momentary: what cannot be published on this connection is
+   * dropped.
+   */
   publishPassing(topic: string, text: string): void {
     if (this.#state === 'ended') return;
     // While the connection opens it waits: the refusals of retained commands come then.
@@ -171,7 +182,10 @@ export class Serving {
     return [...tooLarge, ...refused, ...this.#refusedFilters];
   }
 
-  /** Publishes as far as the broker keeps up. Neither starves the other: a topic is in each round once, and few messages wait. */
+  /**
+   * Publishes as far as the broker keeps up. Neither starves the other: a topic is in each round once, and
+   * few messages wait.
+   */
   #pump(): void {
     while (this.#state === 'open' && this.#inFlight < this.#connection.window) {
       const state = this.#round.shift();
@@ -226,7 +240,8 @@ export class Serving {
       // Without `control` commands are not subscribed to, but a broker may send them all the same.
       if (control) this.#command(below, message);
     } else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
-      // A question whether the node lives; or a status of others, or the will of our previous connection, which this one has replaced.
+      // A question whether the node lives; or a status of others, or the will of our previous connection,
+      // which this one has replaced.
       topics.again(topics.status);
       this.changed();
     } else if (!retained && topic === topics.node && text !== topics.identifier) {

@@ -1,12 +1,15 @@
-// Names towards a broker: the node's identifier, which outlives its name and address, and topic levels; and texts from a broker as JSON.
-// Pure, except for reading the machine's id.
+// Names towards a broker: the node's identifier, which outlives its name and address, and topic levels; and
+// texts from a broker as JSON. Pure, except for reading the machine's id.
 
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { PLAYER_NAMES } from '../../protocol/dbus/mpris.js';
 import { clipped } from '../text.js';
 
-/** `/ + #` have a meaning in a topic, `%` begins an escape, and for the others a broker may disconnect (MQTT 5, 1.5.4; mosquitto does). */
+/**
+ * `/ + #` have a meaning in a topic, `%` begins an escape, and for the others a broker may disconnect (MQTT
+ * 5, 1.5.4; mosquitto does).
+ */
 const UNFIT = /[/+#%\p{Cc}\p{Noncharacter_Code_Point}]/gu;
 
 /** Bounds of a retained text, and of a command as of a route's body (docs/home-assistant.md, "Commands"). */
@@ -18,14 +21,20 @@ export function playerName(busName: string): string {
   return busName.startsWith(PLAYER_NAMES) ? busName.slice(PLAYER_NAMES.length) : busName;
 }
 
-/** The name as one level: unfit characters become their UTF-8 bytes as `%XX`. Different names give different levels. */
+/**
+ * The name as one level: unfit characters become their UTF-8 bytes as `%XX`. Different names give different
+ * levels.
+ */
 export function topicLevel(name: string): string {
   return Buffer.from(name)
     .toString()
     .replace(UNFIT, (char) => Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'));
 }
 
-/** Undefined for what is no JSON, or beyond the bounds: a value that is nested too deeply could not be written again. */
+/**
+ * Undefined for what is no JSON, or beyond the bounds: a value that is nested too deeply could not be written
+ * again.
+ */
 export function boundedJson(text: string): unknown {
   if (Buffer.byteLength(text) > JSON_BYTES_MAX) return undefined;
   try {
@@ -41,14 +50,20 @@ function isWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.values(value).every((each) => isWithin(each, levels - 1));
 }
 
-/** Used for nothing else, so that nobody can link it to another service's hash of the confidential machine id (machine-id(5)). */
+/**
+ * Used for nothing else, so that nobody can link it to another service's hash of the confidential machine id
+ * (machine-id(5)).
+ */
 const APPLICATION = 'tonearm: node identifier';
 
 const IDENTIFIER_CHARS = 16;
 const TOPIC_CHARS = 6;
 const NAME_CHARS_MAX = 64;
 
-/** Letters and digits. Two users of one machine are two nodes: each has its own sound server, units and configuration. */
+/**
+ * Letters and digits. Two users of one machine are two nodes: each has its own sound server, units and
+ * configuration.
+ */
 export function identifierOf(machineId: string, userId: number): string {
   const hash = createHmac('sha256', machineId).update(`${APPLICATION} ${userId}`);
   return hash.digest('hex').slice(0, IDENTIFIER_CHARS);

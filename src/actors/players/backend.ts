@@ -1,4 +1,5 @@
-// The players backend: decides which players exist, whose signals are followed, and runs commands. A single player is in player.ts.
+// The players backend: decides which players exist, whose signals are followed, and runs commands. A single
+// player is in player.ts.
 
 import { type Clock, systemClock, Timers, within } from '../../clock.js';
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
@@ -15,7 +16,10 @@ import { Player } from './player.js';
 const PLAYERS_MAX = 32;
 /** All known names, also of players beyond PLAYERS_MAX: these move up when others go. */
 const NAMES_MAX = 128;
-/** Minimum time between two updates of the set of players: a name that changes owner all the time costs four readings a second. */
+/**
+ * Minimum time between two updates of the set of players: a name that changes owner all the time costs four
+ * readings a second.
+ */
 const SETTLE_MS = 250;
 /** A cover may be embedded in the metadata: twice the maximum size of a cover in base64. */
 const MESSAGE_MAX_BYTES = 24 << 20;
@@ -40,7 +44,10 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   #hasLoggedTooMany = false;
   /** Names of players that the log says cannot be read. */
   readonly #unlisted = new Set<string>();
-  /** Names whose owner changed since they were listed: that signal is newer than the reply. Only set while owners are asked for. */
+  /**
+   * Names whose owner changed since they were listed: that signal is newer than the reply. Only set while
+   * owners are asked for.
+   */
   #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
   #away: string | undefined = 'not connected yet';
@@ -167,7 +174,10 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     for (const owner of this.#processes.keys()) if (!owners.has(owner)) this.#processes.delete(owner);
   }
 
-  /** VLC with `--control dbus` has two connections, the second with its process id in its name (seen with 3.0.21). */
+  /**
+   * VLC with `--control dbus` has two connections, the second with its process id in its name (seen with
+   * 3.0.21).
+   */
   #isSecond(name: string): boolean {
     const [, first = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
     return this.#processes.get(this.#owners.get(first) ?? '') === Number(pid);

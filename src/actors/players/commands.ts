@@ -1,5 +1,6 @@
-// Commands to players: what is known to stand against each, the method that is called, and the fault for a refusal; in a tracklist, which
-// track is meant, and what may be added (docs/players.md, "Commands" and "Tracklists").
+// Commands to players: what is known to stand against each, the method that is called, and the fault for a
+// refusal; in a tracklist, which track is meant, and what may be added (docs/players.md, "Commands" and
+// "Tracklists").
 
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';

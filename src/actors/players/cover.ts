@@ -1,6 +1,7 @@
-// The covers of players (docs/players.md, "Covers"): decides which may be served, and reads them. A player chooses the path and the whole
-// network can ask, so only images that every user of the node may read are served. Those on the node are read one at a time, because a
-// disk that does not answer blocks one of the process's few file threads.
+// The covers of players (docs/players.md, "Covers"): decides which may be served, and reads them. A player
+// chooses the path and the whole network can ask, so only images that every user of the node may read are
+// served. Those on the node are read one at a time, because a disk that does not answer blocks one of the
+// process's few file threads.
 
 import { createHash } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
@@ -22,7 +23,10 @@ const WAITING_MAX = 32;
 
 /** Fetches at a time: each may hold a whole cover. */
 const FETCHES_MAX = 4;
-/** Addresses in the web of which it is known for a while what came of them, so that several pages that show one cover cost one fetch. */
+/**
+ * Addresses in the web of which it is known for a while what came of them, so that several pages that show
+ * one cover cost one fetch.
+ */
 const KNOWN_MAX = 32;
 /** Some radio stations change the picture behind one address. */
 const KNOWN_MS = 60_000;
@@ -94,7 +98,10 @@ function webCovers(clock: Clock, fetch: FetchCover) {
   };
 }
 
-/** The URL with an embedded image, read from the player each time: it is not kept, so that many of them need no memory. */
+/**
+ * The URL with an embedded image, read from the player each time: it is not kept, so that many of them need
+ * no memory.
+ */
 async function longUrl(bus: Caller<'players'>, { owner }: CoverPlayer): Promise<string | undefined> {
   const options = { path: PLAYER_PATH, deadlineMs: ANSWER_MAX_MS };
   const outcome = await bus.call(playerMethods(owner).getAll, [PLAYER_INTERFACE], options);
@@ -125,7 +132,10 @@ const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
   ['image/webp', /^52494646.{8}57454250/],
 ];
 
-/** Undefined if nothing may be served; the network must not learn why. `held`: the tag of what the caller has. `uid`: ours. Never rejects. */
+/**
+ * Undefined if nothing may be served; the network must not learn why. `held`: the tag of what the caller has.
+ * `uid`: ours. Never rejects.
+ */
 export async function coverOf(url: string, uid: number, held?: string): Promise<CoverAnswer | undefined> {
   if (isDataUrl(url)) return dataCover(url, held);
   if (url.length > URL_MAX_UNITS || !URL.canParse(url)) return undefined;

@@ -1,5 +1,6 @@
-// The facts known of one player, how readings and signals change them, its position, which is read now and then and extrapolated in
-// between (docs/players.md, "Positions"), and the record that clients see (docs/http-api.md, "Player"). Pure.
+// The facts known of one player, how readings and signals change them, its position, which is read now and
+// then and extrapolated in between (docs/players.md, "Positions"), and the record that clients see
+// (docs/http-api.md, "Player"). Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
@@ -41,7 +42,10 @@ export function withRootProperties(facts: PlayerFacts, record: PropertyRecord): 
   };
 }
 
-/** Applies a partial record. The position is not among the facts, because it is outdated as soon as it is read. */
+/**
+ * Applies a partial record. The position is not among the facts, because it is outdated as soon as it is
+ * read.
+ */
 export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord): PlayerFacts {
   const { Metadata, Position: _, ...player } = readProperties(PLAYER_PROPERTIES, record);
   return {
@@ -112,7 +116,9 @@ export function playerRecord(
   };
 }
 
-/** In ms on both clocks: dates are for people and may jump; durations are measured with the monotonic clock. */
+/**
+ * In ms on both clocks: dates are for people and may jump; durations are measured with the monotonic clock.
+ */
 export interface Moment {
   readonly date: number;
   readonly monotonic: number;
@@ -130,9 +136,14 @@ export interface Motion {
   readonly lengthUs: number | undefined;
 }
 
-/** A larger difference from the extrapolated position is a jump. Players report positions in steps of some tenths of a second. */
+/**
+ * A larger difference from the extrapolated position is a jump. Players report positions in steps of some
+ * tenths of a second.
+ */
 const JUMP_US = 500_000;
-/** A larger difference means that the clock was set; smaller ones are the slow corrections of a time server. */
+/**
+ * A larger difference means that the clock was set; smaller ones are the slow corrections of a time server.
+ */
 const CLOCK_STEP_MS = 500;
 
 /** The position now, in microseconds; not beyond the track's end, unless the player itself said so. */

@@ -1,5 +1,5 @@
-// One player, as long as one connection owns its name: reads its properties, applies its signals, and publishes its record, gathered for a
-// moment, and positions that clients cannot extrapolate.
+// One player, as long as one connection owns its name: reads its properties, applies its signals, and
+// publishes its record, gathered for a moment, and positions that clients cannot extrapolate.
 
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -109,7 +109,10 @@ export class Player {
     return playbackStatus(this.#facts) === 'Playing';
   }
 
-  /** Reads all anew and publishes it; the tracklist too, if the caller needs it. False if the player did not answer. */
+  /**
+   * Reads all anew and publishes it; the tracklist too, if the caller needs it. False if the player did not
+   * answer.
+   */
   async readAll(withTracks: boolean): Promise<boolean> {
     const readings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
     const answers = await Promise.all(readings.map((each) => each.next()));
@@ -197,7 +200,10 @@ export class Player {
     void this.#bus.unwatch(playerSignals(this.owner));
   }
 
-  /** Ignores a connection that floods for a moment. All is read at the end, so that the last change is not missed. */
+  /**
+   * Ignores a connection that floods for a moment. All is read at the end, so that the last change is not
+   * missed.
+   */
   #rest(): void {
     void this.#bus.unwatch(playerSignals(this.owner));
     this.#timers.set('rest', REST_MS, () => {
@@ -211,7 +217,8 @@ export class Player {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
     else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.#facts, changed));
     else return;
-    // The values may be those from before, and the position another: a track begins again, or one without an id follows another.
+    // The values may be those from before, and the position another: a track begins again, or one without an
+    // id follows another.
     const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
     if (invalidated.length > 0 || isAboutPosition || this.#place.isAstray) this.readings.again();
   }
@@ -220,7 +227,8 @@ export class Player {
     const before = this.#facts;
     this.#facts = facts;
     this.#place.follow(before, facts);
-    // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no signal of the list for that.
+    // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no
+    // signal of the list for that.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
     if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.again();
   }

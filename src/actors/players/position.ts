@@ -1,5 +1,5 @@
-// The position of one player between its readings: where it is reckoned to be, how often it jumped, and when it is to be read again
-// (docs/players.md, "Positions"). It reads nothing itself.
+// The position of one player between its readings: where it is reckoned to be, how often it jumped, and when
+// it is to be read again (docs/players.md, "Positions"). It reads nothing itself.
 
 import { type Clock, Timers } from '../../clock.js';
 import {
@@ -16,9 +16,15 @@ import {
 } from './facts.js';
 import { isSameTrack } from './metadata.js';
 
-/** After playing began the position is read again: an idle output may take 2 s of sound at once (null sinks; mpv, cmus: 1.9 s, measured). */
+/**
+ * After playing began the position is read again: an idle output may take 2 s of sound at once (null sinks;
+ * mpv, cmus: 1.9 s, measured).
+ */
 const LOOK_AGAIN_MS = 3_000;
-/** From the reckoned end of a track to the reading there: players report positions late, some in whole seconds. */
+/**
+ * From the reckoned end of a track to the reading there: players report positions late, some in whole
+ * seconds.
+ */
 const END_SLACK_MS = 1_000;
 /** The longest time of a timer. A track that ends later is not awaited. */
 const TIMER_MAX_MS = 0x7fff_ffff;
@@ -109,8 +115,9 @@ export class ReckonedPosition {
   }
 
   /**
-   * Plans a reading at the end of the track: a player that repeats it may announce nothing (seen: Mopidy, MPD with mpDris2). Another one
-   * follows only from the first half of the track, so that a player that stands still near its end is not polled.
+   * Plans a reading at the end of the track: a player that repeats it may announce nothing (seen: Mopidy, MPD
+   * with mpDris2). Another one follows only from the first half of the track, so that a player that stands
+   * still near its end is not polled.
    */
   #awaitEnd(): void {
     this.#timers.cancel('end');

@@ -1,4 +1,5 @@
-// Reads the properties of one of a player's interfaces: all at once, or one by one from a player that answers only so.
+// Reads the properties of one of a player's interfaces: all at once, or one by one from a player that answers
+// only so.
 
 import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
 import {
@@ -22,7 +23,10 @@ export function isWithoutReply(error: BusError): boolean {
   return error.kind === 'timeout' || error.kind === 'closed' || isAbsence(error);
 }
 
-/** Some players fail at `GetAll` and answer `Get` (seen). Properties that fail are missing; it is an error if all do. */
+/**
+ * Some players fail at `GetAll` and answer `Get` (seen). Properties that fail are missing; it is an error if
+ * all do.
+ */
 export async function fetchProperties(
   bus: Caller<'players'>,
   methods: Methods,

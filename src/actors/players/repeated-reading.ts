@@ -1,5 +1,5 @@
-// Reads something of a player whenever that may have changed: one reading at a time, with a pause between two, and again, backed off, while
-// there is no answer. Nothing is polled.
+// Reads something of a player whenever that may have changed: one reading at a time, with a pause between
+// two, and again, backed off, while there is no answer. Nothing is polled.
 
 import { backoffMs, type Clock } from '../../clock.js';
 
@@ -38,7 +38,10 @@ export class RepeatedReading {
     this.#readAfter(Math.max(0, this.#readAt + this.#pauseMs - this.#clock.monotonic()));
   }
 
-  /** Reads again, and resolves when a reading that began after this call has ended. False if there was no answer. */
+  /**
+   * Reads again, and resolves when a reading that began after this call has ended. False if there was no
+   * answer.
+   */
   next(): Promise<boolean> {
     return new Promise((resolve) => {
       this.#waitingForNext.push(resolve);
@@ -78,7 +81,10 @@ export class RepeatedReading {
     else if (this.#isStale) this.#readAfter(this.#pauseMs);
   }
 
-  /** Resolves what waits for this reading. Without an answer it resolves all, because the next attempt may be half a minute away. */
+  /**
+   * Resolves what waits for this reading. Without an answer it resolves all, because the next attempt may be
+   * half a minute away.
+   */
   #settle(isAnswered: boolean): void {
     const settled = isAnswered ? this.#waiting : [...this.#waiting, ...this.#waitingForNext];
     this.#waiting = [];

@@ -17,9 +17,14 @@ import { RepeatedReading } from './repeated-reading.js';
 
 /** Tracks of one list, from its beginning; a longer list is cut. */
 const TRACKS_MAX = 500;
-/** UTF-16 units of all ids, keys and values of one list; tracks beyond it are left out. A usual track has 300. */
+/**
+ * UTF-16 units of all ids, keys and values of one list; tracks beyond it are left out. A usual track has 300.
+ */
 const LIST_MAX_UNITS = 256 * 1024;
-/** Pause between two readings: a player that is filled with an album sends signals for each track, and a long list costs 50 ms. */
+/**
+ * Pause between two readings: a player that is filled with an album sends signals for each track, and a long
+ * list costs 50 ms.
+ */
 const READ_PAUSE_MS = 500;
 /** VLC 3.0 sends its signals as `MediaPlayer2.TrackList`, without the beginning of the name. */
 const INTERFACE_END = 'MediaPlayer2.TrackList';
@@ -42,7 +47,10 @@ export class Tracklist {
   readonly readings: RepeatedReading;
   /** Undefined if the player has none, or has not answered yet. */
   reading: TracklistReading | undefined;
-  /** Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track begins (seen). */
+  /**
+   * Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track
+   * begins (seen).
+   */
   readonly #added = new Set<string>();
 
   constructor(owner: string, bus: Caller<'players'>, clock: Clock, changed: () => void) {

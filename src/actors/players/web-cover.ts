@@ -1,6 +1,7 @@
-// Fetches a cover from the web: one request, at most one redirect, and only from the internet's own addresses, never from those of the house
-// (docs/players.md, "Covers from the web"). Each address of a name is looked at before anything is sent, and the connection is made to
-// these addresses and no others. It keeps nothing.
+// Fetches a cover from the web: one request, at most one redirect, and only from the internet's own
+// addresses, never from those of the house (docs/players.md, "Covers from the web"). Each address of a name
+// is looked at before anything is sent, and the connection is made to these addresses and no others. It keeps
+// nothing.
 
 import { Resolver } from 'node:dns/promises';
 import { type IncomingMessage, request as plainRequest } from 'node:http';
@@ -16,8 +17,8 @@ const FETCH_MAX_MS = 5_000;
 const REDIRECTS_MAX = 1;
 const ADDRESSES_MAX = 16;
 /**
- * For each address of a name but the last. Node's own 250 ms are too short for a server far away, and the kernel repeats a lost first packet
- * after a second; two dead addresses leave time for a third.
+ * For each address of a name but the last. Node's own 250 ms are too short for a server far away, and the
+ * kernel repeats a lost first packet after a second; two dead addresses leave time for a third.
  */
 const ATTEMPT_MS = 1_500;
 
@@ -76,10 +77,18 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   // With `autoSelectFamily` all addresses are asked for, and tried one after the other.
   const lookup: LookupFunction = (_host, _options, found) => found(null, known);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
+  // The types of a request lack what it passes on to its socket.
+  const socketOptions = {
+    lookup,
+    rejectUnauthorized: true,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+  };
   return new Promise((resolve, reject) => {
     request(url, {
-      ...{ agent: false, signal, lookup, rejectUnauthorized: true },
-      ...{ autoSelectFamily: true, autoSelectFamilyAttemptTimeout: ATTEMPT_MS },
+      ...socketOptions,
+      agent: false,
+      signal,
       headers: { Accept: 'image/*', 'Accept-Encoding': 'identity', 'User-Agent': 'tonearm' },
     })
       .on('response', resolve)
@@ -104,7 +113,10 @@ function ownNetworks(): readonly string[] {
   return Object.values(networkInterfaces()).flatMap((all = []) => all.flatMap(({ cidr }) => cidr ?? []));
 }
 
-/** getaddrinfo would also ask mDNS and the node's own files, and would hold one of the process's few file threads while it waits. */
+/**
+ * getaddrinfo would also ask mDNS and the node's own files, and would hold one of the process's few file
+ * threads while it waits.
+ */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {
   const resolver = new Resolver();
   signal.addEventListener('abort', () => resolver.cancel(), { once: true });

@@ -1,5 +1,5 @@
-// The power backend: asks logind what it would grant, and orders the action. It caches no verdict, because a rule, a lock or a login may
-// change it at any time without a signal.
+// The power backend: asks logind what it would grant, and orders the action. It caches no verdict, because a
+// rule, a lock or a login may change it at any time without a signal.
 
 import type { Answer, PowerCommand } from '../../protocol/actor/commands.js';
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
@@ -12,7 +12,10 @@ import { type BusError, faultOf } from '../bus/fault.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { clipped } from '../text.js';
 
-/** Question and order together stay below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits"). */
+/**
+ * Question and order together stay below the 10 s after which a client gets a timeout (docs/http-api.md,
+ * "Limits").
+ */
 const CALL_DEADLINE_MS = 4_500;
 
 /** logind's verdict on what is switched off here. */
@@ -52,7 +55,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   #away: string | undefined = 'not connected yet';
   /** The action that is being requested. Once logind has accepted one, it refuses others by itself. */
   #underWay: PowerAction | undefined;
-  /** The target that systemd has begun to start since the last order to logind; each has the name of its action. */
+  /**
+   * The target that systemd has begun to start since the last order to logind; each has the name of its
+   * action.
+   */
   #begun: string | undefined;
 
   constructor(settings: PowerSettings, publish: Publisher, bus: BusOptions = {}) {
@@ -112,7 +118,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
     return { ok: true, text: JSON.stringify(record) };
   }
 
-  /** Nothing may be awaited after logind has accepted, so that the event and the answer are sent in the same batch. */
+  /**
+   * Nothing may be awaited after logind has accepted, so that the event and the answer are sent in the same
+   * batch.
+   */
   async #act(action: PowerAction): Promise<Answer> {
     const row = ACTIONS[action];
     const [asked, listed] = await Promise.all([
@@ -135,9 +144,10 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * logind's reply decides: a shutdown alone may be somebody else's, with ours refused. But while systemd stops services, logind and the
-   * bus among them, the reply may never arrive (seen on a busy machine): then the job that systemd has begun decides, which it announces
-   * before logind can reply. A stop by SIGTERM waits for this (gateway/gateway.ts).
+   * logind's reply decides: a shutdown alone may be somebody else's, with ours refused. But while systemd
+   * stops services, logind and the bus among them, the reply may never arrive (seen on a busy machine): then
+   * the job that systemd has begun decides, which it announces before logind can reply. A stop by SIGTERM
+   * waits for this (gateway/gateway.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const isSilent = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';
@@ -154,7 +164,10 @@ const NAMED_MAX_INHIBITORS = 5;
 /** `block-weak` (systemd 257) is the former `block`: it stops everybody except root. */
 const BLOCKING_MODES: readonly string[] = ['block', 'block-weak'];
 
-/** The locks that forbid a shutdown. A user's own count too, which logind before 257 ignores: an upgrade script needs the node to stay up. */
+/**
+ * The locks that forbid a shutdown. A user's own count too, which logind before 257 ignores: an upgrade
+ * script needs the node to stay up.
+ */
 function blockingLocks(inhibitors: readonly Inhibitor[]): readonly Inhibitor[] {
   return inhibitors.filter(
     ([what, , , mode]) => what.split(':').includes('shutdown') && BLOCKING_MODES.includes(mode),
@@ -200,7 +213,10 @@ const ORDER_ERRORS: Readonly<Record<string, FaultCode>> = {
   [LOGIND_ERRORS.blockedByInhibitorLock]: 'inhibited',
 };
 
-/** The fault if it is unknown whether the action is allowed. Any error counts: logind without polkit, or one that cannot start, has many. */
+/**
+ * The fault if it is unknown whether the action is allowed. Any error counts: logind without polkit, or one
+ * that cannot start, has many.
+ */
 function questionFault(error: BusError): Answer {
   const overrides = { byName: COMMON_ERRORS, otherwise: 'unavailable' } as const;
   return faultOf(error, 'The login manager (logind) could not be asked', overrides);

@@ -1,5 +1,6 @@
-// The systemd backend: decides which units are watched and which of them a request may name; keeps one scope per list of units; and runs
-// the commands, which only the user's scope has. Records never flow back into the follower.
+// The systemd backend: decides which units are watched and which of them a request may name; keeps one scope
+// per list of units; and runs the commands, which only the user's scope has. Records never flow back into the
+// follower.
 
 import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
@@ -14,7 +15,10 @@ import type { Interest, ReadingBus } from '../units/unit-reader.js';
 import { commandUnit } from './commands.js';
 import { ServicePublisher, serviceRecord, type WatchedUnit } from './service-publisher.js';
 
-/** The watched units in whitelist order: system, then user, without internal units (docs/configuration.md, "Upgrades"). */
+/**
+ * The watched units in whitelist order: system, then user, without internal units (docs/configuration.md,
+ * "Upgrades").
+ */
 export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readonly WatchedUnit[] {
   const units = (['system', 'user'] as const).flatMap((scope) =>
     settings[scope].map((entry) => ({ ...entry, scope, key: `${scope}/${entry.name}` })),
@@ -24,7 +28,10 @@ export function watchedUnits(settings: Omit<SystemdSettings, 'enabled'>): readon
 
 type UnitTarget = { readonly ok: true; readonly unit: WatchedUnit } | ({ readonly ok: false } & Fault);
 
-/** The unit of a command. An unlisted unit is answered as if it did not exist, whatever the scope; system units are read-only. */
+/**
+ * The unit of a command. An unlisted unit is answered as if it did not exist, whatever the scope; system
+ * units are read-only.
+ */
 export function targetOf(watched: readonly WatchedUnit[], command: SystemdCommand): UnitTarget {
   const { scope, unit: name } = command;
   const unit = watched.find((each) => each.scope === scope && each.name === name);

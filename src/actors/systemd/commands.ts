@@ -1,5 +1,5 @@
-// Changes units of the user: asks the manager, waits for the job, then checks the unit's state. It needs a follower on the user's bus;
-// the calls do not compile on any other type of bus.
+// Changes units of the user: asks the manager, waits for the job, then checks the unit's state. It needs a
+// follower on the user's bus; the calls do not compile on any other type of bus.
 
 import type { Clock } from '../../clock.js';
 import type { Answer, UnitVerb } from '../../protocol/actor/commands.js';
@@ -13,9 +13,10 @@ import type { UnitFollower } from '../units/follower.js';
 /** Below the supervisor's 10 s, so that our own answer arrives (docs/http-api.md, "Unit routes"). */
 const COMMAND_MAX_MS = 9_000;
 /**
- * The start job of a simple service ends before its program has been executed, and no signal reports the execution; only a missing program
- * or an early exit is reported, after the job's end. On an idle machine less than 1 ms later; on two cores with 16 busy processes 5 ms in
- * the median, below 37 ms for 99 of 100, and above 100 ms once in 960 starts.
+ * The start job of a simple service ends before its program has been executed, and no signal reports the
+ * execution; only a missing program or an early exit is reported, after the job's end. On an idle machine
+ * less than 1 ms later; on two cores with 16 busy processes 5 ms in the median, below 37 ms for 99 of 100,
+ * and above 100 ms once in 960 starts.
  */
 const START_GRACE_MS = 100;
 
@@ -37,7 +38,10 @@ const PLANS: Readonly<Record<UnitVerb, CommandPlan>> = {
   disable: { noun: 'disabling', files: 'disable', job: 'stopUnit', aim: 'stopped' },
 };
 
-/** Resolves when the unit's job is over, after 9 s at the latest: a job that is still queued then was accepted. */
+/**
+ * Resolves when the unit's job is over, after 9 s at the latest: a job that is still queued then was
+ * accepted.
+ */
 export async function commandUnit(
   follower: UnitFollower<Bus<'units'>>,
   clock: Clock,
@@ -51,8 +55,8 @@ export async function commandUnit(
   const leftMs = (): number => Math.max(1, deadline - clock.monotonic());
   const factsNow = (): UnitFacts | undefined => table.unit(name)?.facts;
   const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
-  // Read before the links change: afterwards the name may lead nowhere while its unit still runs. What was read earlier may be from before
-  // the link was made.
+  // Read before the links change: afterwards the name may lead nowhere while its unit still runs. What was
+  // read earlier may be from before the link was made.
   const unread = files === 'disable' ? await follower.refresh([name]) : undefined;
   if (unread !== undefined) return refusal(unread);
   const before = factsNow();
@@ -107,7 +111,10 @@ function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, er
   return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.noSuchUnit;
 }
 
-/** Why a `done` job has missed its aim, if so: its condition was not met, or no process could be executed (measured, systemd 252). */
+/**
+ * Why a `done` job has missed its aim, if so: its condition was not met, or no process could be executed
+ * (measured, systemd 252).
+ */
 function missed(aim: Aim, { activeState, subState, result, conditionMet }: UnitFacts): string | undefined {
   if (aim === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;
   if (activeState === 'failed') return 'The unit has failed';
@@ -120,7 +127,10 @@ function missed(aim: Aim, { activeState, subState, result, conditionMet }: UnitF
   return activeState === 'inactive' ? 'The unit has ended with an error' : undefined;
 }
 
-/** The answer to a command whose job is over. `result` is JobRemoved's; undefined if that was missed, so that only the state counts. */
+/**
+ * The answer to a command whose job is over. `result` is JobRemoved's; undefined if that was missed, so that
+ * only the state counts.
+ */
 export function verdictOn(aim: Aim, result: string | undefined, facts: UnitFacts): Answer {
   const ended = `job's result is ${result ?? 'unknown'}, the unit's Result ${facts.result}`;
   if (result !== undefined && result !== 'done') return failure('refused', `The ${ended}`);

@@ -1,5 +1,6 @@
-// Publishes units: turns facts into Service records (docs/http-api.md, "Service"), sends changed ones, gathered for a moment, and publishes
-// whether the backend is up, which it is when every scope is. Records arrive in their present state and are encoded when they are sent.
+// Publishes units: turns facts into Service records (docs/http-api.md, "Service"), sends changed ones,
+// gathered for a moment, and publishes whether the backend is up, which it is when every scope is. Records
+// arrive in their present state and are encoded when they are sent.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { UnitScope } from '../../protocol/actor/commands.js';
@@ -79,7 +80,10 @@ export class ServicePublisher {
     return this.#absences.get(scope);
   }
 
-  /** `absence` as in `absenceOf`. For one that is there now, to be called after `changed` for every unit of the scope. */
+  /**
+   * `absence` as in `absenceOf`. For one that is there now, to be called after `changed` for every unit of
+   * the scope.
+   */
   scopeIs(scope: UnitScope, absence: string | undefined): void {
     this.#absences.set(scope, absence);
     this.#publishStatus();
@@ -118,7 +122,8 @@ export class ServicePublisher {
     const status = isUp ? 'up' : detail;
     if (status === this.#status) return;
     this.#status = status;
-    // Clients that see `up` must find each unit as it is now, also one whose changes are still being gathered.
+    // Clients that see `up` must find each unit as it is now, also one whose changes are still being
+    // gathered.
     if (isUp) for (const unit of this.#watched) this.publishNow(unit);
     this.#publish.status(isUp ? 'up' : 'connecting', detail || undefined);
   }

@@ -1,6 +1,7 @@
-// The facts known of one manager's followed units: takes readings and signals, and returns the changed units. Pure: it reads nothing.
-// systemd uses primary names, so an alias shows its unit. PropertiesChanged always has the same set of properties, first the Service's,
-// then the Unit's (observed, systemd 252), and never LoadState, Description and the like: only readings have those.
+// The facts known of one manager's followed units: takes readings and signals, and returns the changed units.
+// Pure: it reads nothing. systemd uses primary names, so an alias shows its unit. PropertiesChanged always
+// has the same set of properties, first the Service's, then the Unit's (observed, systemd 252), and never
+// LoadState, Description and the like: only readings have those.
 
 import { type PropertyRecord, readProperties } from '../../protocol/dbus/daemon.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES, unitPath } from '../../protocol/dbus/systemd.js';
@@ -16,7 +17,10 @@ export interface RunFacts {
   readonly result: string;
   /** False only if a condition was checked and not met: an unloaded unit reports false by default. */
   readonly conditionMet: boolean;
-  /** True if the unit had failed and was reset (`reset-failed`): then `result` is not how it ended. Only known while it stays loaded. */
+  /**
+   * True if the unit had failed and was reset (`reset-failed`): then `result` is not how it ended. Only known
+   * while it stays loaded.
+   */
   readonly reset: boolean;
   /** How often systemd has restarted the service by itself since its last start by others. */
   readonly restarts: number;
@@ -66,7 +70,8 @@ export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFa
     ...(Job !== undefined && { job: Job[0] === 0 ? '' : Job[1] }),
     result: Result ?? facts.result,
     conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
-    // The step from `failed` to `inactive` changes the state's time, but not that of the work's end (measured, systemd 252).
+    // The step from `failed` to `inactive` changes the state's time, but not that of the work's end
+    // (measured, systemd 252).
     reset: changedUs === undefined ? facts.reset : activeState === 'inactive' && changedUs !== restsUs,
     restarts: NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
@@ -108,7 +113,10 @@ interface Entry {
   path: string;
   /** Counts signals about the unit's run: a reading that began before one of them is older than it. */
   signalCount: number;
-  /** True if it was loaded and at rest though its file was reported missing, as with a broken link to a drop-in. */
+  /**
+   * True if it was loaded and at rest though its file was reported missing, as with a broken link to a
+   * drop-in.
+   */
   needsNoFile: boolean;
 }
 
@@ -143,7 +151,8 @@ export class UnitTable {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     const { facts } = entry.unit;
-    // A reading is complete: what it lacks no longer exists. Only the result of a run comes from signals alone.
+    // A reading is complete: what it lacks no longer exists. Only the result of a run comes from signals
+    // alone.
     const reading = withProperties({ ...unknownUnit(name), result: facts.result }, properties);
     const { id, names, description, loadState } = reading;
     // A reply that was overtaken by a signal may be older; anything newer in it comes as another signal.
@@ -161,7 +170,10 @@ export class UnitTable {
     );
   }
 
-  /** Applies UnitRemoved, which also follows readings of an unloaded unit: that one is at rest, and the result of its run is kept. */
+  /**
+   * Applies UnitRemoved, which also follows readings of an unloaded unit: that one is at rest, and the result
+   * of its run is kept.
+   */
   removed(id: string): readonly FollowedUnit[] {
     const { activeState, subState, job, invocation } = NOTHING_RAN;
     return this.#applySignal(

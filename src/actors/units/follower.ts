@@ -1,5 +1,5 @@
-// Follows units of one manager over its bus: subscribes, reads everything, applies signals, waits for reloads to end, and passes changed
-// units to its owner. It changes no unit, and does not know its owner.
+// Follows units of one manager over its bus: subscribes, reads everything, applies signals, waits for reloads
+// to end, and passes changed units to its owner. It changes no unit, and does not know its owner.
 
 import { backoffMs, type Clock, Timers } from '../../clock.js';
 import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/daemon.js';
@@ -34,7 +34,10 @@ export interface FollowerOwner {
   /** All units have been read, and their signals come. */
   up(): void;
   down(reason: string): void;
-  /** These units may have changed. Not called while a reload makes them seem to go, unless the interest is verdicts. */
+  /**
+   * These units may have changed. Not called while a reload makes them seem to go, unless the interest is
+   * verdicts.
+   */
   changed(units: readonly FollowedUnit[]): void;
   /** Any job of the manager has ended. `job` is its path, `id` the unit's primary name. */
   jobEnded?(job: string, id: string, result: string): void;
@@ -67,7 +70,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#reader = unitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
   }
 
-  /** Reads units again, or only the states of their files; resolves to the error if they could not be read. */
+  /**
+   * Reads units again, or only the states of their files; resolves to the error if they could not be read.
+   */
   async refresh(names: readonly string[], what: keyof UnitReader = 'units'): Promise<BusError | undefined> {
     const epoch = this.#epoch;
     const failed = await this.#reader[what](names);
@@ -137,7 +142,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
       if (facts.loadState === 'not-found' && facts.activeState !== 'inactive') void this.refresh([name]);
   }
 
-  /** Units seem to disappear and come back: nothing is published until they are read again, once after reloads in quick succession. */
+  /**
+   * Units seem to disappear and come back: nothing is published until they are read again, once after reloads
+   * in quick succession.
+   */
   #reloads(begins: boolean): void {
     this.#isReloading = begins;
     this.#isMuted = true;
@@ -191,7 +199,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#timers.set('begin', backoffMs(this.#attempt, clock.random()), () => void this.#begin());
   }
 
-  /** Signals carry primary names: where a unit is followed by an alias, signals of its primary name are subscribed to as well. */
+  /**
+   * Signals carry primary names: where a unit is followed by an alias, signals of its primary name are
+   * subscribed to as well.
+   */
   async #readAll(): Promise<BusError | undefined> {
     const failed = await this.#reader.units(this.table.names);
     if (failed !== undefined) return failed;

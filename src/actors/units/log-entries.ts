@@ -1,4 +1,5 @@
-// Turns journalctl's JSON into the entries that clients get, bounded. Pure. Any field may be missing, binary, or of any size.
+// Turns journalctl's JSON into the entries that clients get, bounded. Pure. Any field may be missing, binary,
+// or of any size.
 
 import { LOG_LINES } from '../../protocol/actor/parameters.js';
 import type { LogEntryRecord } from '../../protocol/actor/schemas.js';
@@ -13,7 +14,10 @@ const INFO = 6;
 const ESCAPES = /[^\P{Cc}\n\t]\[[\d;:?]*[@-~]/gu;
 const CONTROLS = /[^\P{Cc}\n\t]/gu;
 
-/** `newestFirst` has an object in each line, the last of which may be cut. The text is the JSON of the newest that fit, oldest first. */
+/**
+ * `newestFirst` has an object in each line, the last of which may be cut. The text is the JSON of the newest
+ * that fit, oldest first.
+ */
 export function logText(newestFirst: string): string {
   const kept: string[] = [];
   let bytes = 1;
@@ -40,7 +44,10 @@ function entryOf(line: string): LogEntryRecord | undefined {
   return { time: time.toISOString(), priority, message: clipped(message, MESSAGE_MAX_UNITS) };
 }
 
-/** A field that is no printable text is an array of its bytes; one that occurs several times is an array of its values. */
+/**
+ * A field that is no printable text is an array of its bytes; one that occurs several times is an array of
+ * its values.
+ */
 function fieldText(field: unknown): string {
   if (typeof field === 'string') return field;
   if (!Array.isArray(field)) return '';

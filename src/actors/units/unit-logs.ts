@@ -1,5 +1,6 @@
-// Reads the log of a unit with journalctl: the journal's files have no other stable interface. The only file of the daemon that starts
-// another program; it never uses a shell, and decides nothing about who may read what.
+// Reads the log of a unit with journalctl: the journal's files have no other stable interface. The only file
+// of the daemon that starts another program; it never uses a shell, and decides nothing about who may read
+// what.
 
 import type { ChildProcess, ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
@@ -43,8 +44,8 @@ export class UnitLogs {
   }
 
   /**
-   * True if systemd has logged that a unit of the user was stopped in this run, and not that its start was done before. False also where the
-   * journal has nothing of it.
+   * True if systemd has logged that a unit of the user was stopped in this run, and not that its start was
+   * done before. False also where the journal has nothing of it.
    */
   async wasStopped(invocation: string): Promise<boolean> {
     const jobs = [`USER_INVOCATION_ID=${invocation}`, 'JOB_RESULT=done', 'JOB_TYPE=start', 'JOB_TYPE=stop'];
@@ -74,7 +75,10 @@ export class UnitLogs {
     return failure('timeout', `journalctl has not answered within ${READING_MAX_MS / 1000} s`);
   }
 
-  /** Resolves when no child is left: one that ended after its thread would stay a zombie for the life of the process (measured). */
+  /**
+   * Resolves when no child is left: one that ended after its thread would stay a zombie for the life of the
+   * process (measured).
+   */
   async stop(): Promise<void> {
     for (const child of this.#readings.keys()) child.kill('SIGKILL');
     await Promise.all(this.#readings.values());
@@ -82,15 +86,22 @@ export class UnitLogs {
 }
 
 /**
- * A user unit is looked for in all files that may be read: on nodes that keep the journal in memory, and for users with an id below 1000,
- * its messages are in the system's file (`--user` would leave that out). `--all`: without it, long fields are null. `--namespace=*`: a unit
- * with `LogNamespace=` writes to files of its own, and only systemd's lines about it are in the usual ones.
+ * A user unit is looked for in all files that may be read: on nodes that keep the journal in memory, and for
+ * users with an id below 1000, its messages are in the system's file (`--user` would leave that out).
+ * `--all`: without it, long fields are null. `--namespace=*`: a unit with `LogNamespace=` writes to files of
+ * its own, and only systemd's lines about it are in the usual ones.
  */
 function logArguments({ scope, unit, lines }: LogQuery): readonly string[] {
   const which = scope === 'user' ? '--user-unit' : '--unit';
   return [
-    ...['--output=json', '--output-fields=MESSAGE,PRIORITY', '--all', '--no-pager', '--reverse'],
-    ...['--namespace=*', `--lines=${lines}`, `${which}=${unit}`],
+    '--output=json',
+    '--output-fields=MESSAGE,PRIORITY',
+    '--all',
+    '--no-pager',
+    '--reverse',
+    '--namespace=*',
+    `--lines=${lines}`,
+    `${which}=${unit}`,
   ];
 }
 
@@ -120,7 +131,9 @@ const NOT_READABLE = failure(
   "The daemon's user may not read this log; members of the group systemd-journal may",
 );
 
-/** True if messages may be in a file that this user may not read. journalctl 252 does not always report that. */
+/**
+ * True if messages may be in a file that this user may not read. journalctl 252 does not always report that.
+ */
 async function hasHiddenFile(scope: UnitScope): Promise<boolean> {
   const folders = ['/run/log/journal', ...(scope === 'system' ? ['/var/log/journal'] : [])];
   const machine = (await readFile('/etc/machine-id', 'utf8').catch(() => '')).trim();

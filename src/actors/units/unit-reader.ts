@@ -1,6 +1,6 @@
-// The read-only questions of a follower to its manager: subscriptions, which need a call of Subscribe before any signal is sent, and
-// readings of units, in groups because a connection allows only 256 calls at a time. Reading an unloaded unit makes the manager send
-// UnitNew and UnitRemoved: nothing here reacts to those.
+// The read-only questions of a follower to its manager: subscriptions, which need a call of Subscribe before
+// any signal is sent, and readings of units, in groups because a connection allows only 256 calls at a time.
+// Reading an unloaded unit makes the manager send UnitNew and UnitRemoved: nothing here reacts to those.
 
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import type { Match } from '../../protocol/dbus/method.js';
@@ -23,19 +23,26 @@ import type { FileReading, UnitTable } from './facts.js';
 export type ReadingBus = Pick<Bus<'units'> | Bus<'none'>, 'call' | 'watch' | 'stop'>;
 
 /**
- * The signals that are needed of each unit. `state`: those of its state. `runs`: also those of the ends of runs and jobs. `verdicts`: each
- * change of a run, also during a reload; and a reading finds the end of a run that was not followed.
+ * The signals that are needed of each unit. `state`: those of its state. `runs`: also those of the ends of
+ * runs and jobs. `verdicts`: each change of a run, also during a reload; and a reading finds the end of a run
+ * that was not followed.
  */
 export type Interest = 'state' | 'runs' | 'verdicts';
 
-/** Two rules per unit; a bus refuses more than 512 rules of one connection. Above this, rules for all units are used. */
+/**
+ * Two rules per unit; a bus refuses more than 512 rules of one connection. Above this, rules for all units
+ * are used.
+ */
 const SINGLE_MAX_UNITS = 100;
 
 const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
 const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
 
-/** The match rules for units, by any name. Rules per unit halve the traffic (measured: 17 instead of 38 kB for start, restart and stop). */
+/**
+ * The match rules for units, by any name. Rules per unit halve the traffic (measured: 17 instead of 38 kB for
+ * start, restart and stop).
+ */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
   const which = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};
   const removed: Match = { ...MANAGER, member: 'UnitRemoved' };
@@ -47,7 +54,9 @@ export function unitRules(interest: Interest, names: readonly string[]): readonl
   ]);
 }
 
-/** Subscribes to units and the manager. Resolves to the first error, which means that no signals will come. */
+/**
+ * Subscribes to units and the manager. Resolves to the first error, which means that no signals will come.
+ */
 export async function subscribe(
   bus: ReadingBus,
   interest: Interest,
@@ -73,9 +82,15 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
 const READINGS_AT_ONCE = 8;
 
 export interface UnitReader {
-  /** Resolves when readings that began after this call have been applied, or to the first error, after which the others are not tried. */
+  /**
+   * Resolves when readings that began after this call have been applied, or to the first error, after which
+   * the others are not tried.
+   */
   readonly units: ReadUnits;
-  /** Reads only the unit files' states: this loads no unit, and is right even where a unit's property is stale until a reload. */
+  /**
+   * Reads only the unit files' states: this loads no unit, and is right even where a unit's property is stale
+   * until a reload.
+   */
   readonly files: ReadUnits;
 }
 

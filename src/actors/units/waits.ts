@@ -5,7 +5,10 @@ import { type Clock, within } from '../../clock.js';
 /** How many ended jobs are remembered. A start of a user's session ends some dozens at once. */
 const ENDS_MAX_JOBS = 256;
 
-/** `ended`: JobRemoved came, or the job no longer exists and its result is unknown. `away`: the manager is gone. */
+/**
+ * `ended`: JobRemoved came, or the job no longer exists and its result is unknown. `away`: the manager is
+ * gone.
+ */
 export type JobEnd = { readonly kind: 'ended'; readonly result?: string } | { readonly kind: 'away' };
 
 const AWAY: JobEnd = { kind: 'away' };
@@ -19,7 +22,10 @@ export interface AwaitedJob {
 export class Waits {
   readonly #clock: Clock;
   readonly #looks = new Set<() => void>();
-  /** Ends of recent jobs, by path: a job may end before the reply that names it is read (4 of 60, measured), and is waited for later. */
+  /**
+   * Ends of recent jobs, by path: a job may end before the reply that names it is read (4 of 60, measured),
+   * and is waited for later.
+   */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
   readonly #awaited = new Set<AwaitedJob>();
   #losses = 0;
@@ -65,7 +71,8 @@ export class Waits {
 
   /** Resolves to the job's end; to undefined if it has not ended after `ms`. */
   async forJob(job: string, unit: string, ms: number): Promise<JobEnd | undefined> {
-    const [awaited, losses] = [{ job, unit }, this.#losses];
+    const awaited = { job, unit };
+    const losses = this.#losses;
     this.#awaited.add(awaited);
     try {
       return await this.until(ms, () => (losses === this.#losses ? this.#ends.get(job) : AWAY));
@@ -80,8 +87,9 @@ export class Waits {
   }
 
   /**
-   * To be called after a reading that began after `awaited` was taken: a job that its unit no longer has is over, and its end was missed. A
-   * job that was awaited later may be newer than the reading; for a unit that was not read (undefined) nothing is known.
+   * To be called after a reading that began after `awaited` was taken: a job that its unit no longer has is
+   * over, and its end was missed. A job that was awaited later may be newer than the reading; for a unit that
+   * was not read (undefined) nothing is known.
    */
   compare(awaited: readonly AwaitedJob[], jobOf: (unit: string) => string | undefined): void {
     for (const { job, unit } of awaited) {

@@ -1,4 +1,5 @@
-// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands. publisher.ts publishes.
+// The upgrade backend: connects result file, units, progress socket and state file, and runs the commands.
+// publisher.ts publishes.
 
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock, within } from '../../clock.js';

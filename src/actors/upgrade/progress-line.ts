@@ -1,4 +1,5 @@
-// Turns a connection's bytes into lines and each line into its event and the text to relay (docs/upgrades.md, "Progress"). Pure.
+// Turns a connection's bytes into lines and each line into its event and the text to relay (docs/upgrades.md,
+// "Progress"). Pure.
 
 /** A longer line, not counting its line end, is dropped (docs/upgrades.md, "Progress"). */
 export const LINE_MAX_BYTES = 64 * 1024;
@@ -22,7 +23,8 @@ export function parseLine(bytes: Uint8Array): ProgressLine | undefined {
   const line = bytes.at(-1) === CR ? bytes.subarray(0, -1) : bytes;
   if (line.length > LINE_MAX_BYTES) return undefined;
   try {
-    // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: removing it would not be byte for byte.
+    // ignoreBOM keeps a byte order mark, which JSON.parse then refuses: removing it would not be byte for
+    // byte.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(line);
     const content = progressEvent(JSON.parse(text));
     // JSON allows no raw CR within a string, so every remaining one is between tokens.
@@ -46,7 +48,10 @@ function isJsonInteger(value: unknown): value is number {
   return typeof value === 'number' && Math.trunc(value) === value;
 }
 
-/** The lines without their LF, and what follows the last LF. Of an unfinished line no more is kept than shows that it is too long. */
+/**
+ * The lines without their LF, and what follows the last LF. Of an unfinished line no more is kept than shows
+ * that it is too long.
+ */
 export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let begun: Uint8Array = new Uint8Array(0);
   for await (const chunk of chunks) {

@@ -1,5 +1,6 @@
-// The progress socket: never replaces a living one, is open to its owner alone, comes back when it was lost, and passes lines on at a
-// bounded rate. It does not know what lines mean. Bad bytes end nothing but their own line.
+// The progress socket: never replaces a living one, is open to its owner alone, comes back when it was lost,
+// and passes lines on at a bounded rate. It does not know what lines mean. Bad bytes end nothing but their
+// own line.
 
 import { once } from 'node:events';
 import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
@@ -12,7 +13,10 @@ import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
 
 /** At a time; further ones are closed. Each holds up to 128 KiB. */
 const CONNECTIONS_MAX = 256;
-/** Below the messages per second at which the supervisor kills a thread. What comes faster waits in its connection. */
+/**
+ * Below the messages per second at which the supervisor kills a thread. What comes faster waits in its
+ * connection.
+ */
 const LINES_MAX_PER_SECOND = 10_000;
 const REST_MS = 1_000;
 /** Our own changes in the directory come in a burst. */
@@ -25,7 +29,10 @@ const OWN_DIRECTORY = 'tonearm';
 const TAKEN = 'another process listens there';
 
 export interface SocketOwner {
-  /** `sinceMs`: when the line's connection was accepted, monotonic. The next line of a connection comes when this one is done. */
+  /**
+   * `sinceMs`: when the line's connection was accepted, monotonic. The next line of a connection comes when
+   * this one is done.
+   */
   line(line: ProgressLine, sinceMs: number): Promise<void>;
   connections(count: number): void;
   /** Why nobody can connect; undefined if clients can. */
@@ -82,7 +89,8 @@ export class ProgressSocket {
     try {
       problem = await listenAt(server, this.#path, this.#clock);
       if (problem === undefined) this.#server = server;
-      // From now on, an error is a failed accept (no descriptors left): the client sees it, the socket lives on.
+      // From now on, an error is a failed accept (no descriptors left): the client sees it, the socket lives
+      // on.
       server.on('error', () => this.#owner.problem('a connection could not be accepted'));
     } catch (error) {
       problem = `cannot listen there (${codeOf(error)})`;
@@ -117,7 +125,10 @@ export class ProgressSocket {
   }
 }
 
-/** Listens at the path, for the owner only. Resolves to the reason if the path is taken; rejects with the system's error. */
+/**
+ * Listens at the path, for the owner only. Resolves to the reason if the path is taken; rejects with the
+ * system's error.
+ */
 async function listenAt(server: Server, path: string, clock: Clock): Promise<string | undefined> {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -129,7 +140,8 @@ async function listenAt(server: Server, path: string, clock: Clock): Promise<str
   if (found?.isSocket() === false) return 'there is a file that is not a socket';
   const identity = fileIdentity(path);
   if (identity !== undefined && (await isAlive(path, clock))) return TAKEN;
-  // Another daemon may have put its own socket there meanwhile. From here on nothing is awaited until the socket is bound.
+  // Another daemon may have put its own socket there meanwhile. From here on nothing is awaited until the
+  // socket is bound.
   if (fileIdentity(path) !== identity) return TAKEN;
   rmSync(path, { force: true });
   server.listen(path);

@@ -1,4 +1,5 @@
-// Publishes the upgrade: status, run, progress, check, and whether the backend is up. It uses neither systemd nor files, only their results.
+// Publishes the upgrade: status, run, progress, check, and whether the backend is up. It uses neither systemd
+// nor files, only their results.
 
 import { type Clock, Timers } from '../../clock.js';
 import type { Collection } from '../../protocol/actor/collections.js';
@@ -103,7 +104,10 @@ export class UpgradePublisher {
     if (this.#isUp) this.#publish.status('up', this.#detail());
   }
 
-  /** Percent and step alone, of which a script may send many, are published at once, and those of the next moment together. */
+  /**
+   * Percent and step alone, of which a script may send many, are published at once, and those of the next
+   * moment together.
+   */
   #publishChanges(): void {
     if (!this.#isUp) return;
     const { checkUnit, upgradeUnit } = this.#settings;

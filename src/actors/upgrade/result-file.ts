@@ -1,4 +1,5 @@
-// Reads the detector's result file at every change, one reading at a time, as JSON text of the status (docs/upgrades.md, "The result file").
+// Reads the detector's result file at every change, one reading at a time, as JSON text of the status
+// (docs/upgrades.md, "The result file").
 
 import type { Clock } from '../../clock.js';
 import { watchPath } from '../path-watch.js';
@@ -32,7 +33,8 @@ export function resultFile(path: string, onResult: (result: ResultReading) => vo
     const file = await reading;
     deliver(file.ok ? parseResult(file.bytes) : file);
     if (unwatch !== undefined || isStopped) return;
-    // Not before the disk has answered, because setting a watch blocks this thread; what changed until then is read again.
+    // Not before the disk has answered, because setting a watch blocks this thread; what changed until then
+    // is read again.
     unwatch = watchPath(path, () => void read(), SETTLE_MS);
     await readOnce();
   };
@@ -49,7 +51,10 @@ export function resultFile(path: string, onResult: (result: ResultReading) => vo
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs;
 const TEXT = /"[^"\\]*(?:\\.[^"\\]*)*"/gs;
 
-/** The same JSON, each number as a string that begins with `#`, each text or key with `$`: so JSON.parse keeps spelling and order. */
+/**
+ * The same JSON, each number as a string that begins with `#`, each text or key with `$`: so JSON.parse keeps
+ * spelling and order.
+ */
 function markTokens(json: string): string {
   return json.replace(TOKEN, (token) => (token.startsWith('"') ? `"$${token.slice(1)}` : `"#${token}"`));
 }

@@ -1,5 +1,5 @@
-// Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and ends a silent run of the
-// socket. publisher.ts decides what is published.
+// Keeps the run: feeds the state machine, saves its transitions, decides which lines may begin a run, and
+// ends a silent run of the socket. publisher.ts decides what is published.
 
 import { type Clock, Timers } from '../../clock.js';
 import { inTurn } from '../turns.js';
@@ -8,7 +8,10 @@ import type { ProgressEvent } from './progress-line.js';
 import { beginsSocketRun, initialRun, isAtWork, nextRun, QUIET_MS, type Run, type RunInput } from './run.js';
 import type { Circumstances, SavedRun } from './run-store.js';
 
-/** A systemd run's last line may come on a connection that begins just after its end: a line within this time begins no run of its own. */
+/**
+ * A systemd run's last line may come on a connection that begins just after its end: a line within this time
+ * begins no run of its own.
+ */
 const LEFTOVER_GRACE_MS = 1_000;
 /** Pause before asking again whether a run has finally failed, if the unit could not be read. */
 const CONFIRM_AGAIN_MS = 1_000;
@@ -61,7 +64,10 @@ export class RunKeeper {
     this.#timers.cancelAll();
   }
 
-  /** The unit was read on a new connection to systemd; or there is none, so that a run of systemd is not followed any more. */
+  /**
+   * The unit was read on a new connection to systemd; or there is none, so that a run of systemd is not
+   * followed any more.
+   */
   read(facts: RunFacts, now: Circumstances, wasStopped = false): void {
     const { boot, manager, unit } = this.#circumstances;
     const sameManager = boot === now.boot && manager === now.manager && unit === now.unit;
@@ -98,7 +104,8 @@ export class RunKeeper {
     const isLeftover = () =>
       sinceMs < this.#systemdEndedMs || atMs < this.#systemdEndedMs + LEFTOVER_GRACE_MS;
     if (beginsSocketRun(this.#run, content, isLeftover())) {
-      // The unit's own script may send lines before the signal that it has been started. Without the bus, what is known must do.
+      // The unit's own script may send lines before the signal that it has been started. Without the bus,
+      // what is known must do.
       const facts = await this.#owner.askUnit();
       if (facts !== undefined && isAtWork(facts)) this.feed({ kind: 'unit', facts });
     }
@@ -113,7 +120,10 @@ export class RunKeeper {
     else this.#timers.set('confirm', CONFIRM_AGAIN_MS, () => void this.#confirm());
   }
 
-  /** Waits for the silence that ends a run of the socket. A line comes by a connection, so that only these are looked at. */
+  /**
+   * Waits for the silence that ends a run of the socket. A line comes by a connection, so that only these are
+   * looked at.
+   */
   #expectQuiet(): void {
     const { state, origin } = this.#run;
     if (state !== 'running' || origin !== 'socket' || this.#connections > 0) this.#timers.cancel('quiet');

@@ -1,4 +1,5 @@
-// The state file, in which a run outlives the daemon: read once at start, written whole at each transition, the newest text last.
+// The state file, in which a run outlives the daemon: read once at start, written whole at each transition,
+// the newest text last.
 
 import { type Clock, Timers, within } from '../../clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
@@ -6,9 +7,14 @@ import { jsonObject } from '../text.js';
 import { shared } from '../turns.js';
 import { type RunRecord, shownRun } from './run.js';
 
-/** A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not delay the answer. */
+/**
+ * A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not
+ * delay the answer.
+ */
 const WRITE_MAX_MS = 1_000;
-/** A failed write is tried again: a disk is not full for ever, and its text would be believed after a restart. */
+/**
+ * A failed write is tried again: a disk is not full for ever, and its text would be believed after a restart.
+ */
 const AGAIN_MS = 10_000;
 /** A state file has some hundred bytes; a larger one was not written by this program. */
 const STATE_MAX_BYTES = 64 * 1024;
@@ -45,7 +51,9 @@ export function runStore(path: string, onProblem: (problem: string | undefined) 
   const begin = (): void => {
     writing = write();
   };
-  /** Resolves when everything that was saved is on the disk, or has failed once; after a second in any case. */
+  /**
+   * Resolves when everything that was saved is on the disk, or has failed once; after a second in any case.
+   */
   const settled = async (): Promise<void> => {
     if (writing !== undefined) await within(clock, WRITE_MAX_MS, writing);
   };
@@ -96,12 +104,19 @@ export function parseSaved(text: string): SavedRun | undefined {
   const origin = ORIGINS.find((each) => each === fields['origin']);
   const startedMs = timeOf('started_at');
   const isWhole = state !== 'running' || (origin !== undefined && startedMs !== undefined);
-  const [boot, manager, unit] = [textOf('boot'), textOf('manager'), textOf('unit')];
+  const boot = textOf('boot');
+  const manager = textOf('manager');
+  const unit = textOf('unit');
   if (state === undefined || boot === undefined || manager === undefined || unit === undefined || !isWhole)
     return undefined;
   const record: RunRecord = {
-    ...{ state, origin, startedMs, finishedMs: timeOf('finished_at') },
-    ...{ invocation: textOf('invocation'), before: textOf('before'), startJob: textOf('job') },
+    state,
+    origin,
+    startedMs,
+    finishedMs: timeOf('finished_at'),
+    invocation: textOf('invocation'),
+    before: textOf('before'),
+    startJob: textOf('job'),
   };
   return { record, circumstances: { boot, manager, unit } };
 }

@@ -1,6 +1,7 @@
-// The upgrade run as a state machine: the table of docs/upgrades.md, "Runs", and nothing else. Pure: times are arguments.
-// A verdict belongs to an invocation: the unit's `Result` counts only while the unit's InvocationID is the run's.
-// A unit that systemd restarts by itself (Restart=) has one run for all tries, which ends as the last try ends.
+// The upgrade run as a state machine: the table of docs/upgrades.md, "Runs", and nothing else. Pure: times
+// are arguments. A verdict belongs to an invocation: the unit's `Result` counts only while the unit's
+// InvocationID is the run's. A unit that systemd restarts by itself (Restart=) has one run for all tries,
+// which ends as the last try ends.
 
 import { isAtRest, NOTHING_RAN, type RunFacts } from '../units/facts.js';
 import type { ProgressEvent } from './progress-line.js';
@@ -18,9 +19,15 @@ export interface RunRecord {
   readonly finishedMs?: number | undefined;
   /** The invocation of the last known systemd run; for a running one absent until systemd has sent it. */
   readonly invocation?: string | undefined;
-  /** While `invocation` is absent: the unit's invocation before this run, '' for none, which must not be taken for this run's. */
+  /**
+   * While `invocation` is absent: the unit's invocation before this run, '' for none, which must not be taken
+   * for this run's.
+   */
   readonly before?: string | undefined;
-  /** For a running systemd run: the path of the job that began it. Only this job's result counts, not that of a reload. */
+  /**
+   * For a running systemd run: the path of the job that began it. Only this job's result counts, not that of
+   * a reload.
+   */
   readonly startJob?: string | undefined;
 }
 
@@ -33,13 +40,19 @@ export interface Run extends RunRecord {
   readonly badJob?: string | undefined;
   /** For a systemd run: the path of the unit's queued or running job; '' for none. */
   readonly job: string;
-  /** For a systemd run: it looks failed, but systemd may be about to restart the unit, which only a reading of the unit shows. */
+  /**
+   * For a systemd run: it looks failed, but systemd may be about to restart the unit, which only a reading of
+   * the unit shows.
+   */
   readonly doubtful: boolean;
   readonly facts: RunFacts;
 }
 
 export type RunInput =
-  /** systemd accepted our StartUnit. `sinceCount`, `before`: count and invocation before it; `job`: a path; `jobResult`: of an ended job. */
+  /**
+   * systemd accepted our StartUnit. `sinceCount`, `before`: count and invocation before it; `job`: a path;
+   * `jobResult`: of an ended job.
+   */
   | {
       readonly kind: 'accepted';
       readonly sinceCount: number;
@@ -50,8 +63,8 @@ export type RunInput =
   /** A signal brought the unit's properties. */
   | { readonly kind: 'unit'; readonly facts: RunFacts }
   /**
-   * The unit was read, as signals may have been missed. `sameManager`: under that of the run's beginning, which no run outlives.
-   * `wasStopped`: systemd's journal says that somebody stopped the run.
+   * The unit was read, as signals may have been missed. `sameManager`: under that of the run's beginning,
+   * which no run outlives. `wasStopped`: systemd's journal says that somebody stopped the run.
    */
   | {
       readonly kind: 'read';
@@ -156,14 +169,20 @@ function whileRunning(run: Run, nowMs: number): Run {
   return isAtWork(facts) ? begunByUnit(over, nowMs) : over;
 }
 
-/** Takes the unit's invocation as the run's: the first one, or another try, which makes the end of an earlier try irrelevant. */
+/**
+ * Takes the unit's invocation as the run's: the first one, or another try, which makes the end of an earlier
+ * try irrelevant.
+ */
 function withInvocation(run: Run): Run {
   const first = { ...run, before: undefined };
   if (run.invocation === undefined) return { ...first, invocation: run.facts.invocation };
   return { ...first, badJob: undefined, ...beginningOf(run.facts) };
 }
 
-/** Ends a systemd run at rest without a job. A unit to be restarted passes through `failed` first (systemd 252): failures are confirmed. */
+/**
+ * Ends a systemd run at rest without a job. A unit to be restarted passes through `failed` first (systemd
+ * 252): failures are confirmed.
+ */
 function withVerdict(run: Run, nowMs: number): Run {
   if (!isRunning(run, 'systemd')) return run;
   if (isAtWork(run.facts) || run.job) return { ...run, doubtful: false };
@@ -223,7 +242,10 @@ export function isExited({ activeState, subState }: UnitState): boolean {
   return activeState === 'active' && subState === 'exited';
 }
 
-/** The run as clients see it (docs/http-api.md, "Upgrade run"), without its progress: the data of `upgrade.info`, to be written as JSON. */
+/**
+ * The run as clients see it (docs/http-api.md, "Upgrade run"), without its progress: the data of
+ * `upgrade.info`, to be written as JSON.
+ */
 export function shownRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };
 }

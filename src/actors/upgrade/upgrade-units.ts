@@ -1,5 +1,5 @@
-// The check unit and the upgrade unit on the user's bus: starts them, and passes their changes to the run and the publisher. run.ts
-// decides what these mean for a run; units/follower.ts follows the units.
+// The check unit and the upgrade unit on the user's bus: starts them, and passes their changes to the run and
+// the publisher. run.ts decides what these mean for a run; units/follower.ts follows the units.
 
 import type { Clock } from '../../clock.js';
 import { type Fault, failure } from '../../protocol/actor/faults.js';
@@ -26,7 +26,10 @@ export interface UpgradeContext {
   readonly clock: Clock;
 }
 
-/** From the call; a job that is still queued was accepted. Together with writing the state file this stays within a command's 10 s. */
+/**
+ * From the call; a job that is still queued was accepted. Together with writing the state file this stays
+ * within a command's 10 s.
+ */
 const START_MAX_MS = 8_000;
 
 const NO_UNIT = failure('no-such-unit', 'No such unit is configured');
@@ -53,8 +56,8 @@ export class UpgradeUnits implements FollowerOwner {
   /** Counts ups and downs, so that results from before the latest are ignored. */
   #epoch = 0;
   /**
-   * The last known invocation of the upgrade unit; '' for none. systemd may unload a quick unit before its start is answered, and its
-   * facts have no invocation then.
+   * The last known invocation of the upgrade unit; '' for none. systemd may unload a quick unit before its
+   * start is answered, and its facts have no invocation then.
    */
   #lastInvocation = '';
 
@@ -90,7 +93,10 @@ export class UpgradeUnits implements FollowerOwner {
     return checkUnit === undefined ? NO_UNIT : this.#start(checkUnit, 'startUnit');
   }
 
-  /** Starts the upgrade unit, or restarts one that remembers finished work. Resolves when it runs, cannot, or stays queued. One at a time. */
+  /**
+   * Starts the upgrade unit, or restarts one that remembers finished work. Resolves when it runs, cannot, or
+   * stays queued. One at a time.
+   */
   async startUpgrade(): Promise<StartResult> {
     const { upgradeUnit: upgrade } = this.#parts.settings;
     if (upgrade === undefined) return NO_UNIT;
@@ -98,7 +104,8 @@ export class UpgradeUnits implements FollowerOwner {
     const before = this.#lastInvocation;
     const started = await this.#start(upgrade, isExited(this.#facts) ? 'restartUnit' : 'startUnit');
     if (!started.ok) return started;
-    // "done" is also the result of a job whose condition was not met (measured, systemd 252): only a new invocation is a run.
+    // "done" is also the result of a job whose condition was not met (measured, systemd 252): only a new
+    // invocation is a run.
     const hasRun = () => this.#lastInvocation !== before || !['', before].includes(this.#facts.invocation);
     const { waits } = this.#follower;
     if (!hasRun()) {
@@ -173,7 +180,10 @@ export class UpgradeUnits implements FollowerOwner {
     this.#parts.publisher.up(this.#parts.keeper.run);
   }
 
-  /** For a run that has ended unseen: a unit that was stopped, and whose script ended with status 0, looks like one that succeeded. */
+  /**
+   * For a run that has ended unseen: a unit that was stopped, and whose script ended with status 0, looks
+   * like one that succeeded.
+   */
   async #wasStopped(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;
     const hasEnded = state === 'running' && origin === 'systemd' && !isAtWork(this.#facts);

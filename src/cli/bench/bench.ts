@@ -1,5 +1,6 @@
-// `tonearm bench`: measures the capacity of this machine and its sound server with a separate audio-only service on its own port;
-// probe.ts talks to the sound server in another thread. The running service is not used and not changed.
+// `tonearm bench`: measures the capacity of this machine and its sound server with a separate audio-only
+// service on its own port; probe.ts talks to the sound server in another thread. The running service is not
+// used and not changed.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -62,14 +63,20 @@ export function parseBench(args: readonly string[]): BenchRequest {
   });
 }
 
-/** The inputs of the bench: default settings, the directory of the entries, and a function that assembles a service. */
+/**
+ * The inputs of the bench: default settings, the directory of the entries, and a function that assembles a
+ * service.
+ */
 export interface BenchParts {
   readonly settings: Settings;
   readonly root: URL;
   assemble(settings: Settings): { readonly supervisor: Supervisor; readonly gateway: Gateway };
 }
 
-/** Measures, and resolves to the text to print, which names what could not be measured. Rejects if the service cannot listen. */
+/**
+ * Measures, and resolves to the text to print, which names what could not be measured. Rejects if the service
+ * cannot listen.
+ */
 export async function runBench(
   { seconds, json }: { readonly seconds: number; readonly json: boolean },
   parts: BenchParts,
@@ -94,7 +101,8 @@ export async function runBench(
 
 /** With audio alone enabled, and nobody who listens. */
 async function measureAtRest(ms: number): Promise<Figures> {
-  const [cpu, woken] = [process.cpuUsage(), wakeUps()];
+  const cpu = process.cpuUsage();
+  const woken = wakeUps();
   await new Promise<void>((resolve) => {
     systemClock.after(ms, resolve);
   });

@@ -1,6 +1,6 @@
-// The part of `tonearm bench` that talks to the sound server, in its own thread: it times requests, the codec, and the delay from a
-// change to the bytes that a listener gets. It creates one corked stream on the server, which ends with the connection, and changes
-// nothing else there. report.ts interprets the figures.
+// The part of `tonearm bench` that talks to the sound server, in its own thread: it times requests, the
+// codec, and the delay from a change to the bytes that a listener gets. It creates one corked stream on the
+// server, which ends with the connection, and changes nothing else there. report.ts interprets the figures.
 
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -22,7 +22,10 @@ import { homeDirectory } from '../../user-directories.js';
 import { type Figures, type Measured, quantile } from './report.js';
 import { FULL, SAMPLE_SPEC, STEREO, sampleWork } from './sample-list.js';
 
-/** `port` is on 127.0.0.1; `seconds` is the time for everything; `listeners` are added to the first one for the crowded measurement. */
+/**
+ * `port` is on 127.0.0.1; `seconds` is the time for everything; `listeners` are added to the first one for
+ * the crowded measurement.
+ */
 export interface ProbeTask {
   readonly port: number;
   readonly seconds: number;
@@ -100,7 +103,10 @@ function ask<C extends RequestName>(link: Link, command: C, args: RequestArgs<C>
   });
 }
 
-/** A corked stream plays nothing and keeps no output awake. Prefers an output that is awake already. Returns the stream's index. */
+/**
+ * A corked stream plays nothing and keeps no output awake. Prefers an output that is awake already. Returns
+ * the stream's index.
+ */
 async function openSilentStream(link: Link): Promise<number> {
   const sinks = await ask(link, 'GET_SINK_INFO_LIST', {});
   const sink: SinkInfo | undefined = sinks.find(({ state }) => state !== SUSPENDED) ?? sinks[0];
@@ -161,8 +167,9 @@ class Listener {
 }
 
 /**
- * Renames the stream, which is a change like any other but makes no sound. All names differ, also between two calls. `ms`: the time of each
- * change. `cpuMs`: CPU time of the whole process per change, including this thread.
+ * Renames the stream, which is a change like any other but makes no sound. All names differ, also between two
+ * calls. `ms`: the time of each change. `cpuMs`: CPU time of the whole process per change, including this
+ * thread.
  */
 async function measureChanges(link: Link, stream: number, listener: Listener, forMs: number) {
   const before = process.cpuUsage();

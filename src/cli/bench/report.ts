@@ -1,5 +1,5 @@
-// The figures of `tonearm bench`: their names, an estimate of the machine's capacity that follows from them, and a table.
-// Pure except for the description of the machine.
+// The figures of `tonearm bench`: their names, an estimate of the machine's capacity that follows from them,
+// and a table. Pure except for the description of the machine.
 
 import { availableParallelism } from 'node:os';
 import { VERSION } from '../../version.js';
@@ -7,7 +7,9 @@ import { VERSION } from '../../version.js';
 /** Listeners that are added to the first one for the crowded measurement. */
 export const MORE_LISTENERS = 32;
 
-/** Under their names in the output of `--json`, which end in the unit: what they are, and the unit for people. */
+/**
+ * Under their names in the output of `--json`, which end in the unit: what they are, and the unit for people.
+ */
 const FIGURES = {
   memory_mb: ['memory at rest', 'MB'],
   wake_ups_per_second: ['wake-ups at rest, just started', '/s'],
@@ -35,7 +37,10 @@ export interface Measured {
   readonly missing?: string;
 }
 
-/** The estimate assumes half of a core, 10 changes a second with many listeners, and a list that is read within 0.1 s. */
+/**
+ * The estimate assumes half of a core, 10 changes a second with many listeners, and a list that is read
+ * within 0.1 s.
+ */
 const HALF_CORE_MS = 500;
 const CHANGES_PER_SECOND = 10;
 const LIST_WITHIN_US = 100_000;
@@ -56,7 +61,9 @@ const about = (value: number): number => Math.max(0, Math.floor(Number(value.toP
 
 export type Report = ReturnType<typeof makeReport>;
 
-/** NaN means that it could not be measured, which is null in the output of `--json`; `missing` is the reason. */
+/**
+ * NaN means that it could not be measured, which is null in the output of `--json`; `missing` is the reason.
+ */
 export function makeReport({ figures, server, missing }: Measured, seconds: number) {
   const printed = FIGURE_NAMES.map((name) => [name, threeDigits(figures[name] ?? Number.NaN)] as const);
   return {
@@ -89,7 +96,8 @@ function estimateOf({
 export function reportTable(report: Report): string {
   const { version, machine, server, missing, figures, estimate } = report;
   const rows = FIGURE_NAMES.map((name) => {
-    const [[what, unit], value] = [FIGURES[name], figures[name]];
+    const [what, unit] = FIGURES[name];
+    const value = figures[name];
     const [printed, of] = Number.isNaN(value) ? ['-', ''] : [String(value), ` ${unit}`];
     return `${what.padEnd(WHAT_COLUMNS)}${printed.padStart(VALUE_COLUMNS)}${of}`;
   });

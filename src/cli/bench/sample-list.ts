@@ -1,4 +1,5 @@
-// A list of streams as a sound server sends it, and the work of an actor on it: `tonearm bench` times the codec with these. Pure.
+// A list of streams as a sound server sends it, and the work of an actor on it: `tonearm bench` times the
+// codec with these. Pure.
 
 import { clientRecord, ShownProps } from '../../actors/audio/view.js';
 import { FROM_SERVER, REQUESTS, type Reply } from '../../protocol/pulse/commands.js';
@@ -53,9 +54,13 @@ function streamList(): Uint8Array {
   return writer.take();
 }
 
-/** `decode`: bytes to records; `encode`: records to the JSON for clients. Each call handles `streams` streams. */
+/**
+ * `decode`: bytes to records; `encode`: records to the JSON for clients. Each call handles `streams` streams.
+ */
 export function sampleWork() {
-  const [bytes, framer, texts] = [streamList(), new Framer(), new TextCache()];
+  const bytes = streamList();
+  const framer = new Framer();
+  const texts = new TextCache();
   const decode = (): SinkInputList => {
     let list: SinkInputList = [];
     framer.push(bytes, (chunk, start, end) => {

@@ -1,5 +1,6 @@
-// Stores a trace in files: the bytes of each direction of each connection as consecutive whole frames, and a list of these files and
-// frames in the form of the project's own captures (test/golden/manifest.json), without cookies. All functions may throw system errors.
+// Stores a trace in files: the bytes of each direction of each connection as consecutive whole frames, and a
+// list of these files and frames in the form of the project's own captures (test/golden/manifest.json),
+// without cookies. All functions may throw system errors.
 
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -34,7 +35,8 @@ export class Capture {
     const path = `${this.#stem}-${connection}-${from}.bin`;
     const file = openSync(path, 'w', 0o600);
     const frames: object[] = [];
-    let [bytes, frame_count] = [0, 0];
+    let bytes = 0;
+    let frame_count = 0;
     return {
       keep: (frame: Buffer, channel: number): void => {
         const isCommand = channel === CONTROL_CHANNEL;

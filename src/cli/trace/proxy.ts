@@ -1,5 +1,5 @@
-// The sockets of a trace: listens for clients, and connects each to the sound server. Frames pass both ways unchanged, only as fast as the
-// other side accepts them. Conversation decodes them.
+// The sockets of a trace: listens for clients, and connects each to the sound server. Frames pass both ways
+// unchanged, only as fast as the other side accepts them. Conversation decodes them.
 
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
@@ -63,7 +63,8 @@ export class TraceProxy {
         process.umask(before);
       }
     });
-    // Later errors are failed accepts, for lack of descriptors: the client sees the failure, and the socket stays open.
+    // Later errors are failed accepts, for lack of descriptors: the client sees the failure, and the socket
+    // stays open.
     this.#server.removeAllListeners('error').on('error', () => undefined);
   }
 
@@ -152,7 +153,9 @@ async function* framesIn(chunks: AsyncIterable<Buffer>, read: (frame: Buffer, ch
   }
 }
 
-/** The first server that accepts the connection, or the error of the last one. Local sockets answer at once. */
+/**
+ * The first server that accepts the connection, or the error of the last one. Local sockets answer at once.
+ */
 async function dial(paths: readonly string[]): Promise<Socket | string> {
   let problem = 'no address of one is known';
   for (const path of paths) {

@@ -1,5 +1,5 @@
-// `tonearm trace`: a decoding proxy between clients and the sound server. This file has its command line and its life cycle.
-// It is a separate program and shares no process with the daemon.
+// `tonearm trace`: a decoding proxy between clients and the sound server. This file has its command line and
+// its life cycle. It is a separate program and shares no process with the daemon.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -65,7 +65,8 @@ const OPTIONS = {
 /** `args` are the arguments after the word `trace`. Pure. */
 export function parseTrace(args: readonly string[]): TraceRequest {
   const at = args.includes('--') ? args.indexOf('--') : args.length;
-  const [own, command] = [args.slice(0, at), args.slice(at + 1)];
+  const own = args.slice(0, at);
+  const command = args.slice(at + 1);
   return readOptions<typeof OPTIONS, TraceRequest>('tonearm trace', own, OPTIONS, ({ values }) => {
     const { raw, data, json, help } = values;
     if (help) return { do: 'help', text: TRACE_HELP };
@@ -84,7 +85,9 @@ export interface TraceEnd {
 /** Calls back for each signal that should end the program. */
 type OnSignal = (callback: (signal: NodeJS.Signals) => void) => void;
 
-/** Resolves when everything is over: the socket is removed, and the output is written, if anybody reads it. */
+/**
+ * Resolves when everything is over: the socket is removed, and the output is written, if anybody reads it.
+ */
 export async function runTrace(
   task: TraceTask,
   onSignal: OnSignal,
@@ -142,7 +145,9 @@ export async function runTrace(
   }
 }
 
-/** Runs the command until it ends. Passes signals on to it; it need not end on an interrupt, as in a shell. */
+/**
+ * Runs the command until it ends. Passes signals on to it; it need not end on an interrupt, as in a shell.
+ */
 function runCommand(
   [program = '', ...args]: readonly string[],
   address: string,
@@ -157,7 +162,8 @@ function runCommand(
       cancel();
       cancel = systemClock.after(COMMAND_ENDS_MS, () => child.kill('SIGKILL'));
     };
-    // Before the command starts: somebody who sees it running may send a signal, which without a handler would leave the command behind.
+    // Before the command starts: somebody who sees it running may send a signal, which without a handler
+    // would leave the command behind.
     onSignal(pass);
     // The command's standard output becomes standard error, because the trace uses standard output.
     const child = spawn(program, args, {
@@ -177,7 +183,10 @@ function runCommand(
   });
 }
 
-/** Writes a trace's lines. `over` is aborted when nothing more can be written: the reader has closed the pipe, which is no error, or `failure`. */
+/**
+ * Writes a trace's lines. `over` is aborted when nothing more can be written: the reader has closed the pipe,
+ * which is no error, or `failure`.
+ */
 function outputTo(stream: NodeJS.WritableStream) {
   const over = new AbortController();
   let failure: string | undefined;
@@ -194,7 +203,10 @@ function outputTo(stream: NodeJS.WritableStream) {
     write: (text: string): void => {
       if (!over.signal.aborted) stream.write(text);
     },
-    /** Runs `write`, which writes elsewhere; the result is undefined if it fails, or if anything has failed before. */
+    /**
+     * Runs `write`, which writes elsewhere; the result is undefined if it fails, or if anything has failed
+     * before.
+     */
     attempt: <T>(write: () => T): T | undefined => {
       try {
         return failure === undefined ? write() : undefined;

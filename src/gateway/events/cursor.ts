@@ -1,10 +1,11 @@
-// Reads the journal for one client that is behind: a filter and a sequence number, read in portions until it has caught up.
-// It copies nothing: unread entries stay in the journal, and the newest text is read.
+// Reads the journal for one client that is behind: a filter and a sequence number, read in portions until it
+// has caught up. It copies nothing: unread entries stay in the journal, and the newest text is read.
 //
-// A snapshot consists of the removals and actions since the client's id, if that is from this run of the daemon; then for each backend,
-// whatever the filter, a mark (a `backend.updated` with detail "snapshot": forget what you know of this backend), the detail of the backend if
-// it has one, and its records.
-// Only its last event has an id, so a client that loses the connection in between gets the whole snapshot again.
+// A snapshot consists of the removals and actions since the client's id, if that is from this run of the
+// daemon; then for each backend, whatever the filter, a mark (a `backend.updated` with detail "snapshot":
+// forget what you know of this backend), the detail of the backend if it has one, and its records.
+// Only its last event has an id, so a client that loses the connection in between gets the whole snapshot
+// again.
 
 import { COLLECTION_NAMES, type Collection, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
@@ -22,7 +23,9 @@ import {
 import { Joiner, type StreamItem } from './joiner.js';
 import type { EventQuery } from './query.js';
 
-/** Bytes that the kernel does not accept stay in user memory, so a single write is not much larger than this. */
+/**
+ * Bytes that the kernel does not accept stay in user memory, so a single write is not much larger than this.
+ */
 const PORTION_BYTES_MAX = 64 * 1024;
 
 export interface CursorContext {
@@ -37,16 +40,22 @@ export class Cursor {
   readonly #filter: Filter;
   /** Everything up to this sequence number has been read; undefined during a snapshot. */
   #reached: number | undefined;
-  /** Where to read on behind `#items`: the newest sequence number when its snapshot began, or when the last entry was found. */
+  /**
+   * Where to read on behind `#items`: the newest sequence number when its snapshot began, or when the last
+   * entry was found.
+   */
   #next = 0;
-  /** Records that the client has got as new since `#items` began, of collections that have an event for that. */
+  /**
+   * Records that the client has got as new since `#items` began, of collections that have an event for that.
+   */
   readonly #introduced = new Set<string>();
   #items: Generator<StreamItem, undefined>;
   #joiner: Joiner;
 
   /**
-   * `reached`: the sequence number that the client has read up to, in this run of the daemon; without one it gets a snapshot. In the middle
-   * of a delivery it does not know all records up to there, only those up to `known`, where the delivery began, and those that it has read.
+   * `reached`: the sequence number that the client has read up to, in this run of the daemon; without one it
+   * gets a snapshot. In the middle of a delivery it does not know all records up to there, only those up to
+   * `known`, where the delivery began, and those that it has read.
    */
   constructor(context: CursorContext, filter: Filter, reached: number | undefined, known = reached) {
     this.#context = context;
@@ -62,8 +71,9 @@ export class Cursor {
   }
 
   /**
-   * For a new stream. A resumable id wins over `snapshot=1`, because a browser's EventSource reconnects
-   * to the URL that it started with. For an id that cannot be resumed it starts with a snapshot, even without `snapshot=1`.
+   * For a new stream. A resumable id wins over `snapshot=1`, because a browser's EventSource reconnects to
+   * the URL that it started with. For an id that cannot be resumed it starts with a snapshot, even without
+   * `snapshot=1`.
    */
   static opened(context: CursorContext, query: EventQuery): Cursor {
     const { filter, lastEventId, snapshot } = query;

@@ -1,5 +1,5 @@
-// Converts journal entries to events of the stream: their kind, data and text (HTML standard, 9.2.5), and decides which kinds a filter
-// accepts. Pure.
+// Converts journal entries to events of the stream: their kind, data and text (HTML standard, 9.2.5), and
+// decides which kinds a filter accepts. Pure.
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import {
@@ -15,14 +15,20 @@ import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
 import { tracklistData } from './line-length.js';
 
-/** Each stream gets a random `retry:` in this range, so that not all clients reconnect at once after a restart. */
+/**
+ * Each stream gets a random `retry:` in this range, so that not all clients reconnect at once after a
+ * restart.
+ */
 const RETRY_MS_MIN = 2000;
 const RETRY_MS_MAX = 5000;
 
 /** A set of event kinds, one bit each. */
 export type Filter = number;
 
-/** A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every child. */
+/**
+ * A kind of event. Each type is one kind of one backend, except `backend.updated`, which is one for every
+ * child.
+ */
 export interface EventKind {
   readonly type: EventType;
   readonly of: ChildName;
@@ -71,7 +77,10 @@ export function acceptsCollection(filter: Filter, collection: Collection): boole
   );
 }
 
-/** Undefined if there is no such event. `known`: the sequence number that the reader knows everything up to; undefined: nothing. */
+/**
+ * Undefined if there is no such event. `known`: the sequence number that the reader knows everything up to;
+ * undefined: nothing.
+ */
 export function kindOfEntry(entry: JournalEntry, known: number | undefined): EventKind | undefined {
   const { kind, collection, key, since } = entry;
   const isNew = known === undefined || since > known;
@@ -106,7 +115,10 @@ export function backendWords(backend: ChildName, state: BackendRecord['state'], 
 
 export const BYE = frame('server.info', '"bye"');
 
-/** The first lines of a stream. `chance` is 0 <= chance < 1; `unknown` are requested names that do not exist, as the client wrote them. */
+/**
+ * The first lines of a stream. `chance` is 0 <= chance < 1; `unknown` are requested names that do not exist,
+ * as the client wrote them.
+ */
 export function hello(chance: number, unknown: readonly string[] = []): string {
   const remark = unknown.length === 0 ? '' : `: ignored, as unknown here: ${JSON.stringify(unknown)}\n`;
   const retryMs = RETRY_MS_MIN + Math.floor(chance * (RETRY_MS_MAX - RETRY_MS_MIN + 1));
@@ -118,7 +130,10 @@ export function love(boot: string, newest: number): string {
   return frame('server.info', '"love"', `${boot}-${newest}`);
 }
 
-/** One event as text; an id is the run of the daemon, a hyphen, and a sequence number. `data` is one line of JSON, as actors publish it. */
+/**
+ * One event as text; an id is the run of the daemon, a hyphen, and a sequence number. `data` is one line of
+ * JSON, as actors publish it.
+ */
 export function frame(type: EventType, data: string, id?: string): string {
   return `${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${data}\n\n`;
 }

@@ -1,5 +1,5 @@
-// The event hub: frames each change of the journal once, and gives the same text to every stream whose filter matches and that keeps up.
-// It does no I/O, and uses only the clock that it is given.
+// The event hub: frames each change of the journal once, and gives the same text to every stream whose filter
+// matches and that keeps up. It does no I/O, and uses only the clock that it is given.
 
 import type { Clock } from '../../clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
@@ -20,7 +20,9 @@ import { DATA_MAX_BYTES } from './line-length.js';
 import type { EventQuery } from './query.js';
 import { EventStream, type OpenStream, type TextSink } from './stream.js';
 
-/** Keep-alives that are due within this time of each other share one wake-up, and stay together from then on. */
+/**
+ * Keep-alives that are due within this time of each other share one wake-up, and stay together from then on.
+ */
 const SLACK_MS = 250;
 
 const LEVELS = filterOf((type) => type === LEVEL_EVENT);
@@ -43,7 +45,10 @@ export class EventHub {
   #armed: { readonly at: number; readonly cancel: () => void } | undefined;
   #closedSlow = 0;
   #allLeft: () => void = () => undefined;
-  /** Streams that kept up knew everything up to this sequence number when the newest delivery began, and up to this one when it ended. */
+  /**
+   * Streams that kept up knew everything up to this sequence number when the newest delivery began, and up to
+   * this one when it ended.
+   */
   readonly #known = { before: 0, after: 0 };
 
   constructor(options: HubOptions) {
@@ -92,13 +97,19 @@ export class EventHub {
     for (const stream of this.#streams) if (wantsLevels(stream)) stream.deliverLevel(text);
   }
 
-  /** Opens a stream and writes its first lines before it returns. `full`: too many streams; the sink was not used. */
+  /**
+   * Opens a stream and writes its first lines before it returns. `full`: too many streams; the sink was not
+   * used.
+   */
   open(query: EventQuery, sink: TextSink): OpenStream | 'full' {
     if (this.#streams.size >= this.#options.maxClients) return 'full';
     const { boot, clock, journal } = this.#options;
     const { filter, keepaliveMs } = query;
     const stream = new EventStream({
-      ...{ sink, filter, keepaliveMs, clock },
+      sink,
+      filter,
+      keepaliveMs,
+      clock,
       love: () => love(boot, journal.newest),
       behind: (reached) => {
         const known = reached === undefined ? journal.newest : this.#known.before;
@@ -120,8 +131,8 @@ export class EventHub {
   }
 
   /**
-   * Sends `bye` on every stream and ends it. Resolves when all have ended; streams that have not taken it after `withinMs` are
-   * cut. Never rejects. Call it once.
+   * Sends `bye` on every stream and ends it. Resolves when all have ended; streams that have not taken it
+   * after `withinMs` are cut. Never rejects. Call it once.
    */
   bye(withinMs: number): Promise<void> {
     this.#disarm();
@@ -143,7 +154,10 @@ export class EventHub {
     return { open: this.#streams.size, closedSlow: this.#closedSlow };
   }
 
-  /** Wakes at `at` or before: a stream's due time only ever becomes later, and a removed one costs one wake-up. */
+  /**
+   * Wakes at `at` or before: a stream's due time only ever becomes later, and a removed one costs one
+   * wake-up.
+   */
   #arm(at: number): void {
     if (this.#armed !== undefined && this.#armed.at <= at) return;
     this.#disarm();

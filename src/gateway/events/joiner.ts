@@ -27,7 +27,10 @@ export class Joiner {
     this.#maxBytes = maxBytes;
   }
 
-  /** The event before the item, if the item is no part of it. Without an item it is the last one, if there is one. */
+  /**
+   * The event before the item, if the item is no part of it. Without an item it is the last one, if there is
+   * one.
+   */
   next(item: StreamItem | undefined): FramedEvent | undefined {
     const last = this.#last;
     this.#last = item;

@@ -1,4 +1,5 @@
-// How long a line of the stream may be (docs/events.md, "Long lists"), and what a long tracklist becomes. Pure.
+// How long a line of the stream may be (docs/events.md, "Long lists"), and what a long tracklist becomes.
+// Pure.
 
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 

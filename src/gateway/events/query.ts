@@ -18,10 +18,11 @@ export interface EventQuery {
 }
 
 /**
- * Takes the raw text behind the question mark; a text says what is wrong with it. A list may be repeated: its names add up. `types` and
- * `backend` are united, `exclude` is subtracted. A list without names (`types=`) counts as absent; with only unknown names it accepts
- * nothing but `server.info`. Levels are sent only if `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused.
- * Unknown parameters are ignored.
+ * Takes the raw text behind the question mark; a text says what is wrong with it. A list may be repeated: its
+ * names add up. `types` and `backend` are united, `exclude` is subtracted. A list without names (`types=`)
+ * counts as absent; with only unknown names it accepts nothing but `server.info`. Levels are sent only if
+ * `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused. Unknown parameters
+ * are ignored.
  */
 export function parseEventQuery(query: string, lastEventIdHeader = ''): EventQuery | string {
   const parameters = decodeParameters(query);
@@ -83,8 +84,9 @@ function parseSnapshot(values: readonly string[]): boolean | undefined {
 }
 
 /**
- * The header wins: a browser that reconnects sends its newest id there, while its URL still contains the page's first id.
- * In the query the last one wins, because replacements of EventSource append theirs at every reconnect.
+ * The header wins: a browser that reconnects sends its newest id there, while its URL still contains the
+ * page's first id. In the query the last one wins, because replacements of EventSource append theirs at every
+ * reconnect.
  */
 function resumeFrom(parameters: URLSearchParams, header: string): string | undefined {
   if (header !== '') return header;

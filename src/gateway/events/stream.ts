@@ -1,4 +1,5 @@
-// One client's stream: its filter, its state, and its cursor while it is behind. It holds no uWS object, only a TextSink.
+// One client's stream: its filter, its state, and its cursor while it is behind. It holds no uWS object, only
+// a TextSink.
 
 import type { Clock } from '../../clock.js';
 import type { Cursor } from './cursor.js';
@@ -7,8 +8,9 @@ import { BYE, type Filter } from './frames.js';
 /** One client's connection, as the hub sees it. Implemented by the file that holds uWebSockets.js objects. */
 export interface TextSink {
   /**
-   * Takes the text and sends it. False: the kernel did not accept all of it, so the caller must not write again before `writable` is called
-   * (measured: ignoring it buffers without bound). Text, not bytes: uWebSockets.js takes it sooner, as long as few listen (measured).
+   * Takes the text and sends it. False: the kernel did not accept all of it, so the caller must not write
+   * again before `writable` is called (measured: ignoring it buffers without bound). Text, not bytes:
+   * uWebSockets.js takes it sooner, as long as few listen (measured).
    */
   write(text: string): boolean;
   /** Ends the response after what was written. */
@@ -25,8 +27,8 @@ export interface OpenStream {
 }
 
 /**
- * flowing: every event is written as it happens. behind: a write was refused, or the cursor has not caught up.
- * leaving: like behind, and `bye` follows. ending: `bye` is written but not yet accepted.
+ * flowing: every event is written as it happens. behind: a write was refused, or the cursor has not caught
+ * up. leaving: like behind, and `bye` follows. ending: `bye` is written but not yet accepted.
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
 
@@ -70,7 +72,10 @@ export class EventStream implements OpenStream {
     if (this.#write(hello)) this.#pump();
   }
 
-  /** An event that happens at `now`; a stream that is behind reads it later. `upTo` is the sequence number that is reached with it. */
+  /**
+   * An event that happens at `now`; a stream that is behind reads it later. `upTo` is the sequence number
+   * that is reached with it.
+   */
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
     this.#spokeAt = now;
@@ -78,8 +83,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Has a flowing stream read the journal from `reached` on, because something happened for which there is no event. True: the caller must
-   * call `writable` then. A stream that is behind reads it anyway.
+   * Has a flowing stream read the journal from `reached` on, because something happened for which there is no
+   * event. True: the caller must call `writable` then. A stream that is behind reads it anyway.
    */
   fallBack(reached: number): boolean {
     if (this.#state !== 'flowing') return false;
@@ -87,7 +92,10 @@ export class EventStream implements OpenStream {
     return true;
   }
 
-  /** Does not postpone the keep-alive: levels have no id, and the id of "love" must be sent even during long playback. */
+  /**
+   * Does not postpone the keep-alive: levels have no id, and the id of "love" must be sent even during long
+   * playback.
+   */
   deliverLevel(text: string): void {
     if (this.#state === 'flowing') this.#put(text);
     else if (this.#state === 'behind') this.#level = text;
@@ -117,8 +125,9 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * uWebSockets.js aborts a response that makes no progress for 10 s (measured), which looks like a peer that disconnected.
-   * So a stream that is lost while behind counts as too slow: a peer that leaves by itself in that state looks the same.
+   * uWebSockets.js aborts a response that makes no progress for 10 s (measured), which looks like a peer that
+   * disconnected. So a stream that is lost while behind counts as too slow: a peer that leaves by itself in
+   * that state looks the same.
    */
   gone(): void {
     this.#end(this.#state === 'behind');

@@ -5,12 +5,18 @@ export const BACKENDS = ['audio', 'systemd', 'power', 'upgrade', 'players', 'blu
 
 export type Backend = (typeof BACKENDS)[number];
 
-/** Bridges, started after the backends in this order. They receive the records of all others, and ask as clients do. */
+/**
+ * Bridges, started after the backends in this order. They receive the records of all others, and ask as
+ * clients do.
+ */
 export const BRIDGES = ['discovery', 'mqtt'] as const;
 
 export type Bridge = (typeof BRIDGES)[number];
 
-/** Children that receive records of others: the bridges, and the backend whose devices are outputs of another one. */
+/**
+ * Children that receive records of others: the bridges, and the backend whose devices are outputs of another
+ * one.
+ */
 export const SUBSCRIBERS = ['bluetooth', ...BRIDGES] as const;
 
 export type Subscriber = (typeof SUBSCRIBERS)[number];
@@ -26,7 +32,10 @@ export const BACKEND_STATES = ['connecting', 'up', 'restarting', 'failed'] as co
 
 export type BackendState = (typeof BACKEND_STATES)[number];
 
-/** One child's row in `/health`. `since` is milliseconds since the epoch; `restarts` counts deaths of its thread. */
+/**
+ * One child's row in `/health`. `since` is milliseconds since the epoch; `restarts` counts deaths of its
+ * thread.
+ */
 export interface BackendHealth {
   readonly state: BackendState;
   readonly since: number;

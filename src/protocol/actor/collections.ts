@@ -1,9 +1,13 @@
-// Tables of the records that children publish: their owner, the events of their changes, and which of them a GET joins. The journal, the
-// event stream and the bridges use them; nothing else knows which collection causes which event. Pure.
+// Tables of the records that children publish: their owner, the events of their changes, and which of them a
+// GET joins. The journal, the event stream and the bridges use them; nothing else knows which collection
+// causes which event. Pure.
 
 import type { Backend, ChildName } from './backends.js';
 
-/** Every event of the stream (docs/events.md, "Events"), with the name of its data's schema in the OpenAPI document. */
+/**
+ * Every event of the stream (docs/events.md, "Events"), with the name of its data's schema in the OpenAPI
+ * document.
+ */
 export const EVENTS = {
   'server.info': 'ServerInfo',
   'service.updated': 'Service',
@@ -32,7 +36,9 @@ export const EVENTS = {
 
 export type EventType = keyof typeof EVENTS;
 
-/** The newest reading of the meters: sent, without id, only to streams whose `types` names it, and never kept. */
+/**
+ * The newest reading of the meters: sent, without id, only to streams whose `types` names it, and never kept.
+ */
 export const LEVEL_EVENT = 'audio.level' satisfies EventType;
 export const LEVEL_BACKEND = 'audio' satisfies Backend;
 
@@ -44,21 +50,26 @@ export interface CollectionSpec {
   /** The event of a changed or new record; absent: changes of this collection are not events. */
   readonly updated?: EventType;
   /**
-   * The event of a removed record. Absent: records are hardly ever removed, as with a unit that becomes internal, and streams learn it by a
-   * snapshot.
+   * The event of a removed record. Absent: records are hardly ever removed, as with a unit that becomes
+   * internal, and streams learn it by a snapshot.
    */
   readonly removed?: EventType;
-  /** Its records go with their backend without an event, because the removals of another collection include them. */
+  /**
+   * Its records go with their backend without an event, because the removals of another collection include
+   * them.
+   */
   readonly isPart?: true;
   /**
-   * The shape of its events; by default each is one record. `list`: one carries neighbouring records as a JSON array. `player`: the record
-   * is its `data`, beside a time; that of a removal has only the bus name, which is the key. `tracklist`: the bus name stands in front.
-   * `node`: that of a removal has only the name, which is the key. `backend`: it lacks the fields that only `/health` shows.
+   * The shape of its events; by default each is one record. `list`: one carries neighbouring records as a
+   * JSON array. `player`: the record is its `data`, beside a time; that of a removal has only the bus name,
+   * which is the key. `tracklist`: the bus name stands in front. `node`: that of a removal has only the name,
+   * which is the key. `backend`: it lacks the fields that only `/health` shows.
    */
   readonly shape?: 'list' | 'player' | 'tracklist' | 'node' | 'backend';
   /**
-   * How the journal keeps its records; by default the newest text of each key. `passing`: likewise, but in no snapshot, and equal texts are
-   * events too, because another collection's record holds the same. `each`: every text is an action of its own, whatever its key.
+   * How the journal keeps its records; by default the newest text of each key. `passing`: likewise, but in no
+   * snapshot, and equal texts are events too, because another collection's record holds the same. `each`:
+   * every text is an action of its own, whatever its key.
    */
   readonly keeps?: 'passing' | 'each';
 }
@@ -93,7 +104,10 @@ const COLLECTIONS = {
   'power.action': { backend: 'power', updated: 'power.action', keeps: 'each' },
   /** One record, key '': the whole answer to `GET /upgrade`. */
   upgrade: { backend: 'upgrade' },
-  /** The parts whose changes are events: keys `status` and `run`. Clients know a run by its `state`; all else is a whole status to them. */
+  /**
+   * The parts whose changes are events: keys `status` and `run`. Clients know a run by its `state`; all else
+   * is a whole status to them.
+   */
   'upgrade.info': { backend: 'upgrade', updated: 'upgrade.info' },
   /** One record, key '': the last check. */
   'upgrade.check': { backend: 'upgrade', updated: 'upgrade.check' },
@@ -119,7 +133,10 @@ const COLLECTIONS = {
   nodes: { backend: 'discovery', updated: 'node.updated', removed: 'node.removed', shape: 'node' },
   /** One record, key ''. */
   bluetooth: { backend: 'bluetooth', updated: 'bluetooth.updated' },
-  /** Keyed by address: known devices, and what a scan has found. Passing, because those of an adapter that is gone go with it. */
+  /**
+   * Keyed by address: known devices, and what a scan has found. Passing, because those of an adapter that is
+   * gone go with it.
+   */
   'bluetooth.devices': { backend: 'bluetooth', keeps: 'passing' },
   /** Keyed by address: a device that a scan has found or seen changed, as it is in `bluetooth.devices`. */
   'bluetooth.discovered': { backend: 'bluetooth', updated: 'bluetooth.discovered', keeps: 'passing' },
@@ -138,8 +155,8 @@ export interface ResourceSpec {
   readonly backend: ChildName;
   readonly collections: readonly Collection[];
   /**
-   * Undefined if a record is missing without which the answer would be wrong. `texts`: those of a collection's records, by rank, then in the
-   * order in which they were first put.
+   * Undefined if a record is missing without which the answer would be wrong. `texts`: those of a
+   * collection's records, by rank, then in the order in which they were first put.
    */
   join(texts: (collection: Collection) => readonly string[]): string | undefined;
 }
@@ -160,9 +177,11 @@ export const RESOURCES = {
     backend: 'audio',
     collections: ['audio.kind', 'audio.server', 'audio.outputs', 'audio.clients'],
     join: (texts) => {
-      const [[kind], [server]] = [texts('audio.kind'), texts('audio.server')];
+      const [kind] = texts('audio.kind');
+      const [server] = texts('audio.server');
       if (kind === undefined || server === undefined) return undefined;
-      const [outputs, clients] = [jsonArray(texts('audio.outputs')), jsonArray(texts('audio.clients'))];
+      const outputs = jsonArray(texts('audio.outputs'));
+      const clients = jsonArray(texts('audio.clients'));
       return `{"kind":${kind},"server":${server},"outputs":${outputs},"clients":${clients}}`;
     },
   },

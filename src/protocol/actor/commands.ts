@@ -1,4 +1,5 @@
-// The commands that the gateway may send to each backend, as the table of operations makes them, and their answers. Types only.
+// The commands that the gateway may send to each backend, as the table of operations makes them, and their
+// answers. Types only.
 
 import type { Backend } from './backends.js';
 import type { Fault } from './faults.js';
@@ -26,13 +27,17 @@ export type Command<B extends Backend = Backend> =
   | CommandOf<B>
   | (B extends 'players' ? PlayersCommand : never);
 
-/** A cover's web address; or its bytes with a tag that identifies them; or that it is still the `held` one. */
+/**
+ * A cover's web address; or its bytes with a tag that identifies them; or that it is still the `held` one.
+ */
 export type CoverAnswer =
   | { readonly location: string }
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
   | 'held';
 
-/** A command's result. `text` is JSON, `bytes` a raw body; these and `cover` only where the command says so. */
+/**
+ * A command's result. `text` is JSON, `bytes` a raw body; these and `cover` only where the command says so.
+ */
 export type Answer =
   | { readonly ok: true; readonly text?: string; readonly bytes?: Uint8Array; readonly cover?: CoverAnswer }
   | ({ readonly ok: false } & Fault);

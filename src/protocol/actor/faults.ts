@@ -1,5 +1,6 @@
-// Every way a command to a backend can fail, as one table: code, HTTP status, a sentence that names the kind of failure, and the backends
-// that refuse a change so. Actors use only the codes, and send a `detail` that says what exactly happened.
+// Every way a command to a backend can fail, as one table: code, HTTP status, a sentence that names the kind
+// of failure, and the backends that refuse a change so. Actors use only the codes, and send a `detail` that
+// says what exactly happened.
 
 import type { Backend } from './backends.js';
 
@@ -43,7 +44,10 @@ const ROWS = {
 export interface FaultRow {
   readonly status: 400 | 403 | 404 | 409 | 502 | 503 | 504;
   readonly title: string;
-  /** The backends that may answer a change with it; absent for what all may, and for what only a `GET` is answered with. */
+  /**
+   * The backends that may answer a change with it; absent for what all may, and for what only a `GET` is
+   * answered with.
+   */
   readonly of?: readonly Backend[];
 }
 

@@ -1,5 +1,5 @@
-// The messages between threads: one closed union per direction, and the typed end of the port that carries them. Every message
-// survives a structured clone.
+// The messages between threads: one closed union per direction, and the typed end of the port that carries
+// them. Every message survives a structured clone.
 
 import type { MessagePort } from 'node:worker_threads';
 import type { Backend, BackendHealth, ChildName, Subscriber } from './backends.js';
@@ -22,8 +22,9 @@ export type Drop = { readonly kind: 'drop'; readonly collection: Collection; rea
 export type Change = Put | Drop;
 
 /**
- * A `put` as it is posted, its collection by its number in COLLECTION_NAMES. Cloned as an object, whose names and words have to be found again, it takes a tenth
- * more of what a change of a volume costs the main thread (measured).
+ * A `put` as it is posted, its collection by its number in COLLECTION_NAMES. Cloned as an object, whose names
+ * and words have to be found again, it takes a tenth more of what a change of a volume costs the main thread
+ * (measured).
  */
 export type PostedPut = readonly [collection: number, key: string, json: string, rank: number | undefined];
 
@@ -34,13 +35,17 @@ export type ActorItem =
   | { readonly kind: 'level'; readonly json: string }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer }
   /**
-   * `up` comes after the puts that complete the collections. Leaving `up` drops the backend's records from the journal, so an actor that
-   * loses its peer sends `connecting` and needs no drops. Records of collections without an event for that (units, the upgrade) stay.
+   * `up` comes after the puts that complete the collections. Leaving `up` drops the backend's records from
+   * the journal, so an actor that loses its peer sends `connecting` and needs no drops. Records of
+   * collections without an event for that (units, the upgrade) stay.
    */
   | { readonly kind: 'status'; readonly state: 'connecting' | 'up'; readonly detail?: string }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields?: LogFields }
   | { readonly kind: 'pong'; readonly id: number }
-  /** From a subscriber: it has applied everything and is ready for more. `isFirst`: its thread is new and has no records yet. */
+  /**
+   * From a subscriber: it has applied everything and is ready for more. `isFirst`: its thread is new and has
+   * no records yet.
+   */
   | { readonly kind: 'pull'; readonly isFirst: boolean }
   /** From a bridge. */
   | ({ readonly kind: 'ask'; readonly id: number } & BridgeRequest);
@@ -59,7 +64,10 @@ export type ToChild = { readonly kind: 'ping'; readonly id: number } | { readonl
 /** From the main thread to the actor of backend `B`. */
 export type ToActor<B extends Backend = Backend> =
   | { readonly kind: 'command'; readonly id: number; readonly command: Command<B> }
-  /** True if anybody watches the meters. Sent again for each new watcher: a reading is not kept, so a new one has none yet. */
+  /**
+   * True if anybody watches the meters. Sent again for each new watcher: a reading is not kept, so a new one
+   * has none yet.
+   */
   | { readonly kind: 'watch levels'; readonly isWatched: boolean }
   /** Only to subscribers. */
   | ({ readonly kind: 'changes' } & ChangeBatch)
@@ -94,8 +102,9 @@ export const UNWANTED: Readonly<Record<Subscriber, (collection: Collection) => b
 };
 
 /**
- * The journal's changes since a subscriber last pulled; the records are consistent after the last change. A record comes only with its newest
- * text, actions all in order. While a backend is not `up`, its records may be outdated.
+ * The journal's changes since a subscriber last pulled; the records are consistent after the last change. A
+ * record comes only with its newest text, actions all in order. While a backend is not `up`, its records may
+ * be outdated.
  */
 export interface ChangeBatch {
   /** True if these are all records: the receiver must forget earlier ones. */
@@ -119,7 +128,10 @@ export interface BridgeReply {
   readonly body: string;
 }
 
-/** One end of a port: sends `Out`, receives `In`. `In` is trusted: both ends are this program at the same version. */
+/**
+ * One end of a port: sends `Out`, receives `In`. `In` is trusted: both ends are this program at the same
+ * version.
+ */
 export interface Port<Out, In> {
   send(message: Out): void;
   /** Called once, at set-up; messages wait in the port until then. */
@@ -149,21 +161,33 @@ export interface BackendListener {
   /** Changes of one batch, in order. */
   changes(changes: readonly Change[]): void;
   level(json: string): void;
-  /** Called after the preceding changes. Leaving `up` drops the backend's records, but for those that stay (`status` of `ActorItem`). */
+  /**
+   * Called after the preceding changes. Leaving `up` drops the backend's records, but for those that stay
+   * (`status` of `ActorItem`).
+   */
   health(child: ChildName, health: BackendHealth): void;
 }
 
 /** The supervisor passes these on from subscribers, and requests from bridges only. */
 export interface ChildListener extends BackendListener {
-  /** `send` goes to the thread that has pulled, and is without effect once that has ended: the next one pulls by itself. */
+  /**
+   * `send` goes to the thread that has pulled, and is without effect once that has ended: the next one pulls
+   * by itself.
+   */
   pulled(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Settles when a request over HTTP would, and never rejects. */
   asked(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
 }
 
-/** The gateway's calls to the backends. Every promise settles within the deadline of docs/http-api.md, "Limits", and none rejects. */
+/**
+ * The gateway's calls to the backends. Every promise settles within the deadline of docs/http-api.md,
+ * "Limits", and none rejects.
+ */
 export interface Backends {
   ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer>;
-  /** Reports whether anybody watches the meters. Call it with `true` for each new watcher. A replaced thread gets the last value again. */
+  /**
+   * Reports whether anybody watches the meters. Call it with `true` for each new watcher. A replaced thread
+   * gets the last value again.
+   */
   watchLevels(isWatched: boolean): void;
 }

@@ -1,13 +1,17 @@
-// Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and MQTT names. Routes, the OpenAPI
-// document, the client, the types of the commands, bridges and the commands in docs/http-api.md follow from it. It contains only data and
-// functions that build commands. It names schemas but loads none, because their values take megabytes.
+// Table of all operations (docs/http-api.md, "Routes"): name, path, body, the backend's command, and MQTT
+// names. Routes, the OpenAPI document, the client, the types of the commands, bridges and the commands in
+// docs/http-api.md follow from it. It contains only data and functions that build commands. It names schemas
+// but loads none, because their values take megabytes.
 
 import type { Backend, ChildName } from './backends.js';
 import { RESOURCES, type Resource } from './collections.js';
 import type { Params, ParamsOf } from './parameters.js';
 import type { BodyName, BodyOf, ComponentName } from './schemas.js';
 
-/** The keys of the configuration that a route may need besides its enabled backend: each must be true, or be given. */
+/**
+ * The keys of the configuration that a route may need besides its enabled backend: each must be true, or be
+ * given.
+ */
 export type Need =
   | 'api.logs'
   | 'api.sse.enabled'
@@ -16,11 +20,17 @@ export type Need =
   | 'upgrade.checkUnit'
   | 'upgrade.upgradeUnit';
 
-/** An MQTT name of an operation: a word is the whole payload; a member belongs to an object, and is a member of the body, too. */
+/**
+ * An MQTT name of an operation: a word is the whole payload; a member belongs to an object, and is a member
+ * of the body, too.
+ */
 export interface MqttName {
   readonly by: 'word' | 'member';
   readonly name: string;
-  /** The topic, if it does not follow from the path. A path parameter that the topic lacks is the payload's member of that name. */
+  /**
+   * The topic, if it does not follow from the path. A path parameter that the topic lacks is the payload's
+   * member of that name.
+   */
   readonly topic?: string;
   /** The body's member, if its name differs from `name`. */
   readonly of?: string;
@@ -38,7 +48,10 @@ interface OperationRow<P extends string> {
 /** Any command; the table says which there are. */
 type AnyCommand = { readonly do: string };
 
-/** The source of a JSON document: the gateway itself, records of a backend, or a command to it. A log alone has a query (`LOG_LINES`). */
+/**
+ * The source of a JSON document: the gateway itself, records of a backend, or a command to it. A log alone
+ * has a query (`LOG_LINES`).
+ */
 type Json<C> =
   | { readonly kind: 'server' | 'health' | 'openapi' }
   | { readonly kind: 'tracklist'; readonly backend: Backend }
@@ -124,10 +137,18 @@ function post<
   // The caller has checked what it gets, and `C` is what `plain` makes, which the compiler cannot follow.
   const make = (command ?? plain) as ChangeRow<B, `${A}/${V}`, K, C>['command'];
   return {
-    ...{ method: 'POST', kind: 'command', path: `${at}/${verb}`, summary, backend, topic: at.slice(1) },
-    ...{ body: body as K, isRequired: body !== undefined && absent === undefined, absent },
+    method: 'POST',
+    kind: 'command',
+    path: `${at}/${verb}`,
+    summary,
+    backend,
+    topic: at.slice(1),
+    body: body as K,
+    isRequired: body !== undefined && absent === undefined,
+    absent,
     command: at.startsWith(PLAYER) ? (params, content) => make(withBusName(params), content) : make,
-    ...{ needs, mqtt },
+    needs,
+    mqtt,
   };
 }
 
@@ -135,12 +156,17 @@ function word(name: string, sets?: string): readonly MqttName[] {
   return [{ by: 'word', name, ...(sets !== undefined && { sets }) }];
 }
 
-/** A member sets the thing of its own name. False as `sets` means a relative change, which replaces no other. */
+/**
+ * A member sets the thing of its own name. False as `sets` means a relative change, which replaces no other.
+ */
 function member(name: string, sets: string | false = name): MqttName {
   return { by: 'member', name, ...(sets !== false && { sets }) };
 }
 
-/** The thing that an audio command changes. `ref` is an id in decimal or an exact name, as the client wrote it. */
+/**
+ * The thing that an audio command changes. `ref` is an id in decimal or an exact name, as the client wrote
+ * it.
+ */
 export type AudioTarget =
   | { readonly kind: 'server' }
   | { readonly kind: 'output'; readonly ref: string }
@@ -148,14 +174,17 @@ export type AudioTarget =
 
 function mute<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
   return post('audio', at, 'mute', `Mutes ${what}; toggles without a body`, {
-    ...{ body: 'mute', absent: {}, mqtt: [member('muted')] },
+    body: 'mute',
+    absent: {},
+    mqtt: [member('muted')],
     command: (params, body) => ({ do: 'mute', target: target(params), ...body }),
   });
 }
 
 function volume<A extends string>(at: A, what: string, target: (params: ParamsOf<A>) => AudioTarget) {
   return post('audio', at, 'volume', `Sets or shifts the volume of ${what}`, {
-    ...{ body: 'volume', mqtt: [member('volume'), member('delta', false)] },
+    body: 'volume',
+    mqtt: [member('volume'), member('delta', false)],
     command: (params, body) =>
       'volume' in body
         ? { do: 'volume', target: target(params), volume: body.volume }
@@ -174,7 +203,8 @@ const clientTarget = ({ sink: ref }: ParamsOf<typeof CLIENT>): AudioTarget => ({
 const BLUETOOTH = '/bluetooth';
 const UNIT = '/services/{scope}/{unit}';
 /** RUN starts or stops something, which a newer command replaces; ENABLED is a unit file's state. */
-const [RUN, ENABLED] = ['run', 'enabled'];
+const RUN = 'run';
+const ENABLED = 'enabled';
 
 const PLAYER = '/players/{player}';
 const TRACKLIST = `${PLAYER}/tracklist` as const;
@@ -205,7 +235,9 @@ const TABLE = {
   disableUnit: post('systemd', UNIT, 'disable', 'Disables a unit', { mqtt: word('disable', ENABLED) }),
 
   unitLog: read(`${UNIT}/log`, "The newest lines of a unit's log", 'Log', {
-    ...{ kind: 'log', backend: 'systemd', needs: ['api.logs'] },
+    kind: 'log',
+    backend: 'systemd',
+    needs: ['api.logs'],
     command: (unit: ParamsOf<typeof UNIT>, lines) => ({ ...unit, do: 'log' as const, lines }),
   }),
 
@@ -224,33 +256,44 @@ const TABLE = {
     mqtt: [member('default'), { by: 'member', name: 'output', topic: 'audio/server', sets: 'default' }],
   }),
   setOutputPort: post('audio', OUTPUT, 'port', 'Switches an output to one of its ports', {
-    ...{ body: 'port', mqtt: [member('port')] },
+    body: 'port',
+    mqtt: [member('port')],
   }),
   setOutputBalance: post('audio', OUTPUT, 'balance', 'Sets the balance of an output between left and right', {
-    ...{ body: 'balance', mqtt: [member('balance')] },
+    body: 'balance',
+    mqtt: [member('balance')],
   }),
   setCardProfile: post('audio', '/audio/cards/{card}', 'profile', 'Switches a card to one of its profiles', {
-    ...{ body: 'profile', mqtt: [member('profile')] },
+    body: 'profile',
+    mqtt: [member('profile')],
   }),
   moveClient: post('audio', CLIENT, 'output', 'Moves a client to another output', {
-    ...{ body: 'move', mqtt: [member('output')] },
+    body: 'move',
+    mqtt: [member('output')],
     command: ({ sink: client }, { output }) => ({ do: 'move', client, output: String(output) }),
   }),
   cookie: read('/audio/cookie', 'The authentication cookie', undefined, {
-    ...{ kind: 'cookie', backend: 'audio', command: { do: 'cookie' }, needs: ['pulseaudio.serve_cookie'] },
+    kind: 'cookie',
+    backend: 'audio',
+    command: { do: 'cookie' },
+    needs: ['pulseaudio.serve_cookie'],
   }),
 
   power: read('/power/', 'The granted power actions', 'Power', {
-    ...{ kind: 'text', backend: 'power', command: { do: 'status' } },
+    kind: 'text',
+    backend: 'power',
+    command: { do: 'status' },
   }),
   powerOff: post('power', '/power', 'power_off', 'Powers the node off', {
-    ...{ mqtt: word('poweroff', RUN), command: () => ({ do: 'poweroff' }) },
+    mqtt: word('poweroff', RUN),
+    command: () => ({ do: 'poweroff' }),
   }),
   reboot: post('power', '/power', 'reboot', 'Reboots the node', { mqtt: word('reboot', RUN) }),
 
   players: published('/players', 'The media players', 'Players'),
   cover: read(`${PLAYER}/cover`, 'The cover of what a player plays', undefined, {
-    ...{ kind: 'cover', backend: 'players' },
+    kind: 'cover',
+    backend: 'players',
   }),
   play: post('players', PLAYER, 'play', 'Plays', { mqtt: word('play', PLAYBACK) }),
   pause: post('players', PLAYER, 'pause', 'Pauses', { mqtt: word('pause', PLAYBACK) }),
@@ -261,20 +304,25 @@ const TABLE = {
   next: post('players', PLAYER, 'next', 'Goes to the next track', { mqtt: word('next') }),
   previous: post('players', PLAYER, 'previous', 'Goes to the previous track', { mqtt: word('previous') }),
   seek: post('players', PLAYER, 'seek', 'Moves the position by an offset', {
-    ...{ body: 'seek', mqtt: [member('offset', false)] },
+    body: 'seek',
+    mqtt: [member('offset', false)],
   }),
   setPosition: post('players', PLAYER, 'position', 'Sets the position', {
-    ...{ body: 'position', mqtt: [member('position')] },
+    body: 'position',
+    mqtt: [member('position')],
   }),
   setPlayerVolume: post('players', PLAYER, 'volume', 'Sets the volume of a player', {
-    ...{ body: 'setVolume', mqtt: [member('volume')] },
+    body: 'setVolume',
+    mqtt: [member('volume')],
   }),
   setLoop: post('players', PLAYER, 'loop', 'Sets what is repeated', { body: 'loop', mqtt: [member('loop')] }),
   setShuffle: post('players', PLAYER, 'shuffle', 'Sets whether the order is random', {
-    ...{ body: 'shuffle', mqtt: [member('shuffle')] },
+    body: 'shuffle',
+    mqtt: [member('shuffle')],
   }),
   tracklist: read(TRACKLIST, 'The tracklist of a player', 'Tracklist', {
-    ...{ kind: 'tracklist', backend: 'players' },
+    kind: 'tracklist',
+    backend: 'players',
   }),
   gotoTrack: post('players', TRACKLIST, 'goto/{trackid}', 'Goes to a track', {
     command: ({ player, trackid: track }) => ({ do: 'goto', player, track }),
@@ -303,16 +351,20 @@ const TABLE = {
   startScan: post('bluetooth', BLUETOOTH, 'scan', 'Looks for devices', { mqtt: word('scan', 'scan') }),
   stopScan: post('bluetooth', BLUETOOTH, 'scan/stop', 'Ends the scan'),
   connectDevice: post('bluetooth', BLUETOOTH, 'connect', 'Pairs with a device if needed, and connects it', {
-    ...{ body: 'device', mqtt: [{ by: 'member', name: 'connect', of: 'address' }] },
+    body: 'device',
+    mqtt: [{ by: 'member', name: 'connect', of: 'address' }],
   }),
   disconnectDevice: post('bluetooth', BLUETOOTH, 'disconnect', 'Disconnects a device', {
-    ...{ body: 'device', mqtt: [{ by: 'member', name: 'disconnect', of: 'address' }] },
+    body: 'device',
+    mqtt: [{ by: 'member', name: 'disconnect', of: 'address' }],
   }),
   forgetDevice: post('bluetooth', BLUETOOTH, 'forget', 'Forgets a device, and its keys', { body: 'device' }),
 
   upgrade: published('/upgrade', 'The state of upgrades', 'Upgrade'),
   upgradeLog: read('/upgrade/log', "The newest lines of the upgrade unit's log", 'Log', {
-    ...{ kind: 'log', backend: 'upgrade', needs: ['api.logs', 'upgrade.upgradeUnit'] },
+    kind: 'log',
+    backend: 'upgrade',
+    needs: ['api.logs', 'upgrade.upgradeUnit'],
     command: (_params, lines) => ({ do: 'log' as const, lines }),
   }),
   checkUpgrade: post('upgrade', '/upgrade', 'check', 'Looks for an upgrade', {

@@ -1,11 +1,15 @@
-// Records and request bodies, declared once: the source of the TypeScript types, the validators and the OpenAPI document.
-// Importing this file at run time loads typebox: import its types freely, its values only where a schema is really used.
+// Records and request bodies, declared once: the source of the TypeScript types, the validators and the
+// OpenAPI document. Importing this file at run time loads typebox: import its types freely, its values only
+// where a schema is really used.
 
 import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox';
 import { BACKEND_STATES, CHILD_NAMES, type ChildName } from './backends.js';
 import { NAME_MAX_CHARACTERS } from './parameters.js';
 
-/** An `enum`: typebox's own union of literals is an `anyOf` of constants, which client generators do not understand. */
+/**
+ * An `enum`: typebox's own union of literals is an `anyOf` of constants, which client generators do not
+ * understand.
+ */
 export function oneOf<const V extends readonly string[]>(...values: V) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: values });
 }

@@ -1,4 +1,5 @@
-// The effective configuration, as each part of the service receives it: plain values with defaults filled in. Types only.
+// The effective configuration, as each part of the service receives it: plain values with defaults filled in.
+// Types only.
 
 import type { ChildName } from './backends.js';
 

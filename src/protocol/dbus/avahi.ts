@@ -1,5 +1,6 @@
-// Table of the methods, signals, states and errors of org.freedesktop.Avahi in use. Data only. Reference: avahi-daemon's own
-// introspection files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and avahi-common/defs.h.
+// Table of the methods, signals, states and errors of org.freedesktop.Avahi in use. Data only. Reference:
+// avahi-daemon's own introspection files (org.freedesktop.Avahi.Server.xml, .EntryGroup.xml) and
+// avahi-common/defs.h.
 
 import { methodsOf, signalRow } from './method.js';
 
@@ -22,15 +23,24 @@ export const AVAHI_METHODS = {
   getAlternativeServiceName: server('GetAlternativeServiceName', ['s', 's'], 'none'),
   /** -> path of a group, which exists as long as this connection and avahi-daemon. */
   entryGroupNew: server('EntryGroupNew', ['', 'o'], 'announcements'),
-  /** Interface index, protocol, flags, name, type, domain, host, port, TXT. Empty domain and host select the defaults. */
+  /**
+   * Interface index, protocol, flags, name, type, domain, host, port, TXT. Empty domain and host select the
+   * defaults.
+   */
   addService: entryGroup('AddService', ['iiussssqaay', ''], 'announcements'),
   /** Has the group's services probed for, and announced if nobody else has their name. */
   commit: entryGroup('Commit', ['', ''], 'announcements'),
   /** Withdraws the services, and ends the group. */
   free: entryGroup('Free', ['', ''], 'announcements'),
-  /** Interface index, protocol, type, domain, flags -> path of a browser, which exists as long as this connection and avahi-daemon. */
+  /**
+   * Interface index, protocol, type, domain, flags -> path of a browser, which exists as long as this
+   * connection and avahi-daemon.
+   */
   serviceBrowserNew: server('ServiceBrowserNew', ['iissu', 'o'], 'none'),
-  /** Interface index, protocol, name, type, domain, protocol of the address, flags -> path of a resolver, likewise. */
+  /**
+   * Interface index, protocol, name, type, domain, protocol of the address, flags -> path of a resolver,
+   * likewise.
+   */
   serviceResolverNew: server('ServiceResolverNew', ['iisssiu', 'o'], 'none'),
   freeResolver: resolver('Free', ['', ''], 'none'),
 } as const;
@@ -43,7 +53,10 @@ export const AVAHI_SIGNALS = {
   itemNew: signalRow(AVAHI_BROWSER, 'ItemNew', 'iisssu'),
   itemRemove: signalRow(AVAHI_BROWSER, 'ItemRemove', 'iisssu'),
   browserFailure: signalRow(AVAHI_BROWSER, 'Failure', 's'),
-  /** Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags. Again when it changes. */
+  /**
+   * Interface index, protocol, name, type, domain, host, protocol of the address, address, port, TXT, flags.
+   * Again when it changes.
+   */
   found: signalRow(AVAHI_RESOLVER, 'Found', 'iissssisqaayu'),
   /** Error. Also when the host's records have expired; `found` may follow. */
   resolverFailure: signalRow(AVAHI_RESOLVER, 'Failure', 's'),

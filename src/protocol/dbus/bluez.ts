@@ -1,5 +1,6 @@
-// Table of the methods, signals, properties and errors of BlueZ (org.bluez) in use, and of the agent that BlueZ calls. Data only.
-// Reference: BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst, .AgentManager.rst.
+// Table of the methods, signals, properties and errors of BlueZ (org.bluez) in use, and of the agent that
+// BlueZ calls. Data only. Reference: BlueZ's doc/org.bluez.Adapter.rst, .Device.rst, .Agent.rst,
+// .AgentManager.rst.
 
 import type { PropertyTable } from './daemon.js';
 import { setProperty } from './daemon.js';
@@ -76,7 +77,10 @@ export const ADAPTER_PROPERTIES = {
 /** The value of `PowerState` for an adapter that rfkill holds. */
 export const POWER_BLOCKED = 'off-blocked';
 
-/** `Adapter` is a path. `RSSI` is there while the device is found by a scan. `Bonded` is missing before BlueZ 5.66. */
+/**
+ * `Adapter` is a path. `RSSI` is there while the device is found by a scan. `Bonded` is missing before BlueZ
+ * 5.66.
+ */
 export const DEVICE_PROPERTIES = {
   Adapter: 's',
   Address: 's',
@@ -96,7 +100,10 @@ export const AGENT_INTERFACE = 'org.bluez.Agent1';
 /** Neither keys nor a display: pairings that would need one are made without, or not at all. */
 export const AGENT_CAPABILITY = 'NoInputNoOutput';
 
-/** BlueZ's calls to an agent: each begins with the device's path, but for the last two; the other value of `authorizeService` is its UUID. */
+/**
+ * BlueZ's calls to an agent: each begins with the device's path, but for the last two; the other value of
+ * `authorizeService` is its UUID.
+ */
 export const AGENT_CALLS = {
   requestConfirmation: signalRow(AGENT_INTERFACE, 'RequestConfirmation', 'ou'),
   requestAuthorization: signalRow(AGENT_INTERFACE, 'RequestAuthorization', 'o'),
@@ -113,9 +120,22 @@ const isOneOf =
   (uuid: string): boolean =>
     services.includes(LISTED_UUID.exec(uuid.toLowerCase())?.[1] ?? '');
 
-/** Sound and its remote control: A2DP source, sink and A2DP, AVRCP, headset and hands-free with their gateways. */
+/**
+ * Sound and its remote control: A2DP source, sink and A2DP, AVRCP, headset and hands-free with their
+ * gateways.
+ */
 export const isSoundService = isOneOf(
-  ...['110a', '110b', '110d', '110c', '110e', '110f', '1108', '1112', '1131', '111e', '111f'],
+  '110a',
+  '110b',
+  '110d',
+  '110c',
+  '110e',
+  '110f',
+  '1108',
+  '1112',
+  '1131',
+  '111e',
+  '111f',
 );
 
 /** Keyboards and the like, classic and of low energy. */

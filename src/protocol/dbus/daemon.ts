@@ -1,5 +1,6 @@
-// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the standard properties interface; and what reads known
-// properties from an `a{sv}` whose values have lost their types. Pure.
+// Table of the methods and signals in use of the bus itself (org.freedesktop.DBus) and of the standard
+// properties interface; and what reads known properties from an `a{sv}` whose values have lost their types.
+// Pure.
 
 import {
   type Effect,
@@ -64,7 +65,10 @@ const isInteger = (value: unknown): boolean => Number.isSafeInteger(value);
 const CHECKS = {
   s: (value: unknown): boolean => typeof value === 'string',
   b: (value: unknown): boolean => typeof value === 'boolean',
-  ...{ u: isInteger, y: isInteger, n: isInteger, x: isInteger },
+  u: isInteger,
+  y: isInteger,
+  n: isInteger,
+  x: isInteger,
   // A bigint if a number would not be exact.
   t: (value: unknown): boolean => isInteger(value) || typeof value === 'bigint',
   // A whole number looks like an integer; NaN and infinity cannot be shown.

@@ -1,4 +1,5 @@
-// Table of the methods and errors of org.freedesktop.login1 in use. Data only. Reference: org.freedesktop.login1(5).
+// Table of the methods and errors of org.freedesktop.login1 in use. Data only. Reference:
+// org.freedesktop.login1(5).
 
 import { methodsOf } from './method.js';
 
@@ -12,7 +13,10 @@ export const LOGIND_METHODS = {
   canPowerOff: manager('CanPowerOff', ['', 's'], 'none'),
   /** -> rows of what (colon-separated), who, why, mode, user id, process id. */
   listInhibitors: manager('ListInhibitors', ['', 'a(ssssuu)'], 'none'),
-  /** Interactive (always false: there is nobody to ask). The machine goes down some milliseconds after the reply. */
+  /**
+   * Interactive (always false: there is nobody to ask). The machine goes down some milliseconds after the
+   * reply.
+   */
   reboot: manager('Reboot', ['b', ''], 'power'),
   powerOff: manager('PowerOff', ['b', ''], 'power'),
 } as const;

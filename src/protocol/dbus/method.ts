@@ -1,7 +1,10 @@
-// The rows of the D-Bus tables: a method with its signatures and its effect, a signal, a match rule. The TypeScript types of a call's
-// arguments and reply follow from its signatures. Pure.
+// The rows of the D-Bus tables: a method with its signatures and its effect, a signal, a match rule. The
+// TypeScript types of a call's arguments and reply follow from its signatures. Pure.
 
-/** The effect of a method: none, or on units, the machine's power, media players and so on. A bus connection allows one of them. */
+/**
+ * The effect of a method: none, or on units, the machine's power, media players and so on. A bus connection
+ * allows one of them.
+ */
 export type Effect = 'none' | 'units' | 'power' | 'players' | 'announcements' | 'bluetooth';
 
 export interface Method<Args = never, Result = unknown, E extends Effect = Effect> {
@@ -70,7 +73,10 @@ export interface VariantValue {
   readonly value: string | boolean | number;
 }
 
-/** Selects the signals that the bus sends us, by the keys of its rules. `sender` is a well-known or a unique name; signals of other senders are dropped. */
+/**
+ * Selects the signals that the bus sends us, by the keys of its rules. `sender` is a well-known or a unique
+ * name; signals of other senders are dropped.
+ */
 export interface Match {
   readonly sender: string;
   readonly interface?: string;
@@ -84,7 +90,8 @@ export interface Match {
 }
 
 export function matchRule(match: Match): string {
-  // An apostrophe cannot be escaped inside the quotes: it is written outside, after a backslash (D-Bus, "Match Rules").
+  // An apostrophe cannot be escaped inside the quotes: it is written outside, after a backslash (D-Bus,
+  // "Match Rules").
   const parts = Object.entries(match).map(([key, value]) => `${key}='${value.replaceAll("'", "'\\''")}'`);
   return ["type='signal'", ...parts].join(',');
 }
@@ -131,7 +138,10 @@ type Struct<S extends string, Done extends readonly unknown[] = readonly []> = S
     ? Struct<After, readonly [...Done, Value]>
     : never;
 
-/** The values of a whole signature, as a tuple. An impossible signature gives `never`, an unknown one unknown values. */
+/**
+ * The values of a whole signature, as a tuple. An impossible signature gives `never`, an unknown one unknown
+ * values.
+ */
 export type Values<S extends string> = string extends S ? readonly unknown[] : Sequence<S>;
 
 type Sequence<S extends string, Done extends readonly unknown[] = readonly []> = S extends ''

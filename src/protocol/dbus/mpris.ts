@@ -1,5 +1,6 @@
-// Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2). Data only. Reference: MPRIS D-Bus
-// Interface Specification, version 2.2. Players are called by their unique names, so that a call starts no player.
+// Table of the methods, signals and properties of media players in use, MPRIS (org.mpris.MediaPlayer2). Data
+// only. Reference: MPRIS D-Bus Interface Specification, version 2.2. Players are called by their unique
+// names, so that a call starts no player.
 
 import { getAll, getProperty, OWNER_CHANGES, type PropertyTable, setProperty } from './daemon.js';
 import { type Match, methodsOf, signalRow } from './method.js';
@@ -11,7 +12,10 @@ export const PLAYER_INTERFACE = `${PLAYER_NAMES}Player`;
 export const TRACKLIST_INTERFACE = `${PLAYER_NAMES}TrackList`;
 /** Also "no track", as the one that another is added after: at the beginning of the list. */
 export const NO_TRACK = `${PLAYER_PATH}/TrackList/NoTrack`;
-/** playerctld has it: it repeats the newest player under a name of its own, and names those for which it stands. */
+/**
+ * playerctld has it: it repeats the newest player under a name of its own, and names those for which it
+ * stands.
+ */
 export const STAND_IN_INTERFACE = 'com.github.altdesktop.playerctld';
 
 /** Players that come, go or change owner. */
@@ -36,7 +40,10 @@ export function playerMethods(owner: string) {
     previous: player('Previous', ['', ''], 'players'),
     /** An offset in microseconds. */
     seek: player('Seek', ['x', ''], 'players'),
-    /** Track, and position in microseconds. The player ignores it if another track plays, or the position is beyond the end. */
+    /**
+     * Track, and position in microseconds. The player ignores it if another track plays, or the position is
+     * beyond the end.
+     */
     setPosition: player('SetPosition', ['ox', ''], 'players'),
     /** Track ids -> metadata, each with `mpris:trackid`. */
     getTracksMetadata: tracklist('GetTracksMetadata', ['ao', 'aa{sv}'], 'none'),

@@ -1,5 +1,6 @@
-// Table of the methods, signals and properties of org.freedesktop.systemd1 in use, and the path of a unit. Data only.
-// Reference: org.freedesktop.systemd1(5). The same tables serve the system's manager and the user's.
+// Table of the methods, signals and properties of org.freedesktop.systemd1 in use, and the path of a unit.
+// Data only. Reference: org.freedesktop.systemd1(5). The same tables serve the system's manager and the
+// user's.
 
 import { getAll, type PropertyTable } from './daemon.js';
 import { methodsOf, signalRow } from './method.js';
@@ -48,10 +49,16 @@ export const SYSTEMD_ERRORS = {
   fileNotFound: 'org.freedesktop.DBus.Error.FileNotFound',
 } as const;
 
-/** Properties of `MANAGER_INTERFACE`: the manager's start time in microseconds, kept over a reload or re-execution. */
+/**
+ * Properties of `MANAGER_INTERFACE`: the manager's start time in microseconds, kept over a reload or
+ * re-execution.
+ */
 export const MANAGER_PROPERTIES = { UserspaceTimestampMonotonic: 't' } as const satisfies PropertyTable;
 
-/** Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 means none. Times are microseconds since the epoch; 0 means never. */
+/**
+ * Properties of `UNIT_INTERFACE`. `Job` is job id and path; id 0 means none. Times are microseconds since the
+ * epoch; 0 means never.
+ */
 export const UNIT_PROPERTIES = {
   Id: 's',
   Names: 'as',
@@ -68,10 +75,16 @@ export const UNIT_PROPERTIES = {
   InactiveExitTimestamp: 't',
 } as const satisfies PropertyTable;
 
-/** Properties of the interface Service: the result of the last run, and the number of automatic restarts (Restart=). */
+/**
+ * Properties of the interface Service: the result of the last run, and the number of automatic restarts
+ * (Restart=).
+ */
 export const SERVICE_PROPERTIES = { Result: 's', NRestarts: 'u' } as const satisfies PropertyTable;
 
-/** The path of a unit's object: every byte that is no letter or digit, and a leading digit, becomes `_` and two hex digits. */
+/**
+ * The path of a unit's object: every byte that is no letter or digit, and a leading digit, becomes `_` and
+ * two hex digits.
+ */
 export function unitPath(name: string): string {
   const escaped = [...new TextEncoder().encode(name)].map((byte, index) => {
     const character = String.fromCharCode(byte);

@@ -1,5 +1,6 @@
-// Table of the commands in use: code, arguments in wire order, shape of the reply. Encoder, decoder and the types of `Session.request`
-// come from these rows alone. And the server's events, which are one word. It knows no session.
+// Table of the commands in use: code, arguments in wire order, shape of the reply. Encoder, decoder and the
+// types of `Session.request` come from these rows alone. And the server's events, which are one word. It
+// knows no session.
 
 import {
   acknowledgement,
@@ -71,7 +72,9 @@ const STREAM_FLAGS = {
 
 /** A stream from a source to us, whose data comes in frames of its own (frame.ts). */
 const RECORD_STREAM = {
-  ...{ sampleSpec, channelMap, source: byIndex },
+  sampleSpec,
+  channelMap,
+  source: byIndex,
   /** Size of the server's buffer, in bytes; like the other sizes, undefined leaves it to the server. */
   maxLength: index,
   corked: bool,
@@ -97,7 +100,9 @@ const RECORD_STREAM = {
 
 /** A stream from us to a sink. Streams with the same `syncId` start together. */
 const PLAYBACK_STREAM = {
-  ...{ sampleSpec, channelMap, sink: byIndex },
+  sampleSpec,
+  channelMap,
+  sink: byIndex,
   maxLength: index,
   corked: bool,
   /** The server's wanted fill level, its level for starting, and its smallest request for data, in bytes. */
@@ -208,7 +213,10 @@ type CommandTable = { readonly [C in CommandName]: RequestSpec<ArgsByName[C], Re
 /** Ties arguments and reply of every row to one name, so that a mismatched pair does not compile. */
 export const COMMANDS: CommandTable = { ...HANDSHAKE, ...REQUESTS };
 
-/** Adds a command's frame, and returns how its reply is read. Throws WireError if an argument does not fit the wire; nothing is added then. */
+/**
+ * Adds a command's frame, and returns how its reply is read. Throws WireError if an argument does not fit the
+ * wire; nothing is added then.
+ */
 export function writeCommand<C extends CommandName>(
   writer: Writer,
   command: C,
@@ -250,7 +258,10 @@ export interface SubscriptionEvent {
   readonly index: number | undefined;
 }
 
-/** Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are noise here. */
+/**
+ * Sinks, sink inputs, the server and cards. Other events (each run of pactl makes three client events) are
+ * noise here.
+ */
 export const AUDIO_MASK = (['sink', 'sink-input', 'server', 'card'] as const).reduce(
   (mask, facility) => mask | (1 << FACILITIES.indexOf(facility)),
   0,

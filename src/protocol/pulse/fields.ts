@@ -1,5 +1,5 @@
-// Building blocks of field tables: the kinds of value, how each is read and, if we send it, written; and the function that turns a table
-// into a record's reader with its TypeScript type. Pure.
+// Building blocks of field tables: the kinds of value, how each is read and, if we send it, written; and the
+// function that turns a table into a record's reader with its TypeScript type. Pure.
 
 import type { Format, Reader, SampleSpec, Values } from './reader.js';
 import type { Properties } from './text-cache.js';
@@ -30,13 +30,16 @@ function both<K extends keyof Values, T>(
 }
 
 export const u32 = both('u32', (writer, value: number) => writer.u32(value));
-/** A reference to another object, or a number that may be left to the server: the wire's "none", all ones, is undefined. */
+/**
+ * A reference to another object, or a number that may be left to the server: the wire's "none", all ones, is
+ * undefined.
+ */
 export const index = both('index', (writer, value: number | undefined) => writer.u32(value ?? NONE));
 export const ownIndex = kind('ownIndex');
 
 /**
- * Selects the object of a request. The wire has an index and a name; both, or neither, is refused (INVALID), and names are not unique. So
- * only the index is ever sent, followed by the null name.
+ * Selects the object of a request. The wire has an index and a name; both, or neither, is refused (INVALID),
+ * and names are not unique. So only the index is ever sent, followed by the null name.
  */
 export const byIndex: Writable<number> = {
   write: (writer, value) => {
@@ -98,7 +101,10 @@ export type RecordOf<F extends FieldTable> = {
 interface Layout {
   /** In wire order. */
   readonly rows: readonly { readonly name: string; readonly kind: Readable<unknown> }[];
-  /** All names without values. Filling a copy takes a tenth less time than an object that grows, and half the heap. */
+  /**
+   * All names without values. Filling a copy takes a tenth less time than an object that grows, and half the
+   * heap.
+   */
   readonly empty: Readonly<Record<string, unknown>>;
 }
 
@@ -130,7 +136,10 @@ export function record<const F extends FieldTable>(fields: F): Readable<RecordOf
 /** Records kept of one list, the first. A sink has room for 256 streams (PulseAudio 16). */
 export const RECORDS_MAX = 512;
 
-/** Reads values until the frame ends, because the wire gives lists no count. Values beyond RECORDS_MAX are dropped. */
+/**
+ * Reads values until the frame ends, because the wire gives lists no count. Values beyond RECORDS_MAX are
+ * dropped.
+ */
 export function everyOf<T>(kind: Readable<T>): Readable<T[]> {
   return {
     read: (reader) => {

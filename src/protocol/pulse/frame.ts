@@ -1,4 +1,5 @@
-// Cuts the byte stream into frames: 20 bytes of header, then the payload. It does not know what a payload contains.
+// Cuts the byte stream into frames: 20 bytes of header, then the payload. It does not know what a payload
+// contains.
 
 import { WireError } from './wire.js';
 
@@ -8,10 +9,15 @@ export const HEADER_BYTES = 20;
 export const CONTROL_CHANNEL = 0xffffffff;
 /** Both servers, and libpulse, end a connection above this. 200 sink inputs are 0.3 MB. */
 export const PAYLOAD_MAX_BYTES = 16 * 1024 * 1024;
-/** The first buffer for a frame in pieces; it then doubles, so that a claimed length alone allocates nothing. */
+/**
+ * The first buffer for a frame in pieces; it then doubles, so that a claimed length alone allocates nothing.
+ */
 const STAGING_MIN_BYTES = 4096;
 
-/** Received bytes with both views of them. All reads share one buffer, so that its views are made once: they cost as much as a frame. */
+/**
+ * Received bytes with both views of them. All reads share one buffer, so that its views are made once: they
+ * cost as much as a frame.
+ */
 export class Chunk {
   readonly bytes: Buffer;
   readonly view: DataView;
@@ -29,7 +35,10 @@ interface FrameHeader {
   readonly channel: number;
 }
 
-/** Takes a frame's payload: [start, end) of the chunk, valid during the call only. Its header stands before it. */
+/**
+ * Takes a frame's payload: [start, end) of the chunk, valid during the call only. Its header stands before
+ * it.
+ */
 type Deliver = (chunk: Chunk, start: number, end: number, channel: number) => void;
 
 function readHeader(view: DataView, at: number): FrameHeader {
@@ -52,8 +61,8 @@ export class Framer {
   #chunk = new Chunk(NOTHING);
 
   /**
-   * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError for a header that no
-   * server may send; the stream is then lost.
+   * Takes the first `length` bytes and delivers the frames that they complete, in order. Throws WireError for
+   * a header that no server may send; the stream is then lost.
    */
   push(received: Uint8Array, deliver: Deliver, length = received.length): void {
     if (received !== this.#source) this.#chunk = new Chunk(received);
@@ -73,7 +82,10 @@ export class Framer {
     }
   }
 
-  /** Adds to a frame in pieces, first up to the end of its header, then up to its own. Returns the number of bytes that it took. */
+  /**
+   * Adds to a frame in pieces, first up to the end of its header, then up to its own. Returns the number of
+   * bytes that it took.
+   */
   #stage(received: Uint8Array, deliver: Deliver): number {
     const target = HEADER_BYTES + (this.#header?.length ?? 0);
     const copied = received.subarray(0, target - this.#staged);
@@ -87,7 +99,8 @@ export class Framer {
     }
     const { channel } = this.#header;
     const staged = new Chunk(this.#staging);
-    // Forgotten before it is delivered, so that the next frame never writes into what a receiver may still read.
+    // Forgotten before it is delivered, so that the next frame never writes into what a receiver may still
+    // read.
     this.#staging = NOTHING;
     this.#staged = 0;
     this.#header = undefined;

@@ -1,4 +1,5 @@
-// The ways in which a request and a session can end: closed unions for the dialler and the actor, with one sentence for each.
+// The ways in which a request and a session can end: closed unions for the dialler and the actor, with one
+// sentence for each.
 
 import type { CommandName, HandshakeName } from './commands.js';
 
@@ -52,7 +53,9 @@ export type ClosedReason =
   /** The server answered the handshake with an error. */
   | { readonly kind: 'auth-refused'; readonly command: HandshakeName; readonly fault: ServerFault }
   | { readonly kind: 'version-unsupported'; readonly version: number }
-  /** A command was not answered by its deadline; the session itself closes only for those of the handshake. */
+  /**
+   * A command was not answered by its deadline; the session itself closes only for those of the handshake.
+   */
   | { readonly kind: 'timeout'; readonly command: CommandName }
   | { readonly kind: 'peer-closed' }
   | { readonly kind: 'transport-failed'; readonly detail: string }

@@ -1,14 +1,21 @@
-// Decides which entries of a property list are kept. Lists are untrusted free text: any sound client may give each of its hundreds of
-// streams a thousand properties. Pure; the caller skips other entries without decoding them.
+// Decides which entries of a property list are kept. Lists are untrusted free text: any sound client may give
+// each of its hundreds of streams a thousand properties. Pure; the caller skips other entries without
+// decoding them.
 
 import { TEXT_MAX_BYTES } from './text-cache.js';
 
 /** Entries kept of one list, the first, with room for those that are kept wherever they stand. */
 const PROPS_MAX_ENTRIES = 128;
-/** Keys and values of one list, in bytes. 130 streams of 110 kB each filled a thread's whole heap (measured); an ALSA sink has 2 kB. */
+/**
+ * Keys and values of one list, in bytes. 130 streams of 110 kB each filled a thread's whole heap (measured);
+ * an ALSA sink has 2 kB.
+ */
 const PROPS_MAX_BYTES = 8192;
 
-/** Properties that records need, and that identify players, masters and Bluetooth devices (docs/http-api.md, "Records"): always kept. */
+/**
+ * Properties that records need, and that identify players, masters and Bluetooth devices (docs/http-api.md,
+ * "Records"): always kept.
+ */
 const NEEDED: ReadonlySet<string> = new Set([
   'media.name',
   'application.name',

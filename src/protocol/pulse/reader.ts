@@ -1,5 +1,5 @@
-// Reads the typed values of one frame's payload, strictly: each read names the expected tag, and nothing is read beyond the frame. The
-// wire's "none" values become undefined here.
+// Reads the typed values of one frame's payload, strictly: each read names the expected tag, and nothing is
+// read beyond the frame. The wire's "none" values become undefined here.
 
 import type { Chunk } from './frame.js';
 import { PropertyBudget } from './property-budget.js';
@@ -34,9 +34,15 @@ export interface Values {
   readonly text: string;
   /** Like `excerpt`, but whole: a server's name, which may be sent back to it. */
   readonly optionalText: string | undefined;
-  /** A text for people. Undefined for the null string, which is not the empty one. A text that is too long is cut. */
+  /**
+   * A text for people. Undefined for the null string, which is not the empty one. A text that is too long is
+   * cut.
+   */
   readonly excerpt: string | undefined;
-  /** A long list is reduced by `PropertyBudget`. If a kept key occurs twice the later value counts, as in the server. */
+  /**
+   * A long list is reduced by `PropertyBudget`. If a kept key occurs twice the later value counts, as in the
+   * server.
+   */
   readonly props: Properties;
   readonly format: Format;
 }
@@ -53,8 +59,9 @@ export interface Format {
 }
 
 /**
- * A property list inherits nothing, so that a stream's property called `__proto__` does no harm. Equal lists made by a constructor share a
- * shape, which `Object.create(null)` does not give: this decodes a list of sink inputs in four fifths of the time.
+ * A property list inherits nothing, so that a stream's property called `__proto__` does no harm. Equal lists
+ * made by a constructor share a shape, which `Object.create(null)` does not give: this decodes a list of sink
+ * inputs in four fifths of the time.
  */
 class PropertyList {
   [key: string]: string;
@@ -101,7 +108,10 @@ export class Reader {
     return this.#bytes.subarray(at, at + size);
   }
 
-  /** A frame must be consumed exactly: bytes left over mean that it was read wrongly, or that the server erred. */
+  /**
+   * A frame must be consumed exactly: bytes left over mean that it was read wrongly, or that the server
+   * erred.
+   */
   finish(): void {
     if (this.#offset !== this.#end) throw this.#error(`${this.#end - this.#offset} bytes left over`);
   }
@@ -224,8 +234,8 @@ export class Reader {
   }
 
   /**
-   * Skips a value and returns where its bytes begin; the length occurs twice before them. Checked in one go, not by u32() and a read of
-   * bytes, because half of a list's values are such.
+   * Skips a value and returns where its bytes begin; the length occurs twice before them. Checked in one go,
+   * not by u32() and a read of bytes, because half of a list's values are such.
    */
   #propValue(): number {
     const bytes = this.#bytes;

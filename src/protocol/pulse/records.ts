@@ -1,5 +1,5 @@
-// The server's records as tables: fields in wire order, with the protocol version that introduced those that not all versions have
-// (PulseAudio's PROTOCOL file). Reader and TypeScript types come from these rows alone.
+// The server's records as tables: fields in wire order, with the protocol version that introduced those that
+// not all versions have (PulseAudio's PROTOCOL file). Reader and TypeScript types come from these rows alone.
 
 import {
   bool,

@@ -1,5 +1,5 @@
-// One connection to the sound server as a state machine without I/O: bytes and the time go in, bytes to write and settled requests come
-// out. It holds no socket and no timer and reads no clock; the dialler owns those.
+// One connection to the sound server as a state machine without I/O: bytes and the time go in, bytes to write
+// and settled requests come out. It holds no socket and no timer and reads no clock; the dialler owns those.
 
 import {
   type CommandName,
@@ -42,7 +42,9 @@ export interface SessionEvents {
   /** The handshake is done: requests may be made. */
   onReady(version: number): void;
   onEvent(event: SubscriptionEvent): void;
-  /** Audio data of a record stream, with the index from the reply to its creation. Valid during the call only. */
+  /**
+   * Audio data of a record stream, with the index from the reply to its creation. Valid during the call only.
+   */
   onData?(stream: number, data: Uint8Array): void;
   /** The server has ended a record stream. */
   onStreamKilled?(stream: number): void;
@@ -70,7 +72,10 @@ export class Session {
   readonly #texts = new TextCache();
   /** The requests without a reply, oldest first: both servers answer most of them in this order. */
   #pending: PendingRequest[] = [];
-  /** Tags of requests that timed out: the server may still answer, so a tag is not used again before its late reply. */
+  /**
+   * Tags of requests that timed out: the server may still answer, so a tag is not used again before its late
+   * reply.
+   */
   readonly #late = new Set<number>();
   #lastTag = NONE - 1;
   #state: SessionState = { kind: 'new' };
@@ -93,7 +98,9 @@ export class Session {
     });
   }
 
-  /** Takes the first `length` bytes of a chunk from the socket. Bad bytes never throw: they end the session. */
+  /**
+   * Takes the first `length` bytes of a chunk from the socket. Bad bytes never throw: they end the session.
+   */
   receive(chunk: Uint8Array, length = chunk.length): void {
     try {
       this.#framer.push(chunk, this.#frame, length);
@@ -104,8 +111,8 @@ export class Session {
   }
 
   /**
-   * Sends a command. `settle` is called exactly once: with the reply, the server's error, or why there is none; at once if the request
-   * cannot be sent.
+   * Sends a command. `settle` is called exactly once: with the reply, the server's error, or why there is
+   * none; at once if the request cannot be sent.
    */
   request<C extends RequestName>(
     command: C,
@@ -184,7 +191,8 @@ export class Session {
       return;
     }
     this.#version = version;
-    // Not pipelined after AUTH: pipewire answers in any order, and refuses everything that comes before the name.
+    // Not pipelined after AUTH: pipewire answers in any order, and refuses everything that comes before the
+    // name.
     this.#shake('SET_CLIENT_NAME', { props: this.#options.clientProps }, deadline, () => {
       this.#state = { kind: 'ready' };
       this.#events.onReady(version);

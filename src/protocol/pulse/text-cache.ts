@@ -1,24 +1,31 @@
-// Small caches of decoded texts and of property lists. A list of sink inputs repeats the same keys and mostly the same values for every
-// stream, and again with every refresh: finding a text costs a third of decoding it, and equal texts are kept once. A stream is read again
-// with every change of its volume, but its properties, most of its record, stay the same: comparing their bytes costs a tenth of decoding
-// them, and the records of all these readings share one list.
+// Small caches of decoded texts and of property lists. A list of sink inputs repeats the same keys and mostly
+// the same values for every stream, and again with every refresh: finding a text costs a third of decoding
+// it, and equal texts are kept once. A stream is read again with every change of its volume, but its
+// properties, most of its record, stay the same: comparing their bytes costs a tenth of decoding them, and
+// the records of all these readings share one list.
 
 /** Slots; a power of two. */
 const SLOTS = 2048;
 /** Longer texts are rarely repeated. With SLOTS: 128 kB of bytes, and at most as much again of strings. */
 const CACHED_MAX_BYTES = 64;
 /**
- * Bytes decoded of one text. Both servers pass on 60 000 bytes in each, and one character beyond Latin-1 makes a string take two bytes per
- * character: 136 streams with two such texts filled a thread's whole heap (measured).
+ * Bytes decoded of one text. Both servers pass on 60 000 bytes in each, and one character beyond Latin-1
+ * makes a string take two bytes per character: 136 streams with two such texts filled a thread's whole heap
+ * (measured).
  */
 export const TEXT_MAX_BYTES = 1024;
 const WORD_BYTES = 4;
-/** Two odd words that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash. */
+/**
+ * Two odd words that spread similar texts over the slots: 2^32 by the golden ratio, and a prime of xxHash.
+ */
 const FACTORS = [0x9e3779b1, 0x85ebca77] as const;
 /** A product's highest bits depend on all bits of its factors. */
 const SLOT_SHIFT = 32 - Math.log2(SLOTS);
 
-/** Objects whose lists are kept; a power of two. If two share a slot, such as a sink and a stream, the latest is kept. */
+/**
+ * Objects whose lists are kept; a power of two. If two share a slot, such as a sink and a stream, the latest
+ * is kept.
+ */
 const OBJECTS = 512;
 /** An object has properties of its own, and those of its format. */
 export const LISTS_PER_OBJECT = 2;
@@ -42,8 +49,8 @@ class ListCache {
   readonly #lists = new Array<CachedList | undefined>(OBJECTS * LISTS_PER_OBJECT).fill(undefined);
 
   /**
-   * The list that begins at `start` of a payload, if it equals the one kept at this place: LISTS_PER_OBJECT times the object's index, plus
-   * the number of the list.
+   * The list that begins at `start` of a payload, if it equals the one kept at this place: LISTS_PER_OBJECT
+   * times the object's index, plus the number of the list.
    */
   find(place: number, payload: Buffer, start: number): CachedList | undefined {
     const known = this.#lists[place & PLACES];
@@ -82,7 +89,10 @@ export class TextCache {
   readonly #words = new DataView(this.#bytes.buffer);
   #evictNeighbour = false;
 
-  /** The UTF-8 text in [start, end) of a payload, which is given in two views; a long one is cut. Invalid UTF-8 becomes U+FFFD. */
+  /**
+   * The UTF-8 text in [start, end) of a payload, which is given in two views; a long one is cut. Invalid
+   * UTF-8 becomes U+FFFD.
+   */
   text(bytes: Buffer, words: DataView, start: number, end: number): string {
     const length = end - start;
     if (length === 0) return '';
@@ -92,7 +102,8 @@ export class TextCache {
     // Hashes the length and both ends: reading everything would cost more than the rare collision.
     const mixed = Math.imul(first + length, FACTORS[0]) ^ last;
     const slot = Math.imul(mixed ^ (mixed >>> 15), FACTORS[1]) >>> SLOT_SHIFT;
-    // Two slots for each text: otherwise two keys of every stream that share a slot would evict each other for ever.
+    // Two slots for each text: otherwise two keys of every stream that share a slot would evict each other
+    // for ever.
     return (
       this.#find(slot, first, words, start, end) ??
       this.#find(slot ^ 1, first, words, start, end) ??
@@ -100,7 +111,9 @@ export class TextCache {
     );
   }
 
-  /** The slot's text if it equals the one in [start, end); the last compared word may overlap the one before. */
+  /**
+   * The slot's text if it equals the one in [start, end); the last compared word may overlap the one before.
+   */
   #find(slot: number, first: number, words: DataView, start: number, end: number): string | undefined {
     const known = this.#texts[slot];
     const base = slot * CACHED_MAX_BYTES;
@@ -126,7 +139,10 @@ export class TextCache {
   }
 }
 
-/** Cuts before a character's first byte, which is followed by at most three others; invalid UTF-8 is cut anywhere. */
+/**
+ * Cuts before a character's first byte, which is followed by at most three others; invalid UTF-8 is cut
+ * anywhere.
+ */
 function longText(bytes: Buffer, start: number, end: number): string {
   const most = start + TEXT_MAX_BYTES;
   if (end <= most) return bytes.toString('utf8', start, end);

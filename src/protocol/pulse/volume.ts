@@ -1,11 +1,15 @@
 // Volume arithmetic: raw words per channel <-> one fraction (1 = 100 %) and a balance. Pure.
 
-/** 100 %. Percentages are linear in the raw value, as pactl shows them (the server applies its curve later). */
+/**
+ * 100 %. Percentages are linear in the raw value, as pactl shows them (the server applies its curve later).
+ */
 export const RAW_NORM = 0x10000;
 /** PA_VOLUME_MAX. */
 export const RAW_MAX = 0x7fffffff;
 
-/** Channel positions on either side (`pulse/channelmap.h`): front, rear, of centre, side, top front, top rear. */
+/**
+ * Channel positions on either side (`pulse/channelmap.h`): front, rear, of centre, side, top front, top rear.
+ */
 const LEFT: ReadonlySet<number> = new Set([1, 5, 8, 10, 45, 48]);
 const RIGHT: ReadonlySet<number> = new Set([2, 6, 9, 11, 46, 49]);
 
@@ -14,14 +18,16 @@ export function fractionOf(raw: number): number {
   return Math.round((raw / RAW_NORM) * 100) / 100;
 }
 
-/** Fraction to raw, within the range that a server accepts. 0.00 to 1.00 in steps of 0.01 come back exactly. */
+/**
+ * Fraction to raw, within the range that a server accepts. 0.00 to 1.00 in steps of 0.01 come back exactly.
+ */
 export function rawOf(fraction: number): number {
   return Math.min(RAW_MAX, Math.max(0, Math.round(fraction * RAW_NORM)));
 }
 
 /**
- * Channels as parts of the loudest one, each 0..1, for a balance of -1 (left only) to 1 (right only); the inverse of `balanceOf`. Undefined
- * unless there are exactly one left and one right channel.
+ * Channels as parts of the loudest one, each 0..1, for a balance of -1 (left only) to 1 (right only); the
+ * inverse of `balanceOf`. Undefined unless there are exactly one left and one right channel.
  */
 export function partsOf(balance: number, map: readonly number[]): number[] | undefined {
   const isStereo = map.length === 2 && [LEFT, RIGHT].every((side) => map.some((at) => side.has(at)));
@@ -40,8 +46,8 @@ export function levelOf(volume: readonly number[]): number {
 }
 
 /**
- * From -1 (left only) to 1 (right only), two decimals, like `pa_cvolume_get_balance`: the quieter side's average relative to the louder's.
- * 0 if a side has no channel.
+ * From -1 (left only) to 1 (right only), two decimals, like `pa_cvolume_get_balance`: the quieter side's
+ * average relative to the louder's. 0 if a side has no channel.
  */
 export function balanceOf(volume: readonly number[], map: readonly number[]): number {
   const [left, right] = [LEFT, RIGHT].map((side) => {
@@ -61,8 +67,9 @@ export function channelsOf(balance: Balance, loudest: number): number[] {
 }
 
 /**
- * The balance to remember after a target's channels were read. Silence shows no balance, so the old one is kept; it is also kept when
- * the channels differ only by our own rounding, or quiet volumes would wear it away.
+ * The balance to remember after a target's channels were read. Silence shows no balance, so the old one is
+ * kept; it is also kept when the channels differ only by our own rounding, or quiet volumes would wear it
+ * away.
  */
 export function rememberBalance(
   before: Balance | undefined,

@@ -1,12 +1,15 @@
-// Shared by reader and writer: the supported protocol versions, the tag before every value, the wire's "no object", and the codec's only
-// error.
+// Shared by reader and writer: the supported protocol versions, the tag before every value, the wire's "no
+// object", and the codec's only error.
 
 /** Below 32 there are field variants that no server of the last decade needs. */
 export const OLDEST_VERSION = 32;
 /** The offered version. A newer one would only add fields that we do not ask for. */
 export const NEWEST_VERSION = 35;
 
-/** The upper half of the word carries flags (shared memory, memfd); ours are clear, so the server's do not matter. */
+/**
+ * The upper half of the word carries flags (shared memory, memfd); ours are clear, so the server's do not
+ * matter.
+ */
 const VERSION_BITS = 0xffff;
 
 /** Both sides use the lower version; undefined if the server's is older than any that we read. */

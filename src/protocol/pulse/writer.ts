@@ -1,4 +1,5 @@
-// Writes commands as frames, one behind the other. It refuses values that do not fit the wire; their meaning is the caller's responsibility.
+// Writes commands as frames, one behind the other. It refuses values that do not fit the wire; their meaning
+// is the caller's responsibility.
 
 import { CONTROL_CHANNEL, HEADER_BYTES } from './frame.js';
 import type { Format, SampleSpec } from './reader.js';
@@ -24,7 +25,10 @@ export class Writer {
   /** The end of the frame that is being written. */
   #length = 0;
 
-  /** Begins a frame: every command starts with its code and its tag. What was written of an unfinished one is dropped. */
+  /**
+   * Begins a frame: every command starts with its code and its tag. What was written of an unfinished one is
+   * dropped.
+   */
   begin(code: number, tag: number): void {
     this.#length = this.#end;
     this.#grow(HEADER_BYTES);

@@ -1,5 +1,5 @@
-// Values of the configuration with their places in the files, problems and warnings about them, and the known key that is nearest to
-// an unknown one. Pure; prints nothing.
+// Values of the configuration with their places in the files, problems and warnings about them, and the known
+// key that is nearest to an unknown one. Pure; prints nothing.
 
 import { printable } from '../../printable.js';
 
@@ -23,7 +23,9 @@ export interface Entry {
 /** Limit for text from a file in a message. */
 const MAX_QUOTED_CHARS = 60;
 
-/** A key in another section is less likely meant than a key of the same section with one more typing error. */
+/**
+ * A key in another section is less likely meant than a key of the same section with one more typing error.
+ */
 const OTHER_SECTION_PENALTY = 1;
 
 /** Name and password in a URL (RFC 3986, section 3.2.1), which must not get into the journal. */
@@ -54,7 +56,10 @@ interface Finding {
   readonly line: string;
 }
 
-/** Collects problems and warnings, as lines `FILE:LINE:COL: key: what is wrong` (docs/configuration.md, "What is refused"). */
+/**
+ * Collects problems and warnings, as lines `FILE:LINE:COL: key: what is wrong` (docs/configuration.md, "What
+ * is refused").
+ */
 export class Findings {
   readonly #files: readonly string[];
   readonly #problems: Finding[] = [];
@@ -74,7 +79,10 @@ export class Findings {
     this.#warnings.push(finding(at, key, text));
   }
 
-  /** Warns of a key that is none of `known`, of which there must be one. `path` has its names as the table calls them. */
+  /**
+   * Warns of a key that is none of `known`, of which there must be one. `path` has its names as the table
+   * calls them.
+   */
   unknownKey({ keyAt, key }: Entry, path: readonly string[], known: readonly string[]): void {
     this.warning(keyAt, key, `unknown key; the nearest known key is ${nearestKey(path, known)}`);
   }
@@ -116,11 +124,12 @@ function editDistance(one: string, other: string): number {
 }
 
 /**
- * The path in `known` whose last word is nearest to that of `path`; a key in another section counts as one edit further away, and among
- * equals the one with the nearer section comes first.
+ * The path in `known` whose last word is nearest to that of `path`; a key in another section counts as one
+ * edit further away, and among equals the one with the nearer section comes first.
  */
 function nearestKey(path: readonly string[], known: readonly string[]): string {
-  const [section, word] = [path.slice(0, -1).join('.'), path.at(-1) ?? ''];
+  const section = path.slice(0, -1).join('.');
+  const word = path.at(-1) ?? '';
   const ranked = known.map((candidate) => {
     const names = candidate.split('.');
     const apart = editDistance(section, names.slice(0, -1).join('.'));

@@ -1,5 +1,6 @@
-// All keys of the configuration as one table in the shape of the file: default and reader. The walk over files, the hints for
-// unknown keys and the effective configuration use it. docs/configuration.md and packaging/config.example.yaml explain the keys. Pure.
+// All keys of the configuration as one table in the shape of the file: default and reader. The walk over
+// files, the hints for unknown keys and the effective configuration use it. docs/configuration.md and
+// packaging/config.example.yaml explain the keys. Pure.
 
 import type { Settings } from '../../protocol/actor/settings.js';
 import { runtimeDirectory, xdgDirectory } from '../../user-directories.js';
@@ -14,11 +15,16 @@ export interface Environment {
   readonly home: string;
   readonly hostname: string;
   readonly uid: number;
-  /** The fault of a file that holds a secret; undefined if there is none. Without this function such files are not checked. */
+  /**
+   * The fault of a file that holds a secret; undefined if there is none. Without this function such files are
+   * not checked.
+   */
   readonly secretFault?: ((path: string) => string | undefined) | undefined;
 }
 
-/** One key with a value of type `T`. `D` is the type of its default: `T`, or with `undefined` if it has none. */
+/**
+ * One key with a value of type `T`. `D` is the type of its default: `T`, or with `undefined` if it has none.
+ */
 export interface KeyRow<T, D = T> {
   readonly byDefault: (environment: Environment) => D;
   readonly read: ValueReader<T>;

@@ -1,6 +1,6 @@
 // Finds and reads the configuration's files, and returns settings or all problems (docs/configuration.md,
-// "Where files are looked for"). resolve.ts interprets the texts. Files are read synchronously: this happens once, before anything
-// else, and a first asynchronous call would start libuv's threads.
+// "Where files are looked for"). resolve.ts interprets the texts. Files are read synchronously: this happens
+// once, before anything else, and a first asynchronous call would start libuv's threads.
 
 import { isUtf8 } from 'node:buffer';
 import * as fs from 'node:fs';
@@ -92,8 +92,9 @@ function readConfig(path: string): FileRead | undefined {
 }
 
 /**
- * For a path that does not exist: true if it, or a directory on its way, is a dangling link, for instance to a disk that is not
- * mounted. Such a link shows that a configuration was intended, so the defaults must not be used.
+ * For a path that does not exist: true if it, or a directory on its way, is a dangling link, for instance to
+ * a disk that is not mounted. Such a link shows that a configuration was intended, so the defaults must not
+ * be used.
  */
 function isDanglingLink(path: string): boolean {
   const entry = fs.lstatSync(path, { throwIfNoEntry: false });
@@ -102,8 +103,8 @@ function isDanglingLink(path: string): boolean {
 }
 
 /**
- * Reads up to one byte more than allowed, or returns what is wrong with the file. Non-blocking: a FIFO without a writer must neither
- * block the start nor count as an empty file.
+ * Reads up to one byte more than allowed, or returns what is wrong with the file. Non-blocking: a FIFO
+ * without a writer must neither block the start nor count as an empty file.
  */
 function readBounded(path: string): Buffer | string {
   const handle = fs.openSync(path, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK);
@@ -146,7 +147,9 @@ function problemAt(path: string, text: string, line?: number): string {
   return `${printable(place)}: ${text}`;
 }
 
-/** The code of a system error, and the system's own words for it; anything else is a bug and is thrown again. */
+/**
+ * The code of a system error, and the system's own words for it; anything else is a bug and is thrown again.
+ */
 function systemFault(error: unknown): { readonly code: string; readonly text: string } {
   if (!(error instanceof Error && 'code' in error && typeof error.code === 'string')) throw error;
   // `CODE: words, CALL 'PATH'`

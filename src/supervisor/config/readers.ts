@@ -11,7 +11,10 @@ export interface ReadingContext {
   readonly findings: Findings;
 }
 
-/** Returns undefined, or a part of the value, only after it has reported a problem: all values are dropped then. */
+/**
+ * Returns undefined, or a part of the value, only after it has reported a problem: all values are dropped
+ * then.
+ */
 export type ValueReader<T> = (entry: Entry, reading: ReadingContext) => T | undefined;
 
 /** Reports a value of the wrong type or out of range. */
@@ -74,8 +77,8 @@ export function oneOfWords<const W extends string>(words: readonly W[]): ValueRe
 }
 
 /**
- * A text that `check` accepts; `what` describes the kind, with its article. Messages do not show a `secret` text: somebody may have written
- * a password by mistake.
+ * A text that `check` accepts; `what` describes the kind, with its article. Messages do not show a `secret`
+ * text: somebody may have written a password by mistake.
  */
 export function checkedText(what: string, check: TextCheck, secret?: 'secret'): ValueReader<string> {
   return (entry, reading) => {
@@ -90,7 +93,10 @@ export function checkedText(what: string, check: TextCheck, secret?: 'secret'): 
   };
 }
 
-/** A list whose items are read by `item`. An empty value is an empty list, as if all its lines were commented out. */
+/**
+ * A list whose items are read by `item`. An empty value is an empty list, as if all its lines were commented
+ * out.
+ */
 export function listOf<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   return (entry, reading) => {
     const items = entry.content ?? [];
@@ -108,7 +114,9 @@ export function oneOrMore<T>(item: ValueReader<T>): ValueReader<readonly T[]> {
   };
 }
 
-/** A map with the administrator's own names, whose values are read by `item`; an empty value is an empty map. */
+/**
+ * A map with the administrator's own names, whose values are read by `item`; an empty value is an empty map.
+ */
 export function byName<T>(item: ValueReader<T>): ValueReader<Readonly<Record<string, T>>> {
   return (entry, reading) => {
     const map = entry.content ?? new Map<string, Entry>();

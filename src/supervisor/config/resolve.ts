@@ -1,4 +1,5 @@
-// Turns the texts of files into settings, or all their problems: walks the table of keys once, then checks conditions between keys. Pure.
+// Turns the texts of files into settings, or all their problems: walks the table of keys once, then checks
+// conditions between keys. Pure.
 
 import { posix } from 'node:path';
 import type { Settings } from '../../protocol/actor/settings.js';
@@ -21,7 +22,10 @@ export interface ConfigFile {
   readonly text: string;
 }
 
-/** `values` are the settings in the shape of the file. Problems and warnings are lines `FILE:LINE:COL: key: what is wrong`, by file. */
+/**
+ * `values` are the settings in the shape of the file. Problems and warnings are lines `FILE:LINE:COL: key:
+ * what is wrong`, by file.
+ */
 export type ResolveResult = { readonly warnings: readonly string[] } & (
   | { readonly ok: true; readonly settings: Settings; readonly values: KeyValues }
   | { readonly ok: false; readonly problems: readonly string[] }
@@ -37,7 +41,8 @@ export async function resolve(
   const findings = new Findings(files.map(({ path }) => path));
   const read: Entry[] = [];
   for (const { path, text } of files) {
-    // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20), so it is loaded only if there is a file.
+    // The YAML reader is 1.2 MB, and about 15 ms of 16 (measured, bundled, Node 20), so it is loaded only if
+    // there is a file.
     const { parseConfig } = await import('./yaml.js');
     const root = parseConfig(path, text, findings);
     if (root !== undefined) read.push(root);
@@ -57,7 +62,8 @@ function valuesFrom(files: readonly Entry[], environment: Environment, findings:
   const merged = files.reduce<Entry | undefined>((below, above) => laidOver(above, below), undefined);
   const sections = withOneSpelling(entriesIn(merged, findings), findings);
   const present = new Map<string, Entry>();
-  // A section's values have the shape of its table, but the types of a walk over any table cannot express that.
+  // A section's values have the shape of its table, but the types of a walk over any table cannot express
+  // that.
   const values = readSection(KEYS, sections, '', { environment, findings, present }) as unknown as KeyValues;
   reportConflicts(values, present, findings);
   reportBroker(values, present, environment, findings);
@@ -65,8 +71,8 @@ function valuesFrom(files: readonly Entry[], environment: Environment, findings:
 }
 
 /**
- * A value laid over a lower file's (docs/configuration.md, "Where files are looked for"): maps are merged by name, any other value
- * replaces the lower one, but an empty value removes nothing from a map or a list.
+ * A value laid over a lower file's (docs/configuration.md, "Where files are looked for"): maps are merged by
+ * name, any other value replaces the lower one, but an empty value removes nothing from a map or a list.
  */
 function laidOver(above: Entry, below: Entry | undefined): Entry {
   const lower = below?.content ?? null;
@@ -175,7 +181,10 @@ function reportSameFiles(upgrade: KeyValues['upgrade'], present: Entries, findin
   }
 }
 
-/** Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"), which may surprise the person who listed it. */
+/**
+ * Such a unit is hidden from `/services` (docs/configuration.md, "Upgrades"), which may surprise the person
+ * who listed it.
+ */
 function warnOfHiddenUnits(present: Entries, findings: Findings): void {
   for (const owner of ['upgrade.checkUnit', 'upgrade.upgradeUnit']) {
     const unit = present.get(owner)?.content;

@@ -1,4 +1,5 @@
-// Checks texts of the configuration: addresses, origins, host names, paths, unit names. Pure; looks nothing up.
+// Checks texts of the configuration: addresses, origins, host names, paths, unit names. Pure; looks nothing
+// up.
 
 import { isIP } from 'node:net';
 
@@ -21,7 +22,10 @@ const isLongerThan = (maxBytes: number) => (text: string) => Buffer.byteLength(t
 /** IFNAMSIZ counts the terminating zero (linux/if.h). */
 const MAX_INTERFACE_BYTES = 15;
 
-/** Stricter than the kernel (dev_valid_name in net/core/dev.c): other names are typing errors or left-overs of a shell. */
+/**
+ * Stricter than the kernel (dev_valid_name in net/core/dev.c): other names are typing errors or left-overs of
+ * a shell.
+ */
 const interfaceName = unless(
   ['it is not a whole IPv4 address', /^[0-9]*\.[0-9.]*$/],
   ['it is not an IPv6 address (write it without brackets and port)', /[:[\]]/],
@@ -133,7 +137,10 @@ export const userName = unless(
 /** PATH_MAX includes the terminating zero (linux/limits.h). */
 const MAX_PATH_BYTES = 4095;
 
-/** sun_path of a sockaddr_un, without the terminating zero (unix(7)), and without the folder that the socket is first bound in. */
+/**
+ * sun_path of a sockaddr_un, without the terminating zero (unix(7)), and without the folder that the socket
+ * is first bound in.
+ */
 const MAX_SOCKET_PATH_BYTES = 107 - '.xxxxxx/s'.length;
 
 /** An absolute path of a file; a leading `~/` is replaced by the home directory. */
@@ -165,7 +172,10 @@ const SUFFIX = /\.(?:service|mount|swap|socket|target|device|automount|timer|pat
 
 const STEM = /^[0-9A-Za-z:\-_.\\@]+$/;
 
-/** A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd, src/basic/unit-name.c). */
+/**
+ * A unit that can be started: unit_name_is_valid() for plain names and template instances (systemd,
+ * src/basic/unit-name.c).
+ */
 export const unitName = unless(
   ['it is empty', /^$/],
   [`it is longer than ${MAX_UNIT_NAME_BYTES} bytes`, isLongerThan(MAX_UNIT_NAME_BYTES)],

@@ -1,5 +1,5 @@
-// Reads YAML text as values with their places, and prints the effective configuration as YAML text. Pure. The only file that knows
-// the package `yaml` (1.2, core schema).
+// Reads YAML text as values with their places, and prints the effective configuration as YAML text. Pure. The
+// only file that knows the package `yaml` (1.2, core schema).
 
 import {
   type Alias,
@@ -57,7 +57,10 @@ const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 
 type Place = (offset: number) => Location;
 
-/** Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the reason. */
+/**
+ * Always a map: an empty text is an empty map. Undefined if the text cannot be used; `findings` has the
+ * reason.
+ */
 export function parseConfig(file: string, text: string, findings: Findings): Entry | undefined {
   const forbidden = FORBIDDEN.exec(text);
   const lineCounter = new LineCounter();
@@ -107,7 +110,10 @@ function strayAlias(document: Document.Parsed): Alias | undefined {
   return stray;
 }
 
-/** The value of a node. Behind an alias, the places are those where it is defined. `keyOffset` also places a value without a node: `{a}`. */
+/**
+ * The value of a node. Behind an alias, the places are those where it is defined. `keyOffset` also places a
+ * value without a node: `{a}`.
+ */
 function entryOf(node: Node | null, document: Document.Parsed, key: string, at: Place, keyOffset = 0): Entry {
   const target = isAlias(node) ? node.resolve(document) : node;
   const inner = (item: Node | null, itemKey: string, offset?: number) =>
@@ -126,8 +132,8 @@ function entryOf(node: Node | null, document: Document.Parsed, key: string, at: 
 }
 
 /**
- * All keys that have a value, under the names of docs/configuration.md, "Keys", as one YAML document. Loading it gives the same settings
- * again.
+ * All keys that have a value, under the names of docs/configuration.md, "Keys", as one YAML document. Loading
+ * it gives the same settings again.
  */
 export function effectiveYaml(values: KeyValues): string {
   const { enabled, system, user } = values.systemd;

@@ -1,4 +1,5 @@
-// The backend against a scripted server, for everything that real servers cannot be made to do. Real ones: real-servers.test.ts.
+// The backend against a scripted server, for everything that real servers cannot be made to do. Real ones:
+// real-servers.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -114,7 +115,8 @@ describe('a lost server', DEADLINE, () => {
     const { server } = await connected(t, nameless, { reconcileMs: 20, stableMs: 0 });
     await until('four connections', () => server.count(COMMAND.auth) >= 4);
     // Without patience each connection would be read once, at its begin; these were read 1, 2 and 4 times.
-    const [reads, connections] = [server.count(COMMAND.getSinks), server.count(COMMAND.auth)];
+    const reads = server.count(COMMAND.getSinks);
+    const connections = server.count(COMMAND.auth);
     assert.ok(reads >= connections + 2, `${reads} readings of ${connections} connections`);
   });
 });
@@ -179,7 +181,8 @@ test('a port is switched, and the answer comes when the record shows it', DEADLI
   let activePort = 'speaker';
   const sink: Handler = ({ tag }, say) => say.reply(tag, bytesOf.sink(0, 'living', { ports, activePort }));
   const desk = but({
-    ...{ [COMMAND.getSinks]: sink, [COMMAND.getSink]: sink },
+    [COMMAND.getSinks]: sink,
+    [COMMAND.getSink]: sink,
     [COMMAND.setSinkPort]: ({ tag, fields }, say) => {
       activePort = fields.toString('utf8', fields.indexOf('t') + 1, fields.length - 1);
       return say.reply(tag);

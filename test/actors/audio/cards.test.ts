@@ -1,4 +1,5 @@
-// Cards, their profiles, and outputs that come and go, against a scripted server. Real cards: the emulated machine.
+// Cards, their profiles, and outputs that come and go, against a scripted server. Real cards: the emulated
+// machine.
 
 import assert from 'node:assert/strict';
 import { symlinkSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,8 @@ import { faultOf } from '../recorder.js';
 import { connected, DEADLINE } from './backed.js';
 import { but, bytesOf, COMMAND, event, type Handler, type SinkFields } from './scripted-server.js';
 
-const [CARD, NOWHERE] = [3, 0xffffffff];
+const CARD = 3;
+const NOWHERE = 0xffffffff;
 
 /** Outputs of each profile; availability and profiles of each port. */
 const PROFILES = { off: 0, stereo: 1, surround: 1, hdmi: 1, usb: 1 } as const;
@@ -22,16 +24,32 @@ const PORTS = { line: [2, ['stereo']], speakers: [1, ['surround', 'hdmi']] } as 
 
 const cardFields = (active: string, unplugged: readonly string[]): Bytes =>
   [
-    ...[u32(CARD), text('dac'), u32(NOWHERE), text('alsa'), u32(Object.keys(PROFILES).length)],
+    u32(CARD),
+    text('dac'),
+    u32(NOWHERE),
+    text('alsa'),
+    u32(Object.keys(PROFILES).length),
     ...Object.entries(PROFILES).flatMap(([profile, sinks]) => [
-      ...[text(profile), text(`Profile ${profile}`), u32(sinks), u32(0), u32(0)],
+      text(profile),
+      text(`Profile ${profile}`),
+      u32(sinks),
+      u32(0),
+      u32(0),
       u32(unplugged.includes(profile) ? 0 : 1),
     ]),
-    ...[text(active), props(textProp('device.description', 'The card')), u32(Object.keys(PORTS).length)],
+    text(active),
+    props(textProp('device.description', 'The card')),
+    u32(Object.keys(PORTS).length),
     ...Object.entries(PORTS).flatMap(([port, [available, of]]) => [
-      ...[text(port), text(`Port ${port}`), u32(0), u32(available), u8(1)],
-      ...[props(textProp('port.type', 'hdmi')), u32(of.length), ...of.map(text)],
-      ...[[0x72, 0, 0, 0, 0, 0, 0, 0, 0]],
+      text(port),
+      text(`Port ${port}`),
+      u32(0),
+      u32(available),
+      u8(1),
+      props(textProp('port.type', 'hdmi')),
+      u32(of.length),
+      ...of.map(text),
+      [0x72, 0, 0, 0, 0, 0, 0, 0, 0],
     ]),
   ].flat();
 
@@ -62,7 +80,8 @@ class World {
       const index = fields.readUInt32BE(1);
       return this.sinks.has(index) ? say.reply(tag, this.#sink(index)) : say.error(tag, 5);
     },
-    ...{ [COMMAND.getInputs]: this.#input, [COMMAND.getInput]: this.#input },
+    [COMMAND.getInputs]: this.#input,
+    [COMMAND.getInput]: this.#input,
     [COMMAND.getCards]: ({ tag }, say) =>
       Buffer.concat([
         say.reply(tag, ...this.cards.map(() => cardFields(this.profile, this.unplugged))),
@@ -93,10 +112,17 @@ describe('a card', DEADLINE, () => {
     };
     assert.deepEqual(seen.cards(), [
       {
-        ...{ id: 3, name: 'dac', description: 'The card', driver: 'alsa', active_profile: 'stereo' },
+        id: 3,
+        name: 'dac',
+        description: 'The card',
+        driver: 'alsa',
+        active_profile: 'stereo',
         profiles: [
-          ...[shown('off', 0, 'yes'), shown('stereo', 1, 'yes'), shown('surround', 1, 'unknown')],
-          ...[shown('hdmi', 1, 'no'), shown('usb', 1, 'unknown')],
+          shown('off', 0, 'yes'),
+          shown('stereo', 1, 'yes'),
+          shown('surround', 1, 'unknown'),
+          shown('hdmi', 1, 'no'),
+          shown('usb', 1, 'unknown'),
         ],
       },
     ]);
@@ -224,7 +250,10 @@ describe('a card', DEADLINE, () => {
       seen.said.length = 0;
       assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
       assert.deepEqual(seen.said.toSorted(), [
-        ...['drop audio.outputs 0', 'put audio.cards 3', 'put audio.clients 5', 'put audio.outputs 7'],
+        'drop audio.outputs 0',
+        'put audio.cards 3',
+        'put audio.clients 5',
+        'put audio.outputs 7',
         'put audio.server',
       ]);
       assert.equal(seen.client('News')?.output, 'surround');
@@ -245,8 +274,12 @@ describe('an output', DEADLINE, () => {
     server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 0)]));
     await until('the other one is shown', () => seen.output('hdmi') !== undefined);
     assert.deepEqual(seen.said, [
-      ...['drop audio.outputs 0', 'drop audio.cards 3', 'put audio.server', 'put audio.outputs 0'],
-      ...['put audio.outputs 1', 'put audio.clients 5'],
+      'drop audio.outputs 0',
+      'drop audio.cards 3',
+      'put audio.server',
+      'put audio.outputs 0',
+      'put audio.outputs 1',
+      'put audio.clients 5',
     ]);
     assert.equal(seen.client('News')?.output, 'kitchen');
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'stereo' } };

@@ -1,5 +1,5 @@
-// From a command and a state to requests for the sound server, or to a fault: volumes and balance through silence and back,
-// above 100 %, by steps.
+// From a command and a state to requests for the sound server, or to a fault: volumes and balance through
+// silence and back, above 100 %, by steps.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

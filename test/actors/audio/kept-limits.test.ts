@@ -1,4 +1,5 @@
-// An output that the sound server takes above its limit after a command, by the volume that it has stored for a port or a profile.
+// An output that the sound server takes above its limit after a command, by the volume that it has stored for
+// a port or a profile.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -8,11 +9,16 @@ import { until } from '../../until.js';
 import { connected, DEADLINE } from './backed.js';
 import { but, bytesOf, COMMAND, event } from './scripted-server.js';
 
-const [CARD, NOWHERE] = [3, 0xffffffff];
-const [FULL, HALF, QUARTER] = [0x10000, 0x8000, 0x4000];
+const CARD = 3;
+const NOWHERE = 0xffffffff;
+const FULL = 0x10000;
+const HALF = 0x8000;
+const QUARTER = 0x4000;
 const LIMIT = 0.5;
 
-/** A card with two profiles, which make one output with two ports. Each of them has a stored volume of 100 %. */
+/**
+ * A card with two profiles, which make one output with two ports. Each of them has a stored volume of 100 %.
+ */
 class Amplifier {
   volume = [HALF, QUARTER];
   profile = 'stereo';

@@ -1,4 +1,5 @@
-// Volume limits that are passed around: filters above an output, streams under flat volumes, and what the server restores by itself.
+// Volume limits that are passed around: filters above an output, streams under flat volumes, and what the
+// server restores by itself.
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

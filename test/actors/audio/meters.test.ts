@@ -1,5 +1,5 @@
-// Meters against a scripted server that refuses, ends a stream, stays silent, or has more outputs than are measured. On real servers:
-// test/contract/audio-level.test.ts.
+// Meters against a scripted server that refuses, ends a stream, stays silent, or has more outputs than are
+// measured. On real servers: test/contract/audio-level.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

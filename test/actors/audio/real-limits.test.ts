@@ -1,4 +1,5 @@
-// Volume limits, passthrough and outputs of one name on real sound servers: what these do by themselves, and what the backend makes of it.
+// Volume limits, passthrough and outputs of one name on real sound servers: what these do by themselves, and
+// what the backend makes of it.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';

@@ -1,4 +1,5 @@
-// The backend on real sound servers of both kinds, for everything that test/contract/audio.test.ts does not try on the whole daemon.
+// The backend on real sound servers of both kinds, for everything that test/contract/audio.test.ts does not
+// try on the whole daemon.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';

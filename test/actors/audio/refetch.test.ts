@@ -4,7 +4,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/actors/audio/refetch.js';
 
-/** Steps: an event of a record, its end, an order to read everything, and replies, which are accepted or ignored. */
+/**
+ * Steps: an event of a record, its end, an order to read everything, and replies, which are accepted or
+ * ignored.
+ */
 const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   nothing: () => undefined,
   event: (refetch, index) => refetch.changed(index),

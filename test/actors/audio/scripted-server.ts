@@ -1,5 +1,5 @@
-// A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer out of order, have ports,
-// refuse. Its bytes are written by hand, without any code of src/protocol.
+// A scripted sound server for everything that a real one cannot be made to do: hang, send nonsense, answer
+// out of order, have ports, refuse. Its bytes are written by hand, without any code of src/protocol.
 
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
@@ -55,7 +55,11 @@ function serverFields(fields: Partial<typeof SERVER> = {}): wire.Bytes {
   const { packageName, cookie, defaultSink } = { ...SERVER, ...fields };
   return [
     ...[packageName, '16.1', 'pi', 'node'].map(wire.text),
-    ...[wire.spec(3, 2, 44_100), wire.text(defaultSink), wire.text('mic'), wire.u32(cookie), wire.map(1, 2)],
+    wire.spec(3, 2, 44_100),
+    wire.text(defaultSink),
+    wire.text('mic'),
+    wire.u32(cookie),
+    wire.map(1, 2),
   ].flat();
 }
 
@@ -76,7 +80,13 @@ const FULL: readonly number[] = [0x10000, 0x10000];
 function sinkFields(index: number, name: string, given: SinkFields = {}): wire.Bytes {
   const { volume = FULL, ports = [], activePort = ports[0]?.[0], ...fields } = given;
   return wire.sink({
-    ...{ index, name, description: `The ${name}`, flags: 0, muted: false, monitor: 0, activePort },
+    index,
+    name,
+    description: `The ${name}`,
+    flags: 0,
+    muted: false,
+    monitor: 0,
+    activePort,
     volumes: wire.volumes(...volume),
     ports: ports.map(([port, available]) =>
       [wire.text(port), wire.text(`Port ${port}`), wire.u32(0), wire.u32(available)].flat(),
@@ -89,16 +99,26 @@ type InputFields = Pick<wire.SinkInputBytes, 'corked' | 'muted' | 'sink' | 'hasV
 
 const inputFields = (index: number, name: string, fields: InputFields = {}): wire.Bytes =>
   wire.sinkInput({
-    ...{ index, name, sink: 0, corked: false, volumes: wire.volumes(...FULL) },
-    ...{ props: wire.props(wire.textProp('media.name', name)), ...fields },
+    index,
+    name,
+    sink: 0,
+    corked: false,
+    volumes: wire.volumes(...FULL),
+    props: wire.props(wire.textProp('media.name', name)),
+    ...fields,
   });
 
 /** The answer to a capture: stream 0 unless given. */
 const captureFields = (stream = 0): wire.Bytes =>
   [
     ...[stream, 1, 0x400000, 4].map(wire.u32),
-    ...[wire.spec(3, 1, 25), wire.map(0), wire.u32(0), wire.text('living.monitor'), wire.bool(false)],
-    ...[wire.usec(0, 0), wire.format(1)],
+    wire.spec(3, 1, 25),
+    wire.map(0),
+    wire.u32(0),
+    wire.text('living.monitor'),
+    wire.bool(false),
+    wire.usec(0, 0),
+    wire.format(1),
   ].flat();
 
 /** The fields of the answers. */
@@ -148,7 +168,9 @@ export async function scriptedServer(t: { after(end: () => unknown): void }, han
   /** The received commands, in order, over all connections. */
   const heard: number[] = [];
   const server = {
-    ...{ socketPath, heard, say },
+    socketPath,
+    heard,
+    say,
     /** The number of times that this command has arrived. */
     count: (command: number) => heard.filter((each) => each === command).length,
     /** Connections so far. */
@@ -169,7 +191,8 @@ export async function scriptedServer(t: { after(end: () => unknown): void }, han
       const { payloads, rest } = split(Buffer.concat([received, data]));
       received = rest;
       for (const payload of payloads) {
-        const [command, tag] = [payload.readUInt32BE(1), payload.readUInt32BE(6)];
+        const command = payload.readUInt32BE(1);
+        const tag = payload.readUInt32BE(6);
         heard.push(command);
         const answer = server.handler({ command, tag, fields: payload.subarray(10) }, say);
         if (answer !== undefined) socket.write(answer);

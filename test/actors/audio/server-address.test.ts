@@ -1,4 +1,5 @@
-// Where the sound server is looked for: row by row, from files, and by a backend on real servers. That libpulse does the same is asked of pactl.
+// Where the sound server is looked for: row by row, from files, and by a backend on real servers. That
+// libpulse does the same is asked of pactl.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -18,7 +19,8 @@ import { scriptedServer } from './scripted-server.js';
 
 const XDG = { XDG_RUNTIME_DIR: '/run/user/1000' };
 const RUNTIME = '/run/user/1000/pulse/native';
-const [LINKED, SYSTEM] = ['/pi/.config/pulse/m1-runtime/native', '/run/pulse/native'];
+const LINKED = '/pi/.config/pulse/m1-runtime/native';
+const SYSTEM = '/run/pulse/native';
 const ONLY = 'tonearm speaks to a Unix socket only';
 
 const context = (env: Variables, home = '/pi', machineId: string | undefined = 'm1') => {

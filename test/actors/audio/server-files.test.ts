@@ -1,5 +1,5 @@
-// The places of the sound server's cookie, row by row; files that are not a cookie; the end of the wait for a socket.
-// The watch itself: path-watch.test.ts.
+// The places of the sound server's cookie, row by row; files that are not a cookie; the end of the wait for a
+// socket. The watch itself: path-watch.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,10 @@ function replace(path: string): void {
 
 const nothing = (): void => undefined;
 
-/** Steps before and during the wait; whether the waiter knows what lies there; its longest time; whether the file ends it. */
+/**
+ * Steps before and during the wait; whether the waiter knows what lies there; its longest time; whether the
+ * file ends it.
+ */
 type Wait = readonly [what: string, first: Act, isKnown: boolean, then: Act, delayMs: number, ends: boolean];
 type Act = (path: string) => void;
 const WAITS: readonly Wait[] = [

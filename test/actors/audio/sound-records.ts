@@ -1,4 +1,5 @@
-// Sound server records for tests of the pure parts: those of the scripted server as the daemon reads them, and a test sets a few fields.
+// Sound server records for tests of the pure parts: those of the scripted server as the daemon reads them,
+// and a test sets a few fields.
 
 import type { ServerInfo, SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { decode } from '../../protocol/pulse/decoded.js';

@@ -47,8 +47,12 @@ describe('the sound server', () => {
       assert.equal(kindOfServer(server), kind);
       const record = published(AudioServerRecord, audioServerRecord(server, held(sinkInfo(7, 'living'))));
       assert.deepEqual(record, {
-        ...{ kind, default_sink: 'living', volume: 1, muted: false },
-        ...{ server_name: packageName, server_version: version },
+        kind,
+        default_sink: 'living',
+        volume: 1,
+        muted: false,
+        server_name: packageName,
+        server_version: version,
       });
     });
   }
@@ -60,13 +64,27 @@ describe('an output', () => {
     const port = { ...line, priority: 1, availabilityGroup: undefined, type: 1 };
     const tv = { ...port, name: 'tv', description: undefined, available: 1 };
     const record = output({
-      ...{ props: { 'node.nick': 'Amp', 'device.class': 'sound' }, volume: [0x8000, 0x4000], flags: 0x8 },
-      ...{ state: 0, ports: [port, tv, { ...port, name: 'x', available: 0 }], activePort: 'line' },
+      props: { 'node.nick': 'Amp', 'device.class': 'sound' },
+      volume: [0x8000, 0x4000],
+      flags: 0x8,
+      state: 0,
+      ports: [port, tv, { ...port, name: 'x', available: 0 }],
+      activePort: 'line',
     });
     assert.deepEqual(record, {
-      ...{ id: 7, name: 'living', description: 'The living', nick: 'Amp', muted: false, volume: 0.5 },
-      ...{ state: 'running', default: false, driver: 'alsa', active_port: 'line', is_network: true },
-      ...{ props: { 'device.class': 'sound', 'node.nick': 'Amp' }, balance: -0.5 },
+      id: 7,
+      name: 'living',
+      description: 'The living',
+      nick: 'Amp',
+      muted: false,
+      volume: 0.5,
+      state: 'running',
+      default: false,
+      driver: 'alsa',
+      active_port: 'line',
+      is_network: true,
+      props: { 'device.class': 'sound', 'node.nick': 'Amp' },
+      balance: -0.5,
       ports: [
         { name: 'line', description: 'Line out', available: 'yes' },
         { name: 'tv', description: 'tv', available: 'no' },
@@ -99,13 +117,25 @@ describe('an output', () => {
 describe('a client', () => {
   test('is shown with all its fields', () => {
     const props = {
-      ...{ 'media.name': 'News', 'application.name': 'Radio', 'application.process.binary': 'radiod' },
-      ...{ 'application.process.user': 'pi', 'application.process.host': 'node' },
+      'media.name': 'News',
+      'application.name': 'Radio',
+      'application.process.binary': 'radiod',
+      'application.process.user': 'pi',
+      'application.process.host': 'node',
     };
     assert.deepEqual(client({ props, volume: [0x4000, 0x8000], corked: true, muted: true }), {
-      ...{ id: 9, name: 'News #9', app: 'Radio', muted: true, volume: 0.5, corked: true },
-      ...{ backend: 'pipewire', binary: 'radiod', user: 'pi', host: 'node' },
-      ...{ props: Object.fromEntries(Object.entries(props).sort()), output: 'living' },
+      id: 9,
+      name: 'News #9',
+      app: 'Radio',
+      muted: true,
+      volume: 0.5,
+      corked: true,
+      backend: 'pipewire',
+      binary: 'radiod',
+      user: 'pi',
+      host: 'node',
+      props: Object.fromEntries(Object.entries(props).sort()),
+      output: 'living',
     });
   });
 

@@ -1,5 +1,5 @@
-// The backend wakes an output that does not report its volume, and no longer than needed: against a scripted server, for every
-// failure on the way. On real servers: real-servers.test.ts.
+// The backend wakes an output that does not report its volume, and no longer than needed: against a scripted
+// server, for every failure on the way. On real servers: real-servers.test.ts.
 
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
@@ -64,7 +64,10 @@ describe('a volume waits for its output to wake', () => {
   }
 });
 
-/** A backend whose outputs accept everything, and sleep except for the `kitchen`; `captured` answers the capture of a monitor. */
+/**
+ * A backend whose outputs accept everything, and sleep except for the `kitchen`; `captured` answers the
+ * capture of a monitor.
+ */
 async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timing> = {}) {
   const sinks = ['living', 'kitchen', 'hall'].map((name, index) => {
     return bytesOf.sink(index, name, { state: name === 'kitchen' ? RUNNING : SUSPENDED });
@@ -72,7 +75,9 @@ async function sleeping(t: TestContext, captured: Handler, timing: Partial<Timin
   const one: Handler = ({ tag, fields }, { reply }) =>
     reply(tag, sinks[fields.readUInt32BE(1)] ?? assert.fail());
   const handler = but({
-    ...{ [COMMAND.createRecordStream]: captured, [COMMAND.getSink]: one, [COMMAND.getSinks]: sinks.flat() },
+    [COMMAND.createRecordStream]: captured,
+    [COMMAND.getSink]: one,
+    [COMMAND.getSinks]: sinks.flat(),
     [COMMAND.getServerInfo]: bytesOf.server({ packageName: PIPEWIRE }),
   });
   const both = await connected(t, handler, timing);

@@ -34,19 +34,37 @@ test('the adapter, its known devices with kind and battery, and what a scan find
   const { bluez, recorder, does } = await followed(t, {}, withPhone);
   assert.equal(recorder.state, 'up');
   const phone = {
-    ...{ address: PHONE, name: 'Device 01', paired: true, bonded: true, trusted: true, connected: false },
-    ...{ kind: 'phone', battery: 80 },
+    address: PHONE,
+    name: 'Device 01',
+    paired: true,
+    bonded: true,
+    trusted: true,
+    connected: false,
+    kind: 'phone',
+    battery: 80,
   };
   assert.deepEqual(recorder.record, {
-    ...{ powered: true, discoverable: false, pairable: false, pairing_active: false, scanning: false },
-    ...{ known_devices: [phone], name: 'kitchen', address: '00:AA:01:00:00:00' },
+    powered: true,
+    discoverable: false,
+    pairable: false,
+    pairing_active: false,
+    scanning: false,
+    known_devices: [phone],
+    name: 'kitchen',
+    address: '00:AA:01:00:00:00',
   });
   await does({ do: 'scan' });
   bluez.addDevice(SPEAKER, { RSSI: -60, Icon: 'audio-headset' });
   await until('the speaker is found', () => recorder.discovered.includes(SPEAKER));
   assert.deepEqual(recorder.device(SPEAKER), {
-    ...{ address: SPEAKER, name: 'Device 02', paired: false, bonded: false, trusted: false },
-    ...{ connected: false, kind: 'audio-headset', rssi: -60 },
+    address: SPEAKER,
+    name: 'Device 02',
+    paired: false,
+    bonded: false,
+    trusted: false,
+    connected: false,
+    kind: 'audio-headset',
+    rssi: -60,
   });
   assert.equal(recorder.record?.known_devices?.length, 1, 'what is only found is not known');
   bluez.remove(pathOf(SPEAKER));
@@ -101,8 +119,13 @@ test('pairing mode switches the adapter on and visible, and sets the time in Blu
   await does({ do: 'pairing_mode' });
   const calls = bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent'));
   assert.deepEqual(calls, [
-    ...['Set Powered=true', 'RegisterAgent', 'RequestDefaultAgent', 'Set DiscoverableTimeout=90'],
-    ...['Set PairableTimeout=90', 'Set Pairable=true', 'Set Discoverable=true'],
+    'Set Powered=true',
+    'RegisterAgent',
+    'RequestDefaultAgent',
+    'Set DiscoverableTimeout=90',
+    'Set PairableTimeout=90',
+    'Set Pairable=true',
+    'Set Discoverable=true',
   ]);
   await until('pairing mode is published', () => recorder.record?.discoverable === true);
   const { pairing_active, pairing_until, powered, pairable } = recorder.record ?? {};

@@ -15,7 +15,11 @@ import { faultOf, Recorder } from '../recorder.js';
 import { ScriptedBluez } from './scripted-bluez.js';
 
 export const BLUETOOTH_SETTINGS: BluetoothSettings = {
-  ...{ enabled: true, powerOnStart: false, pairingTimeout: 60, scanTimeout: 60, idleTimeout: 0 },
+  enabled: true,
+  powerOnStart: false,
+  pairingTimeout: 60,
+  scanTimeout: 60,
+  idleTimeout: 0,
 };
 
 /** Gathered changes are published by themselves; every longer time passes when the test lets it. */

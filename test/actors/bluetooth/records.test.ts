@@ -1,4 +1,5 @@
-// Which devices stay in the adapter's record: those that BlueZ keeps, and not what a scan has found. And which output a device is.
+// Which devices stay in the adapter's record: those that BlueZ keeps, and not what a scan has found. And
+// which output a device is.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// A scripted BlueZ on a real bus: it does what BlueZ does with an adapter and its devices, and also what no BlueZ can be made to do.
+// A scripted BlueZ on a real bus: it does what BlueZ does with an adapter and its devices, and also what no
+// BlueZ can be made to do.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
@@ -27,8 +28,12 @@ type Misbehaviour = { readonly error: string; readonly text?: string } | 'hang';
 
 /** The signatures of properties that are no text and no boolean. */
 const SIGNATURES: Readonly<Record<string, string>> = {
-  ...{ DiscoverableTimeout: 'u', PairableTimeout: 'u', RSSI: 'n' },
-  ...{ Percentage: 'y', Adapter: 'o', UUIDs: 'as' },
+  DiscoverableTimeout: 'u',
+  PairableTimeout: 'u',
+  RSSI: 'n',
+  Percentage: 'y',
+  Adapter: 'o',
+  UUIDs: 'as',
 };
 
 /** Its methods as BlueZ's manuals have them: interface, and signature of the arguments. */
@@ -61,8 +66,13 @@ const variants = (facts: Facts) =>
 
 export function device(address: string, facts: Facts = {}): Facts {
   return {
-    ...{ Adapter: ADAPTER, Address: address, Alias: `Device ${address.slice(-2)}` },
-    ...{ Paired: false, Trusted: false, Connected: false, ...facts },
+    Adapter: ADAPTER,
+    Address: address,
+    Alias: `Device ${address.slice(-2)}`,
+    Paired: false,
+    Trusted: false,
+    Connected: false,
+    ...facts,
   };
 }
 
@@ -143,7 +153,10 @@ export class ScriptedBluez {
     this.change(ADAPTER, ADAPTER_INTERFACE, facts);
   }
 
-  /** Asks the agent as bluetoothd does, or one that was there once, or from another connection; the name of its error, or `done`. */
+  /**
+   * Asks the agent as bluetoothd does, or one that was there once, or from another connection; the name of
+   * its error, or `done`.
+   */
   async ask(
     [member, signature = '', ...body]: readonly [member: string, signature?: string, ...body: unknown[]],
     { agent = this.agent, bus = this.#bus } = {},

@@ -91,7 +91,10 @@ test('a missing socket is reported once as the reason, and is no end', async (t)
 });
 
 const ANOTHER_SIGNATURE = "GetNameOwner answered with the signature 'g'";
-/** The bus's answer to the first call, and the result of that call. The next call works on the same connection. */
+/**
+ * The bus's answer to the first call, and the result of that call. The next call works on the same
+ * connection.
+ */
 const ONE_CALL: readonly (readonly [what: string, answer: (serial: number) => Buffer, expected: object])[] = [
   ['nothing', () => Buffer.alloc(0), { kind: 'timeout' }],
   ['an invalid error name', (serial) => errorReply(serial, 'no dots, no name'), { kind: 'timeout' }],
@@ -210,7 +213,10 @@ test('only signals of the owner of a watched name arrive, also when the owner ch
   await link.watch({ sender: SYSTEMD_NAME, member: 'Genuine' });
   await owner.noted(/New/);
   assert.deepEqual(owner.notes.slice(1), [
-    ...['signal: Genuine', `owner of ${SYSTEMD_NAME}: true`, 'signal: NameOwnerChanged', 'signal: New'],
+    'signal: Genuine',
+    `owner of ${SYSTEMD_NAME}: true`,
+    'signal: NameOwnerChanged',
+    'signal: New',
   ]);
 });
 

@@ -6,7 +6,10 @@ import { temporaryFolder } from '../../temporary-folder.js';
 
 export type PrivateBus = Awaited<ReturnType<typeof privateBus>>;
 
-/** A dbus-daemon in its own folder; it ends with the test. `data`: its XDG_DATA_HOME, with the services that it may start. */
+/**
+ * A dbus-daemon in its own folder; it ends with the test. `data`: its XDG_DATA_HOME, with the services that
+ * it may start.
+ */
 export async function privateBus(t: { after(end: () => unknown): void }, data?: string) {
   const path = `${temporaryFolder(t)}/bus`;
   const address = `unix:path=${path}`;

@@ -1,4 +1,5 @@
-// A scripted bus on a real socket, for everything that no real bus can be made to do. It writes its own bytes, well-formed or not.
+// A scripted bus on a real socket, for everything that no real bus can be made to do. It writes its own
+// bytes, well-formed or not.
 
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -7,10 +8,16 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { temporaryFolder } from '../../temporary-folder.js';
 
-/** A basic value; of an array or a struct its items, of a dictionary's entry or a variant two: key or signature, and value. */
+/**
+ * A basic value; of an array or a struct its items, of a dictionary's entry or a variant two: key or
+ * signature, and value.
+ */
 export type Value = string | number | boolean | readonly Value[];
 
-/** That the package packs rightly is shown by the tests with a real bus; here it is given wrong things to pack. */
+/**
+ * That the package packs rightly is shown by the tests with a real bus; here it is given wrong things to
+ * pack.
+ */
 const packed: (signature: string, values: readonly Value[]) => Buffer = createRequire(import.meta.url)(
   'dbus-next/lib/marshall',
 );
@@ -50,7 +57,10 @@ export function signal(sender: string, iface: string, member: string, signature 
   return message(SIGNAL, [at, [2, 's', iface], [3, 's', member], [7, 's', sender]], signature, values);
 }
 
-/** A call that the bus has received. `text` holds its bytes, so that a script can search for the member's name. */
+/**
+ * A call that the bus has received. `text` holds its bytes, so that a script can search for the member's
+ * name.
+ */
 export interface Heard {
   readonly serial: number;
   readonly text: string;
@@ -67,7 +77,10 @@ export interface Script {
 
 export type ScriptedBus = Awaited<ReturnType<typeof scriptedBus>>;
 
-/** Listens in its own folder, until `close` or the end of the test. The script may differ from connection to connection. */
+/**
+ * Listens in its own folder, until `close` or the end of the test. The script may differ from connection to
+ * connection.
+ */
 export async function scriptedBus(scriptOf: (connection: number) => Script, t?: Pick<TestContext, 'after'>) {
   const path = join(temporaryFolder(t), 'bus');
   const sockets = new Set<Socket>();

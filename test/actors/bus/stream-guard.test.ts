@@ -28,7 +28,10 @@ function reading(t: TestContext) {
 }
 
 const WHOLE = HEADER_BYTES + REST_BYTES;
-/** Pieces that arrive one after the other, half a deadline apart; `late` counts the reports after one more deadline. */
+/**
+ * Pieces that arrive one after the other, half a deadline apart; `late` counts the reports after one more
+ * deadline.
+ */
 const ROWS: readonly (readonly [what: string, pieces: readonly number[], late: number])[] = [
   ['nothing', [], 0],
   ['whole messages', [WHOLE, WHOLE, 2 * WHOLE], 0],

@@ -101,7 +101,8 @@ test('an announcement that could not be withdrawn while a change came is withdra
 
 test('interfaces that cannot be read, as without a free descriptor, are read again, and logged once', async (t) => {
   const bus = await avahi(t);
-  let [hasDescriptors, looks] = [false, 0];
+  let hasDescriptors = false;
+  let looks = 0;
   const { node, serve } = discover(t, bus, '0.0.0.0', () => {
     looks += 1;
     if (!hasDescriptors) throw new Error('EMFILE');

@@ -1,4 +1,5 @@
-// From the addresses of the gateway to the interfaces and protocols of the announcement: a row per kind of address.
+// From the addresses of the gateway to the interfaces and protocols of the announcement: a row per kind of
+// address.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// The facts that are believed of a service on the network, and the node that is made of them (docs/http-api.md, "Node").
+// The facts that are believed of a service on the network, and the node that is made of them
+// (docs/http-api.md, "Node").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,5 @@
-// The bridge against a real broker: the topics that it publishes, and the commands that it accepts. claims.test.ts has the ownership of
-// a branch, outages.test.ts the return after a loss.
+// The bridge against a real broker: the topics that it publishes, and the commands that it accepts.
+// claims.test.ts has the ownership of a branch, outages.test.ts the return after a loss.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -52,14 +52,28 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const below = `${node.topic}/`;
     const tree = await retained(broker.url, `${below}#`);
     assert.deepEqual([...tree.keys()].map((topic) => topic.slice(below.length)).sort(), [
-      ...['audio/clients', 'audio/outputs/alsa', 'audio/outputs/kitchen', 'audio/server', 'backends', 'node'],
-      ...['power', 'server', 'services/system/ssh.service', 'services/user/mpd.service', 'status', 'upgrade'],
+      'audio/clients',
+      'audio/outputs/alsa',
+      'audio/outputs/kitchen',
+      'audio/server',
+      'backends',
+      'node',
+      'power',
+      'server',
+      'services/system/ssh.service',
+      'services/user/mpd.service',
+      'status',
+      'upgrade',
     ]);
     assert.equal(tree.get(`${below}status`), 'online');
     assert.equal(tree.get(`${below}audio/clients`), '[]');
     assert.deepEqual(JSON.parse(tree.get(`${below}upgrade`) ?? ''), {
-      ...{ current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } },
-      ...{ can_check: true, can_upgrade: true },
+      current: '1',
+      latest: '2',
+      upgrade_available: true,
+      run: { state: 'idle' },
+      can_check: true,
+      can_upgrade: true,
     });
     const { audio } = JSON.parse(tree.get(`${below}backends`) ?? '');
     assert.deepEqual(audio, { state: 'up', since: '2023-11-14T22:13:20.000Z', restarts: 0 });

@@ -1,4 +1,5 @@
-// Tests the files that are read for each connection to a broker, and the reason when one cannot be. What is no file: small-file.test.ts.
+// Tests the files that are read for each connection to a broker, and the reason when one cannot be. What is
+// no file: small-file.test.ts.
 
 import assert from 'node:assert/strict';
 import { chmodSync, writeFileSync } from 'node:fs';
@@ -14,8 +15,13 @@ const folder = temporaryFolder({ after });
 const clock = new ManualClock();
 
 const SETTINGS = {
-  ...{ enabled: true, url: 'mqtts://broker', topic: 't', control: true },
-  ...{ homeAssistant: false, homeAssistantPrefix: 'h', username: 'node' },
+  enabled: true,
+  url: 'mqtts://broker',
+  topic: 't',
+  control: true,
+  homeAssistant: false,
+  homeAssistantPrefix: 'h',
+  username: 'node',
 };
 
 const read = (passwordFile: string) => brokerAddress({ ...SETTINGS, passwordFile }, clock);

@@ -1,4 +1,5 @@
-// The ownership of a branch, against a real broker: two nodes that want the same one, and the remains of an earlier life.
+// The ownership of a branch, against a real broker: two nodes that want the same one, and the remains of an
+// earlier life.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';

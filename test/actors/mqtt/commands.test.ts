@@ -1,5 +1,5 @@
-// From topics and payloads to requests: a row per line of docs/home-assistant.md, "Commands", and payloads that make no sense. Then waiting
-// commands: their order, which of them count, and their limit.
+// From topics and payloads to requests: a row per line of docs/home-assistant.md, "Commands", and payloads
+// that make no sense. Then waiting commands: their order, which of them count, and their limit.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -54,7 +54,8 @@ const ROWS: readonly Row[] = [
   ['bluetooth/set', '"scan"', ['startScan']],
   ['bluetooth/set', '{"connect": "AA:BB:CC:DD:EE:FF"}', ['connectDevice', { address: 'AA:BB:CC:DD:EE:FF' }]],
   ['bluetooth/set', '{"disconnect": 5}', ['disconnectDevice', { address: 5 }]],
-  // The operation refuses nonsense, so it passes as a whole; a text that is not JSON, or is too long, passes unchanged.
+  // The operation refuses nonsense, so it passes as a whole; a text that is not JSON, or is too long, passes
+  // unchanged.
   ['audio/server/set', 'loud', ['setServerVolume', 'loud']],
   ['audio/server/set', '{"volume": 1, "delta": 1}', ['setServerVolume', { volume: 1, delta: 1 }]],
   ['audio/server/set', '{"muted": true, "x": 1}', ['muteServer', { muted: true, x: 1 }]],
@@ -92,8 +93,15 @@ for (const [topic, payload, ...asks] of ROWS) {
 
 test('the filters fit commands only', () => {
   assert.deepEqual([...COMMAND_FILTERS].sort(), [
-    ...['audio/cards/+/set', 'audio/clients/+/set', 'audio/outputs/+/set', 'audio/server/set'],
-    ...['bluetooth/set', 'players/+/set', 'power/set', 'services/+/+/set', 'upgrade/set'],
+    'audio/cards/+/set',
+    'audio/clients/+/set',
+    'audio/outputs/+/set',
+    'audio/server/set',
+    'bluetooth/set',
+    'players/+/set',
+    'power/set',
+    'services/+/+/set',
+    'upgrade/set',
   ]);
 });
 

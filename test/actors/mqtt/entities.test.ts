@@ -77,7 +77,8 @@ test('players and Bluetooth devices of one name can be told apart', () => {
   const devices = ['AA:BB:CC:DD:EE:01', 'AA:BB:CC:DD:EE:02'].map((address) => ({ address, name: 'Box' }));
   const node = new AnnouncedNode({}, [
     ...WHOLE_NODE,
-    ...[health('players', 'up'), health('bluetooth', 'up')],
+    health('players', 'up'),
+    health('bluetooth', 'up'),
     ...players.map((player) => put('players', player.bus_name, player)),
     put('bluetooth', '', { powered: true, known_devices: devices }),
   ]);

@@ -26,7 +26,10 @@ const server = require('node:http').createServer((_, response) => response.end(p
 server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));
 `;
 
-/** Names are looked up by `getent`, which here knows one name, with a dead address before the one that answers. */
+/**
+ * Names are looked up by `getent`, which here knows one name, with a dead address before the one that
+ * answers.
+ */
 function nameService(t: TestContext): void {
   const folder = temporaryFolder(t);
   const lines = ADDRESSES.map((address) => `echo '${address} STREAM far.test'`);
@@ -53,7 +56,9 @@ inOwnNetwork(import.meta.url, () => {
     nameService(t);
     const held = await heldBack(broker.pid, broker.port);
     const connection = new MqttConnection({
-      ...{ url: `mqtt://far.test:${broker.port}`, clientId: 'far', clock: systemClock },
+      url: `mqtt://far.test:${broker.port}`,
+      clientId: 'far',
+      clock: systemClock,
       onMessage: () => undefined,
     });
     await held.letGo();

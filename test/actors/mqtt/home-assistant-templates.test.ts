@@ -1,4 +1,5 @@
-// Tests what Home Assistant's own packages render of a state: an update as the node decides, and options that are found.
+// Tests what Home Assistant's own packages render of a state: an update as the node decides, and options that
+// are found.
 
 import assert from 'node:assert/strict';
 import { AnnouncedNode } from '../../broker/announced-node.js';
@@ -9,22 +10,18 @@ import { testsNeeding } from '../../tools/requirements.js';
 const test = testsNeeding(TEMPLATES_NEED);
 
 const VERSIONS = [
-  ...[
-    ['1', '2'],
-    ['2', '1'],
-    ['1.0', '1.0'],
-    ['1.0', ''],
-    ['abc', 'def'],
-    ['v1.2', '1.2'],
-    ['1.4-2', '1.4-1'],
-  ],
-  ...[
-    ['2024.10', '2024.9'],
-    ['0.2.0~rc1', '0.2.0'],
-    ['1.0.0', '1.0.0+b'],
-    ['latest', '1.0'],
-    ['0x10', '0x0f'],
-  ],
+  ['1', '2'],
+  ['2', '1'],
+  ['1.0', '1.0'],
+  ['1.0', ''],
+  ['abc', 'def'],
+  ['v1.2', '1.2'],
+  ['1.4-2', '1.4-1'],
+  ['2024.10', '2024.9'],
+  ['0.2.0~rc1', '0.2.0'],
+  ['1.0.0', '1.0.0+b'],
+  ['latest', '1.0'],
+  ['0x10', '0x0f'],
 ] as const;
 
 test('an update is offered where the node says so, whatever the versions look like', () => {
@@ -53,7 +50,8 @@ test('the options of a select are found, whatever blanks a name has', () => {
   );
   const profiles = ['Music ', 'Music', ' '].map((description, i) => ({
     ...CARD.profiles[0],
-    ...{ name: `profile-${i}`, description },
+    name: `profile-${i}`,
+    description,
   }));
   const node = new AnnouncedNode({}, [
     ...WHOLE_NODE,

@@ -1,5 +1,6 @@
-// Home Assistant's device message: one that a real Home Assistant has accepted (its templates are rendered by Jinja2 since then), the
-// rules for any other, how entities appear and vanish, and the example dashboard, which must name only entities that a node has.
+// Home Assistant's device message: one that a real Home Assistant has accepted (its templates are rendered by
+// Jinja2 since then), the rules for any other, how entities appear and vanish, and the example dashboard,
+// which must name only entities that a node has.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

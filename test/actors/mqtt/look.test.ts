@@ -1,4 +1,5 @@
-// When a look at a branch is over, on a scripted broker that keeps no order between retained messages and its replies.
+// When a look at a branch is over, on a scripted broker that keeps no order between retained messages and its
+// replies.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +31,11 @@ async function read(
       end = resolve;
     });
     return {
-      ...{ ready: Promise.resolve(true), ended, window: 16, takes: () => true, publish },
+      ready: Promise.resolve(true),
+      ended,
+      window: 16,
+      takes: () => true,
+      publish,
       subscribe: async () => true,
       unsubscribe: async () => {
         unsubscribe?.();

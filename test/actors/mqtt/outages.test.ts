@@ -1,4 +1,5 @@
-// A bridge whose broker goes away, freezes, forgets, refuses and floods: afterwards the retained tree must be true.
+// A bridge whose broker goes away, freezes, forgets, refuses and floods: afterwards the retained tree must be
+// true.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

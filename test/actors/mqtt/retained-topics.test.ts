@@ -1,5 +1,5 @@
-// Which differences between the broker and the node may be published now, and in which order: a broker, and so Home Assistant, must get
-// the device message before anything that would be an error without it.
+// Which differences between the broker and the node may be published now, and in which order: a broker, and
+// so Home Assistant, must get the device message before anything that would be an error without it.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

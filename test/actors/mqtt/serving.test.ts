@@ -1,5 +1,6 @@
-// A connection that serves a branch, on a scripted broker: when it publishes, and what it does with messages that it has not asked for.
-// Only a command to this very node is carried out, and retained messages of others stay.
+// A connection that serves a branch, on a scripted broker: when it publishes, and what it does with messages
+// that it has not asked for. Only a command to this very node is carried out, and retained messages of others
+// stay.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

@@ -1,4 +1,5 @@
-// The players backend with scripted players on a real bus: names, readings, signals, commands, and misbehaviour.
+// The players backend with scripted players on a real bus: names, readings, signals, commands, and
+// misbehaviour.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,4 +1,5 @@
-// Tests which covers may be served, which are missing (docs/players.md, "Covers"), and how long a request waits for one.
+// Tests which covers may be served, which are missing (docs/players.md, "Covers"), and how long a request
+// waits for one.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -51,8 +51,14 @@ test('metadata is text: lists are joined, other values written as they are', () 
   });
   const shown = Object.entries(texts).map((entry) => entry.join(' '));
   assert.deepEqual(shown, [
-    ...['__proto__ own', 'mpris:artUrl file:///cover.png', 'mpris:length -1', 'mpris:trackid /t/1'],
-    ...['odd {"a":["1"]}', 'title a\u0000b\u001b[31m\ud800', 'xesam:artist A, B', 'xesam:autoRating 0.5'],
+    '__proto__ own',
+    'mpris:artUrl file:///cover.png',
+    'mpris:length -1',
+    'mpris:trackid /t/1',
+    'odd {"a":["1"]}',
+    'title a\u0000b\u001b[31m\ud800',
+    'xesam:artist A, B',
+    'xesam:autoRating 0.5',
     'xesam:useCount 3',
   ]);
   assert.equal(JSON.parse(JSON.stringify(texts))['title'], 'a\u0000b\u001b[31m\ud800');

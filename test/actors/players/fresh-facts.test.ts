@@ -1,4 +1,5 @@
-// A command is refused only by what the player says at that time: players become able to do more without a signal.
+// A command is refused only by what the player says at that time: players become able to do more without a
+// signal.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';

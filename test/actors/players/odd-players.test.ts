@@ -1,4 +1,5 @@
-// Players that answer otherwise than the specification says, and what only looks like a player, scripted on a real bus.
+// Players that answer otherwise than the specification says, and what only looks like a player, scripted on a
+// real bus.
 
 import assert from 'node:assert/strict';
 import { Variant } from 'dbus-next';

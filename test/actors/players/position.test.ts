@@ -1,5 +1,5 @@
-// When the position of a player is read, and how it is set, with scripted players on a real bus: a track that begins again, one without
-// an id, and players that announce nothing.
+// When the position of a player is read, and how it is set, with scripted players on a real bus: a track that
+// begins again, one without an id, and players that announce nothing.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';

@@ -77,7 +77,10 @@ export class ScriptedPlayer {
     return player;
   }
 
-  /** A player with a name; these properties of the interface Player are added to the usual ones, or replace them. */
+  /**
+   * A player with a name; these properties of the interface Player are added to the usual ones, or replace
+   * them.
+   */
   static async start(t: Ending, bus: Reachable, name = 'scripted', properties: Properties = {}) {
     const player = await ScriptedPlayer.connect(t, bus);
     Object.assign(player.properties[PLAYER_INTERFACE] ?? {}, properties);
@@ -155,7 +158,9 @@ export class ScriptedPlayer {
     this.#reply(Object.assign(reply, { type: MessageType.ERROR, errorName }));
   }
 
-  /** An exception would reach dbus-next, which then sends it to the bus and throws where nobody can catch it. */
+  /**
+   * An exception would reach dbus-next, which then sends it to the bus and throws where nobody can catch it.
+   */
   #reply(message: Message): void {
     try {
       this.#bus.send(message);

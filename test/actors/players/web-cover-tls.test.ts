@@ -1,5 +1,6 @@
-// Tests covers from the web by https: a cover comes only from a server whose certificate is for the name and from a known authority. Node
-// reads the authorities of a process once, at its start, so that a process of its own fetches.
+// Tests covers from the web by https: a cover comes only from a server whose certificate is for the name and
+// from a known authority. Node reads the authorities of a process once, at its start, so that a process of
+// its own fetches.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';

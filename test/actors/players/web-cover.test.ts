@@ -1,5 +1,5 @@
-// Tests covers from the web (docs/players.md, "Covers from the web"): which addresses may be connected to, what a private web server
-// answers, and how often it is asked.
+// Tests covers from the web (docs/players.md, "Covers from the web"): which addresses may be connected to,
+// what a private web server answers, and how often it is asked.
 
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';

@@ -1,5 +1,5 @@
-// A logind on a scripted bus, with answers that a real one cannot be made to give at will. Texts only; the scenarios of the real
-// node use the real logind.
+// A logind on a scripted bus, with answers that a real one cannot be made to give at will. Texts only; the
+// scenarios of the real node use the real logind.
 
 import type { TestContext } from 'node:test';
 import { errorReply, type Heard, reply, type Script, scriptedBus, signal } from '../bus/scripted-bus.js';

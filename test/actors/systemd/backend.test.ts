@@ -1,4 +1,5 @@
-// Tests which units are watched and may be named; and a scope over a scripted manager, from its signals to published records.
+// Tests which units are watched and may be named; and a scope over a scripted manager, from its signals to
+// published records.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

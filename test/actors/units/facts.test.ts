@@ -56,7 +56,10 @@ const PATH = unitPath(NAME);
 const FILE = { state: 'disabled', asked: 1 };
 
 const reading = (state: string, more: Readonly<Record<string, unknown>> = {}) => ({
-  ...{ Id: 'x.service', Names: ['x.service'], LoadState: 'loaded', ActiveState: state },
+  Id: 'x.service',
+  Names: ['x.service'],
+  LoadState: 'loaded',
+  ActiveState: state,
   ...more,
 });
 

@@ -1,5 +1,5 @@
-// A scripted manager for moments that no real one can be made to hit: it sends no end of a reload, answers late, refuses. It answers
-// the few calls that a scope makes, and sends the signals that the test wants.
+// A scripted manager for moments that no real one can be made to hit: it sends no end of a reload, answers
+// late, refuses. It answers the few calls that a scope makes, and sends the signals that the test wants.
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';

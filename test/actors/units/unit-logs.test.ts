@@ -53,7 +53,8 @@ test('a journalctl that is missing, or must not be started', async () => {
 });
 
 test('a run was stopped where systemd has logged that, and not where the journal does not tell', async () => {
-  const [start, stop] = [`echo '{"JOB_TYPE":"start"}'`, `echo '{"JOB_TYPE":"stop"}'`];
+  const start = `echo '{"JOB_TYPE":"start"}'`;
+  const stop = `echo '{"JOB_TYPE":"stop"}'`;
   const rows = Object.entries({ [stop]: true, [`${start}; ${stop}`]: false, true: false, 'exit 1': false });
   for (const [index, [text, expected]] of rows.entries()) {
     const logs = new UnitLogs(systemClock, script(`stopped-${index}`, text));

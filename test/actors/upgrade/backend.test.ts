@@ -40,8 +40,12 @@ test('a read-only backend publishes everything before it is up, and cannot be tr
   assert.deepEqual(seen.said, ['put upgrade.info status', 'put upgrade.info run', 'put upgrade', seen.state]);
   assert.deepEqual(part('status'), { current: '', latest: '', upgrade_available: false });
   assert.deepEqual(seen.one('upgrade'), {
-    ...{ current: '', latest: '', upgrade_available: false },
-    ...{ run: { state: 'idle' }, can_check: false, can_upgrade: false },
+    current: '',
+    latest: '',
+    upgrade_available: false,
+    run: { state: 'idle' },
+    can_check: false,
+    can_upgrade: false,
   });
   for (const what of ['check', 'start'] as const)
     assert.equal(faultOf(await backend.handle({ do: what })), 'unavailable');

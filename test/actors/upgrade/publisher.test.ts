@@ -1,4 +1,5 @@
-// Tests what the upgrade's publisher sends, and when; and from the facts of the check unit to its last run, a row per step.
+// Tests what the upgrade's publisher sends, and when; and from the facts of the check unit to its last run, a
+// row per step.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,5 +1,6 @@
-// The result file on a real file system, and its text: the accepted members and their spelling, and the reported problem of a bad one.
-// Other kinds of files: small-file.test.ts; every way in which it appears, changes and vanishes: path-watch.test.ts.
+// The result file on a real file system, and its text: the accepted members and their spelling, and the
+// reported problem of a bad one. Other kinds of files: small-file.test.ts; every way in which it appears,
+// changes and vanishes: path-watch.test.ts.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';

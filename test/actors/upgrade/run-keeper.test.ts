@@ -54,7 +54,10 @@ const FACTS: Readonly<Record<string, RunFacts | undefined>> = {
 };
 const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END };
 
-/** A line, a signal or an answer of systemd, a reading at a new connection, time that passes, and the expected run. */
+/**
+ * A line, a signal or an answer of systemd, a reading at a new connection, time that passes, and the expected
+ * run.
+ */
 const STEPS: Readonly<Record<string, (on: Stage, said: string) => unknown>> = {
   line: (on, said) => {
     void on.keeper.line(LINES[said] ?? progress(Number(said)), on.clock.monotonic());

@@ -53,7 +53,10 @@ const INPUTS: Readonly<Record<string, RunInput>> = {
   silence: { kind: 'abandoned' },
 };
 
-/** One of the inputs above; `jobN RESULT`: its end; `read UNIT`, `elsewhere UNIT` from another manager, or `stopped UNIT`; or a signal of the unit. */
+/**
+ * One of the inputs above; `jobN RESULT`: its end; `read UNIT`, `elsewhere UNIT` from another manager, or
+ * `stopped UNIT`; or a signal of the unit.
+ */
 function input(text: string): RunInput {
   const fixed = INPUTS[text];
   if (fixed !== undefined) return fixed;
@@ -77,7 +80,10 @@ const socketRun = follow(idle, 'begin');
 
 type Row = readonly [name: string, from: Run, story: string, expected: string];
 
-/** `expected`: state and origin, or 'same' when the event's text must not change. systemd confirms its last facts. */
+/**
+ * `expected`: state and origin, or 'same' when the event's text must not change. systemd confirms its last
+ * facts.
+ */
 function check(name: string, rows: readonly Row[]): void {
   describe(name, () => {
     for (const [what, from, story, expected] of rows) {

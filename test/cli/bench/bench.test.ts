@@ -1,4 +1,5 @@
-// `tonearm bench`: its command line, what it makes of its measurements, and the list that it times the codec with.
+// `tonearm bench`: its command line, what it makes of its measurements, and the list that it times the codec
+// with.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -50,7 +51,9 @@ test('bench --help fits a terminal', () => {
 
 /** Decoded and encoded, 40 us a stream: 2500 in 0.1 s. */
 const CODEC = { memory_mb: 61.239, decode_us_per_stream: 30, encode_us_per_stream: 10 };
-/** Half a core carries 250 changes a second. Ten a second leave 48 ms, and one more listener takes 0.01 ms. */
+/**
+ * Half a core carries 250 changes a second. Ten a second leave 48 ms, and one more listener takes 0.01 ms.
+ */
 const FIGURES = {
   ...CODEC,
   round_trip_ms_p50: 2,

@@ -1,5 +1,5 @@
-// Rows of the table (row.ts) about MQTT, on a real broker that knows its clients by password, with a certificate of its own. `house` takes
-// commands and shows itself to Home Assistant, `plain` does neither.
+// Rows of the table (row.ts) about MQTT, on a real broker that knows its clients by password, with a
+// certificate of its own. `house` takes commands and shows itself to Home Assistant, `plain` does neither.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,5 +1,5 @@
-// A service on a real bus that answers from a table and writes down each call, such as those of the built daemon to systemd, logind and
-// Avahi.
+// A service on a real bus that answers from a table and writes down each call, such as those of the built
+// daemon to systemd, logind and Avahi.
 
 import { once } from 'node:events';
 import { Message, type MessageBus, MessageType, sessionBus } from 'dbus-next';

@@ -1,5 +1,5 @@
-// A scripted sound server with one card of two profiles and one output of two ports, both of which it switches: no sound server has a card on
-// a machine without sound hardware. Real cards: the emulated machine.
+// A scripted sound server with one card of two profiles and one output of two ports, both of which it
+// switches: no sound server has a card on a machine without sound hardware. Real cards: the emulated machine.
 
 import { but, bytesOf, COMMAND, event, scriptedServer } from '../../actors/audio/scripted-server.js';
 import { props, text, textProp, u32 } from '../../protocol/pulse/bytes.js';

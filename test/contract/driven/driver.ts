@@ -1,5 +1,5 @@
-// A built daemon as the rows of the table drive it: it remembers which operations were answered well, and which events have come, since the
-// current row began.
+// A built daemon as the rows of the table drive it: it remembers which operations were answered well, and
+// which events have come, since the current row began.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// Loaded into a built daemon before its code (`node --import`): timers of exactly the lengths of $HASTEN_S, in seconds, are over at once.
-// A test can so see the end of what waits for a minute in the daemon.
+// Loaded into a built daemon before its code (`node --import`): timers of exactly the lengths of $HASTEN_S,
+// in seconds, are over at once. A test can so see the end of what waits for a minute in the daemon.
 
 const lengths = (process.env['HASTEN_S'] ?? '').split(',').map((seconds) => Number(seconds) * 1000);
 const real = globalThis.setTimeout;

@@ -1,5 +1,6 @@
-// The node that most rows of the table share: four built daemons on one sound server and two buses, each private. `house` has everything,
-// `plain` what is left of it by default or by other values, `bare` nothing, and `cards` a sound server with a card.
+// The node that most rows of the table share: four built daemons on one sound server and two buses, each
+// private. `house` has everything, `plain` what is left of it by default or by other values, `bare` nothing,
+// and `cards` a sound server with a card.
 
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -22,11 +23,16 @@ import { UnitManager } from './unit-manager.js';
 export const HOUSE_PROGRAMS = ['pulseaudio', 'pactl', 'pacat', 'dbus-daemon'];
 
 export const COOKIE = 'c'.repeat(256);
-/** Durations of the configuration that are over at once: hasten.ts shortens timers of exactly these lengths. */
+/**
+ * Durations of the configuration that are over at once: hasten.ts shortens timers of exactly these lengths.
+ */
 const HASTENED = { scanTimeout: 11, pairingTimeout: 17, idleTimeout: 61 } as const;
 const HASTEN = new URL('./hasten.js', import.meta.url).href;
 
-/** Adapters beside BlueZ's first one: the second is for `plain`, and is off at first, the third is for `cards`. */
+/**
+ * Adapters beside BlueZ's first one: the second is for `plain`, and is off at first, the third is for
+ * `cards`.
+ */
 export const SECOND_ADAPTER = '/org/bluez/hci1';
 export const SECOND_ADDRESS = '00:AA:01:00:00:02';
 const THIRD_ADAPTER = '/org/bluez/hci2';

@@ -1,4 +1,5 @@
-// Rows of the table (row.ts) about HTTP itself: `api`, `bind`, `logLevel`, and the documents that no backend owns.
+// Rows of the table (row.ts) about HTTP itself: `api`, `bind`, `logLevel`, and the documents that no backend
+// owns.
 
 import assert from 'node:assert/strict';
 import { send } from '../../tools/http.js';

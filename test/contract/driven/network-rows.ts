@@ -1,5 +1,5 @@
-// Rows of the table (row.ts) that need a network of their own, in which the node has an address of a house, and a public address is within
-// reach: discovery, on a scripted avahi-daemon, and covers from the web.
+// Rows of the table (row.ts) that need a network of their own, in which the node has an address of a house,
+// and a public address is within reach: discovery, on a scripted avahi-daemon, and covers from the web.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';

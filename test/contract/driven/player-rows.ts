@@ -1,4 +1,5 @@
-// Rows of the table (row.ts) about players, which are scripted ones on a real bus. Covers from the web: network-rows.ts.
+// Rows of the table (row.ts) about players, which are scripted ones on a real bus. Covers from the web:
+// network-rows.ts.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

@@ -1,5 +1,6 @@
-// Defines a row of the table: the keys of the configuration, the operations and the events that it drives in the built daemon, and the
-// test that shows their effect. `declareRows` runs rows, and looks whether a row has done what it claims.
+// Defines a row of the table: the keys of the configuration, the operations and the events that it drives in
+// the built daemon, and the test that shows their effect. `declareRows` runs rows, and looks whether a row
+// has done what it claims.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -33,7 +34,9 @@ export const REQUIRED: readonly string[] = [
   ...Object.keys(EVENTS).map((type) => `event ${type}`),
 ];
 
-/** True if a daemon of the node has answered the operation, has sent the event, or is configured with the key. */
+/**
+ * True if a daemon of the node has answered the operation, has sent the event, or is configured with the key.
+ */
 function isDriven(driven: string, drivers: readonly Driver[]): boolean {
   const [kind = '', name = ''] = driven.split(' ');
   if (kind === 'key') {

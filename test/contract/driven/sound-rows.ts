@@ -1,5 +1,6 @@
-// Rows of the table (row.ts) about the sound server: `pulseaudio`, what is below /audio, and its events. `house` and `plain` are on a real
-// PulseAudio with the outputs `living` and `kitchen`, `cards` is on a scripted server.
+// Rows of the table (row.ts) about the sound server: `pulseaudio`, what is below /audio, and its events.
+// `house` and `plain` are on a real PulseAudio with the outputs `living` and `kitchen`, `cards` is on a
+// scripted server.
 
 import assert from 'node:assert/strict';
 import type {

@@ -1,5 +1,5 @@
-// A manager of units on a real bus, which does with its units what systemd does: it starts and stops them, enables them, and announces that.
-// A unit of the kind `oneshot` is at work until the test ends its run.
+// A manager of units on a real bus, which does with its units what systemd does: it starts and stops them,
+// enables them, and announces that. A unit of the kind `oneshot` is at work until the test ends its run.
 
 import { Variant } from 'dbus-next';
 import {

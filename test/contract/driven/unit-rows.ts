@@ -32,7 +32,10 @@ const sendLine = (socket: string, line: object): Promise<void> =>
       .end(`${JSON.stringify(line)}\n`);
   });
 
-/** Commands of this node are carried out by a unit that is `active` or `inactive`, and `enabled` or `disabled`. */
+/**
+ * Commands of this node are carried out by a unit that is `active` or `inactive`, and `enabled` or
+ * `disabled`.
+ */
 const isIn = ({ house }: House, values: Partial<ServiceRecord>): Promise<void> =>
   house.event('service.updated', isUnit('player.service', values));
 

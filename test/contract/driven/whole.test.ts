@@ -1,5 +1,5 @@
-// The table is whole: every key of the configuration, every operation and every event has a row that drives the built daemon, and no row
-// names what does not exist.
+// The table is whole: every key of the configuration, every operation and every event has a row that drives
+// the built daemon, and no row names what does not exist.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -182,7 +182,8 @@ for (const [query, id] of SNAPSHOT_FOR) {
     const node = new NodeUnderTest();
     node.publish([node.world.backend('audio', 'up'), node.world.clients({ id: 1 }, { id: 2 })]);
     node.publish([node.world.drop('audio.clients', '1'), node.world.action('power.action')]);
-    // A consumer that breaks off before the end of the snapshot must get one again, so it still has its earlier id.
+    // A consumer that breaks off before the end of the snapshot must get one again, so it still has its
+    // earlier id.
     const known = id === '!' || id.startsWith('other') ? id : id === '' ? '' : `b-${99}`;
     const expected = SNAPSHOT.map((line, at) => `${at < SNAPSHOT.length - 1 ? known : 'b-5'}${line}`);
     assert.deepEqual(node.heard(node.consumer(query, undefined, id)), expected);

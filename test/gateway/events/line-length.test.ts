@@ -1,5 +1,5 @@
-// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lists"): lists of records, as they
-// happen and in a snapshot, and tracklists.
+// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lists"):
+// lists of records, as they happen and in a snapshot, and tracklists.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -49,7 +49,9 @@ function tracklist(bytes: number): TracklistRecord {
   return list('x'.repeat(missing));
 }
 
-/** Publishes a tracklist, and returns it as two streams have it: one that was open, and one with a snapshot. */
+/**
+ * Publishes a tracklist, and returns it as two streams have it: one that was open, and one with a snapshot.
+ */
 function received(list: TracklistRecord): readonly (TracklistRecord & { readonly truncated?: boolean })[] {
   const node = new NodeUnderTest();
   const live = node.consumer();

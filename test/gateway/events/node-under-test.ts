@@ -62,7 +62,10 @@ export class NodeUnderTest {
       this.publish([this.world.outputs({ id }), this.world.drop('audio.outputs', `${id}`)]);
   }
 
-  /** The events as `id type data` whose types begin with `of`, without the "connected" at the beginning of every stream. */
+  /**
+   * The events as `id type data` whose types begin with `of`, without the "connected" at the beginning of
+   * every stream.
+   */
   heard(consumer: SimulatedConsumer, of = ''): readonly string[] {
     consumer.readAll();
     const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(of));

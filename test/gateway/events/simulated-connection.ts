@@ -1,5 +1,5 @@
-// A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts the rules of TextSink:
-// no write follows a refusal before `writable`, and none follows the end.
+// A connection whose kernel takes only a limited number of bytes, so the hub sees a slow reader. It asserts
+// the rules of TextSink: no write follows a refusal before `writable`, and none follows the end.
 
 import assert from 'node:assert/strict';
 import type { OpenStream, TextSink } from '../../../src/gateway/events/stream.js';

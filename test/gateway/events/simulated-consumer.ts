@@ -1,5 +1,6 @@
-// A client of the hub over simulated connections: it parses by the standard, rebuilds the state by the documented rules,
-// by id and by name, breaks off and reconnects, and checks that no action is lost, doubled or out of order.
+// A client of the hub over simulated connections: it parses by the standard, rebuilds the state by the
+// documented rules, by id and by name, breaks off and reconnects, and checks that no action is lost, doubled
+// or out of order.
 
 import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
@@ -33,7 +34,10 @@ export class SimulatedConsumer {
   #parser = new EventStreamParser('');
   #actionsAtOpen = 0;
   #nextAction: number | undefined;
-  /** The consumer has only a part of a snapshot: its actions come again, and actions since then may be missing. */
+  /**
+   * The consumer has only a part of a snapshot: its actions come again, and actions since then may be
+   * missing.
+   */
   #isUnconfirmed = false;
   #idBefore = '';
 

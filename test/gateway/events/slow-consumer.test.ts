@@ -1,4 +1,5 @@
-// Consumers that do not keep up: what is sent to them then, and in which portions. Random histories: storm.test.ts.
+// Consumers that do not keep up: what is sent to them then, and in which portions. Random histories:
+// storm.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -10,7 +11,10 @@ import type { NodeWorld } from './node-world.js';
 /** So long that a record with it does not fit into a list with others. */
 const LONG = 'x'.repeat(64 * 1024);
 
-/** Changes while nobody reads, and the events that are sent afterwards: type and the relevant part of the data. */
+/**
+ * Changes while nobody reads, and the events that are sent afterwards: type and the relevant part of the
+ * data.
+ */
 const CONFLATIONS: readonly [
   name: string,
   happen: (world: NodeWorld) => readonly (readonly Change[])[],

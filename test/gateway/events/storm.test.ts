@@ -1,5 +1,6 @@
-// Random histories against the truth: consumers of every speed break off and reconnect at any byte, ids expire, and the journal
-// forgets changes that they have not read. In the end every consumer that is connected, or reconnects, holds the true state.
+// Random histories against the truth: consumers of every speed break off and reconnect at any byte, ids
+// expire, and the journal forgets changes that they have not read. In the end every consumer that is
+// connected, or reconnects, holds the true state.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -16,7 +17,10 @@ const REAL_ID = /^b-[1-9]\d{0,5}$/;
 const NAMES = ['Spotify', 'mpv', 'a movie'];
 const NAMED = 'types=audio.updated,audio.removed,audio.output.updated,audio.output.removed';
 const ACTIONS = 'types=upgrade.progress,power.action';
-/** Consumers with a filter: the filter, whether they identify records by name, and whether they receive actions. */
+/**
+ * Consumers with a filter: the filter, whether they identify records by name, and whether they receive
+ * actions.
+ */
 const FILTERS: readonly (readonly [filter: string, names: boolean, actions: boolean])[] = [
   [NAMED, true, false],
   ['backend=audio&exclude=backend.updated', true, false],
@@ -48,7 +52,10 @@ function someText({ random, padding }: Weather): object {
   return { text, volume, pad: 'x'.repeat(random.below(padding + 1)) };
 }
 
-/** A record keeps its name until it gets another one that no live record has (docs/http-api.md, "Names of clients"). */
+/**
+ * A record keeps its name until it gets another one that no live record has (docs/http-api.md, "Names of
+ * clients").
+ */
 function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): string {
   const free = NAMES.filter((name) => ![...taken.values()].includes(name));
   const name = taken.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
@@ -56,7 +63,10 @@ function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): 
   return name;
 }
 
-/** Clients get other names, also each other's: the old ones are removed first (docs/http-api.md, "Names of clients"). */
+/**
+ * Clients get other names, also each other's: the old ones are removed first (docs/http-api.md, "Names of
+ * clients").
+ */
 function renaming(world: NodeWorld, weather: Weather): readonly Change[] {
   const renamed = [...world.records('audio.clients').keys()].filter(() => weather.random.chance(0.4));
   const removal = world.drop('audio.clients', ...renamed);
@@ -117,7 +127,10 @@ function capacityOf(random: SeededRandom): number {
   return random.chance(0.2) ? Number.POSITIVE_INFINITY : random.below(6000);
 }
 
-/** Reconnects with its id, and gets a snapshot if the id has expired; without an id the consumer must forget everything. */
+/**
+ * Reconnects with its id, and gets a snapshot if the id has expired; without an id the consumer must forget
+ * everything.
+ */
 function comeBackUnmarked(consumer: SimulatedConsumer, random: SeededRandom): void {
   consumer.connection.breakOff();
   if (consumer.lastEventId === '') consumer.names.clear();

@@ -1,5 +1,5 @@
-// The request for a stream and its text: the query, a row per line of docs/events.md, "Query", and per question that it leaves
-// open; the wire format, and every way in which a text could break out of its event.
+// The request for a stream and its text: the query, a row per line of docs/events.md, "Query", and per
+// question that it leaves open; the wire format, and every way in which a text could break out of its event.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -38,7 +38,9 @@ export interface Fault {
 
 export type Scope = 'system' | 'user';
 
-/** Until a backend notices a peer that is silent: its next reading of all is within 60 s, and has a deadline. */
+/**
+ * Until a backend notices a peer that is silent: its next reading of all is within 60 s, and has a deadline.
+ */
 const NOTICED_WITHIN_MS = 90_000;
 const ROUND_WITHIN_MS = 60_000;
 

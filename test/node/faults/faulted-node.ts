@@ -1,5 +1,6 @@
-// The installed node with everything that a node can have, and what the faults need around it: a neighbour on the link with the broker,
-// a small disk for the daemon's state, an upgrade that waits for a word, a saboteur in the daemon. A reboot restores all of it.
+// The installed node with everything that a node can have, and what the faults need around it: a neighbour on
+// the link with the broker, a small disk for the daemon's state, an upgrade that waits for a word, a saboteur
+// in the daemon. A reboot restores all of it.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -45,7 +46,11 @@ const BLUEZ_POLICY = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus 
 async function bluezDouble(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [fileURLToPath(new URL('./bluez.js', import.meta.url))],
-    ...{ bundle: true, write: false, platform: 'node', format: 'cjs', external: ['usocket', 'x11'] },
+    bundle: true,
+    write: false,
+    platform: 'node',
+    format: 'cjs',
+    external: ['usocket', 'x11'],
   });
   return outputFiles[0]?.text ?? assert.fail('there is no bundle');
 }
@@ -126,7 +131,7 @@ systemctl --quiet enable avahi-daemon.service lamp.service ${Object.keys(SYSTEM_
 systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} small-disk.service`);
     await node.userShell(`printf %s '${RESULT}' > ${STATE}/upgrade-result.json`);
     await node.systemctl('enable', 'radio.service');
-    await node.setUpPi(...['--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`]);
+    await node.setUpPi('--bind', 'lo', '--bind', 'lan0', '--discovery', '--mqtt', `mqtt://${BROKER}`);
     this.port = await node.door();
   }
 
@@ -158,7 +163,10 @@ systemctl start avahi-daemon.service ${Object.keys(SYSTEM_UNITS).join(' ')} smal
     return pid;
   }
 
-  /** From now on a program of PipeWire's own listens, as the daemon does, and comes back as often as PipeWire is restarted. */
+  /**
+   * From now on a program of PipeWire's own listens, as the daemon does, and comes back as often as PipeWire
+   * is restarted.
+   */
   async watchSound(): Promise<void> {
     if (this.soundUnit !== 'pipewire-pulse.service') return;
     const listen = 'exec stdbuf -oL pw-metadata -m 0 > ~/witnessed';
@@ -168,14 +176,18 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
   }
 
   /**
-   * Restarts a PipeWire that is locked up or deaf, where that helps; resolves with whether it had to. Neither is the daemon's doing, and a
-   * healthy one is left alone. Seen with PipeWire's and PulseAudio's own programs alone, 0.3.65 and 1.4.2:
-   * - Locked: it reads nothing of a stream's connection that binds the metadata of a new session manager until that has answered, and
+   * Restarts a PipeWire that is locked up or deaf, where that helps; resolves with whether it had to. Neither
+   * is the daemon's doing, and a healthy one is left alone. Seen with PipeWire's and PulseAudio's own
+   * programs alone, 0.3.65 and 1.4.2:
+   * - Locked: it reads nothing of a stream's connection that binds the metadata of a new session manager
+   * until that has answered, and
    *   nothing of a session manager that sets up a stream until the stream's connection has answered. From then on it answers nobody, not
    *   even pw-cli: a wireplumber restarted beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
-   * - Deaf: once a client has gone before the session manager has answered for it, no client is sent a change of the default output any
+   * - Deaf: once a client has gone before the session manager has answered for it, no client is sent a change
+   * of the default output any
    *   more, and only new clients learn of it: after 40 pw-metadata that were killed, 5 of 8 times.
-   * - Forgetful: only those clients that listened at that time got no event; seen by a witness that has listened since `watchSound`.
+   * - Forgetful: only those clients that listened at that time got no event; seen by a witness that has
+   * listened since `watchSound`.
    */
   async freeSound(): Promise<boolean> {
     if (this.soundUnit !== 'pipewire-pulse.service') return false;

@@ -1,8 +1,9 @@
-// The installed node with all backends, bridges, players and its page, under load, and one fault after the other: after each, all is up
-// within its bound, nobody was hung, everybody knows the truth; at the end memory and descriptors are back where they were.
+// The installed node with all backends, bridges, players and its page, under load, and one fault after the
+// other: after each, all is up within its bound, nobody was hung, everybody knows the truth; at the end
+// memory and descriptors are back where they were.
 //
-// One fault of each part, chosen by the seed. TONEARM_FAULTS=all does them all, as `npm run soak` does; TONEARM_FAULTS=NAME,NAME those
-// whose names contain these. TONEARM_FUZZ_SEED=N repeats a series.
+// One fault of each part, chosen by the seed. TONEARM_FAULTS=all does them all, as `npm run soak` does;
+// TONEARM_FAULTS=NAME,NAME those whose names contain these. TONEARM_FUZZ_SEED=N repeats a series.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';

@@ -1,5 +1,5 @@
-// The load during faults: requests, each with its bound and what became of it; other programs that use the sound server and units; and commands
-// over MQTT. None of them must succeed then.
+// The load during faults: requests, each with its bound and what became of it; other programs that use the
+// sound server and units; and commands over MQTT. None of them must succeed then.
 
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,7 +8,9 @@ import type { SeededRandom } from '../../seeded-random.js';
 import { NO_ANSWER, send } from '../../tools/http.js';
 import { BROKER, type FaultedNode, TOPIC } from './faulted-node.js';
 
-/** The 10 s for a backend that does not answer (docs/http-api.md, "Limits"), and what a busy machine needs. */
+/**
+ * The 10 s for a backend that does not answer (docs/http-api.md, "Limits"), and what a busy machine needs.
+ */
 const BOUND_MS = 15_000;
 
 type Method = 'GET' | 'POST';
@@ -77,7 +79,10 @@ if [ "$there" ]; then pactl unload-module $there; else pactl load-module module-
 /** A stream that comes and goes. */
 const STREAM = 'timeout 0.5 pacat /dev/zero || [ $? = 124 ]';
 
-/** A pactl that waits for a server is not ended by less, and keeps its place: PipeWire's server has 64, and refuses the rest. */
+/**
+ * A pactl that waits for a server is not ended by less, and keeps its place: PipeWire's server has 64, and
+ * refuses the rest.
+ */
 const AT_MOST = ['timeout', '-s', 'KILL', '5'];
 
 /** Commands of pi's. */

@@ -1,5 +1,6 @@
-// The page of the installed node in a Chromium of this machine, which stays open whatever becomes of the node; and what the node is
-// given for it: two outputs, a media player with a cover, a unit of each scope, the example of an upgrade.
+// The page of the installed node in a Chromium of this machine, which stays open whatever becomes of the
+// node; and what the node is given for it: two outputs, a media player with a cover, a unit of each scope,
+// the example of an upgrade.
 
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

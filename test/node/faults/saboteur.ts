@@ -1,9 +1,11 @@
-// Loaded into the daemon by `--import`, for tests only; its threads inherit it. It imports no file of the project.
+// Loaded into the daemon by `--import`, for tests only; its threads inherit it. It imports no file of the
+// project.
 //
-// SIGUSR2 makes the process carry out the order in the file $SABOTAGE: `exit audio` and the like end that actor's thread as a defect of
-// its own would; `stick audio` makes it wait in the kernel for the other end of the FIFO $SABOTAGE_FIFO, once the file $SABOTAGE_FIFO.reached
-// exists; `clock 86400000` sets the time of day for the whole daemon, but no machine's clock; `collect` makes the main thread
-// collect its garbage, so that retained memory can be distinguished from memory that V8 has not collected yet.
+// SIGUSR2 makes the process carry out the order in the file $SABOTAGE: `exit audio` and the like end that
+// actor's thread as a defect of its own would; `stick audio` makes it wait in the kernel for the other end of
+// the FIFO $SABOTAGE_FIFO, once the file $SABOTAGE_FIFO.reached exists; `clock 86400000` sets the time of day
+// for the whole daemon, but no machine's clock; `collect` makes the main thread collect its garbage, so that
+// retained memory can be distinguished from memory that V8 has not collected yet.
 
 import { openSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';

@@ -1,4 +1,5 @@
-// A series of faults over one node under load: what must hold after each, and what the daemon takes before and after.
+// A series of faults over one node under load: what must hold after each, and what the daemon takes before
+// and after.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -16,7 +17,10 @@ import { everybodyKnows, read } from './truth.js';
 
 const UP_WITHIN_MS = 30_000;
 
-/** The statuses that are allowed while something is away; never a 500. A command may be for something that has gone, a GET never is. */
+/**
+ * The statuses that are allowed while something is away; never a 500. A command may be for something that has
+ * gone, a GET never is.
+ */
 const STATUSES = { GET: [200, 502, 503, 504], POST: [202, 404, 409, 502, 503, 504] } as const;
 
 /** Resources that a process uses. */
@@ -27,7 +31,9 @@ interface Taken {
   readonly descriptors: number;
 }
 
-/** Three threads that were kept would be more. Without any, 8 to 16 MB more have been seen after ten faults. */
+/**
+ * Three threads that were kept would be more. Without any, 8 to 16 MB more have been seen after ten faults.
+ */
 const MORE_MB_MAX = 24;
 /** A browser keeps up to six connections to one place, for a while. */
 const MORE_DESCRIPTORS_MAX = 6;
@@ -103,7 +109,8 @@ export class Series {
     try {
       await this.#truth();
     } catch (error) {
-      // The check itself may have made PipeWire deaf, too; and the true state of an mpv that hangs cannot be read.
+      // The check itself may have made PipeWire deaf, too; and the true state of an mpv that hangs cannot be
+      // read.
       const isFreed = [await freed(), await this.#on.freePlayer()];
       if (!isFreed.includes(true)) throw error;
       remark(`asked once more for the truth: ${String(error instanceof Error ? error.cause : error)}`);

@@ -34,14 +34,20 @@ interface ServiceRow {
   readonly upWithinMs?: number;
 }
 
-/** A broker's silence is noticed by what it does not acknowledge, 20 s; then it is tried backed off, up to 30 s. */
+/**
+ * A broker's silence is noticed by what it does not acknowledge, 20 s; then it is tried backed off, up to 30
+ * s.
+ */
 export const CUT_MS = 60_000;
-/** PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers (seen). */
+/**
+ * PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers (seen).
+ */
 export const RTKIT_MS = 60_000;
 
 /**
- * Where there is rtkit, PulseAudio asks it for each output that comes, and rtkit asks polkit, with calls that block: while polkit stands
- * still PulseAudio 16.1 answers nobody, pactl neither (6 of 6). Without rtkit the bus answers at once, and nobody waits.
+ * Where there is rtkit, PulseAudio asks it for each output that comes, and rtkit asks polkit, with calls that
+ * block: while polkit stands still PulseAudio 16.1 answers nobody, pactl neither (6 of 6). Without rtkit the
+ * bus answers at once, and nobody waits.
  */
 const HAS_RTKIT = existsSync(join(NODE_ROOT, 'usr/libexec/rtkit-daemon'));
 const WITH_RTKIT = HAS_RTKIT ? ({ mayGoStill: ['audio'], upWithinMs: RTKIT_MS } as const) : {};
@@ -62,11 +68,12 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'system',
     unit: 'dbus.service',
     mayGo: ['systemd', 'power', 'discovery', 'bluetooth'],
-    // For each output that comes PulseAudio asks rtkit over it, and answers nobody else until that is answered (seen with pactl alone).
+    // For each output that comes PulseAudio asks rtkit over it, and answers nobody else until that is
+    // answered (seen with pactl alone).
     mayGoStill: ['audio'],
     stays: true,
-    // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts; avahi-daemon ends with its
-    // bus, and its unit does not start it again.
+    // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts;
+    // avahi-daemon ends with its bus, and its unit does not start it again.
     mend: systemctl('system', 'restart', 'systemd-logind.service', 'avahi-daemon.service'),
   },
   { part: 'logind', scope: 'system', unit: 'systemd-logind.service', mayGo: ['power'] },
@@ -74,8 +81,12 @@ const ROWS: readonly ServiceRow[] = [
   { part: 'BlueZ', scope: 'system', unit: 'bluetooth.service', mayGo: ['bluetooth'] },
   { part: 'avahi', scope: 'system', unit: 'avahi-daemon.service', mayGo: ['discovery'], stays: true },
   {
-    ...{ part: 'the broker', scope: 'system', unit: 'broker.service', mayGo: ['mqtt'] },
-    ...{ noticedBy: 'mqtt', upWithinMs: CUT_MS },
+    part: 'the broker',
+    scope: 'system',
+    unit: 'broker.service',
+    mayGo: ['mqtt'],
+    noticedBy: 'mqtt',
+    upWithinMs: CUT_MS,
   },
   { part: 'the player', scope: 'user', unit: 'player.service', mayGo: [] },
 ];
@@ -120,7 +131,11 @@ const LOCKED: Fault = {
 export function ofServices(soundUnits: readonly string[]): readonly Fault[] {
   const sound = soundUnits.map(
     (unit): ServiceRow => ({
-      ...{ part: 'the sound server', scope: 'user', unit, mayGo: ['audio'], upWithinMs: RTKIT_MS },
+      part: 'the sound server',
+      scope: 'user',
+      unit,
+      mayGo: ['audio'],
+      upWithinMs: RTKIT_MS,
       ...(/pulse/.test(unit) && { noticedBy: 'audio' }),
     }),
   );

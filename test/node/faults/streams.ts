@@ -1,5 +1,5 @@
-// Event streams that stay, as a browser's do, with different filters: each reconnects with its last id whenever it ends, and its state is
-// compared with the routes' answers, as far as its filter permits.
+// Event streams that stay, as a browser's do, with different filters: each reconnects with its last id
+// whenever it ends, and its state is compared with the routes' answers, as far as its filter permits.
 
 import assert from 'node:assert/strict';
 import type { NodeState } from '../../../src/client/store.js';

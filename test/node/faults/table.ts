@@ -1,5 +1,6 @@
-// The table of faults. A row is done to the node under load, and undone; then all must be up within its bound, and everybody must
-// know the truth (truth.ts). To add one, add a row here, or for a service in services.ts.
+// The table of faults. A row is done to the node under load, and undone; then all must be up within its
+// bound, and everybody must know the truth (truth.ts). To add one, add a row here, or for a service in
+// services.ts.
 
 import assert from 'node:assert/strict';
 import { CHILD_NAMES, type ChildName } from '../../../src/protocol/actor/backends.js';
@@ -38,8 +39,12 @@ const DEATHS = { exit: 'exits', throw: 'throws', memory: 'takes all of its memor
 
 const ofThread = (child: ChildName): Fault[] =>
   Object.entries(DEATHS).map(([how, dies]) => ({
-    ...{ name: `the thread of ${child} ${dies}`, part: 'a thread', do: threadDies(child, how) },
-    ...{ mayGo: [child], threads: [child], slow: how === 'hang' },
+    name: `the thread of ${child} ${dies}`,
+    part: 'a thread',
+    do: threadDies(child, how),
+    mayGo: [child],
+    threads: [child],
+    slow: how === 'hang',
   }));
 
 const DOWN = sh('ip link set lan0 down');
@@ -81,13 +86,18 @@ const SHORTAGES: readonly Fault[] = [
       await scene.on.signal('KILL', 'user', scene.on.soundUnit);
     },
     undo: descriptors('16384'),
-    ...{ mayGo: CHILD_NAMES, silent: true, alone: true, upWithinMs: CUT_MS },
+    mayGo: CHILD_NAMES,
+    silent: true,
+    alone: true,
+    upWithinMs: CUT_MS,
   },
 ];
 
 const CLOCK = [3650, -3650, 1].map(
   (days): Fault => ({
-    ...{ name: `the clock is ${days} days ahead`, part: 'the clock', mayGo: [] },
+    name: `the clock is ${days} days ahead`,
+    part: 'the clock',
+    mayGo: [],
     do: inTurn(({ on }) => on.sabotage(`clock ${days * 86_400_000}`), rounds),
     undo: ({ on }) => on.sabotage('clock 0'),
   }),
@@ -132,9 +142,12 @@ const MANAGER: readonly Deed[] = [
 const managerGets = (signal: string): Step => toManager((unit) => signalled(signal, 'system', unit));
 
 const MANAGER_STANDS_STILL: Fault = {
-  ...{ name: 'the user manager stands still', part: 'the user manager' },
-  ...{ do: inTurn(managerGets('STOP'), rounds), undo: managerGets('CONT') },
-  ...{ mayGo: ['systemd', 'upgrade'], alone: true },
+  name: 'the user manager stands still',
+  part: 'the user manager',
+  do: inTurn(managerGets('STOP'), rounds),
+  undo: managerGets('CONT'),
+  mayGo: ['systemd', 'upgrade'],
+  alone: true,
 };
 
 const NODE: Deed = {
@@ -184,7 +197,10 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
   return series;
 }
 
-/** In the order in which they are done. `wanted`: empty: one of each part; `all`: every row, some two at once; else parts of names, with commas. */
+/**
+ * In the order in which they are done. `wanted`: empty: one of each part; `all`: every row, some two at once;
+ * else parts of names, with commas.
+ */
 export function series(random: SeededRandom, soundUnits: readonly string[], wanted: string): Fault[] {
   const rows = faults(soundUnits);
   if (wanted === 'all') return inPairs(random, shuffled(random, rows));

@@ -1,5 +1,5 @@
-// Checks that all clients know the true state: the routes are compared with the node itself, and then streams, the page, the broker's
-// retained topics and the announcement on the network with the routes.
+// Checks that all clients know the true state: the routes are compared with the node itself, and then
+// streams, the page, the broker's retained topics and the announcement on the network with the routes.
 
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
@@ -12,7 +12,9 @@ import { areTrue, look } from './world.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Changes that PipeWire sends to nobody are found once a minute. The page comes back within half a minute. */
+/**
+ * Changes that PipeWire sends to nobody are found once a minute. The page comes back within half a minute.
+ */
 const TRUE_WITHIN_MS = 80_000;
 
 export async function read<T>(requests: Requests, path: string): Promise<T> {
@@ -53,8 +55,13 @@ async function retained(on: FaultedNode): Promise<ReadonlyMap<string, string>> {
 function brokerKnows(told: ReadonlyMap<string, string>, routes: Routes & Rest): void {
   const { server, power, upgrade, bluetooth } = routes;
   const wanted: Record<string, unknown> = {
-    ...{ server, power, upgrade, bluetooth, backends: routes.health.backends },
-    ...{ 'audio/server': routes.audioServer, 'audio/clients': routes.clients },
+    server,
+    power,
+    upgrade,
+    bluetooth,
+    backends: routes.health.backends,
+    'audio/server': routes.audioServer,
+    'audio/clients': routes.clients,
   };
   for (const output of routes.outputs) wanted[`audio/outputs/${String(output['name'])}`] = output;
   for (const service of routes.services)

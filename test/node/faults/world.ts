@@ -1,4 +1,5 @@
-// The true state of the node, read without the daemon by pactl, systemctl, busctl and from files; and the part that the routes must show.
+// The true state of the node, read without the daemon by pactl, systemctl, busctl and from files; and the
+// part that the routes must show.
 
 import assert from 'node:assert/strict';
 import type { BluetoothRecord } from '../../../src/protocol/actor/schemas.js';

@@ -1,5 +1,6 @@
-// The service on the network as avahi-browse finds it: announced where it is served, withdrawn, renamed, and back (docs/configuration.md,
-// "Finding nodes"). The daemon, the node's network, its avahi-daemon and another one on the same link are real.
+// The service on the network as avahi-browse finds it: announced where it is served, withdrawn, renamed, and
+// back (docs/configuration.md, "Finding nodes"). The daemon, the node's network, its avahi-daemon and another
+// one on the same link are real.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -22,7 +23,10 @@ interface Found {
   readonly txt: readonly string[];
 }
 
-/** Another host: a network namespace behind a veth pair, with an avahi-daemon of its own, which announces a file. */
+/**
+ * Another host: a network namespace behind a veth pair, with an avahi-daemon of its own, which announces a
+ * file.
+ */
 const NEIGHBOUR = `
 mount -t tmpfs tmpfs /run/avahi-daemon
 mount -t tmpfs tmpfs /etc/avahi/services
@@ -69,7 +73,10 @@ class DiscoveryDaemon extends HeldDaemon {
     return this.launch(`bind: ${bind}\n${discovery}\n${off}\n`);
   }
 
-  /** Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes while it is resolved (seen). */
+  /**
+   * Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes
+   * while it is resolved (seen).
+   */
   async found(): Promise<readonly Found[]> {
     const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');
     return lines
@@ -83,7 +90,9 @@ class DiscoveryDaemon extends HeldDaemon {
       }));
   }
 
-  /** Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines. */
+  /**
+   * Waits until the service is announced at these interfaces and nowhere else, and gives one of the lines.
+   */
   async isFoundAt(...places: readonly string[]): Promise<Found | undefined> {
     const [first] = await until(`it is announced at ${places.join(', ') || 'none'}`, async () => {
       const found = await this.found();
@@ -102,7 +111,10 @@ class DiscoveryDaemon extends HeldDaemon {
     });
   }
 
-  /** Another host on the same link has a service of this name, with these TXT records, until the answer is called. */
+  /**
+   * Another host on the same link has a service of this name, with these TXT records, until the answer is
+   * called.
+   */
   async neighbour(name: string, ...txt: readonly string[]): Promise<() => Promise<void>> {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
     const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
@@ -122,8 +134,13 @@ class DiscoveryDaemon extends HeldDaemon {
 const NAME = 'tonearm on tonearm-node';
 
 const ATTIC: NodeRecord = {
-  ...{ name: 'attic', host: 'neighbour.local', addresses: ['192.168.77.9'], port: 80, path: '/' },
-  ...{ api: 'odio-api', self: false },
+  name: 'attic',
+  host: 'neighbour.local',
+  addresses: ['192.168.77.9'],
+  port: 80,
+  path: '/',
+  api: 'odio-api',
+  self: false,
 };
 
 export function discoveryScenarios(node: () => Node): void {
@@ -131,8 +148,13 @@ export function discoveryScenarios(node: () => Node): void {
   const version = async (): Promise<string> =>
     (await node().read<{ readonly version: string }>('/health')).version;
   const ownNode = async (...more: readonly string[]): Promise<NodeRecord> => ({
-    ...{ name: 'kitchen', host: 'tonearm-node.local', addresses: ['192.168.77.5', ...more], port: 8018 },
-    ...{ path: '/ui', api: 'tonearm', self: true },
+    name: 'kitchen',
+    host: 'tonearm-node.local',
+    addresses: ['192.168.77.5', ...more],
+    port: 8018,
+    path: '/ui',
+    api: 'tonearm',
+    self: true,
     version: await version(),
   });
   before(() => daemon.prepare());

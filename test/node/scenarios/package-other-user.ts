@@ -1,5 +1,5 @@
-// Attempts of another user's process on the node against the service: it may send HTTP requests, as everybody in the trusted network
-// (docs/security.md, "What whoever reaches the node can do"), and nothing else.
+// Attempts of another user's process on the node against the service: it may send HTTP requests, as everybody
+// in the trusted network (docs/security.md, "What whoever reaches the node can do"), and nothing else.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -17,7 +17,10 @@ players: {enabled: true}
 mqtt: {enabled: true, url: "mqtt://127.0.0.1:1", username: node, passwordFile: ${PASSWORD}}
 `;
 
-/** The kernel or a bus refuses these. Environment: PID, RUN (pi's runtime directory) and TMP (a directory of nobody's). */
+/**
+ * The kernel or a bus refuses these. Environment: PID, RUN (pi's runtime directory) and TMP (a directory of
+ * nobody's).
+ */
 const REFUSED: readonly (readonly [what: string, script: string])[] = [
   ['reading its environment', 'cat /proc/$PID/environ'],
   ['listing its descriptors', 'ls /proc/$PID/fd'],

@@ -1,4 +1,5 @@
-// The later life of the package: the upgrade example, another user, an upgrade, removal and purge, install.sh.
+// The later life of the package: the upgrade example, another user, an upgrade, removal and purge,
+// install.sh.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -8,9 +9,17 @@ import { CONFIG, type Node } from '../node.js';
 
 /** The checkout as the node has it: it need not see the folder of the project, for its /tmp is its own. */
 const INSTALL = '/opt/checkout/packaging/install.sh';
-/** Packaging does not read these: half a gigabyte in the node's memory. The packages' own folders show that they are installed. */
+/**
+ * Packaging does not read these: half a gigabyte in the node's memory. The packages' own folders show that
+ * they are installed.
+ */
 const UNREAD = [
-  ...['./.git', './build*', './dist*', './node_modules/.cache', '*_darwin_*.node', '*_win32_*.node'],
+  './.git',
+  './build*',
+  './dist*',
+  './node_modules/.cache',
+  '*_darwin_*.node',
+  '*_win32_*.node',
   ...['@biomejs/*', '@typescript/*', 'playwright-core'].map((name) => `./node_modules/${name}/*`),
 ];
 /** Everything on the node that has the name, but for logs, dpkg's own memory and the packages themselves. */

@@ -1,4 +1,5 @@
-// The unit of the package under pi's real manager: when it is ready, when it comes back, when it does not, and its sandbox.
+// The unit of the package under pi's real manager: when it is ready, when it comes back, when it does not,
+// and its sandbox.
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -9,7 +10,9 @@ import { CONFIG, type Node } from '../node.js';
 /** The kernel's table of sockets writes 9229 this way. */
 const INSPECTOR_PORT_HEX = '240D';
 
-/** Adds this to the service's configuration; when the test ends it is taken away, and the service restarted. */
+/**
+ * Adds this to the service's configuration; when the test ends it is taken away, and the service restarted.
+ */
 async function configure(t: TestContext, node: Node, text: string): Promise<void> {
   const added = `${CONFIG}/conf.d/99-added.yaml`;
   await node.writeFile(added, text);

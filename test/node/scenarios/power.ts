@@ -1,5 +1,6 @@
-// Power actions on a real logind and a real polkit: those that do not happen, each with its status and its reason, and a power-off (a reboot is
-// one of the faults', faults/table.ts); and a desktop node, arranged: a unit that calls itself the display manager is active.
+// Power actions on a real logind and a real polkit: those that do not happen, each with its status and its
+// reason, and a power-off (a reboot is one of the faults', faults/table.ts); and a desktop node, arranged: a
+// unit that calls itself the display manager is active.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// The daemon on the node with lists of units, and commands that read and change them. For the scenarios of service units.
+// The daemon on the node with lists of units, and commands that read and change them. For the scenarios of
+// service units.
 
 import assert from 'node:assert/strict';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
@@ -7,7 +8,9 @@ import { NODE_USER } from '../node.js';
 import { type Heard, HeldDaemon } from './held-daemon.js';
 
 export class SystemdDaemon extends HeldDaemon {
-  /** Starts the daemon anew and waits for its systemd backend. `lists` is the section's YAML in flow style. */
+  /**
+   * Starts the daemon anew and waits for its systemd backend. `lists` is the section's YAML in flow style.
+   */
   async begin(lists: string): Promise<void> {
     await this.launch(`systemd: ${lists}\n`);
     await this.isUp('systemd');
@@ -61,7 +64,9 @@ export class SystemdDaemon extends HeldDaemon {
     });
   }
 
-  /** Resolves when all events sent before this have arrived: a change of `marker.service` has come through. */
+  /**
+   * Resolves when all events sent before this have arrived: a change of `marker.service` has come through.
+   */
   async barrier(heard: Heard): Promise<void> {
     const before = eventsOfUnit(heard, 'marker.service').length;
     const { active_state: state } = await this.service('marker.service');

@@ -1,5 +1,5 @@
-// Logs of units by the real journalctl: what a user without groups may read where the journal is on the disk and where it is in memory, and
-// what a member of systemd-journal may.
+// Logs of units by the real journalctl: what a user without groups may read where the journal is on the disk
+// and where it is in memory, and what a member of systemd-journal may.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -9,7 +9,10 @@ import { NODE_USER } from '../node.js';
 import type { SystemdDaemon } from './systemd-daemon.js';
 import { LISTS } from './systemd-units.js';
 
-/** It lives for a second: journald may see a message only when its process has gone, and does not know the unit then (seen with 252). */
+/**
+ * It lives for a second: journald may see a message only when its process has gone, and does not know the
+ * unit then (seen with 252).
+ */
 const TALK = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 const NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];
 const OURS = `{system: [talks.service, absent.service], user: [${NAMES.join(', ')}]}
@@ -55,7 +58,8 @@ export function logScenarios(daemon: SystemdDaemon): void {
   });
 
   const inOrder = (said: readonly string[]): void => {
-    const [red, urgent] = [said.indexOf('red'), said.indexOf('urgent')];
+    const red = said.indexOf('red');
+    const urgent = said.indexOf('urgent');
     const end = said.findLastIndex((message) => message.includes("Failed with result 'exit-code'"));
     assert.ok(red >= 0 && red < urgent && urgent < end, said.join('\n'));
   };

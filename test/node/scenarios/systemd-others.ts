@@ -1,5 +1,5 @@
-// Units that a client does not change: the user's, which others change with systemctl and by files, and the system's, which no request changes;
-// and the events that clients are sent.
+// Units that a client does not change: the user's, which others change with systemctl and by files, and the
+// system's, which no request changes; and the events that clients are sent.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

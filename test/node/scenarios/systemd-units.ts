@@ -7,7 +7,8 @@ const INSTALL = '[Install]\nWantedBy=default.target\n';
 
 /** The user's units; the name describes what is special about each. */
 export const UNITS: Readonly<Record<string, string>> = {
-  // Started by most scenarios, more often than systemd's limit of five in ten seconds where the machine is quick.
+  // Started by most scenarios, more often than systemd's limit of five in ten seconds where the machine is
+  // quick.
   'plain.service': `[Unit]\nDescription=A plain one\nStartLimitIntervalSec=0\n[Service]\n${SLEEP}${INSTALL}`,
   'marker.service': `[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=true\n`,
   'good-oneshot.service': '[Service]\nType=oneshot\nExecStart=true\n',

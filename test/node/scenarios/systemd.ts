@@ -1,5 +1,5 @@
-// Service units on the real node: the answers and events when a client changes units. Changes by others, and units that cannot be changed:
-// systemd-others.ts.
+// Service units on the real node: the answers and events when a client changes units. Changes by others, and
+// units that cannot be changed: systemd-others.ts.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -42,11 +42,21 @@ export function systemdScenarios(node: () => Node): void {
     const listed = services.map(({ scope, name }) => `${scope}/${name}`);
     assert.deepEqual(listed, [...SYSTEM.map((name) => `system/${name}`), ...shown]);
     assert.deepEqual(await daemon.service('plain.service'), {
-      ...{ name: 'plain.service', scope: 'user', ...STOPPED, enabled: false, unit_file_state: 'disabled' },
-      ...{ exists: true, description: 'A plain one', url: 'http://here/' },
+      name: 'plain.service',
+      scope: 'user',
+      ...STOPPED,
+      enabled: false,
+      unit_file_state: 'disabled',
+      exists: true,
+      description: 'A plain one',
+      url: 'http://here/',
     });
     assert.deepEqual(await daemon.service('absent.service'), {
-      ...{ name: 'absent.service', scope: 'user', running: false, enabled: false, exists: false },
+      name: 'absent.service',
+      scope: 'user',
+      running: false,
+      enabled: false,
+      exists: false,
     });
     assert.equal((await daemon.service('dbus.service')).running, true);
   });
@@ -55,8 +65,9 @@ export function systemdScenarios(node: () => Node): void {
   let told = 0;
 
   /**
-   * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its job, and the daemon waits
-   * 100 ms for it: when the processor is short it may come later, once in some starts (seen), and the answer is 202.
+   * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its
+   * job, and the daemon waits 100 ms for it: when the processor is short it may come later, once in some
+   * starts (seen), and the answer is 202.
    */
   async function startInVain(unit: string, detail: RegExp): Promise<void> {
     const [status, said] = await daemon.post(unit, 'start');

@@ -1,4 +1,5 @@
-// The daemon on the node with an upgrade configuration: set-up, requests, events, kills. For the upgrade scenarios.
+// The daemon on the node with an upgrade configuration: set-up, requests, events, kills. For the upgrade
+// scenarios.
 
 import assert from 'node:assert/strict';
 import type { LogEntryRecord, UpgradeRecord } from '../../../src/protocol/actor/schemas.js';
@@ -12,7 +13,9 @@ export const READ_ONLY = `{enabled: true, resultFile: ${RESULT}}`;
 /** Where a unit's script waits for `openGate`. */
 export const GATE = 'while [ ! -e /home/pi/gate ]; do sleep 0.02; done';
 
-/** With the line by which systemd remembers the upgrade unit while the daemon's is loaded: running, or failed. */
+/**
+ * With the line by which systemd remembers the upgrade unit while the daemon's is loaded: running, or failed.
+ */
 const SERVICE = `[Unit]
 Before=up.service
 [Service]
@@ -63,7 +66,9 @@ export class UpgradeDaemon extends HeldDaemon {
     return this.sees('GET /upgrade', () => true);
   }
 
-  /** Kills it once it has written down which invocation the run is: a run of an unknown one counts as failed. */
+  /**
+   * Kills it once it has written down which invocation the run is: a run of an unknown one counts as failed.
+   */
   async kill(): Promise<void> {
     await until('the state file has the invocation', async () =>
       (await this.shell('cat ~/.local/state/tonearm/upgrade-run.json')).includes('"invocation"'),

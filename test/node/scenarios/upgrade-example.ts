@@ -1,5 +1,5 @@
-// The shipped examples of detector, timer and upgrade script, as they are: first with a sudo that only notes, then with the real sudo and
-// apt on a repository of the test's.
+// The shipped examples of detector, timer and upgrade script, as they are: first with a sudo that only notes,
+// then with the real sudo and apt on a repository of the test's.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

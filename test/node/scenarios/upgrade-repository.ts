@@ -1,5 +1,5 @@
-// An apt repository on the node with versions of one package, and what may befall an apt there. It takes the place of the node's own
-// sources until it is removed.
+// An apt repository on the node with versions of one package, and what may befall an apt there. It takes the
+// place of the node's own sources until it is removed.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -47,7 +47,10 @@ export class Repository {
     await this.#node.shell(`dpkg --purge ${PACKAGE} tonearm-other; rm -rf ${FOLDER} ${CONFIG} ${SUDOERS}`);
   }
 
-  /** Has nothing but this version of the package, which runs the script `after` when it is configured; `source` is a second line of sources. */
+  /**
+   * Has nothing but this version of the package, which runs the script `after` when it is configured;
+   * `source` is a second line of sources.
+   */
   async publish(version: number, source = '', afterwards = 'exit 0'): Promise<void> {
     await this.#build(PACKAGE, version, afterwards);
     await this.#node.shell(`cd ${FOLDER}

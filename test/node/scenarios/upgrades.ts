@@ -1,5 +1,6 @@
-// The upgrade unit and its verdicts, in answers and events, also where the daemon is killed meanwhile (a run while the bus, the manager or
-// the node is restarted: faults/table.ts). The shipped examples: upgrade-example.ts.
+// The upgrade unit and its verdicts, in answers and events, also where the daemon is killed meanwhile (a run
+// while the bus, the manager or the node is restarted: faults/table.ts). The shipped examples:
+// upgrade-example.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -86,9 +86,14 @@ test('a method that only reads is marked so, and others have what they change', 
   assert.deepEqual(
     effects.filter((line) => !line.endsWith(': none')),
     [
-      ...['startUnit: units', 'stopUnit: units', 'restartUnit: units'],
-      ...['enableUnitFiles: units', 'disableUnitFiles: units', 'reload: units'],
-      ...['reboot: power', 'powerOff: power'],
+      'startUnit: units',
+      'stopUnit: units',
+      'restartUnit: units',
+      'enableUnitFiles: units',
+      'disableUnitFiles: units',
+      'reload: units',
+      'reboot: power',
+      'powerOff: power',
     ],
   );
 });

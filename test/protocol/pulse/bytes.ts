@@ -1,4 +1,5 @@
-// Builds payloads and frames byte by byte from the protocol's description. It shares nothing with the code under test.
+// Builds payloads and frames byte by byte from the protocol's description. It shares nothing with the code
+// under test.
 
 export type Bytes = readonly number[];
 
@@ -49,9 +50,18 @@ export const event = (kind: number, index: number): Uint8Array => command(EVENT,
 
 /** The fields that a test may change in an otherwise ordinary record. */
 const SINK_INPUT = {
-  ...{ index: 7, name: 'Radio' as string | null, client: 12, sink: 3, corked: true, muted: false },
-  ...{ hasVolume: true, volumeWritable: true, volumes: volumes(65536, 32768) },
-  ...{ bufferLatency: usec(0, 2000), ownerModule: NONE, encoding: 1 },
+  index: 7,
+  name: 'Radio' as string | null,
+  client: 12,
+  sink: 3,
+  corked: true,
+  muted: false,
+  hasVolume: true,
+  volumeWritable: true,
+  volumes: volumes(65536, 32768),
+  bufferLatency: usec(0, 2000),
+  ownerModule: NONE,
+  encoding: 1,
   props: props(textProp('media.name', 'Radio')),
 };
 export type SinkInputBytes = Partial<typeof SINK_INPUT>;
@@ -59,42 +69,73 @@ export type SinkInputBytes = Partial<typeof SINK_INPUT>;
 export function sinkInput(change: SinkInputBytes = {}): number[] {
   const its = { ...SINK_INPUT, ...change };
   return [
-    ...[
-      u32(its.index),
-      text(its.name),
-      u32(its.ownerModule),
-      u32(its.client),
-      u32(its.sink),
-      spec(3, 2, 44100),
-    ],
-    ...[map(1, 2), its.volumes, its.bufferLatency, usec(0, 30), text(null), text('protocol-native.c')],
-    ...[bool(its.muted), its.props, bool(its.corked), bool(its.hasVolume)],
-    ...[bool(its.volumeWritable), format(its.encoding)],
+    u32(its.index),
+    text(its.name),
+    u32(its.ownerModule),
+    u32(its.client),
+    u32(its.sink),
+    spec(3, 2, 44100),
+    map(1, 2),
+    its.volumes,
+    its.bufferLatency,
+    usec(0, 30),
+    text(null),
+    text('protocol-native.c'),
+    bool(its.muted),
+    its.props,
+    bool(its.corked),
+    bool(its.hasVolume),
+    bool(its.volumeWritable),
+    format(its.encoding),
   ].flat();
 }
 
-/** Ports are given as bytes because their shape depends on the version; a monitor is called after its sink. */
+/**
+ * Ports are given as bytes because their shape depends on the version; a monitor is called after its sink.
+ */
 const SINK = {
-  ...{ index: 3, name: 'living', description: null as string | null, muted: true, monitor: NONE, flags: 418 },
-  ...{ volumes: volumes(65536, 65536), state: 0, card: NONE, ports: [] as readonly Bytes[] },
+  index: 3,
+  name: 'living',
+  description: null as string | null,
+  muted: true,
+  monitor: NONE,
+  flags: 418,
+  volumes: volumes(65536, 65536),
+  state: 0,
+  card: NONE,
+  ports: [] as readonly Bytes[],
   activePort: undefined as string | null | undefined,
-  ...{ ownerModule: 1, props: props() },
+  ownerModule: 1,
+  props: props(),
 };
 
 export function sink(change: Partial<typeof SINK> = {}): number[] {
   const its = { ...SINK, ...change };
   const monitorName = its.monitor === NONE ? null : `${its.name}.monitor`;
   return [
-    ...[
-      u32(its.index),
-      text(its.name),
-      text(its.description),
-      spec(5, 2, 48000),
-      map(1, 2),
-      u32(its.ownerModule),
-    ],
-    ...[its.volumes, bool(its.muted), u32(its.monitor), text(monitorName), usec(0, 0), text('alsa')],
-    ...[u32(its.flags), its.props, usec(0, 0), volume(65536), u32(its.state), u32(65537), u32(its.card)],
-    ...[u32(its.ports.length), its.ports.flat(), text(its.activePort ?? null), u8(1), format(1)],
+    u32(its.index),
+    text(its.name),
+    text(its.description),
+    spec(5, 2, 48000),
+    map(1, 2),
+    u32(its.ownerModule),
+    its.volumes,
+    bool(its.muted),
+    u32(its.monitor),
+    text(monitorName),
+    usec(0, 0),
+    text('alsa'),
+    u32(its.flags),
+    its.props,
+    usec(0, 0),
+    volume(65536),
+    u32(its.state),
+    u32(65537),
+    u32(its.card),
+    u32(its.ports.length),
+    its.ports.flat(),
+    text(its.activePort ?? null),
+    u8(1),
+    format(1),
   ].flat();
 }

@@ -1,5 +1,5 @@
-// Every command that is sent, as literal bytes: written down from the protocol's description, not produced by our writer. And words of the
-// server that are in no table; those that are: golden.test.ts.
+// Every command that is sent, as literal bytes: written down from the protocol's description, not produced by
+// our writer. And words of the server that are in no table; those that are: golden.test.ts.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -35,7 +35,9 @@ const replies = files.flatMap((capture) => {
   return command === undefined ? [] : [{ capture, command, version: capture.negotiated_version ?? 35 }];
 });
 
-/** Sends the command under the tag that the capture answers, and gives what the session makes of the bytes. */
+/**
+ * Sends the command under the tag that the capture answers, and gives what the session makes of the bytes.
+ */
 function throughSession(
   command: RequestName,
   version: number,
@@ -133,7 +135,9 @@ const PEAK_REPLIES: Readonly<Record<string, object>> = {
     format: {
       encoding: 1,
       props: {
-        ...{ 'format.sample_format': '"float32le"', 'format.rate': '25', 'format.channels': '2' },
+        'format.sample_format': '"float32le"',
+        'format.rate': '25',
+        'format.channels': '2',
         'format.channel_map': '"front-left,front-right"',
       },
     },
@@ -156,8 +160,14 @@ for (const capture of files.filter(({ file }) => PEAK_REPLIES[file] !== undefine
     assert.deepEqual(structuredClone(created), {
       ok: true,
       value: {
-        ...{ stream: 0, maxLength: 0x400000, fragmentLength: 8, suspended: false, latency: 40_000 },
-        ...{ sampleSpec: PEAKS.sampleSpec, channelMap: PEAKS.channelMap, sourceName: 'living.monitor' },
+        stream: 0,
+        maxLength: 0x400000,
+        fragmentLength: 8,
+        suspended: false,
+        latency: 40_000,
+        sampleSpec: PEAKS.sampleSpec,
+        channelMap: PEAKS.channelMap,
+        sourceName: 'living.monitor',
         ...PEAK_REPLIES[capture.file],
       },
     });

@@ -1,4 +1,5 @@
-// Nothing that any server sends makes a difference between a reader that remembers property lists and one that does not.
+// Nothing that any server sends makes a difference between a reader that remembers property lists and one
+// that does not.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

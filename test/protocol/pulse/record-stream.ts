@@ -1,5 +1,5 @@
-// The arguments of a record stream as libpulse sends them for a peak meter: those of test/golden/client-peak-request.bin, which has another
-// rate than ours.
+// The arguments of a record stream as libpulse sends them for a peak meter: those of
+// test/golden/client-peak-request.bin, which has another rate than ours.
 
 import { peakStream } from '../../../src/actors/audio/levels.js';
 

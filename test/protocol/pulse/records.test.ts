@@ -1,4 +1,5 @@
-// Records and strictness: what the captures lack, from independently built bytes. A row per shape, a row per violation.
+// Records and strictness: what the captures lack, from independently built bytes. A row per shape, a row per
+// violation.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +15,10 @@ const server = (defaultSink: string | null, ...positions: readonly number[]): nu
   [
     ...['p', '1', 'u', 'h'].map(wire.text),
     wire.spec(3, positions.length, 44100),
-    ...[wire.text(defaultSink), wire.text(null), wire.u32(1), wire.map(...positions)],
+    wire.text(defaultSink),
+    wire.text(null),
+    wire.u32(1),
+    wire.map(...positions),
   ].flat();
 
 const sinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
@@ -22,10 +26,23 @@ const sinkInput = (change: wire.SinkInputBytes): SinkInputInfo =>
 
 test('a sink input has every field, and none where the wire has none', () => {
   assert.deepEqual(structuredClone(sinkInput({})), {
-    ...{ index: 7, name: 'Radio', ownerModule: undefined, client: 12, sink: 3, driver: 'protocol-native.c' },
-    ...{ sampleSpec: { format: 3, channels: 2, rate: 44100 }, channelMap: [1, 2], volume: [65536, 32768] },
-    ...{ bufferLatency: 2000, sinkLatency: 30, resampleMethod: undefined, muted: false, corked: true },
-    ...{ props: { 'media.name': 'Radio' }, hasVolume: true, volumeWritable: true },
+    index: 7,
+    name: 'Radio',
+    ownerModule: undefined,
+    client: 12,
+    sink: 3,
+    driver: 'protocol-native.c',
+    sampleSpec: { format: 3, channels: 2, rate: 44100 },
+    channelMap: [1, 2],
+    volume: [65536, 32768],
+    bufferLatency: 2000,
+    sinkLatency: 30,
+    resampleMethod: undefined,
+    muted: false,
+    corked: true,
+    props: { 'media.name': 'Radio' },
+    hasVolume: true,
+    volumeWritable: true,
     format: { encoding: 1, props: {} },
   });
 });
@@ -110,9 +127,17 @@ test('the first 117 of very many properties are kept, as 11 more may be needed',
 const wide = (size: number): Bytes[] =>
   Array.from({ length: 100 }, (_, at) => wire.textProp(`k${String(at).padStart(3, '0')}`, 'x'.repeat(size)));
 const NEEDED = [
-  ...['media.name', 'application.name', 'application.process.binary', 'application.process.host'],
-  ...['application.process.id', 'application.process.user', 'node.nick', 'device.nick'],
-  ...['device.master_device', 'device.string', 'api.bluez5.address'],
+  'media.name',
+  'application.name',
+  'application.process.binary',
+  'application.process.host',
+  'application.process.id',
+  'application.process.user',
+  'node.nick',
+  'device.nick',
+  'device.master_device',
+  'device.string',
+  'api.bluez5.address',
 ];
 
 test('the first 8 KiB of very large properties are kept', () => {
@@ -151,8 +176,12 @@ const BARE_PORT = [...oldBytes(['hdmi', null, 0, 0]), ...wire.text(null), ...wir
 const oldPort = { name: 'line-out', description: 'Line Out', priority: 9900, available: 2 };
 const newPort = { ...oldPort, availabilityGroup: 'group', type: 8 };
 const barePort = {
-  ...{ name: 'hdmi', description: undefined, priority: 0, available: 0 },
-  ...{ availabilityGroup: undefined, type: 0 },
+  name: 'hdmi',
+  description: undefined,
+  priority: 0,
+  available: 0,
+  availabilityGroup: undefined,
+  type: 0,
 };
 
 const PORTS: readonly (readonly [version: number, bytes: Bytes[], ports: object[]])[] = [

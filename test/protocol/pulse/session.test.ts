@@ -225,8 +225,8 @@ test('audio data and the end of a record stream are reported with its number', (
 test('messages that a server may send to any client are ignored', () => {
   const { session, closed } = ready();
   session.receive(wire.command(91, 0xffffffff, wire.text('x'), wire.props()));
-  // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer. A playback stream also requests
-  // data, or has ended.
+  // Messages about a record stream: it is suspended or moved, has an event, or gets another buffer. A
+  // playback stream also requests data, or has ended.
   for (const code of [77, 79, 93, 95, 61, 64, 76, 78, 92, 94])
     session.receive(wire.command(code, 0xffffffff, u32(0)));
   assert.deepEqual(closed, []);

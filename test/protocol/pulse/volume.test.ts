@@ -24,7 +24,8 @@ test('a single figure stands for the loudest channel, above 100 % too', () => {
   assert.equal(volumes.loudestOf([]), 0);
 });
 
-const [FULL, HALF] = [0x10000, 0x8000];
+const FULL = 0x10000;
+const HALF = 0x8000;
 const STEREO = [1, 2];
 const BALANCE: readonly (readonly [volume: readonly number[], map: readonly number[], balance: number])[] = [
   [[FULL, FULL], STEREO, 0],

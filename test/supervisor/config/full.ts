@@ -1,4 +1,5 @@
-// A configuration that gives every key a value other than its default, with the settings that it means; and how texts are resolved.
+// A configuration that gives every key a value other than its default, with the settings that it means; and
+// how texts are resolved.
 
 import assert from 'node:assert/strict';
 import { parse } from 'yaml';

@@ -1,5 +1,5 @@
-// Which files are loaded, with real files: lookup order, conf.d, and files that cannot be read (docs/configuration.md, "Where files are
-// looked for").
+// Which files are loaded, with real files: lookup order, conf.d, and files that cannot be read
+// (docs/configuration.md, "Where files are looked for").
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -40,7 +40,10 @@ function placeAt(root: string) {
   return { root, load, port, problems };
 }
 
-/** `files`: paths below a fresh root -> contents. `HOME` is ROOT/home, the system's file ROOT/etc/tonearm/config.yaml. */
+/**
+ * `files`: paths below a fresh root -> contents. `HOME` is ROOT/home, the system's file
+ * ROOT/etc/tonearm/config.yaml.
+ */
 function inFolder(
   name: string,
   files: Readonly<Record<string, string | Buffer>>,

@@ -1,5 +1,5 @@
-// Files -> settings as a whole: merging, both spellings, unknown keys, rules between keys, broken files (docs/configuration.md, "What is
-// refused").
+// Files -> settings as a whole: merging, both spellings, unknown keys, rules between keys, broken files
+// (docs/configuration.md, "What is refused").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,4 +1,5 @@
-// Each key's accepted values, their meaning and refusals: a row per key and per kind of value (docs/configuration.md, "Keys").
+// Each key's accepted values, their meaning and refusals: a row per key and per kind of value
+// (docs/configuration.md, "Keys").
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -121,7 +122,11 @@ accepted('api.port', '1', 1);
 accepted('api.port', '65535', 65535);
 accepted('api.port', '0x1f52', 8018);
 for (const [port, quoted] of [
-  ...[['0'], ['65536'], ['-1'], ['80.5'], ['true']],
+  ['0'],
+  ['65536'],
+  ['-1'],
+  ['80.5'],
+  ['true'],
   ['.inf', 'Infinity'],
   ['.nan', 'NaN'],
   ['"8018"', 'the text "8018"'],

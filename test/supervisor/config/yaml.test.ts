@@ -1,5 +1,6 @@
-// YAML that is broken or odd, a row each: nothing throws, and every problem has a place; each key is checked under its own name; and the output
-// of --check-config loads to the same settings. Keys and defaults are compared with docs/configuration.md in docs.test.ts.
+// YAML that is broken or odd, a row each: nothing throws, and every problem has a place; each key is checked
+// under its own name; and the output of --check-config loads to the same settings. Keys and defaults are
+// compared with docs/configuration.md in docs.test.ts.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -119,7 +120,8 @@ for (const path of ['/a b', '/a: b', '/a #b', '/~/x', '/\u0007', '/[x]', "/it's"
 for (const name of ['yes', '1', '0', '1e3', '0x5', 'null', 'true'])
   returns(`an interface that is ${name}`, { ...DEFAULTS, bind: [name] });
 
-// No key takes a number below zero, and no section takes anything but a map: each must notice by its own name.
+// No key takes a number below zero, and no section takes anything but a map: each must notice by its own
+// name.
 for (const path of pathsIn(KEYS)) {
   test(`${path} is read`, async () => {
     const names = path.split('.');

@@ -1,6 +1,6 @@
-// Decodes both sides of one connection: takes frames, returns messages with names. It knows which request a reply answers and the version
-// in use. It never throws: values that are not in the table are shown by their types. Its only change to a frame is that it declines
-// shared memory.
+// Decodes both sides of one connection: takes frames, returns messages with names. It knows which request a
+// reply answers and the version in use. It never throws: values that are not in the table are shown by their
+// types. Its only change to a frame is that it declines shared memory.
 
 import { Chunk, HEADER_BYTES } from '../frame.js';
 import { Reader } from '../reader.js';
@@ -40,7 +40,10 @@ const OFFSET_AT = 8;
 const SEEK_AT = 19;
 /** Names of PA_SEEK_*. */
 const SEEKS = ['relative', 'absolute', 'relative-on-read', 'relative-end'];
-/** Positions in a command's frame: the type bytes of code, tag and, in AUTH and its reply, version; then the version's highest byte. */
+/**
+ * Positions in a command's frame: the type bytes of code, tag and, in AUTH and its reply, version; then the
+ * version's highest byte.
+ */
 const CODE_AT = HEADER_BYTES;
 const TAG_AT = CODE_AT + 5;
 const VERSION_AT = TAG_AT + 5;
@@ -49,7 +52,9 @@ const FLAGS_AT = VERSION_AT + 1;
 const COOKIE_AT = VERSION_AT + 5;
 const COOKIE_BYTES_AT = COOKIE_AT + 5;
 
-/** Flags in the version's highest byte. A trace can neither pass descriptors on nor look into shared memory. */
+/**
+ * Flags in the version's highest byte. A trace can neither pass descriptors on nor look into shared memory.
+ */
 const SHARED_MEMORY = { shm: 0x80, memfd: 0x40 };
 
 /** Requests without a reply; beyond this the oldest are forgotten, and their replies shown without names. */
@@ -126,7 +131,9 @@ export function blockOf(frame: Buffer, channel: number): Block {
   return { channel, offset, length: frame.length - HEADER_BYTES, seek: SEEKS[seek] ?? seek };
 }
 
-/** A command's frame with zeros from the cookie's bytes on; if there is no valid cookie, from the version on. */
+/**
+ * A command's frame with zeros from the cookie's bytes on; if there is no valid cookie, from the version on.
+ */
 export function withoutCookie(frame: Buffer): Buffer {
   if (labelOf(frame).command !== AUTH) return frame;
   return Buffer.from(frame).fill(0, frame[COOKIE_AT] === TAG.bytes ? COOKIE_BYTES_AT : COOKIE_AT);

@@ -1,5 +1,5 @@
-// Formats one line for each thing that happened on a connection, for people or as a JSON object. Texts are not trusted: characters that
-// could control a terminal are escaped, and lines for people shorten long texts.
+// Formats one line for each thing that happened on a connection, for people or as a JSON object. Texts are
+// not trusted: characters that could control a terminal are escaped, and lines for people shorten long texts.
 
 import type { Block, DecodedMessage, Side } from './conversation.js';
 import type { Value } from './values.js';

@@ -1,5 +1,6 @@
-// Table of all commands of the protocol, versions 32 to 35: number, name, fields of request and reply in wire order (PulseAudio 17:
-// PROTOCOL, native-common.h, protocol-native.c). Types stand on the wire. Requests and records of the daemon are named by its own tables.
+// Table of all commands of the protocol, versions 32 to 35: number, name, fields of request and reply in wire
+// order (PulseAudio 17: PROTOCOL, native-common.h, protocol-native.c). Types stand on the wire. Requests and
+// records of the daemon are named by its own tables.
 
 import { type Arguments, COMMANDS, type CommandName } from '../commands.js';
 import { byIndex } from '../fields.js';
@@ -20,8 +21,8 @@ export interface Field {
 export type Fields = readonly Field[];
 
 /**
- * A field is its name, with that of its naming (`state:deviceState`), or the mark of a list and the record of which it is one
- * (`ports*PORT`). A name in capitals stands for the fields of that record.
+ * A field is its name, with that of its naming (`state:deviceState`), or the mark of a list and the record of
+ * which it is one (`ports*PORT`). A name in capitals stands for the fields of that record.
  */
 const FIELD = /^(\w+)(?::(\w+))?(?:([*+])([A-Z_]*))?$/;
 
@@ -32,7 +33,10 @@ function fieldsOf(text: string): Fields {
   });
 }
 
-/** The fields of a table of the daemon's; `more` are those of which more is known. Of an object's index and name, a request uses one. */
+/**
+ * The fields of a table of the daemon's; `more` are those of which more is known. Of an object's index and
+ * name, a request uses one.
+ */
 function like(table: Arguments | Readonly<Record<string, object>>, more = ''): Fields {
   const known = fieldsOf(more);
   return Object.entries(table).flatMap(([name, kind]) => {
@@ -45,7 +49,9 @@ function like(table: Arguments | Readonly<Record<string, object>>, more = ''): F
 /** Above all those that occur twice. */
 const RECORDS: Readonly<Record<string, Fields>> = {
   OBJECT: fieldsOf('index name'),
-  /** Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next. */
+  /**
+   * Its `cookie` is no secret, but a random number that distinguishes one life of the server from the next.
+   */
   SERVER: like(records.SERVER_INFO),
   SINK: like(records.SINK_INFO, 'state:deviceState ports*PORT formats*'),
   SOURCE: fieldsOf(`
@@ -75,8 +81,9 @@ const RECORDS: Readonly<Record<string, Fields>> = {
 export const recordOf = (name: string): Fields => RECORDS[name] ?? [];
 
 /**
- * A line for each command, in the order of their numbers: its name, its fields unless the daemon sends it, those of the reply. AUTOLOAD was
- * removed in 0.9.15, and its fields from the documents. The fields of an EXTENSION's module follow its own.
+ * A line for each command, in the order of their numbers: its name, its fields unless the daemon sends it,
+ * those of the reply. AUTOLOAD was removed in 0.9.15, and its fields from the documents. The fields of an
+ * EXTENSION's module follow its own.
  */
 const LINES = `
   ERROR error:fault

@@ -1,5 +1,5 @@
-// Reads any value by the type that stands before it on the wire, as something that fits into JSON: null is the wire's "none". Numbers
-// that people know by a name have it from the fields of ./messages.ts.
+// Reads any value by the type that stands before it on the wire, as something that fits into JSON: null is
+// the wire's "none". Numbers that people know by a name have it from the fields of ./messages.ts.
 
 import { decodeEvent, FACILITIES } from '../commands.js';
 import * as fields from '../fields.js';

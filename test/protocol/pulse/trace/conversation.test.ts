@@ -1,4 +1,5 @@
-// A trace of messages that are in no table, of malformed ones, of secrets and of shared memory. Nothing throws.
+// A trace of messages that are in no table, of malformed ones, of secrets and of shared memory. Nothing
+// throws.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -20,8 +21,12 @@ const read = (...args: Parameters<typeof wire.command>) =>
 test('an unknown command is shown value by value, each under its type', () => {
   const { command, fields, unnamed, problem } = read(
     ...([UNKNOWN, 5, wire.u32(7), wire.text('x'), wire.text(null), [0x31], wire.usec(0, 3)] as const),
-    ...[wire.map(1, 2), wire.volumes(65536), wire.spec(3, 2, 44100), wire.blob([1, 2, 3])],
-    ...[wire.props(wire.textProp('k', 'v')), [0x72, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe]],
+    wire.map(1, 2),
+    wire.volumes(65536),
+    wire.spec(3, 2, 44100),
+    wire.blob([1, 2, 3]),
+    wire.props(wire.textProp('k', 'v')),
+    [0x72, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe],
   );
   assert.deepEqual([command, fields, problem], [UNKNOWN, {}, undefined]);
   assert.deepEqual(JSON.parse(JSON.stringify(unnamed)), [

@@ -9,7 +9,12 @@ const AT = { seconds: 1.25, connection: 3 } as const;
 
 function command(fields: Partial<DecodedMessage>): TraceLine {
   const decoded: DecodedMessage = {
-    ...{ command: 'GET_SINK_INFO', tag: 7, answers: undefined, fields: {}, unnamed: [], problem: undefined },
+    command: 'GET_SINK_INFO',
+    tag: 7,
+    answers: undefined,
+    fields: {},
+    unnamed: [],
+    problem: undefined,
     declined: [],
     ...fields,
   };

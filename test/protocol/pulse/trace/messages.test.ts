@@ -35,7 +35,10 @@ test('the numbers of commands are those of the protocol, as the daemon has them'
   assert.equal(new Set(MESSAGES.map(({ name }) => name)).size, MESSAGES.length);
 });
 
-/** The requests that the captures answer, by their names; those that begin with the handshake answer that first. */
+/**
+ * The requests that the captures answer, by their names; those that begin with the handshake answer that
+ * first.
+ */
 const REQUESTS: readonly (readonly [part: string, request: string])[] = [
   ['server-info', 'GET_SERVER_INFO'],
   ['sinks', 'GET_SINK_INFO_LIST'],
