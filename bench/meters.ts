@@ -164,7 +164,9 @@ interface Edges {
 
 /** From a stream's being listed to a level, and from the end of its player to silence, in ms. */
 async function edges(sound: SoundServer, stream: EventConsumer, samples: string): Promise<Edges> {
-  const [starts, behind, ends]: [number[], number[], number[]] = [[], [], []];
+  const starts: number[] = [];
+  const behind: number[] = [];
+  const ends: number[] = [];
   for (let turn = 0; turn < STREAMS; turn += 1) {
     const playing = await sound.play({ sink: 'living', samples });
     let from = performance.now();

@@ -82,6 +82,13 @@ const BREACHES: readonly (readonly [RuleName, string, string, RegExp])[] = [
   ['comments begin with a subject', 'src/gateway/a.ts', `/**\n * ${'What'} is kept.\n */`, /What is kept/],
   ['comments use plain verbs', 'test/gateway/a.ts', `/${'/'} A listener is told.`, /:2: .*a state known/],
   ['names', 'src/gateway/utils.ts', '', /does not say/],
+  ['literals are written out', 'src/gateway/a.ts', `const a = { ..${'.'}{ b, c } };`, /:2: write it out/],
+  ['literals are written out', 'src/gateway/a.ts', `f(..${'.'}[a, b]);`, /:2: write it out/],
+  ['literals are written out', 'src/gateway/a.ts', 'const [a, b] = [c, d];', /:2: write it out/],
+  ['literals are written out', 'src/gateway/a.ts', '[this.a, this.b] = [c, d];', /:2: write it out/],
+  ['comments end where code ends', 'test/gateway/a.ts', `/** ${'a '.repeat(60)}*/`, /:2: a comment ends/],
+  ['names are words of the field', 'src/cli/a.ts', 'const heldRecords = 1;', /:2: heldRecords/],
+  ['names are words of the field', 'src/cli/a.ts', 'class A { readonly #wanted = 1; }', /:2: #wanted/],
 ];
 
 /** The same rules, and sources that only look like a breach. */
@@ -98,6 +105,10 @@ const FINE: readonly (readonly [RuleName, string, string])[] = [
   ['time at the edges', 'src/clock.ts', 'Date.now();'],
   ['sentinels stay in the protocol', 'src/protocol/pulse/a.ts', 'const NONE = 0xffffffff;'],
   ['only main ends the process', 'src/main.ts', 'process.exit(0);'],
+  ['literals are written out', 'src/gateway/a.ts', 'const [a, ...b] = [...c, d];'],
+  ['literals are written out', 'src/gateway/a.ts', 'const a = { ...(b && { c }) };'],
+  ['names are words of the field', 'src/cli/a.ts', "assert.doesNotMatch('held', /told/);"],
+  ['names are words of the field', 'src/cli/a.ts', 'const threshold = upheld;'],
   ['no state of modules', 'src/gateway/a.ts', 'function f(): void {\n  let count = 0;\n}'],
 ];
 

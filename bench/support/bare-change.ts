@@ -5,7 +5,7 @@
 import { App, type HttpResponse, us_socket_local_port } from 'uWebSockets.js';
 import { connect } from 'node:net';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { clientRecord, ShownProps } from '../../src/actors/audio/view.js';
+import { ClientProps, clientRecord } from '../../src/actors/audio/view.js';
 import { frame } from '../../src/gateway/events/frames.js';
 import {
   COMMANDS,
@@ -44,7 +44,7 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
   if (telling === 'bytes')
     return ({ bytes }, end) => bytes.toString('latin1', Math.max(0, end - POSTED_BYTES), end);
   const texts = new TextCache();
-  const shown = new ShownProps();
+  const shown = new ClientProps();
   const around = { kind: 'pulseaudio', output: 'living' } as const;
   return (received, end) => {
     const reader = new Reader(received, OLDEST_VERSION, texts, HEADER_BYTES, end);

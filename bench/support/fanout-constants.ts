@@ -1,5 +1,5 @@
 // Measured against by fanout.ts: uWebSockets.js alone, writing the same bytes to every stream each 50 ms.
-// What it writes is made once; only the time in it is new. With `ended` for an argument it writes a comment
+// Its text is made once; only the time in it is new. With `ended` for an argument it writes a comment
 // behind, as the gateway does, without which a client that takes whole chunks only would see each event one
 // event late.
 

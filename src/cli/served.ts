@@ -30,13 +30,13 @@ export function servedSentences(
   { bind, api: { port } }: Pick<Settings, 'bind' | 'api'>,
   { interfaces, hasInterface }: Machine,
 ): readonly string[] {
-  const { wanted, waiting } = resolveBind(bind, interfaces);
+  const { present, waiting } = resolveBind(bind, interfaces);
   const absent = waiting.map((name) =>
     hasInterface(name)
       ? `${name} is not connected now; it is served once it is connected`
       : `${name} does not exist now; it is served once it exists`,
   );
-  const served = wanted.map(({ address }) => address).filter((address) => !isLinkLocal(address));
+  const served = present.map(({ address }) => address).filter((address) => !isLinkLocal(address));
   const reachable = reachableAt(served, interfaces);
   const urls = [...new Set(reachable.map(({ name }) => name))].map((name) => {
     // One address per interface is enough.

@@ -12,14 +12,14 @@ import {
   reachableAt,
 } from '../own-addresses.js';
 
-export interface WantedAddress {
+export interface BindAddress {
   readonly address: string;
   /** The entry of `bind` that it comes from. */
   readonly name: string;
 }
 
 export interface Bound {
-  readonly wanted: readonly WantedAddress[];
+  readonly present: readonly BindAddress[];
   /**
    * Entries of `bind` that are missing: an interface without a usable address, or an address that no
    * interface has.
@@ -38,8 +38,8 @@ const IPV4_MAPPED = '::ffff:';
  */
 export function resolveBind(bind: readonly string[], interfaces: InterfaceAddresses): Bound {
   if (bind.includes('all'))
-    return { wanted: [{ address: wildcardAddress(interfaces), name: 'all' }], waiting: [], notes: [] };
-  const wanted = new Map<string, WantedAddress>();
+    return { present: [{ address: wildcardAddress(interfaces), name: 'all' }], waiting: [], notes: [] };
+  const present = new Map<string, BindAddress>();
   const waiting = new Set<string>();
   const notes: string[] = [];
   for (const name of bind) {
@@ -56,10 +56,10 @@ export function resolveBind(bind: readonly string[], interfaces: InterfaceAddres
       // addresses.
       if (!usable.includes(address))
         notes.push(`bind: ${name}: the link-local address ${address} is left out`);
-      else if (!wanted.has(address)) wanted.set(address, { address, name });
+      else if (!present.has(address)) present.set(address, { address, name });
     }
   }
-  return { wanted: withoutContained([...wanted.values()]), waiting: [...waiting], notes };
+  return { present: withoutContained([...present.values()]), waiting: [...waiting], notes };
 }
 
 /** True if the addresses of `bind` can come and go: all except loopback and the sockets for every address. */
@@ -105,11 +105,11 @@ function wildcardAddress(interfaces: InterfaceAddresses): string {
   return infos.some((info) => info.family === 'IPv6') ? EVERY_ADDRESS : EVERY_IPV4;
 }
 
-function withoutContained(wanted: readonly WantedAddress[]): readonly WantedAddress[] {
-  const every = wanted.find(({ address }) => address === EVERY_ADDRESS);
+function withoutContained(present: readonly BindAddress[]): readonly BindAddress[] {
+  const every = present.find(({ address }) => address === EVERY_ADDRESS);
   if (every !== undefined) return [every];
-  if (!wanted.some(({ address }) => address === EVERY_IPV4)) return wanted;
-  return wanted.filter(({ address }) => address === EVERY_IPV4 || isIP(address) !== 4);
+  if (!present.some(({ address }) => address === EVERY_IPV4)) return present;
+  return present.filter(({ address }) => address === EVERY_IPV4 || isIP(address) !== 4);
 }
 
 /** Interfaces do not list these: the sockets for every address, and all of 127.0.0.0/8 except 127.0.0.1. */

@@ -10,7 +10,7 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 const KEPT_MAX_BYTES = 16 << 20;
 
 type KeptCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
-type CoverResult = Exclude<CoverAnswer, 'held'> | Problem;
+type CoverResult = Exclude<CoverAnswer, 'unchanged'> | Problem;
 
 export class Covers {
   readonly #backends: Backends;
@@ -44,12 +44,12 @@ export class Covers {
   }
 
   async #fetch(player: string): Promise<CoverResult> {
-    const held = this.#kept.get(player);
-    const command = { do: 'cover', player, ...(held && { held: held.tag }) } as const;
+    const cached = this.#kept.get(player);
+    const command = { do: 'cover', player, ...(cached && { cachedTag: cached.tag }) } as const;
     const answer = await this.#backends.ask('players', command);
     this.#kept.delete(player);
     if (!answer.ok) return answer;
-    const cover = answer.cover === 'held' ? held : answer.cover;
+    const cover = answer.cover === 'unchanged' ? cached : answer.cover;
     if (cover === undefined) throw new Error('The backend answered without a cover');
     if ('bytes' in cover) this.#keep(player, cover);
     return cover;

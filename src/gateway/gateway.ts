@@ -200,7 +200,8 @@ export class Gateway {
       level: this.#intake.level,
       health: this.#intake.health,
       pulled: (child, isFirst, send) => this.#feeds.pulled(child, isFirst, send),
-      asked: (_child, request) => handler.awaited(carryOut(request, { handler, replies, settings, log })),
+      bridgeRequest: (_child, request) =>
+        handler.awaited(carryOut(request, { handler, replies, settings, log })),
     };
   }
 }

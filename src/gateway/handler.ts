@@ -148,8 +148,8 @@ export class RequestHandler implements ExchangeHandler {
     if (route.kind === 'page')
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
-    const held = exchange.header('if-none-match');
-    const given = route.kind === 'log' ? { params, held, query: exchange.query() } : { params, held };
+    const knownTag = exchange.header('if-none-match');
+    const given = route.kind === 'log' ? { params, knownTag, query: exchange.query() } : { params, knownTag };
     const reply = replies.reply(route, given);
     return reply instanceof Promise ? reply.then((made) => exchange.answer(made)) : exchange.answer(reply);
   }

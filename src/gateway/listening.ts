@@ -6,7 +6,7 @@ import type { Clock } from '../clock.js';
 import { bestFirst, type InterfaceAddresses, reachableAt } from '../own-addresses.js';
 import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
-import { canChange, hostFor, resolveBind, type WantedAddress } from './bind.js';
+import { type BindAddress, canChange, hostFor, resolveBind } from './bind.js';
 
 /**
  * docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per
@@ -110,11 +110,11 @@ export class ListeningSockets {
 
   #follow(interfaces: InterfaceAddresses): void {
     const { bind, changed } = this.#options;
-    const { wanted, waiting, notes } = resolveBind(bind, interfaces);
+    const { present, waiting, notes } = resolveBind(bind, interfaces);
     const before = [...this.#open.keys()].join();
     // Closes first, as an old socket may block a new one.
-    this.#closeAllBut(wanted);
-    const refused = this.#openAll(wanted);
+    this.#closeAllBut(present);
+    const refused = this.#openAll(present);
     this.#refused = refused.map(({ address }) => address);
     this.#waiting = [...new Set([...waiting, ...refused.map(({ name }) => name)])];
     if ([...this.#open.keys()].join() !== before) changed();
@@ -131,8 +131,8 @@ export class ListeningSockets {
     this.#notes = notes;
   }
 
-  #closeAllBut(wanted: readonly WantedAddress[]): void {
-    const gone = [...this.#open.keys()].filter((open) => !wanted.some(({ address }) => address === open));
+  #closeAllBut(present: readonly BindAddress[]): void {
+    const gone = [...this.#open.keys()].filter((open) => !present.some(({ address }) => address === open));
     for (const address of gone) {
       this.#open.get(address)?.close();
       this.#open.delete(address);
@@ -141,8 +141,8 @@ export class ListeningSockets {
   }
 
   /** Returns those that cannot be opened. */
-  #openAll(wanted: readonly WantedAddress[]): readonly WantedAddress[] {
-    const missing = wanted.filter(({ address }) => !this.#open.has(address));
+  #openAll(present: readonly BindAddress[]): readonly BindAddress[] {
+    const missing = present.filter(({ address }) => !this.#open.has(address));
     for (const { address } of missing) {
       const socket = this.#options.open(address, this.port);
       if (socket !== undefined) this.#open.set(address, socket);

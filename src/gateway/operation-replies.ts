@@ -37,7 +37,7 @@ export interface ReplyParts {
 
 export interface OperationInput {
   readonly params: Params;
-  readonly held?: string;
+  readonly knownTag?: string;
   /** The raw text behind the question mark. */
   readonly query?: string;
   /** The body; undefined if none was sent. */
@@ -75,35 +75,35 @@ export class OperationReplies {
   }
 
   #replyNow(operation: Operation, given: OperationInput): Reply {
-    const { params, held = '', query = '' } = given;
+    const { params, knownTag = '', query = '' } = given;
     const { documents, covers, clock, responses, serverRecord } = this.#parts;
     switch (operation.kind) {
       case 'command':
         return this.#change(operation, given);
       case 'document':
-        return documentReply(documents.read(operation.resource), held);
+        return documentReply(documents.read(operation.resource), knownTag);
       case 'tracklist':
-        return documentReply(documents.tracklist(fullBusName(params['player'] ?? '')), held);
+        return documentReply(documents.tracklist(fullBusName(params['player'] ?? '')), knownTag);
       case 'text':
       case 'cookie':
-        return this.#ask(operation.backend, operation.command, held);
+        return this.#ask(operation.backend, operation.command, knownTag);
       case 'log': {
         const lines = logLines(query);
         const fault = badParameter(params);
         if (fault !== undefined || lines === undefined) return problemReply(fault ?? BAD_LINES);
-        return this.#ask(operation.backend, operation.command(params, lines), held);
+        return this.#ask(operation.backend, operation.command(params, lines), knownTag);
       }
       case 'cover':
-        return covers.reply(fullBusName(params['player'] ?? ''), held);
+        return covers.reply(fullBusName(params['player'] ?? ''), knownTag);
       case 'server':
         this.#server = responses.remake(this.#server, JSON.stringify(serverRecord()), clock.date());
-        return replyOf(this.#server, held);
+        return replyOf(this.#server, knownTag);
       case 'health': {
         const body = JSON.stringify(this.#parts.healthRecord(clock.monotonic() - this.#startedAt));
         return { status: 200, headers: [JSON_TYPE, NEVER_KEEP], body };
       }
       case 'openapi':
-        return this.#openapiReply(held);
+        return this.#openapiReply(knownTag);
     }
   }
 
@@ -117,7 +117,7 @@ export class OperationReplies {
     return answer.ok ? ACCEPTED : problemReply(answer);
   }
 
-  async #ask(backend: Backend, command: Command, held: string): Promise<HttpReply> {
+  async #ask(backend: Backend, command: Command, knownTag: string): Promise<HttpReply> {
     const question = `${backend} ${JSON.stringify(command)}`;
     const answer = await this.#parts.backends.ask(backend, command);
     if (!answer.ok) return problemReply(answer);
@@ -129,14 +129,14 @@ export class OperationReplies {
     this.#known.set(question, made);
     const [oldest] = this.#known.keys();
     if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
-    return replyOf(made, held);
+    return replyOf(made, knownTag);
   }
 
   /** Made once. A failure is not kept, as the next attempt to load it may succeed. */
-  async #openapiReply(held: string): Promise<HttpReply> {
+  async #openapiReply(knownTag: string): Promise<HttpReply> {
     const { openapi, responses } = this.#parts;
     this.#openapi ??= responses.make(await openapi(), this.#startedDate);
-    return replyOf(this.#openapi, held);
+    return replyOf(this.#openapi, knownTag);
   }
 }
 
@@ -154,8 +154,8 @@ function logLines(query: string): number | undefined {
   return lines >= LOG_LINES.minimum && lines <= LOG_LINES.maximum ? lines : undefined;
 }
 
-function documentReply(document: CachedResponse | Problem, held: string): HttpReply {
-  return 'fault' in document ? problemReply(document) : replyOf(document, held);
+function documentReply(document: CachedResponse | Problem, knownTag: string): HttpReply {
+  return 'fault' in document ? problemReply(document) : replyOf(document, knownTag);
 }
 
 /** The scope is the only parameter that must be one of some words; of names no actor gets an endless one. */

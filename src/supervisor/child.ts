@@ -276,14 +276,14 @@ export class Child {
         pulling?.send({ kind: 'changes', ...batch }),
       );
     },
-    ask: (asked) => this.#askFor(asked),
+    ask: (bridgeRequest) => this.#askFor(bridgeRequest),
   };
 
   /** The reply goes only to the thread that asked, not to a later one. */
   #askFor({ id, ...request }: Extract<OtherItem, { readonly kind: 'ask' }>): void {
     const incarnation = this.#incarnation;
     this.#context.listener
-      .asked(this.name, request)
+      .bridgeRequest(this.name, request)
       .then((reply) => incarnation?.send({ kind: 'reply', id, ...reply }));
   }
 }

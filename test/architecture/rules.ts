@@ -3,6 +3,7 @@
 
 import { BOUNDARIES, BUSES, EDGES, HOLDERS, LAZY, NOT_IN_MAIN, PACKAGES, PROGRAMS } from './boundaries.js';
 import { type Import, lineAt, type SourceFile } from './source-file.js';
+import { WRITING } from './writing.js';
 
 export type Check = (files: readonly SourceFile[]) => readonly string[];
 
@@ -194,6 +195,7 @@ export const RULES = {
   ),
   header,
   names,
+  ...WRITING,
 } as const satisfies Record<string, Check>;
 
 export type RuleName = keyof typeof RULES;

@@ -1,5 +1,5 @@
 // A source file as the rules of the architecture see it, by a real parser: code without comments and texts,
-// and its imports.
+// its imports, its comments, its names, and the literals that are squeezed into others.
 
 import { posix } from 'node:path';
 import { type ParseResult, parseSync, Visitor } from 'oxc-parser';
@@ -23,9 +23,21 @@ export interface SourceFile {
   /** Comments and the insides of texts and patterns are blank; positions and lines stay. */
   readonly code: string;
   readonly imports: readonly Import[];
+  readonly comments: readonly Span[];
+  readonly names: readonly Name[];
+  /**
+   * Literals that are spread into a literal or a call, and tuples that are taken apart where they are made.
+   */
+  readonly squeezed: readonly Span[];
 }
 
-interface Span {
+/** An identifier, wherever it stands; a private one without its `#`. */
+export interface Name {
+  readonly name: string;
+  readonly start: number;
+}
+
+export interface Span {
   readonly start: number;
   readonly end: number;
 }
@@ -37,6 +49,8 @@ export function sourceFile(path: string, text: string): SourceFile {
   const parsed = parseSync(path, text);
   if (parsed.errors.length > 0) throw new Error(`${path}: ${parsed.errors[0]?.message}`);
   const blank: Span[] = [...parsed.comments];
+  const names: Name[] = [];
+  const squeezed: Span[] = [];
   const types: (Span & { readonly source: { readonly value: string } })[] = [];
   new Visitor({
     Literal: ({ start, end, value }) => {
@@ -45,12 +59,26 @@ export function sourceFile(path: string, text: string): SourceFile {
     },
     TemplateElement: (node) => blank.push(node),
     TSImportType: (node) => types.push(node),
+    Identifier: ({ name, start }) => names.push({ name, start }),
+    PrivateIdentifier: ({ name, start }) => names.push({ name, start }),
+    SpreadElement: (node) => {
+      if (isLiteral(node.argument)) squeezed.push(node);
+    },
+    VariableDeclarator: (node) => {
+      if (node.id.type === 'ArrayPattern' && isTuple(node.init)) squeezed.push(node);
+    },
+    AssignmentExpression: (node) => {
+      if (node.left.type === 'ArrayPattern' && isTuple(node.right)) squeezed.push(node);
+    },
   }).visit(parsed.program);
   const file = { path, text, module: parsed.module };
   return {
     path,
     text,
     code: blanked(text, blank),
+    comments: parsed.comments,
+    names,
+    squeezed,
     imports: [
       ...importsOf(file),
       ...types.map(({ start, source }) =>
@@ -58,6 +86,20 @@ export function sourceFile(path: string, text: string): SourceFile {
       ),
     ],
   };
+}
+
+interface Expression {
+  readonly type: string;
+  readonly elements?: readonly ({ readonly type: string } | null)[];
+}
+
+const isLiteral = ({ type }: Expression): boolean =>
+  type === 'ObjectExpression' || type === 'ArrayExpression';
+
+/** An array that is written out; one that spreads another has parts whose number is unknown. */
+function isTuple(expression: Expression | null): boolean {
+  if (expression?.type !== 'ArrayExpression') return false;
+  return (expression.elements ?? []).every((element) => element?.type !== 'SpreadElement');
 }
 
 interface Parsed extends Pick<ParseResult, 'module'> {

@@ -39,7 +39,7 @@ test('a reply to a thread that has died is dropped', async (t) => {
   const { recorder } = supervised;
   await recorder.until(() => count(supervised, FIRST) === 1);
   let reply = (): void => undefined;
-  recorder.asked = () =>
+  recorder.bridgeRequest = () =>
     new Promise((resolve) => {
       reply = () => resolve({ status: 500, body: 'of the dead' });
     });
@@ -49,7 +49,7 @@ test('a reply to a thread that has died is dropped', async (t) => {
   await recorder.until(() => count(supervised, FIRST) === 2);
   // The new thread's first question has the number of the dead one's.
   const answered = reply;
-  recorder.asked = async () => {
+  recorder.bridgeRequest = async () => {
     answered();
     return { status: 200, body: 'of the living' };
   };

@@ -80,7 +80,7 @@ export class ReportRecorder implements ChildListener {
   }
 
   /** A bridge's request is answered with the request itself. */
-  asked: ChildListener['asked'] = async (_child, { operation, body = '' }) => ({
+  bridgeRequest: ChildListener['bridgeRequest'] = async (_child, { operation, body = '' }) => ({
     status: 200,
     body: `${operation} ${JSON.stringify(body)}`,
   });

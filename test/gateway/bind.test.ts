@@ -35,8 +35,8 @@ const home: InterfaceAddresses = {
 const families = Object.values(networkInterfaces()).flatMap((all) => all?.map(({ family }) => family));
 const hasNoIpv6 = !families.includes('IPv6');
 
-function outcome({ wanted, waiting }: ReturnType<typeof resolveBind>): string {
-  const there = wanted.map(({ address }) => address);
+function outcome({ present, waiting }: ReturnType<typeof resolveBind>): string {
+  const there = present.map(({ address }) => address);
   return [...there, ...(waiting.length > 0 ? ['absent', ...waiting] : [])].join(' ');
 }
 

@@ -27,7 +27,7 @@ const MUTE_PATH = '/audio/outputs/sink-0/mute';
 
 describe('a request of a bridge', () => {
   const under = GatewayUnderTest.up().within({ after });
-  const ask = (request: BridgeRequest) => under.gateway.listener.asked('discovery', request);
+  const ask = (request: BridgeRequest) => under.gateway.listener.bridgeRequest('discovery', request);
   const output = (name: string | undefined): BridgeRequest => ({ ...MUTE, params: { output: name } });
 
   const rows: readonly [what: string, request: BridgeRequest, http: HttpRequest, expected: number][] = [
@@ -58,7 +58,7 @@ describe('a request of a bridge', () => {
 
   test('for a missing part names the key that would enable it, as over HTTP', async (context) => {
     const under = GatewayUnderTest.up(without('audio')).within(context);
-    const reply = await under.gateway.listener.asked('discovery', MUTE);
+    const reply = await under.gateway.listener.bridgeRequest('discovery', MUTE);
     const http = await under.fetch(POST(MUTE_PATH));
     assert.deepEqual(reply, { status: 404, body: http.text });
     assert.match(reply.body, /pulseaudio\.enabled/);

@@ -4,12 +4,12 @@
 // Requirements for a boot, with reasons (seen on a Debian 12 VM with a hand-mounted hybrid cgroup layout and
 // no systemd of its own):
 // - root with CAP_SYS_ADMIN; systemd-nspawn, unshare, nsenter, setpriv, tar; overlayfs and cgroup2 in the
-// kernel (cgroup2 need
-//   not be mounted: it is mounted here). The whole system on one file system: overlayfs does not see through mounts.
+//   kernel (cgroup2 need not be mounted: it is mounted here). The whole system on one file system: overlayfs
+//   does not see through mounts.
 // - A cgroup2 group of our own, made at the root of the hierarchy, and a cgroup namespace with it as root.
-// The group is mounted
-//   over /sys/fs/cgroup, so that nspawn sees a pure unified layout whatever the host has, and two nodes do not share
-//   nspawn's `payload` group. Controllers that the host keeps in version 1 (memory, cpu) are then missing inside the node.
+//   The group is mounted over /sys/fs/cgroup, so that nspawn sees a pure unified layout whatever the host
+//   has, and two nodes do not share nspawn's `payload` group. Controllers that the host keeps in version 1
+//   (memory, cpu) are then missing inside the node.
 // - A tmpfs of our own on /run: nspawn keeps locks and propagation mounts there, which must not outlive us
 // nor meet another nspawn.
 // - CAP_SYS_RESOURCE is not needed: systemd in a container ignores that it may not lower OOM scores.

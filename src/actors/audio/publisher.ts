@@ -7,7 +7,7 @@ import type { ServerInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import { firstWithin } from '../text.js';
 import type { ChangedRecords, SoundState } from './state.js';
-import { audioServerRecord, cardRecord, clientRecord, outputRecord, ShownProps } from './view.js';
+import { audioServerRecord, ClientProps, cardRecord, clientRecord, outputRecord } from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
@@ -53,7 +53,7 @@ export class SoundPublisher {
   };
   #kind: string | undefined;
   #server: string | undefined;
-  readonly #shown = new ShownProps();
+  readonly #shown = new ClientProps();
   /** Kinds that hit RECORDS_MAX; cleared once half are gone. */
   readonly #full = new Set<'outputs' | 'streams'>();
 

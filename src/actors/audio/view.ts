@@ -41,7 +41,7 @@ interface Shown {
  * Property lists as shown, each built once: an unchanged one is the same object (text-cache.ts), and building
  * takes as long as the rest.
  */
-export class ShownProps {
+export class ClientProps {
   readonly #made = new WeakMap<Props, Shown>();
 
   /** Keys are sorted: a server may list the same properties in another order, and that is no change. */
@@ -102,7 +102,7 @@ export interface OutputSurroundings {
 export function outputRecord(
   sink: HeldRecord<SinkInfo>,
   { isDefault, card, wish, volumeLimit }: OutputSurroundings,
-  shown: ShownProps,
+  shown: ClientProps,
 ): Encodable<OutputRecord> {
   const { info } = sink;
   const { props } = shown.of(info.props);
@@ -182,7 +182,7 @@ export interface ClientSurroundings {
 export function clientRecord(
   info: SinkInputInfo,
   { kind, name, output }: ClientSurroundings,
-  shown: ShownProps,
+  shown: ClientProps,
 ): Encodable<ClientRecord> {
   const { app = name, binary, user, host, props } = shown.of(info.props);
   return {

@@ -111,7 +111,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     const player = this.#players.get(this.#owners.get(command.player) ?? '');
     if (!player?.isKnown)
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
-    if (command.do === 'cover') return this.#answerCover(player, command.held);
+    if (command.do === 'cover') return this.#answerCover(player, command.cachedTag);
     const { commandsUnderWay } = player;
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);

@@ -38,14 +38,16 @@ type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 /** Undefined if the cover cannot be had. Never rejects, and ends by itself. */
 export type FetchCover = (url: string) => Promise<ImageAnswer | undefined>;
 
-/** Answers a request; `held` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
-type AnswerCover = (player: CoverPlayer, held: string | undefined) => Promise<Answer>;
+/**
+ * Answers a request; `cachedTag` is the tag of a cover whose bytes the caller has: the gateway keeps them.
+ */
+type AnswerCover = (player: CoverPlayer, cachedTag: string | undefined) => Promise<Answer>;
 
 /** Without `fetch`, clients are sent to covers on the web. */
 export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchCover): AnswerCover {
   const readNext = inTurn();
   let waiting = 0;
-  const named: AnswerCover = async (player, held) => {
+  const named: AnswerCover = async (player, cachedTag) => {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
     const late = failure('timeout', 'The cover cannot be read now');
@@ -54,7 +56,7 @@ export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchC
     const reading = readNext(async (): Promise<Answer> => {
       try {
         const url = artUrl ?? (await longUrl(bus, player));
-        const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, held);
+        const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, cachedTag);
         return cover === undefined ? NONE : { ok: true, cover };
       } finally {
         waiting -= 1;
@@ -64,11 +66,11 @@ export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchC
   };
   if (fetch === undefined) return named;
   const fetched = webCovers(clock, fetch);
-  return async (player, held) => {
-    const answer = await named(player, held);
+  return async (player, cachedTag) => {
+    const answer = await named(player, cachedTag);
     const cover = answer.ok ? answer.cover : undefined;
     if (typeof cover !== 'object' || !('location' in cover)) return answer;
-    return { ok: true, cover: await fetched(cover.location, held) };
+    return { ok: true, cover: await fetched(cover.location, cachedTag) };
   };
 }
 
@@ -77,12 +79,12 @@ function webCovers(clock: Clock, fetch: FetchCover) {
   /** Without a tag if the last attempt failed. */
   const known = new Map<string, { readonly tag: string | undefined; readonly until: number }>();
   let fetches = 0;
-  return async (url: string, held: string | undefined): Promise<CoverAnswer> => {
+  return async (url: string, cachedTag: string | undefined): Promise<CoverAnswer> => {
     const elsewhere = { location: url };
     const last = known.get(url);
     if (last !== undefined && clock.monotonic() < last.until) {
       if (last.tag === undefined) return elsewhere;
-      if (last.tag === held) return 'held';
+      if (last.tag === cachedTag) return 'unchanged';
     }
     if (fetches >= FETCHES_MAX) return elsewhere;
     fetches += 1;
@@ -94,7 +96,7 @@ function webCovers(clock: Clock, fetch: FetchCover) {
     const [oldest] = known.keys();
     if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
     if (cover === undefined) return elsewhere;
-    return cover.tag === held ? 'held' : cover;
+    return cover.tag === cachedTag ? 'unchanged' : cover;
   };
 }
 
@@ -133,26 +135,30 @@ const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
 ];
 
 /**
- * Undefined if nothing may be served; the network must not learn why. `held`: the tag of what the caller has.
- * `uid`: ours. Never rejects.
+ * Undefined if nothing may be served; the network must not learn why. `cachedTag`: the tag of what the caller
+ * has. `uid`: ours. Never rejects.
  */
-export async function coverOf(url: string, uid: number, held?: string): Promise<CoverAnswer | undefined> {
-  if (isDataUrl(url)) return dataCover(url, held);
+export async function coverOf(
+  url: string,
+  uid: number,
+  cachedTag?: string,
+): Promise<CoverAnswer | undefined> {
+  if (isDataUrl(url)) return dataCover(url, cachedTag);
   if (url.length > URL_MAX_UNITS || !URL.canParse(url)) return undefined;
   const { protocol, host, pathname, href } = new URL(url);
   if (protocol === 'http:' || protocol === 'https:')
     return href.length > LOCATION_MAX_CHARACTERS ? undefined : { location: href };
   if (protocol !== 'file:' || (host !== '' && host !== 'localhost')) return undefined;
-  return fileCover(percentDecoded(pathname), uid, held);
+  return fileCover(percentDecoded(pathname), uid, cachedTag);
 }
 
-function dataCover(url: string, held: string | undefined): CoverAnswer | undefined {
+function dataCover(url: string, cachedTag: string | undefined): CoverAnswer | undefined {
   const comma = url.indexOf(',');
   if (comma < 0) return undefined;
   const bytes = percentDecoded(url.slice(comma + 1));
   const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma));
   const cover = imageOf(isBase64 ? Buffer.from(bytes.toString('latin1'), 'base64') : bytes);
-  return cover !== undefined && cover.tag === held ? 'held' : cover;
+  return cover !== undefined && cover.tag === cachedTag ? 'unchanged' : cover;
 }
 
 export function imageOf(bytes: Buffer): ImageAnswer | undefined {
@@ -161,24 +167,28 @@ export function imageOf(bytes: Buffer): ImageAnswer | undefined {
   return { tag: tagOf(bytes), type, bytes: Uint8Array.from(bytes) };
 }
 
-async function fileCover(path: Buffer, uid: number, held?: string): Promise<CoverAnswer | undefined> {
+async function fileCover(path: Buffer, uid: number, cachedTag?: string): Promise<CoverAnswer | undefined> {
   try {
     // Opening a device can have an effect on it.
     if (!(await lstat(path)).isFile()) return undefined;
     const file = await open(path, FLAGS);
-    return await openedCover(file, uid, held).finally(() => file.close());
+    return await openedCover(file, uid, cachedTag).finally(() => file.close());
   } catch {
     return undefined;
   }
 }
 
-async function openedCover(file: FileHandle, uid: number, held?: string): Promise<CoverAnswer | undefined> {
+async function openedCover(
+  file: FileHandle,
+  uid: number,
+  cachedTag?: string,
+): Promise<CoverAnswer | undefined> {
   const stats = await file.stat({ bigint: true });
   const isOurs = stats.uid === BigInt(uid);
   const isForAll = (stats.mode & BigInt(constants.S_IROTH)) !== 0n;
   if (!stats.isFile() || stats.size > COVER_MAX_BYTES || !(isOurs || isForAll)) return undefined;
   const tag = tagOf(imageIdentity(stats));
-  if (tag === held) return 'held';
+  if (tag === cachedTag) return 'unchanged';
   const bytes = new Uint8Array(Number(stats.size));
   const { bytesRead } = await file.read(bytes, 0, bytes.length, 0);
   const type = typeOf(Buffer.from(bytes.buffer));

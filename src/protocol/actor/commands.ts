@@ -14,10 +14,10 @@ export type UnitVerb = Exclude<SystemdCommand['do'], 'log'>;
 export type PowerCommand = CommandOf<'power'>;
 export type UpgradeCommand = CommandOf<'upgrade'>;
 
-/** A cover comes from the gateway's own cache. `held`: the tag of the one that it has already. */
+/** A cover comes from the gateway's own cache. `cachedTag`: the tag of the one that it has already. */
 export type PlayersCommand =
   | CommandOf<'players'>
-  | { readonly do: 'cover'; readonly player: string; readonly held?: string };
+  | { readonly do: 'cover'; readonly player: string; readonly cachedTag?: string };
 
 export type BluetoothCommand = CommandOf<'bluetooth'>;
 export type DeviceVerb = Extract<BluetoothCommand, { readonly address: string }>['do'];
@@ -28,12 +28,13 @@ export type Command<B extends Backend = Backend> =
   | (B extends 'players' ? PlayersCommand : never);
 
 /**
- * A cover's web address; or its bytes with a tag that identifies them; or that it is still the `held` one.
+ * A cover's web address; or its bytes with a tag that identifies them; or that it is still the `cachedTag`
+ * one.
  */
 export type CoverAnswer =
   | { readonly location: string }
   | { readonly tag: string; readonly type: string; readonly bytes: Uint8Array }
-  | 'held';
+  | 'unchanged';
 
 /**
  * A command's result. `text` is JSON, `bytes` a raw body; these and `cover` only where the command says so.

@@ -176,7 +176,7 @@ export interface ChildListener extends BackendListener {
    */
   pulled(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Settles when a request over HTTP would, and never rejects. */
-  asked(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
+  bridgeRequest(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
 }
 
 /**

@@ -51,7 +51,8 @@ const WORDS: Readonly<Record<string, string>> = {
   RESOURCE_EXHAUSTION: 'it is nested too deeply',
 };
 
-// The opposite of YAML 1.2, production c-printable; the package also uses some of these characters as marks inside its lexer.
+// The opposite of YAML 1.2, production c-printable; the package also uses some of these characters as marks
+// inside its lexer.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const FORBIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/;
 

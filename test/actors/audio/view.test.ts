@@ -5,7 +5,12 @@ import { describe, test } from 'node:test';
 import type { TSchema } from 'typebox';
 import { Check } from 'typebox/value';
 import { kindOfServer } from '../../../src/actors/audio/state.js';
-import { audioServerRecord, clientRecord, outputRecord, ShownProps } from '../../../src/actors/audio/view.js';
+import {
+  audioServerRecord,
+  ClientProps,
+  clientRecord,
+  outputRecord,
+} from '../../../src/actors/audio/view.js';
 import type { OutputWish } from '../../../src/actors/audio/wishes.js';
 import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/protocol/actor/schemas.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
@@ -23,13 +28,13 @@ function published<T>(schema: TSchema, record: T): T {
 function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
   const sink = held(sinkInfo(7, 'living', fields), balance);
   const facts = { isDefault: false, card: undefined, wish, volumeLimit: wish.volumeLimit };
-  return published(OutputRecord, outputRecord(sink, facts, new ShownProps()));
+  return published(OutputRecord, outputRecord(sink, facts, new ClientProps()));
 }
 
 const IN_LIVING = { kind: 'pipewire', name: 'News #9', output: 'living' } as const;
 
 function client(fields: Partial<SinkInputInfo>) {
-  return published(ClientRecord, clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new ShownProps()));
+  return published(ClientRecord, clientRecord(inputInfo(9, 'News', fields), IN_LIVING, new ClientProps()));
 }
 
 describe('the sound server', () => {

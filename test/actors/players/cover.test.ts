@@ -47,7 +47,7 @@ function large(name: string, bytes: number): string {
 }
 
 const urlOf = (path: string): string => pathToFileURL(path).href;
-const cover = (url: string, held?: string) => coverOf(url, uid, held);
+const cover = (url: string, cachedTag?: string) => coverOf(url, uid, cachedTag);
 
 const IMAGES: readonly (readonly [type: string, beginning: string])[] = [
   ['image/png', PNG.toString('hex')],
@@ -69,10 +69,10 @@ for (const [type, beginning] of IMAGES) {
       `data:,${bytes.toString('hex').replace(/../g, '%$&')}`,
     ]) {
       const found = await cover(one);
-      assert.ok(found !== undefined && found !== 'held' && 'bytes' in found, one);
+      assert.ok(found !== undefined && found !== 'unchanged' && 'bytes' in found, one);
       assert.equal(found.type, type);
       assert.deepEqual(Buffer.from(found.bytes), bytes);
-      assert.equal(await cover(one, found.tag), 'held');
+      assert.equal(await cover(one, found.tag), 'unchanged');
     }
   });
 }
@@ -122,7 +122,7 @@ for (const [what, url] of NONE) {
 
 test('a cover of the largest size is served', async () => {
   const found = await cover(urlOf(large('largest', MAX_BYTES)));
-  assert.ok(found !== undefined && found !== 'held' && 'bytes' in found);
+  assert.ok(found !== undefined && found !== 'unchanged' && 'bytes' in found);
   assert.equal(found.bytes.length, MAX_BYTES);
 });
 

@@ -189,7 +189,7 @@ const locationOf = (answer: Answer): string => {
 function covers(fetch: FetchCover, clock = new ManualClock()) {
   const call = () => Promise.reject(new Error('nothing is asked of the player'));
   const answer = coverReader({ call }, clock, fetch);
-  const read = (url: string, held?: string) => answer({ owner: ':1.7', facts: naming(url) }, held);
+  const read = (url: string, cachedTag?: string) => answer({ owner: ':1.7', facts: naming(url) }, cachedTag);
   return { read, clock };
 }
 
@@ -202,14 +202,14 @@ test('for a minute an address is not fetched again for a client that has its ima
     return url === URL ? image('a') : undefined;
   });
   assert.deepEqual(await read(URL), { ok: true, cover: image('a') });
-  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'held' });
+  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'unchanged' });
   assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
   assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
   assert.equal(asked.length, 2);
   assert.deepEqual(await read(URL, 'another'), { ok: true, cover: image('a') });
   assert.equal(asked.length, 3);
   clock.advance(60_000);
-  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'held' });
+  assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'unchanged' });
   assert.equal(asked.length, 4);
 });
 

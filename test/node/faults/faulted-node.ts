@@ -180,14 +180,14 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
    * is the daemon's doing, and a healthy one is left alone. Seen with PipeWire's and PulseAudio's own
    * programs alone, 0.3.65 and 1.4.2:
    * - Locked: it reads nothing of a stream's connection that binds the metadata of a new session manager
-   * until that has answered, and
-   *   nothing of a session manager that sets up a stream until the stream's connection has answered. From then on it answers nobody, not
-   *   even pw-cli: a wireplumber restarted beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
-   * - Deaf: once a client has gone before the session manager has answered for it, no client is sent a change
-   * of the default output any
-   *   more, and only new clients learn of it: after 40 pw-metadata that were killed, 5 of 8 times.
+   *   until that has answered, and nothing of a session manager that sets up a stream until the stream's
+   *   connection has answered. From then on it answers nobody, not even pw-cli: a wireplumber restarted
+   *   beside one pacat 2 of 3 times, with pipewire-pulse halted meanwhile 6 of 6.
+   * - Deaf: once a client has gone before the session manager has answered for it, no client is sent a
+   *   change of the default output any more, and only new clients learn of it: after 40 pw-metadata that
+   *   were killed, 5 of 8 times.
    * - Forgetful: only those clients that listened at that time got no event; seen by a witness that has
-   * listened since `watchSound`.
+   *   listened since `watchSound`.
    */
   async freeSound(): Promise<boolean> {
     if (this.soundUnit !== 'pipewire-pulse.service') return false;

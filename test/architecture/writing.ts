@@ -1,0 +1,80 @@
+// The rules of how sources are written: no line is squeezed, comments end where code ends, and names are
+// words of the field.
+
+import { lineAt, type SourceFile } from './source-file.js';
+
+type Check = (files: readonly SourceFile[]) => readonly string[];
+
+/** The formatter's width (`biome.json`). */
+const WIDTH_COLUMNS = 110;
+
+/**
+ * Words that could mean anything. A pending request, a published record, a received text and a desired state
+ * have names of their own (ARCHITECTURE.md, "Glossary").
+ */
+const VAGUE = [
+  'told held given shown asked wanted seen heard said say says',
+  'look looks looked does happen happens happened',
+  'utterance utterances distrust scene',
+].flatMap((words) => words.split(' '));
+
+/** Names of Node's and of TypeScript's own. */
+const FOREIGN = ['doesNotExist', 'doesNotMatch', 'doesNotReject', 'doesNotThrow'];
+
+const wordsOf = (name: string): readonly string[] =>
+  name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[\s_]+/);
+
+const isVague = (name: string): boolean =>
+  !FOREIGN.includes(name) && wordsOf(name).some((word) => VAGUE.includes(word));
+
+/** Folders whose names are words of the field; others follow. */
+const CHECKED = ['src/cli/', 'src/protocol/', 'src/supervisor/', 'test/crash/', 'test/supervisor/'];
+
+const isChecked = ({ path }: SourceFile): boolean => CHECKED.some((folder) => path.startsWith(folder));
+
+const complaints = (
+  file: SourceFile,
+  found: readonly { readonly start: number }[],
+  why: (start: number) => string,
+): readonly string[] => found.map(({ start }) => `${file.path}:${lineAt(file.text, start)}: ${why(start)}`);
+
+const writtenOut: Check = (files) =>
+  files.flatMap((file) =>
+    complaints(
+      file,
+      file.squeezed,
+      () => 'write it out: a literal is spread, or a tuple taken apart, to save lines',
+    ),
+  );
+
+const commentWidth: Check = (files) =>
+  files.flatMap((file) => {
+    const firstLines = file.comments.map(({ start }) => lineAt(file.text, start));
+    const lines = file.text.split('\n');
+    return file.comments.flatMap(({ start, end }, at) =>
+      file.text
+        .slice(start, end)
+        .split('\n')
+        .map((_, offset) => (firstLines[at] ?? 0) + offset)
+        .filter((line) => (lines[line - 1] ?? '').length > WIDTH_COLUMNS)
+        .map((line) => `${file.path}:${line}: a comment ends at column ${WIDTH_COLUMNS}`),
+    );
+  });
+
+const wordsOfTheField: Check = (files) =>
+  files.filter(isChecked).flatMap((file) => {
+    const vague = file.names.filter(({ name }) => isVague(name));
+    return complaints(file, vague, (start) => {
+      const name = /^#?\w+/.exec(file.text.slice(start))?.[0];
+      return `${name}: could mean anything; the glossary of ARCHITECTURE.md has words`;
+    });
+  });
+
+export const WRITING = {
+  'literals are written out': writtenOut,
+  'comments end where code ends': commentWidth,
+  'names are words of the field': wordsOfTheField,
+} as const satisfies Record<string, Check>;
