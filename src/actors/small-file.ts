@@ -6,14 +6,24 @@ import { type FileHandle, mkdir, open, rename, rm, writeFile } from 'node:fs/pro
 import { dirname } from 'node:path';
 import { type Clock, within } from '../clock.js';
 import { errorText } from '../printable.js';
+import { type Failure, failed, type Result, success } from '../protocol/actor/result.js';
 
 /**
  * `bytes` have a buffer of their own, so that transferring them to another thread takes nothing else along.
  * `mode` is that of `stat`.
  */
-export type FileBytes =
-  | { readonly ok: true; readonly bytes: Uint8Array; readonly mode: number }
-  | { readonly ok: false; readonly problem: string; readonly missing: boolean };
+export interface SmallFile {
+  readonly bytes: Uint8Array;
+  readonly mode: number;
+}
+
+export interface UnreadFile {
+  /** Why it has not been read, as the end of a sentence about the file. */
+  readonly problem: string;
+  readonly isMissing: boolean;
+}
+
+export type FileResult = Result<SmallFile, UnreadFile>;
 
 /** How long callers wait for a file that they need: a sleeping disk takes seconds to spin up. */
 export const READ_MAX_MS = 4_000;
@@ -21,28 +31,28 @@ export const READ_MAX_MS = 4_000;
 /** The reading of a file that does not come in time. */
 export const LATE = unread(`it cannot be read within ${READ_MAX_MS / 1_000} s`);
 
-function unread(problem: string, missing = false): Extract<FileBytes, { readonly ok: false }> {
-  return { ok: false, problem, missing };
+function unread(problem: string, isMissing = false): Failure<UnreadFile> {
+  return failed({ problem, isMissing });
 }
 
-export async function inTime(clock: Clock, reading: Promise<FileBytes>): Promise<FileBytes> {
+export async function inTime(clock: Clock, reading: Promise<FileResult>): Promise<FileResult> {
   return (await within(clock, READ_MAX_MS, reading)) ?? LATE;
 }
 
 /** Reads a regular file of at most `maxBytes`. Never rejects. */
-export async function readSmallFile(path: string, maxBytes: number): Promise<FileBytes> {
+export async function readSmallFile(path: string, maxBytes: number): Promise<FileResult> {
   try {
     // Without O_NONBLOCK, opening a FIFO waits for a writer and blocks one of the process's few file threads.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return await readRegular(file, maxBytes).finally(() => file.close());
   } catch (error) {
     const code = codeOf(error);
-    const missing = code === 'ENOENT' || code === 'ENOTDIR';
-    return unread(missing ? 'it does not exist' : `it cannot be read (${code})`, missing);
+    const isMissing = code === 'ENOENT' || code === 'ENOTDIR';
+    return unread(isMissing ? 'it does not exist' : `it cannot be read (${code})`, isMissing);
   }
 }
 
-async function readRegular(file: FileHandle, maxBytes: number): Promise<FileBytes> {
+async function readRegular(file: FileHandle, maxBytes: number): Promise<FileResult> {
   const stats = await file.stat();
   if (!stats.isFile()) return unread(stats.isDirectory() ? 'it is a directory' : 'it is not a regular file');
   // Also a file that grows meanwhile, or has no size, as in /proc, is read up to the limit, and one byte
@@ -50,7 +60,7 @@ async function readRegular(file: FileHandle, maxBytes: number): Promise<FileByte
   const bytes = new Uint8Array(maxBytes + 1);
   const length = await readUntilEnd(file, bytes);
   if (length > maxBytes) return unread(`it is larger than ${maxBytes} bytes`);
-  return { ok: true, bytes: bytes.slice(0, length), mode: stats.mode };
+  return success({ bytes: bytes.slice(0, length), mode: stats.mode });
 }
 
 /**

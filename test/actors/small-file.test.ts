@@ -6,7 +6,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { type FileBytes, readSmallFile, readUntilEnd } from '../../src/actors/small-file.js';
+import { type FileResult, readSmallFile, readUntilEnd } from '../../src/actors/small-file.js';
 import { temporaryFolder } from '../temporary-folder.js';
 
 /** A read that does not end must fail its test. */
@@ -15,10 +15,13 @@ const MAX_BYTES = 100_000;
 const LARGE = Buffer.alloc(MAX_BYTES + 1);
 
 const place = (t: TestContext) => join(temporaryFolder(t), 'file');
-const refused = (problem: string, missing = false): FileBytes => ({ ok: false, problem, missing });
+const refused = (problem: string, isMissing = false): FileResult => ({
+  ok: false,
+  error: { problem, isMissing },
+});
 
 describe('a path that is no small file is refused', DEADLINE, () => {
-  const rows: readonly (readonly [string, (path: string) => void, FileBytes])[] = [
+  const rows: readonly (readonly [string, (path: string) => void, FileResult])[] = [
     ['nothing', () => undefined, refused('it does not exist', true)],
     ['a dangling link', (path) => symlinkSync('nowhere', path), refused('it does not exist', true)],
     ['a directory', (path) => mkdirSync(path), refused('it is a directory')],
@@ -47,8 +50,8 @@ for (const bytes of [0, MAX_BYTES - 1, MAX_BYTES]) {
     const path = place(t);
     writeFileSync(path, Buffer.alloc(bytes, 'abc'));
     const file = await readSmallFile(path, MAX_BYTES);
-    assert.deepEqual(file.ok && file.bytes, new Uint8Array(Buffer.alloc(bytes, 'abc')));
-    assert.equal(file.ok && file.bytes.buffer.byteLength, bytes);
+    assert.deepEqual(file.ok && file.value.bytes, new Uint8Array(Buffer.alloc(bytes, 'abc')));
+    assert.equal(file.ok && file.value.bytes.buffer.byteLength, bytes);
   });
 }
 

@@ -127,7 +127,7 @@ function defaultServerIn(file: string, text: string): NamedServer | undefined {
 
 async function readText(file: string): Promise<string | undefined> {
   const read = await inTime(systemClock, readSmallFile(file, CONFIGURATION_MAX_BYTES));
-  return read.ok ? Buffer.from(read.bytes).toString() : undefined;
+  return read.ok ? Buffer.from(read.value.bytes).toString() : undefined;
 }
 
 async function filesIn(folder: string): Promise<readonly string[]> {

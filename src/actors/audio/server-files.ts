@@ -80,7 +80,7 @@ export function readCookie(paths: readonly string[]): Promise<Uint8Array | undef
 async function firstCookie(paths: readonly string[]): Promise<Uint8Array | undefined> {
   for (const path of paths) {
     const file = await readSmallFile(path, COOKIE_BYTES);
-    if (file.ok && file.bytes.length === COOKIE_BYTES) return file.bytes;
+    if (file.ok && file.value.bytes.length === COOKIE_BYTES) return file.value.bytes;
   }
   return undefined;
 }

@@ -7,7 +7,7 @@ import type { FaultCode } from '../../protocol/actor/faults.js';
 import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
+import { type BusError, type BusResult, faultOf } from '../bus/fault.js';
 import type { Publisher } from '../runtime.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
@@ -47,7 +47,7 @@ const HELP: readonly (readonly [text: RegExp, help: string])[] = [
   [/br-connection-adapter-not-powered|Resource Not Ready/, 'the adapter is off'],
 ];
 
-export function isError({ error }: Outcome<never> & { readonly ok: false }, name: string): boolean {
+export function isError({ error }: BusResult<never> & { readonly ok: false }, name: string): boolean {
   return error.kind === 'dbus' && error.name === name;
 }
 
@@ -66,7 +66,7 @@ export async function setAdapter(
   path: string,
   property: string,
   value: boolean | number,
-): Promise<Outcome<undefined>> {
+): Promise<BusResult<undefined>> {
   const variant: VariantValue = typeof value === 'number' ? { variant: 'u', value } : { variant: 'b', value };
   for (let left = BUSY_TRIES_MAX; ; left -= 1) {
     const set = await bluez(BLUEZ_METHODS.set, [ADAPTER_INTERFACE, property, variant], { path });

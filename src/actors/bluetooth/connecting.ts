@@ -4,7 +4,7 @@ import { within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
-import type { Outcome } from '../bus/fault.js';
+import type { BusResult } from '../bus/fault.js';
 import { type BluezParts, isError, refusedBy } from './bluez.js';
 import type { Device } from './objects.js';
 import type { Pairing } from './pairing.js';
@@ -96,7 +96,7 @@ export class Connecting {
     return refusedBy(connected.error, `${address} could not be connected`, true);
   }
 
-  async #pairAndConnect({ path, Paired: isPaired }: Device): Promise<Outcome<undefined>> {
+  async #pairAndConnect({ path, Paired: isPaired }: Device): Promise<BusResult<undefined>> {
     const { bluez, clock } = this.#parts;
     const end = clock.monotonic() + CONNECT_MAX_MS;
     const options = () => ({ path, deadlineMs: Math.max(1, end - clock.monotonic()) });

@@ -13,14 +13,14 @@ import {
 } from '../../protocol/dbus/bluez.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import type { CallVerdict } from '../bus/bus.js';
-import { CLOSED, type Outcome } from '../bus/fault.js';
+import { type BusResult, CLOSED } from '../bus/fault.js';
 import { inTurn } from '../turns.js';
 import { type BluezParts, isError, setAdapter } from './bluez.js';
 import type { Adapter, Device } from './objects.js';
 
 const AGENT_PATH = '/tonearm/agent';
 const ADMITTED_MAX = 16;
-const DONE: Outcome<undefined> = { ok: true, value: undefined };
+const DONE: BusResult<undefined> = { ok: true, value: undefined };
 
 export class Pairing {
   readonly #parts: BluezParts;
@@ -52,7 +52,7 @@ export class Pairing {
   }
 
   /** Resolves when BlueZ knows the agent. Every call needs its `releaseAgent`, also after a failure. */
-  holdAgent(): Promise<Outcome<undefined>> {
+  holdAgent(): Promise<BusResult<undefined>> {
     const { bluez } = this.#parts;
     this.#holders += 1;
     return this.#inTurn(async () => {
@@ -81,7 +81,7 @@ export class Pairing {
    * Begins it, or has it last `seconds` from now. It is not active afterwards if the adapter was switched off
    * or lost meanwhile.
    */
-  async begin(adapter: string, seconds: number): Promise<Outcome<undefined>> {
+  async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
     // BlueZ gets the times first, and from us: it closes the door by itself when this process dies.
     const steps = [
       ['DiscoverableTimeout', seconds],
@@ -108,7 +108,7 @@ export class Pairing {
   }
 
   /** Ends it, whoever has opened the door. Both steps are tried. */
-  async end(adapter: string): Promise<Outcome<undefined>> {
+  async end(adapter: string): Promise<BusResult<undefined>> {
     this.over();
     const hidden = await setAdapter(this.#parts, adapter, 'Discoverable', false);
     const closed = await setAdapter(this.#parts, adapter, 'Pairable', false);

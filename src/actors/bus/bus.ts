@@ -21,7 +21,7 @@ import {
   type ConnectResult,
   connectBus,
 } from './connection.js';
-import { CLOSED, type Outcome, refusedHere } from './fault.js';
+import { type BusResult, CLOSED, refusedHere } from './fault.js';
 
 export type { CallVerdict } from './connection.js';
 
@@ -85,9 +85,9 @@ export class Bus<E extends Effect> {
   readonly #options: BusOptions;
   readonly #owner: BusOwner;
   /** Match rules that are set on the bus, or requested. */
-  readonly #rules = new Map<string, Promise<Outcome<undefined>>>();
+  readonly #rules = new Map<string, Promise<BusResult<undefined>>>();
   /** Watched names whose owners are followed, or about to be. */
-  readonly #followed = new Map<string, Promise<Outcome<undefined>>>();
+  readonly #followed = new Map<string, Promise<BusResult<undefined>>>();
   /** The unique names of these owners, '' for none. */
   readonly #owners = new Map<string, string>();
   #connection: BusConnection | undefined;
@@ -113,7 +113,7 @@ export class Bus<E extends Effect> {
     method: Method<Args, Result, E | 'none'>,
     args: Args,
     options: CallOptions = {},
-  ): Promise<Outcome<Result>> {
+  ): Promise<BusResult<Result>> {
     const { effect, member } = method;
     // The compiler refuses it already; this is for calls that got past it.
     if (effect !== 'none' && effect !== this.#effect) return refusedHere(`${member} is not for this bus`);
@@ -133,7 +133,7 @@ export class Bus<E extends Effect> {
   }
 
   /** Subscribes to signals, on this connection only: `up` subscribes again on the next. */
-  async watch(match: Match): Promise<Outcome<undefined>> {
+  async watch(match: Match): Promise<BusResult<undefined>> {
     const { sender } = match;
     // A unique name is its own owner, and is never given again.
     if (isUnique(sender)) this.#owners.set(sender, sender);
@@ -151,7 +151,7 @@ export class Bus<E extends Effect> {
   readonly isRunning = (name: string): boolean => (this.#owners.get(name) ?? '') !== '';
 
   /** Ends a subscription. If the sender is a unique name, none of its signals are passed on any more. */
-  async unwatch(match: Match): Promise<Outcome<undefined>> {
+  async unwatch(match: Match): Promise<BusResult<undefined>> {
     const rule = matchRule(match);
     if (isUnique(match.sender)) this.#owners.delete(match.sender);
     if (!this.#rules.delete(rule)) return { ok: true, value: undefined };
@@ -170,7 +170,7 @@ export class Bus<E extends Effect> {
     this.#connection?.lose('stopped');
   }
 
-  async #addMatch(match: Match): Promise<Outcome<undefined>> {
+  async #addMatch(match: Match): Promise<BusResult<undefined>> {
     const rule = matchRule(match);
     const isFull = this.#rules.size >= MATCHES_MAX_RULES && !this.#rules.has(rule);
     if (isFull) return refusedHere('too many match rules');
@@ -181,7 +181,7 @@ export class Bus<E extends Effect> {
    * Anybody on the bus can send a signal like systemd's, but not forge its unique name: owners are followed,
    * and only theirs passed on.
    */
-  async #followOwner(name: string): Promise<Outcome<undefined>> {
+  async #followOwner(name: string): Promise<BusResult<undefined>> {
     const connection = this.#connection;
     const matched = await this.#addMatch({ ...OWNER_CHANGES, arg0: name });
     if (!matched.ok) return matched;
@@ -278,10 +278,10 @@ const isUnique = (name: string): boolean => name.startsWith(':');
  * empties the map.
  */
 async function shareRequest(
-  requests: Map<string, Promise<Outcome<undefined>>>,
+  requests: Map<string, Promise<BusResult<undefined>>>,
   key: string,
-  request: () => Promise<Outcome<undefined>>,
-): Promise<Outcome<undefined>> {
+  request: () => Promise<BusResult<undefined>>,
+): Promise<BusResult<undefined>> {
   const asked = requests.get(key) ?? request();
   requests.set(key, asked);
   const outcome = await asked;

@@ -7,7 +7,7 @@ import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant }
 import { errorText } from '../../printable.js';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { withoutPrototype } from '../text.js';
-import { CLOSED, type Outcome, refusedHere } from './fault.js';
+import { type BusResult, CLOSED, refusedHere } from './fault.js';
 import { SignalPortions } from './signal-portions.js';
 import { boundMessages, guardStream, pauseReading } from './stream-guard.js';
 
@@ -105,7 +105,7 @@ export class BusConnection {
   readonly #hooks: ConnectionHooks;
   readonly #signals: SignalPortions<Message>;
   readonly #lastBytes: () => number;
-  readonly #pending = new Set<(outcome: Outcome<BusReply>) => void>();
+  readonly #pending = new Set<(outcome: BusResult<BusReply>) => void>();
   /** Rejects if the connection is lost before. */
   readonly greeted: Promise<void>;
   #lost: (reason: string) => void = () => undefined;
@@ -136,7 +136,7 @@ export class BusConnection {
   }
 
   /** Calls and waits for the reply, at most `deadlineMs`. It always settles, and never rejects. */
-  async call({ values, ...head }: Call, deadlineMs: number): Promise<Outcome<BusReply>> {
+  async call({ values, ...head }: Call, deadlineMs: number): Promise<BusResult<BusReply>> {
     if (!this.#open) return CLOSED;
     if (this.#pending.size >= PENDING_MAX_CALLS) return refusedHere('too many calls without an answer');
     let message: Message;
@@ -146,7 +146,7 @@ export class BusConnection {
       return refusedHere(errorText(error));
     }
     return new Promise((resolve) => {
-      const settle = (outcome: Outcome<BusReply>): void => {
+      const settle = (outcome: BusResult<BusReply>): void => {
         if (!this.#pending.delete(settle)) return;
         clearTimeout(timer);
         if (message.serial !== null) delete this.#parts.replies[message.serial];
@@ -245,12 +245,12 @@ function asArgument(value: unknown): unknown {
   return new Variant(variant, inner);
 }
 
-function answerOf(reply: Message | null): Outcome<BusReply> {
+function answerOf(reply: Message | null): BusResult<BusReply> {
   if (reply === null) return refusedHere('no reply');
   return { ok: true, value: { signature: reply.signature, values: reply.body.map(plainValue) } };
 }
 
-function failureOf(error: unknown): Outcome<never> {
+function failureOf(error: unknown): BusResult<never> {
   if (!(error instanceof DBusError)) return refusedHere(errorText(error));
   return { ok: false, error: { kind: 'dbus', name: error.type, text: String(error.text) } };
 }

@@ -1,7 +1,8 @@
-// Outcomes of calls over a bus, and the faults that clients get for their errors, the same for every actor.
+// Results of calls over a bus, and the faults that clients get for their errors, the same for every actor.
 // Pure.
 
 import { type FaultCode, failure } from '../../protocol/actor/faults.js';
+import { failed, type Result } from '../../protocol/actor/result.js';
 import { clipped } from '../text.js';
 
 export type BusError =
@@ -17,14 +18,12 @@ export type BusError =
   /** Refused here: nothing was sent, or the reply's signature was not the declared one. */
   | { readonly kind: 'local'; readonly detail: string };
 
-export type Outcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly error: BusError };
+export type BusResult<T> = Result<T, BusError>;
 
-export const CLOSED: Outcome<never> = { ok: false, error: { kind: 'closed' } };
+export const CLOSED: BusResult<never> = failed({ kind: 'closed' });
 
-export function refusedHere(detail: string): Outcome<never> {
-  return { ok: false, error: { kind: 'local', detail } };
+export function refusedHere(detail: string): BusResult<never> {
+  return failed({ kind: 'local', detail });
 }
 
 /** Longest text of another program that is repeated to a client. */

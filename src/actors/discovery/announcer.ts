@@ -16,7 +16,7 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { VERSION } from '../../version.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, type Outcome, sentence } from '../bus/fault.js';
+import { type BusError, type BusResult, sentence } from '../bus/fault.js';
 import type { NodeLink } from '../runtime.js';
 import { shared } from '../turns.js';
 import { SERVICE_TYPE } from './browser.js';
@@ -250,6 +250,6 @@ export class Announcer {
   }
 }
 
-function errorOf(outcome: Outcome<unknown>): Failure {
+function errorOf(outcome: BusResult<unknown>): Failure {
   return outcome.ok ? undefined : outcome.error;
 }

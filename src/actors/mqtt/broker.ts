@@ -86,9 +86,9 @@ async function readBytes(
   if (path === undefined) return { ok: true, value: undefined };
   const file = await inTime(clock, readSmallFile(path, FILE_BYTES_MAX));
   const why = (text: string): Read<never> => ({ ok: false, reason: `${key}: ${path}: ${text}` });
-  if (!file.ok) return why(file.problem);
-  if ((file.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
-  return { ok: true, value: file.bytes };
+  if (!file.ok) return why(file.error.problem);
+  if ((file.value.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
+  return { ok: true, value: file.value.bytes };
 }
 
 export interface BrokerMessage {

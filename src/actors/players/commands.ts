@@ -8,7 +8,7 @@ import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import { NO_TRACK, PLAYER_INTERFACE, PLAYER_PATH, playerMethods } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
-import { faultOf, isAbsence, type Outcome } from '../bus/fault.js';
+import { type BusResult, faultOf, isAbsence } from '../bus/fault.js';
 import { capabilitiesOf } from './facts.js';
 import type { Player } from './player.js';
 
@@ -19,7 +19,7 @@ type PositionCommand = Extract<PlayersCommand, { readonly do: 'position' }>;
 type PlayersBus = Caller<'players'>;
 type Refusal = Extract<Answer, { readonly ok: false }>;
 /** The outcome of the call, or why there is none. */
-type Called = Outcome<undefined> | Refusal;
+type Called = BusResult<undefined> | Refusal;
 
 /** All others need `can_control`. */
 const NEEDS: Partial<Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>> = {
@@ -135,7 +135,7 @@ async function callTracklist(
   bus: PlayersBus,
   { tracklist, owner }: Player,
   command: TrackCommand,
-): Promise<Outcome<undefined>> {
+): Promise<BusResult<undefined>> {
   const methods = playerMethods(owner);
   const ref = trackIn(command);
   // `refusalOf` has found both the list and the track.

@@ -9,7 +9,7 @@ import {
   STAND_IN_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
-import { type BusError, isAbsence, type Outcome } from '../bus/fault.js';
+import { type BusError, type BusResult, isAbsence } from '../bus/fault.js';
 import { withoutPrototype } from '../text.js';
 
 /** For one call. */
@@ -32,7 +32,7 @@ export async function fetchProperties(
   methods: Methods,
   iface: string,
   table: PropertyTable,
-): Promise<Outcome<PropertyRecord>> {
+): Promise<BusResult<PropertyRecord>> {
   const all = await bus.call(methods.getAll, [iface], CALL_OPTIONS);
   if (all.ok || isWithoutReply(all.error)) return all;
   const entries: [string, unknown][] = [];

@@ -6,7 +6,7 @@ import type { Answer, UnitVerb } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
 import { SYSTEMD_ERRORS, SYSTEMD_METHODS } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, faultOf, type Outcome } from '../bus/fault.js';
+import { type BusError, type BusResult, faultOf } from '../bus/fault.js';
 import { type FollowedUnit, isAtRest, type UnitFacts } from '../units/facts.js';
 import type { UnitFollower } from '../units/follower.js';
 
@@ -92,7 +92,7 @@ async function changeFiles(
   leftMs: () => number,
 ): Promise<BusError | undefined> {
   const { enableUnitFiles, disableUnitFiles, reload } = SYSTEMD_METHODS;
-  const changed: Outcome<unknown> =
+  const changed: BusResult<unknown> =
     how === 'enable'
       ? await bus.call(enableUnitFiles, [[name], false, false], { deadlineMs: leftMs() })
       : await bus.call(disableUnitFiles, [[name], false], { deadlineMs: leftMs() });

@@ -15,7 +15,7 @@ import {
   unitPath,
 } from '../../protocol/dbus/systemd.js';
 import type { Bus } from '../bus/bus.js';
-import { type BusError, isAbsence, type Outcome, sentence } from '../bus/fault.js';
+import { type BusError, type BusResult, isAbsence, sentence } from '../bus/fault.js';
 import { shared } from '../turns.js';
 import type { FileReading, UnitTable } from './facts.js';
 
@@ -100,7 +100,7 @@ type ReadUnits = (names: readonly string[]) => Promise<BusError | undefined>;
 /** Reads into the table. `iface` selects the properties; '' means those of the unit and of its type. */
 export function unitReader(bus: ReadingBus, table: UnitTable, iface: string): UnitReader {
   let askedLast = 0;
-  const fileState = async (name: string): Promise<Outcome<FileReading>> => {
+  const fileState = async (name: string): Promise<BusResult<FileReading>> => {
     askedLast += 1;
     const asked = askedLast;
     const answer = await bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);

@@ -51,8 +51,8 @@ export class UpgradePublisher {
   }
 
   result(result: ResultReading): void {
-    if (result.ok) this.#status = result.status;
-    this.trouble('result file', result.ok ? undefined : result.problem);
+    if (result.ok) this.#status = result.value;
+    this.trouble('result file', result.ok ? undefined : result.error);
     this.#publishChanges();
   }
 

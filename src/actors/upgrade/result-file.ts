@@ -2,6 +2,7 @@
 // (docs/upgrades.md, "The result file").
 
 import type { Clock } from '../../clock.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { watchPath } from '../path-watch.js';
 import { inTime, LATE, readSmallFile } from '../small-file.js';
 import { shared } from '../turns.js';
@@ -11,10 +12,8 @@ export const RESULT_MAX_BYTES = 1024 * 1024;
 /** A detector that writes in place is given this time to finish. */
 const SETTLE_MS = 40;
 
-/** `status` is its JSON text. */
-export type ResultReading =
-  | { readonly ok: true; readonly status: string }
-  | { readonly ok: false; readonly problem: string };
+/** The status as JSON text, or why there is none. */
+export type ResultReading = Result<string, string>;
 
 /** The status before the first good file. */
 export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
@@ -29,9 +28,9 @@ export function resultFile(path: string, onResult: (result: ResultReading) => vo
   const readOnce = async (): Promise<void> => {
     const reading = readSmallFile(path, RESULT_MAX_BYTES);
     // A reading that takes longer is still waited for.
-    if ((await inTime(clock, reading)) === LATE) deliver(LATE);
+    if ((await inTime(clock, reading)) === LATE) deliver(failed(LATE.error.problem));
     const file = await reading;
-    deliver(file.ok ? parseResult(file.bytes) : file);
+    deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
     if (unwatch !== undefined || isStopped) return;
     // Not before the disk has answered, because setting a watch blocks this thread; what changed until then
     // is read again.
@@ -74,14 +73,14 @@ const REQUIRED = {
 
 /** Turns the file's bytes into the status, or says why they are invalid. Pure. */
 export function parseResult(bytes: Uint8Array): ResultReading {
-  if (bytes.length === 0) return invalidResult('it is empty');
+  if (bytes.length === 0) return failed('it is empty');
   try {
     return parseStatus(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (error) {
     // JSON.stringify recurses, JSON.parse does not.
-    if (error instanceof RangeError) return invalidResult('it is nested too deeply');
-    if (error instanceof SyntaxError) return invalidResult('it is not a JSON object');
-    if (error instanceof TypeError) return invalidResult('it is not UTF-8');
+    if (error instanceof RangeError) return failed('it is nested too deeply');
+    if (error instanceof SyntaxError) return failed('it is not a JSON object');
+    if (error instanceof TypeError) return failed('it is not UTF-8');
     throw error;
   }
 }
@@ -89,11 +88,11 @@ export function parseResult(bytes: Uint8Array): ResultReading {
 function parseStatus(text: string): ResultReading {
   const plain: unknown = JSON.parse(text);
   if (typeof plain !== 'object' || plain === null || Array.isArray(plain))
-    return invalidResult('it is not a JSON object');
+    return failed('it is not a JSON object');
   const { $checked_at: checkedAt, ...rest }: Readonly<Record<string, unknown>> = JSON.parse(markTokens(text));
   for (const [key, { fits, type }] of Object.entries(REQUIRED)) {
-    if (rest[key] === undefined) return invalidResult(`it has no ${key.slice(1)}`);
-    if (!fits(rest[key])) return invalidResult(`${key.slice(1)} is not ${type}`);
+    if (rest[key] === undefined) return failed(`it has no ${key.slice(1)}`);
+    if (!fits(rest[key])) return failed(`${key.slice(1)} is not ${type}`);
   }
   const { $current, $latest, $upgrade_available, ...extra } = rest;
   const status = {
@@ -103,7 +102,7 @@ function parseStatus(text: string): ResultReading {
     ...(isText(checkedAt) && isRfc3339(checkedAt.slice(1)) && { $checked_at: checkedAt }),
     ...(Object.keys(extra).length > 0 && { $extra: extra }),
   };
-  return { ok: true, status: unmarkTokens(status) };
+  return success(unmarkTokens(status));
 }
 
 function isText(value: unknown): value is string {
@@ -118,8 +117,4 @@ export function isRfc3339(text: string): boolean {
   const day = DATE_TIME.exec(text)?.[1] ?? '';
   const midnight = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(day);
-}
-
-function invalidResult(problem: string): ResultReading {
-  return { ok: false, problem };
 }

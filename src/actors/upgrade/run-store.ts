@@ -61,9 +61,12 @@ export function runStore(path: string, onProblem: (problem: string | undefined) 
     /** Undefined if no run was saved, or it cannot be read. */
     recall: async (): Promise<SavedRun | undefined> => {
       const file = await inTime(clock, readSmallFile(path, STATE_MAX_BYTES));
-      const saved = file.ok ? parseSaved(Buffer.from(file.bytes).toString()) : undefined;
-      if (saved === undefined && (file.ok || !file.missing))
-        onProblem(`it is ignored: ${file.ok ? 'it does not hold a run' : file.problem}`);
+      if (!file.ok) {
+        if (!file.error.isMissing) onProblem(`it is ignored: ${file.error.problem}`);
+        return undefined;
+      }
+      const saved = parseSaved(Buffer.from(file.value.bytes).toString());
+      if (saved === undefined) onProblem('it is ignored: it does not hold a run');
       return saved;
     },
     /** Never rejects; a text that is overtaken by a newer one may never be written. */

@@ -3,7 +3,7 @@
 
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BusOwner, CallOptions } from '../../../src/actors/bus/bus.js';
-import type { Outcome } from '../../../src/actors/bus/fault.js';
+import type { BusResult } from '../../../src/actors/bus/fault.js';
 import { PROPERTIES_CHANGED } from '../../../src/protocol/dbus/daemon.js';
 import type { Match, Method, SignalRow } from '../../../src/protocol/dbus/method.js';
 import {
@@ -21,7 +21,7 @@ const CALLS_MAX_AT_ONCE = 256;
 /** Every job has this path. */
 export const JOB_PATH = '/org/freedesktop/systemd1/job/1';
 
-const ANSWERED: Outcome<undefined> = { ok: true, value: undefined };
+const ANSWERED: BusResult<undefined> = { ok: true, value: undefined };
 
 /** Lets promises settle that wait for nothing outside. */
 export async function settle(): Promise<void> {
@@ -37,7 +37,7 @@ export class ScriptedManager {
   readonly calls: string[] = [];
   readonly matches: Match[] = [];
   /** The error for each call of a member. */
-  readonly refusals = new Map<string, Outcome<never>>();
+  readonly refusals = new Map<string, BusResult<never>>();
   /** The changes that calls of a member cause. */
   readonly effects = new Map<string, () => void>();
   /** The units of all calls of `StopUnit`. */
@@ -61,7 +61,7 @@ export class ScriptedManager {
     { member }: Method<Args, Result, 'none'>,
     args: Args,
     { path }: CallOptions = {},
-  ): Promise<Outcome<Result>> {
+  ): Promise<BusResult<Result>> {
     if (this.#underWay >= CALLS_MAX_AT_ONCE) {
       return { ok: false, error: { kind: 'local', detail: 'too many calls without an answer' } };
     }
@@ -72,10 +72,10 @@ export class ScriptedManager {
     const answer = this.refusals.get(member) ?? this.#answer(member, args, path);
     if (member === 'GetAll') await this.#gate;
     this.#underWay -= 1;
-    return answer as Outcome<Result>;
+    return answer as BusResult<Result>;
   }
 
-  async watch(match: Match): Promise<Outcome<undefined>> {
+  async watch(match: Match): Promise<BusResult<undefined>> {
     this.matches.push(match);
     return ANSWERED;
   }
@@ -93,7 +93,7 @@ export class ScriptedManager {
     return open;
   }
 
-  #answer(member: string, args: readonly unknown[], path: string | undefined): Outcome<unknown> {
+  #answer(member: string, args: readonly unknown[], path: string | undefined): BusResult<unknown> {
     if (member === 'GetAll') {
       const found = [...this.units].find(([name]) => unitPath(name) === path);
       return { ok: true, value: found?.[1] ?? { LoadState: 'not-found', ActiveState: 'inactive' } };

@@ -55,14 +55,14 @@ test('a thousand steps of a run are published at once, then ten times a second, 
 
 test('only what has changed is published, and all of it again after the bus was away', () => {
   const { made, taken } = publisher();
-  made.result({ ok: true, status: '{"current":"1","latest":"1","upgrade_available":false}' });
+  made.result({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
   assert.deepEqual(taken(), []);
   made.up(RUNNING);
   const all = taken();
   const topics = all.map((line) => line.split(' ').slice(0, 2).join(' '));
   assert.deepEqual(topics, ['upgrade.info status', 'upgrade.info run', 'upgrade ', 'up ']);
   made.run(RUNNING);
-  made.result({ ok: true, status: '{"current":"1","latest":"1","upgrade_available":false}' });
+  made.result({ ok: true, value: '{"current":"1","latest":"1","upgrade_available":false}' });
   assert.deepEqual(taken(), []);
   made.trouble('result file', 'it is empty');
   made.trouble('result file', 'it is empty');

@@ -51,7 +51,7 @@ test('a result file that takes too long to read is reported, waited for, and pub
   clock.advance(4_000);
   await reading;
   const [late] = said;
-  assert.equal(late?.ok === false && late.problem, 'it cannot be read within 4 s');
+  assert.equal(late?.ok === false && late.error, 'it cannot be read within 4 s');
   assert.equal(said[1]?.ok, true);
   assert.equal(clock.timers, 0);
   made.stop();
@@ -69,11 +69,12 @@ const GOOD = '"current":"1","latest":"2","upgrade_available":true';
 
 function good(text: string, members: string): void {
   test(`good: ${text.slice(0, 70)}`, () =>
-    assert.deepEqual(parseResult(Buffer.from(text)), { ok: true, status: `{${members}}` }));
+    assert.deepEqual(parseResult(Buffer.from(text)), { ok: true, value: `{${members}}` }));
 }
 
 function bad(what: string, bytes: string | Uint8Array, problem: string): void {
-  test(`bad: ${what}`, () => assert.deepEqual(parseResult(Buffer.from(bytes)), { ok: false, problem }));
+  test(`bad: ${what}`, () =>
+    assert.deepEqual(parseResult(Buffer.from(bytes)), { ok: false, error: problem }));
 }
 
 good(`{${GOOD}}`, GOOD);
@@ -108,7 +109,7 @@ test('escapes or plain text of the largest size are read', () => {
   const texts = ['\\n'.repeat(half), 'x'.repeat(2 * half)].map((text) => `"${text}"`);
   for (const value of [...texts, `[${'1, '.repeat(half / 2)}1]`]) {
     const result = parseResult(Buffer.from(`{${GOOD},"a":${value}}`));
-    assert.equal(result.ok && result.status, `{${GOOD},"extra":{"a":${value.replaceAll(' ', '')}}}`);
+    assert.equal(result.ok && result.value, `{${GOOD},"extra":{"a":${value.replaceAll(' ', '')}}}`);
   }
 });
 
