@@ -116,8 +116,8 @@ async function measure(
     await pause(EVERY_MS);
   }
   const isTrue = (): boolean =>
-    [...stream.model.held.clients.values()].every(
-      (seen) => seen['corked'] === corked.get(Number(seen['id'])),
+    [...stream.model.known.clients.values()].every(
+      (client) => client['corked'] === corked.get(Number(client['id'])),
     );
   await stream.until(isTrue, 'the last state', CAUGHT_UP_MS);
   const { rss } = memoryMb(daemon.pid);

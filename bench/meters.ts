@@ -94,7 +94,7 @@ async function truth(sound: SoundServer, stream: EventConsumer, { id }: Playing)
     await sound.pactl('set-sink-input-mute', `${id}`, muted ? '1' : '0');
     const from = performance.now();
     await stream.until(
-      ({ model }) => [...model.held.levels.values()].some(([peak = 0]) => peak > 0) === !muted,
+      ({ model }) => [...model.known.levels.values()].some(([peak = 0]) => peak > 0) === !muted,
     );
     samples.push(performance.now() - from);
     await pause(BETWEEN_TOGGLES_MS);
@@ -129,7 +129,7 @@ function firstSoundOfParec(sound: SoundServer): Promise<number> {
 }
 
 const isLoud = ({ model }: EventConsumer): boolean =>
-  [...model.held.levels.values()].some(([peak = 0]) => peak > 0);
+  [...model.known.levels.values()].some(([peak = 0]) => peak > 0);
 const isSilent = (consumer: EventConsumer): boolean => !isLoud(consumer);
 
 /** From the last sound that a recorder is given to the level of silence, in ms. */

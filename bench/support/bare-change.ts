@@ -44,7 +44,7 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
   if (telling === 'bytes')
     return ({ bytes }, end) => bytes.toString('latin1', Math.max(0, end - POSTED_BYTES), end);
   const texts = new TextCache();
-  const shown = new ClientProps();
+  const clientProps = new ClientProps();
   const around = { kind: 'pulseaudio', output: 'living' } as const;
   return (received, end) => {
     const reader = new Reader(received, OLDEST_VERSION, texts, HEADER_BYTES, end);
@@ -54,7 +54,7 @@ function wordsOf(telling: Telling): (received: Chunk, end: number) => string {
     reader.u32();
     if (reader.atEnd) return '';
     const info = COMMANDS.GET_SINK_INPUT_INFO.reply.read(reader);
-    return JSON.stringify(clientRecord(info, { ...around, name: info.name ?? '' }, shown));
+    return JSON.stringify(clientRecord(info, { ...around, name: info.name ?? '' }, clientProps));
   };
 }
 

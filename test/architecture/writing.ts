@@ -31,7 +31,14 @@ const isVague = (name: string): boolean =>
   !FOREIGN.includes(name) && wordsOf(name).some((word) => VAGUE.includes(word));
 
 /** Folders whose names are words of the field; others follow. */
-const CHECKED = ['src/cli/', 'src/protocol/', 'src/supervisor/', 'test/crash/', 'test/supervisor/'];
+const CHECKED = [
+  'src/cli/',
+  'src/protocol/',
+  'src/supervisor/',
+  'test/consumer/',
+  'test/crash/',
+  'test/supervisor/',
+];
 
 const isChecked = ({ path }: SourceFile): boolean => CHECKED.some((folder) => path.startsWith(folder));
 

@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { type DispatchedEvent, EventStreamParser } from './parser.js';
-import { NamesHeld, StateModel } from './state-model.js';
+import { NameModel, StateModel } from './state-model.js';
 
 const UNTIL_MS_MAX = 15_000;
 
@@ -14,7 +14,7 @@ export class EventConsumer {
   /** The state that results from the events. */
   readonly model = new StateModel();
   /** The same state for clients that identify records by name. */
-  readonly names = new NamesHeld();
+  readonly names = new NameModel();
   readonly #url: string;
   #response: IncomingMessage;
   #parser: EventStreamParser;
@@ -54,9 +54,9 @@ export class EventConsumer {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
         clearTimeout(deadline);
-        this.#watchers.delete(look);
+        this.#watchers.delete(check);
       };
-      const look = (): void => {
+      const check = (): void => {
         try {
           if (!is(this)) return;
           settle();
@@ -71,8 +71,8 @@ export class EventConsumer {
         const last = this.events.slice(-5).map(({ type, data }) => `${type} ${data.slice(0, 200)}`);
         reject(new Error(`${what} did not come; ${this.events.length} events, last: ${last.join(' | ')}`));
       }, deadlineMs);
-      this.#watchers.add(look);
-      look();
+      this.#watchers.add(check);
+      check();
     });
   }
 
@@ -100,7 +100,7 @@ export class EventConsumer {
 
   #listen(response: IncomingMessage, lastEventId: string): EventStreamParser {
     const parser = new EventStreamParser(lastEventId);
-    const hear = (event: DispatchedEvent): void => {
+    const dispatch = (event: DispatchedEvent): void => {
       this.events.push(event);
       this.model.apply(event);
       this.names.apply(event);
@@ -109,20 +109,20 @@ export class EventConsumer {
     const isCurrent = (): boolean => this.#response === response;
     response.on('data', (chunk: Buffer) => {
       if (!isCurrent()) return;
-      if (isStream) for (const event of parser.read(chunk)) hear(event);
-      this.#look();
+      if (isStream) for (const event of parser.read(chunk)) dispatch(event);
+      this.#check();
     });
     // A connection that breaks off reports an error and then closes; for a consumer both are just the end.
-    response.on('error', () => this.#look());
+    response.on('error', () => this.#check());
     response.on('close', () => {
       if (!isCurrent()) return;
       this.#ended = true;
-      this.#look();
+      this.#check();
     });
     return parser;
   }
 
-  #look(): void {
+  #check(): void {
     for (const watcher of [...this.#watchers]) watcher();
   }
 }

@@ -19,20 +19,21 @@ export class StateModel {
 
   apply({ type, data }: ParsedEvent): void {
     const event = { type, data: JSON.parse(data) } as NodeEvent;
-    assert.ok(fits(this.held, event), `an event that does not fit: ${type} ${data.slice(0, 200)}`);
+    assert.ok(fits(this.known, event), `an event that does not fit: ${type} ${data.slice(0, 200)}`);
     if (event.type === 'backend.updated' && event.data.detail === 'snapshot') this.snapshots += 1;
     if (event.type === 'power.action' || event.type === 'upgrade.progress') this.actions.push([type, data]);
     // A position is exact to the microsecond in the record, and not in the event.
     else if (event.type !== 'player.position') this.#store.apply(event);
   }
 
-  get held(): NodeState {
+  /** The node as the events so far describe it. */
+  get known(): NodeState {
     return this.#store.state;
   }
 
   /** Plain data in a fixed order, for comparison with the true state. */
   state(): object {
-    const { backends, outputs, cards, clients, units, players, upgrade } = this.held;
+    const { backends, outputs, cards, clients, units, players, upgrade } = this.known;
     const states = new Map([...backends].map(([name, { state }]) => [name, state]));
     const records = { backends: states, outputs, cards, clients, units, players };
     const plain = Object.entries(records).map(([name, each]) => [name, sorted(each)]);
@@ -79,7 +80,7 @@ const RULES: Readonly<Record<string, readonly [collection: 'clients' | 'outputs'
  * (docs/http-api.md, "Names of clients"): an update sets a name, a removal deletes it, and the ids do not
  * matter.
  */
-export class NamesHeld {
+export class NameModel {
   readonly #heedsMarks: boolean;
   readonly #collections = { clients: new Map<string, Named>(), outputs: new Map<string, Named>() };
 
@@ -103,11 +104,13 @@ export class NamesHeld {
   }
 
   clear(): void {
-    for (const held of Object.values(this.#collections)) held.clear();
+    for (const records of Object.values(this.#collections)) records.clear();
   }
 
   /** Plain data in a fixed order, for comparison with the true state. */
   state(): object {
-    return Object.fromEntries(Object.entries(this.#collections).map(([name, held]) => [name, sorted(held)]));
+    return Object.fromEntries(
+      Object.entries(this.#collections).map(([name, records]) => [name, sorted(records)]),
+    );
   }
 }

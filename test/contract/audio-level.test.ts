@@ -21,7 +21,7 @@ const isNear = (value: number | undefined, wanted: number): boolean =>
 
 async function shows(stream: EventConsumer, output: number, ...peak: readonly number[]): Promise<void> {
   const isShown = ({ model }: EventConsumer): boolean => {
-    const level = model.held.levels.get(output);
+    const level = model.known.levels.get(output);
     return level?.length === peak.length && peak.every((wanted, at) => isNear(level[at], wanted));
   };
   await stream.until(isShown, `the level ${peak.join(', ')} of output ${output}`);
@@ -70,7 +70,7 @@ onEachSoundServer('the level of an output', (node) => {
     const stream = await listen(t);
     const playing = await playTone(t, 'living');
     await shows(stream, living.id, 0.5, 0.25);
-    assert.deepEqual(stream.model.held.levels.get(kitchen.id), [0, 0]);
+    assert.deepEqual(stream.model.known.levels.get(kitchen.id), [0, 0]);
     await captured(node().sound, 1);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '1');
     await shows(stream, living.id, 0, 0);
@@ -83,7 +83,7 @@ onEachSoundServer('the level of an output', (node) => {
     await captured(node().sound, 1);
     const silence = await sound.play({ sink: 'living' });
     await captured(node().sound, 2);
-    assert.deepEqual(stream.model.held.levels.get(living.id), [0, 0]);
+    assert.deepEqual(stream.model.known.levels.get(living.id), [0, 0]);
     await playing.stop();
     await shows(stream, kitchen.id, 0, 0);
     await captured(node().sound, 1);

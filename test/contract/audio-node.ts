@@ -7,7 +7,7 @@ import { after, before, describe } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type * as schemas from '../../src/protocol/actor/schemas.js';
 import type { EventConsumer } from '../consumer/consumer.js';
-import { NamesHeld } from '../consumer/state-model.js';
+import { NameModel } from '../consumer/state-model.js';
 import type { SoundServer } from '../sound/server.js';
 import { SOUND_SERVERS, startPulseAudio } from '../sound/servers.js';
 import { until } from '../until.js';
@@ -125,12 +125,12 @@ export class AudioNode {
   async streamTellsTheTruth(): Promise<void> {
     await until('the stream has brought the true state', async () => {
       const { outputs, clients } = await this.audio();
-      const truth = new NamesHeld();
+      const truth = new NameModel();
       truth.apply({ type: 'audio.output.updated', data: JSON.stringify(outputs) });
       truth.apply({ type: 'audio.updated', data: JSON.stringify(clients) });
       const { model, names } = this.stream;
-      assert.deepEqual(byId(model.held.outputs.values()), byId(outputs));
-      assert.deepEqual(byId(model.held.clients.values()), byId(clients));
+      assert.deepEqual(byId(model.known.outputs.values()), byId(outputs));
+      assert.deepEqual(byId(model.known.clients.values()), byId(clients));
       assert.deepEqual(names.state(), truth.state());
       return true;
     });

@@ -130,7 +130,7 @@ test('during a flood from the broker requests and other commands work, streams c
   assert.equal(stream.ended, false);
   await daemon.post('/audio/outputs/kitchen/volume', { volume: 0.33 });
   const isChanged = ({ volume }: Output): boolean => volume === 0.33;
-  await stream.until(({ model }) => [...model.held.outputs.values()].some(isChanged), 'the last change');
+  await stream.until(({ model }) => [...model.known.outputs.values()].some(isChanged), 'the last change');
   const { backends } = await daemon.health();
   assert.deepEqual([backends['mqtt']?.restarts, backends['audio']?.restarts], [0, 0]);
 });

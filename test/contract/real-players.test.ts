@@ -205,7 +205,7 @@ describe('mpv', { skip }, () => {
   test('is gone when it ends, also on the stream', async () => {
     await mpv.command('quit');
     await until('mpv is not listed', async () => (await node.players()).length === 0);
-    await node.stream.until(({ model }) => model.held.players.size === 0, 'the removal');
+    await node.stream.until(({ model }) => model.known.players.size === 0, 'the removal');
     assert.deepEqual(node.stream.dataOf('player.removed').at(-1), { bus_name: MPV });
   });
 });

@@ -84,7 +84,7 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   test('is sent at each change and at no other time', async () => {
     const sent = () => node.stream.events.filter(({ type }) => type === 'player.tracklist.updated');
     await until('the stream has sent the list', async () => {
-      assert.deepEqual(node.stream.model.held.tracklists.get(VLC), await list());
+      assert.deepEqual(node.stream.model.known.tracklists.get(VLC), await list());
       return true;
     });
     const texts = sent().map(({ data }) => data);
@@ -119,7 +119,7 @@ describe('a list of 500 songs in VLC', { skip: lacks(NEEDS) }, () => {
     const path = '/players/vlc/tracklist';
     await until('the stream has the first tracks of the answer', async () => {
       const { tracks } = await node.daemon.read<TracklistRecord>(path);
-      const streamed = node.stream.model.held.tracklists.get(VLC);
+      const streamed = node.stream.model.known.tracklists.get(VLC);
       assert.equal(tracks.length, 500);
       assert.equal(streamed?.truncated, true);
       assert.deepEqual(streamed.tracks, tracks.slice(0, streamed.tracks.length));

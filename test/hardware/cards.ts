@@ -12,7 +12,7 @@ const SURROUND = 'output:analog-surround-51+input:analog-stereo';
 const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
 
 export function cardScenarios(node: () => EmulatedNode): void {
-  const held = () => node().stream.model.held;
+  const held = () => node().stream.model.known;
   const isActive = (profile: string): Promise<void> =>
     node().until(`${profile} of ${CARD}`, () =>
       [...held().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),

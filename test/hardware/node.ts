@@ -103,7 +103,7 @@ export class EmulatedNode {
   }
 
   hasOutput(name: string): boolean {
-    return [...this.stream.model.held.outputs.values()].some((output) => output.name === name);
+    return [...this.stream.model.known.outputs.values()].some((output) => output.name === name);
   }
 
   /** The stream of that name, once it plays to that output. */
@@ -113,7 +113,7 @@ export class EmulatedNode {
 
   async #brought<T extends object>(of: (held: NodeState) => ReadonlyMap<number, T>, values: object) {
     const found = (): T | undefined =>
-      [...of(this.stream.model.held).values()].find((record) => hasValues(record, values));
+      [...of(this.stream.model.known).values()].find((record) => hasValues(record, values));
     const what = `a record with ${JSON.stringify(values)}`;
     await this.until(what, () => found() !== undefined);
     return found() ?? assert.fail(what);
@@ -125,11 +125,11 @@ export class EmulatedNode {
    */
   async agrees(): Promise<void> {
     const doAgree = async (): Promise<true> => {
-      const { held } = this.stream.model;
+      const { known } = this.stream.model;
       const { server, outputs, clients } = await this.get<Audio>('/audio');
-      assert.deepEqual(byId(held.cards.values()), byId(await this.get<Audio['outputs']>('/audio/cards')));
-      assert.deepEqual(byId(held.outputs.values()), byId(outputs));
-      assert.deepEqual(byId(held.clients.values()), byId(clients));
+      assert.deepEqual(byId(known.cards.values()), byId(await this.get<Audio['outputs']>('/audio/cards')));
+      assert.deepEqual(byId(known.outputs.values()), byId(outputs));
+      assert.deepEqual(byId(known.clients.values()), byId(clients));
       const said = await this.machine.user(LISTED);
       const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
       const idOf = (name?: string): number | undefined => outputs.find((each) => each.name === name)?.id;

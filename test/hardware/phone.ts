@@ -77,7 +77,7 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 
 /** The phone's player; the node's, as the phone has it, is on the same bus, without a title. */
 const playersOf = ({ stream }: EmulatedNode): readonly PlayerRecord[] =>
-  [...stream.model.held.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
+  [...stream.model.known.players.values()].filter(({ metadata }) => metadata?.['xesam:artist'] === ARTIST);
 
 async function disconnects(node: EmulatedNode): Promise<void> {
   await node.machine.root(PHONE_DISCONNECTS);

@@ -32,21 +32,21 @@ export const CLOSED = { pairing_active: false, discoverable: false, pairable: fa
 export function watched(node: () => EmulatedNode) {
   const adapter = (values: object): Promise<void> =>
     node().until(`the adapter with ${JSON.stringify(values)}`, () =>
-      hasValues(node().stream.model.held.bluetooth ?? {}, values),
+      hasValues(node().stream.model.known.bluetooth ?? {}, values),
     );
   const peer = (values: object): Promise<void> =>
     node().until(`the device with ${JSON.stringify(values)}`, () => {
-      const devices = node().stream.model.held.bluetooth?.known_devices ?? [];
+      const devices = node().stream.model.known.bluetooth?.known_devices ?? [];
       return devices.some((device) => hasValues(device, { address: PEER, ...values }));
     });
-  const stateNow = () => node().stream.model.held.backends.get('bluetooth')?.state;
+  const stateNow = () => node().stream.model.known.backends.get('bluetooth')?.state;
   const backend = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => stateNow() === state);
   /** The sound server takes what the other end plays: its card is there a while after the connection. */
   const takesSoundOf = (address: string): Promise<void> => {
     const card = { name: `bluez_card.${inNames(address)}`, active_profile: 'audio-gateway' };
     return node().until(`the sound of ${address} is taken`, () =>
-      [...node().stream.model.held.cards.values()].some((each) => hasValues(each, card)),
+      [...node().stream.model.known.cards.values()].some((each) => hasValues(each, card)),
     );
   };
   /** Has bluetoothd killed, and resolves when the backend is up again. */
@@ -71,7 +71,7 @@ async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
   const { id } = await node.output(output);
   const url = `http://127.0.0.1:${node.machine.port}/events?types=audio.level,backend.updated`;
   const levels = await EventConsumer.open(url);
-  const isSounded = (): boolean => (levels.model.held.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
+  const isSounded = (): boolean => (levels.model.known.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
   await levels.until(isSounded, `sound on ${output}`, HEARD_MS).finally(() => levels.close());
   return true;
 }

@@ -45,7 +45,7 @@ export async function startPlayersNode(session: Session) {
     streamTellsTheTruth: () =>
       until('the stream has the state of the players', async () => {
         const listed = new Map((await players()).map((player) => [player.bus_name, player]));
-        assert.deepEqual(stream.model.held.players, listed);
+        assert.deepEqual(stream.model.known.players, listed);
         return true;
       }),
     stop: async (): Promise<void> => {

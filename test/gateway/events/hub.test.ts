@@ -62,7 +62,7 @@ test('a record that ends without an event is forgotten by a snapshot, on streams
   away.open('');
   for (const consumer of [all, full, away, slow]) {
     consumer.readAll();
-    assert.deepEqual([...consumer.model.held.units.values()], [{ name: 'b' }, { name: 'c' }]);
+    assert.deepEqual([...consumer.model.known.units.values()], [{ name: 'b' }, { name: 'c' }]);
     assert.deepEqual(actionsOf(consumer.model), [1, 2]);
   }
   assert.deepEqual(node.heard(others), ['b-3 power.action {"n":1}', 'b-5 power.action {"n":2}']);

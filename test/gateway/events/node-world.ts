@@ -3,7 +3,7 @@
 import { BACKENDS, type Backend, type BackendState } from '../../../src/protocol/actor/backends.js';
 import type { Collection } from '../../../src/protocol/actor/collections.js';
 import type { Change } from '../../../src/protocol/actor/messages.js';
-import { NamesHeld, StateModel } from '../../consumer/state-model.js';
+import { NameModel, StateModel } from '../../consumer/state-model.js';
 
 /** A client or an output. */
 type Identified = { readonly id: number; readonly [field: string]: unknown };
@@ -72,13 +72,13 @@ export class NodeWorld {
 
   /** The state that a consumer must hold if it identifies records by name. */
   namesTruth(): object {
-    return this.#told(new NamesHeld(), {
+    return this.#told(new NameModel(), {
       'audio.updated': [this.#listed('audio.clients')],
       'audio.output.updated': [this.#listed('audio.outputs')],
     });
   }
 
-  #told(model: StateModel | NamesHeld, events: Readonly<Record<string, readonly unknown[]>>): object {
+  #told(model: StateModel | NameModel, events: Readonly<Record<string, readonly unknown[]>>): object {
     for (const [type, all] of Object.entries(events))
       for (const each of all) model.apply({ type, data: JSON.stringify(each) });
     return model.state();

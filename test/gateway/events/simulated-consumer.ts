@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import type { EventHub } from '../../../src/gateway/events/hub.js';
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import { type DispatchedEvent, EventStreamParser } from '../../consumer/parser.js';
-import { NamesHeld, StateModel } from '../../consumer/state-model.js';
+import { NameModel, StateModel } from '../../consumer/state-model.js';
 import type { NodeWorld } from './node-world.js';
 import { SimulatedConnection } from './simulated-connection.js';
 
@@ -16,7 +16,7 @@ const ACTIONS_KEPT = 1024;
 export interface ConsumerTraits {
   /** Part of every query. */
   readonly filter?: string;
-  /** The option of NamesHeld. */
+  /** The option of NameModel. */
   readonly heedsMarks?: boolean;
   /** If at most this many actions happen during an absence, all of them must still arrive. */
   readonly actionsKept?: number;
@@ -24,7 +24,7 @@ export interface ConsumerTraits {
 
 export class SimulatedConsumer {
   readonly model = new StateModel();
-  readonly names: NamesHeld;
+  readonly names: NameModel;
   readonly events: DispatchedEvent[] = [];
   connection = new SimulatedConnection();
   lastEventId = '';
@@ -45,7 +45,7 @@ export class SimulatedConsumer {
     this.#hub = hub;
     this.#world = world;
     this.#traits = traits;
-    this.names = new NamesHeld(traits.heedsMarks);
+    this.names = new NameModel(traits.heedsMarks);
   }
 
   /** Makes the consumer believe that this was its last event. Actions may then arrive a second time. */

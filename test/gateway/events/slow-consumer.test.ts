@@ -120,5 +120,5 @@ test('an addition that waits stays an addition, however it changes meanwhile', (
   player(4);
   player(5);
   assert.deepEqual(types().slice(-2), ['player.removed', 'player.added']);
-  assert.equal(consumer.model.held.players.get('mpv')?.rate, 5);
+  assert.equal(consumer.model.known.players.get('mpv')?.rate, 5);
 });

@@ -101,7 +101,7 @@ export class KeptStreams {
   knowThat(routes: Routes): void {
     for (const [{ model }, parts] of this.#kept)
       for (const part of parts)
-        assert.deepEqual(sorted(TOLD[part](model.held)), sorted([routes[part]].flat()), part);
+        assert.deepEqual(sorted(TOLD[part](model.known)), sorted([routes[part]].flat()), part);
   }
 
   close(): void {

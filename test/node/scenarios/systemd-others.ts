@@ -47,7 +47,7 @@ export function otherHandsScenarios(daemon: SystemdDaemon): void {
     const isHeld = (): boolean => {
       const model = new StateModel();
       for (const event of heard) model.apply(event);
-      return model.held.units.has('user/late.service');
+      return model.known.units.has('user/late.service');
     };
     const isListed = async () => (await daemon.services()).some(({ name }) => name === 'late.service');
     await until('it is known', isHeld);
