@@ -1,5 +1,5 @@
-// A publisher that notes what an actor says, and keeps its records as the gateway's journal does. Each
-// actor's tests read it in their own words.
+// A publisher that keeps everything an actor publishes, in order, and its records as the gateway's journal
+// does. Each actor's tests extend it, or read it in their own words.
 
 import type { Publisher } from '../../src/actors/runtime.js';
 import type { Collection } from '../../src/protocol/actor/collections.js';
@@ -13,7 +13,7 @@ export class Recorder implements Publisher {
    * Everything that is published, in order: `put audio.clients 5`, `drop audio.clients 5`, `level`, `up`,
    * `connecting: why`.
    */
-  readonly said: string[] = [];
+  readonly published: string[] = [];
   /** `info: what`. */
   readonly logs: string[] = [];
   /** `up`, or `connecting: why`; empty before the first. */
@@ -21,22 +21,22 @@ export class Recorder implements Publisher {
   readonly #texts = new Map<string, string>();
 
   put(collection: Collection, key: string, json: string): void {
-    this.said.push(`put ${collection} ${key}`.trimEnd());
+    this.published.push(`put ${collection} ${key}`.trimEnd());
     this.#texts.set(`${collection} ${key}`, json);
   }
 
   drop(collection: Collection, key: string): void {
-    this.said.push(`drop ${collection} ${key}`);
+    this.published.push(`drop ${collection} ${key}`);
     this.#texts.delete(`${collection} ${key}`);
   }
 
   level(_json: string): void {
-    this.said.push('level');
+    this.published.push('level');
   }
 
   status(state: 'connecting' | 'up', detail?: string): void {
     this.state = detail === undefined ? state : `${state}: ${detail}`;
-    this.said.push(this.state);
+    this.published.push(this.state);
     if (state === 'connecting') this.#texts.clear();
   }
 

@@ -115,7 +115,7 @@ test('a sound server that is lost again and again leaves nothing', async (t) => 
   await staysFlat(t, {
     full: 1000,
     part: 240,
-    round: again(lose, recorder.said, recorder.logs, server.heard),
+    round: again(lose, recorder.published, recorder.logs, server.heard),
   });
 });
 
@@ -172,7 +172,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   await staysFlat(t, {
     full: 1000,
     part: 96,
-    round: again(visit, recorder.said, recorder.logs, bluez.calls),
+    round: again(visit, recorder.published, recorder.logs, bluez.calls),
   });
 });
 

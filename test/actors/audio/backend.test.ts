@@ -26,7 +26,7 @@ describe('connecting', DEADLINE, () => {
       assert.ok(server.heard.lastIndexOf(read) > subscribed);
     }
     const puts = ['put audio.kind', 'put audio.server', 'put audio.outputs 0', 'put audio.clients 5'];
-    assert.deepEqual(seen.said, [...puts, 'up']);
+    assert.deepEqual(seen.published, [...puts, 'up']);
   });
 
   const troubles: readonly (readonly [string, Handler])[] = [
@@ -44,7 +44,11 @@ describe('connecting', DEADLINE, () => {
       const server = await scriptedServer(t, handler);
       const { seen, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });
       await until('a second attempt', () => server.connections() >= 2);
-      assert.ok(seen.said.every((line, at) => line.startsWith('connecting: ') && line !== seen.said[at - 1]));
+      assert.ok(
+        seen.published.every(
+          (line, at) => line.startsWith('connecting: ') && line !== seen.published[at - 1],
+        ),
+      );
       assert.equal(faultOf(await backend.handle(VOLUME)), 'unavailable');
       server.handler = ordinary;
       await until('the backend is up', () => seen.up);
@@ -63,12 +67,12 @@ describe('connecting', DEADLINE, () => {
     const { seen, backend } = backed(t, '/nonexistent/native');
     const early = await backend.handle(VOLUME);
     assert.deepEqual(early, { ok: false, fault: 'unavailable', detail: 'Not connected yet' });
-    await until('an attempt has failed', () => seen.said.length > 0);
+    await until('an attempt has failed', () => seen.published.length > 0);
     const late = await backend.handle(VOLUME);
     const detail = late.ok ? '' : late.detail;
     assert.match(detail, /^Not connected: the connection to the sound server failed: .*ENOENT/);
     await backend.stop();
-    assert.equal(seen.said.filter((line) => line.startsWith('connecting')).length, 1);
+    assert.equal(seen.published.filter((line) => line.startsWith('connecting')).length, 1);
   });
 });
 
@@ -95,7 +99,7 @@ describe('a lost server', DEADLINE, () => {
     const { server, seen } = await connected(t, ordinary, { reconcileMs: 20, requestMs: 50 });
     server.handler = () => undefined;
     await until('the dead server is noticed', () => !seen.up);
-    assert.match(seen.said.join('\n'), /^connecting: .*did not answer GET_/m);
+    assert.match(seen.published.join('\n'), /^connecting: .*did not answer GET_/m);
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
@@ -107,7 +111,7 @@ describe('a lost server', DEADLINE, () => {
     await until('the default is published', () => seen.output('living')?.default === true);
     assert.equal(server.connections(), 2);
     const lost = 'connecting: the connection to the sound server failed: it names no default output';
-    assert.ok(seen.said.includes(lost), seen.said.join());
+    assert.ok(seen.published.includes(lost), seen.published.join());
   });
 
   test('that names no default output to anybody is replaced ever more seldom', async (t) => {
@@ -126,18 +130,18 @@ describe('events', DEADLINE, () => {
     const forgetful = but({ [COMMAND.getInput]: ({ tag }, say) => say.error(tag, 5) });
     const { server, seen } = await connected(t, forgetful);
     server.say.send(event('inputChange', 5));
-    await until('the client is dropped', () => seen.said.includes('drop audio.clients 5'));
+    await until('the client is dropped', () => seen.published.includes('drop audio.clients 5'));
     assert.equal(seen.up, true);
   });
 
   test('that were lost are made up for by reading everything again', async (t) => {
     const { server, seen } = await connected(t, undefined, { reconcileMs: 20 });
-    seen.said.length = 0;
+    seen.published.length = 0;
     await until('some readings', () => server.count(COMMAND.getSinks) > 3);
-    assert.deepEqual(seen.said, []);
+    assert.deepEqual(seen.published, []);
     server.handler = but({ [COMMAND.getSinks]: bytesOf.sink(0, 'living', { volume: [0, 0] }) });
     await until('the difference is published', () => seen.output('living')?.volume === 0);
-    assert.deepEqual(seen.said, ['put audio.server', 'put audio.outputs 0']);
+    assert.deepEqual(seen.published, ['put audio.server', 'put audio.outputs 0']);
   });
 });
 

@@ -247,9 +247,9 @@ describe('a card', DEADLINE, () => {
     test(`is switched in one change for clients (${kind})`, async (t) => {
       const { backend, seen, world } = await node(t);
       prepare(world);
-      seen.said.length = 0;
+      seen.published.length = 0;
       assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
-      assert.deepEqual(seen.said.toSorted(), [
+      assert.deepEqual(seen.published.toSorted(), [
         'drop audio.outputs 0',
         'put audio.cards 3',
         'put audio.clients 5',
@@ -270,10 +270,10 @@ describe('an output', DEADLINE, () => {
     // Its index is given away at once.
     world.sinks.set(0, ['hdmi', {}]);
     Object.assign(world, { cards: [], default: 'kitchen', streamOn: 1 });
-    seen.said.length = 0;
+    seen.published.length = 0;
     server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 0)]));
     await until('the other one is shown', () => seen.output('hdmi') !== undefined);
-    assert.deepEqual(seen.said, [
+    assert.deepEqual(seen.published, [
       'drop audio.outputs 0',
       'drop audio.cards 3',
       'put audio.server',
@@ -290,10 +290,10 @@ describe('an output', DEADLINE, () => {
   test('is another one when its index gets another name, even without an event of removal', async (t) => {
     const { seen, server, world } = await node(t);
     world.sinks.set(0, ['hdmi', {}]);
-    seen.said.length = 0;
+    seen.published.length = 0;
     server.say.send(event('sinkChange', 0));
     await until('the other output is shown', () => seen.output('hdmi') !== undefined);
-    assert.equal(seen.said[0], 'drop audio.outputs 0');
+    assert.equal(seen.published[0], 'drop audio.outputs 0');
   });
 
   /** A mixer with steps of 3 %. */
@@ -323,13 +323,13 @@ describe('the lack of any card', DEADLINE, () => {
     const sinks: World['sinks'] = new Map([[0, ['auto_null', {}]]]);
     const bare = { sinks, cards: [], default: 'auto_null' };
     const { seen, server, world } = await node(t, bare, { noCardMs: 1 });
-    const isSaid = (line: RegExp): boolean => seen.said.some((each) => line.test(each));
+    const isSaid = (line: RegExp): boolean => seen.published.some((each) => line.test(each));
     await until('the detail is published', () => isSaid(/^up: The sound server sees no sound card: \w/));
     assert.ok(seen.logs.includes('warn: the sound server sees no sound card'));
     world.cards = [CARD];
     server.say.send(event('cardNew', CARD));
     await until('the detail goes', () => seen.logs.at(-1) === 'info: the sound server sees a sound card');
-    assert.equal(seen.said.at(-1), 'up');
+    assert.equal(seen.published.at(-1), 'up');
   });
 
   test('may be because there is none, it may not be opened, or it is not used', async (t) => {

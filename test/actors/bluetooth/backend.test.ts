@@ -68,7 +68,7 @@ test('the adapter, its known devices with kind and battery, and what a scan find
   });
   assert.equal(recorder.record?.known_devices?.length, 1, 'what is only found is not known');
   bluez.remove(pathOf(SPEAKER));
-  await until('the speaker is gone', () => recorder.said.includes(`drop bluetooth.devices ${SPEAKER}`));
+  await until('the speaker is gone', () => recorder.published.includes(`drop bluetooth.devices ${SPEAKER}`));
 });
 
 test('a device has the name of its output, on PipeWire and on PulseAudio, while that exists', async (t) => {
@@ -434,7 +434,7 @@ test('a connection that takes long is answered 202, is made once, and its failur
   clock.advance(9_000);
   assert.equal(faultOf(await asked), 'none');
   fail();
-  await until('there is an event', () => recorder.said.includes('put bluetooth.outcome'));
+  await until('there is an event', () => recorder.published.includes('put bluetooth.outcome'));
   assert.ok(recorder.logs.includes('warn: a device could not be connected'));
 });
 

@@ -80,7 +80,7 @@ test('a connection that fails after its client was answered begins the idle time
   clock.advance(9_000);
   assert.equal(faultOf(await connecting), 'none');
   fail();
-  await until('there is an event', () => recorder.said.includes('put bluetooth.outcome'));
+  await until('there is an event', () => recorder.published.includes('put bluetooth.outcome'));
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);
 });

@@ -159,7 +159,7 @@ test('a service that is no node makes room, one too many is left out, and a lost
   await until('the attic has power again', () => node.one('nodes', 'attic'));
   assert.ok(!isAsked('ServiceResolverNew', 'cellar') && !isAsked('ServiceResolverNew', 'loft'));
   peer?.destroy();
-  const drops = () => node.said.filter((line) => line === 'drop nodes attic');
+  const drops = () => node.published.filter((line) => line === 'drop nodes attic');
   await until('the list is empty', () => drops().length === 2);
 });
 
@@ -180,5 +180,5 @@ test('a resolver with a strange path makes the bus reconnect, a refused resolver
   const { node } = discover(t, bus, '127.0.0.1');
   const browsers = () => bus.heard.filter(({ text: said }) => said.includes('ServiceBrowserNew'));
   await until('it browses again', () => browsers().length === 2);
-  assert.equal(node.said.filter((each) => each.startsWith('connecting')).length, 1);
+  assert.equal(node.published.filter((each) => each.startsWith('connecting')).length, 1);
 });

@@ -49,7 +49,7 @@ test('a name in whose queue another player waits changes hands', async (t) => {
   assert.equal(await next.own('shared'), 2);
   first.leave();
   await recorder.until('the other player is published', 'shared', ({ volume }) => volume === 0.9);
-  const players = recorder.said.filter((line) => line.includes(' players '));
+  const players = recorder.published.filter((line) => line.includes(' players '));
   assert.deepEqual(players.slice(-3), ['put players shared', 'drop players shared', 'put players shared']);
   first.change({ Volume: new Variant('d', 0.2) });
 });
@@ -99,12 +99,12 @@ test('two connections of a process are one player only if the name of the second
   first[1]?.leave();
   await until('the second connection is a player', () => recorder.names.includes(second));
   assert.deepEqual(recorder.names, [...others, second].sort());
-  assert.ok(!recorder.said.slice(0, -2).includes(`put players ${second}`), recorder.said.join());
+  assert.ok(!recorder.published.slice(0, -2).includes(`put players ${second}`), recorder.published.join());
   // The instance of another process keeps its record meanwhile.
   first.push(await ScriptedPlayer.start(t, bus, 'vlc'));
   await until('the first connection is the player', () => recorder.names.includes('vlc'));
   assert.deepEqual(recorder.names, [...others, 'vlc'].sort());
-  assert.ok(!recorder.said.includes('drop players vlc.instance1'), recorder.said.join());
+  assert.ok(!recorder.published.includes('drop players vlc.instance1'), recorder.published.join());
 });
 
 test('changes are taken from signals, and invalidated properties are read again', async (t) => {
@@ -140,7 +140,7 @@ test('a player that answers with errors is published when it answers well', asyn
 test('a player that hangs delays neither the start nor other players, and keeps its last state', async (t) => {
   const before = (bus: PrivateBus) => hungPlayer(t, bus);
   const { backend, recorder, start } = await followed(t, before, { callDeadlineMs: 2_000 });
-  assert.deepEqual(recorder.said, ['up']);
+  assert.deepEqual(recorder.published, ['up']);
   const player = await start('mute');
   for (const member of ['GetAll', 'Play']) player.misbehaves.set(member, 'hang');
   player.change({ Volume: new Variant('d', 0.7), PlaybackStatus: new Variant('s', 'Playing') });
@@ -329,6 +329,6 @@ test('the backend is not up on a bus that ends while players are read', async (t
   const backend = new PlayersBackend(recorder, systemClock, { paths: bus.paths, backoffMs: () => 20 });
   t.after(() => backend.stop());
   await until('the backend connects again', () => bus.connections() === 2);
-  assert.deepEqual(recorder.said, ['connecting: the bus closed the connection']);
+  assert.deepEqual(recorder.published, ['connecting: the bus closed the connection']);
   assert.equal(faultOf(await backend.handle({ do: 'play', player: named('one') })), 'unavailable');
 });

@@ -51,7 +51,7 @@ export async function followed(
     clock = systemClock,
     // The time is long enough for a busy machine; tests with a hung player set a shorter one.
     callDeadlineMs = 8_000,
-    isUp = (recorder) => until('the backend is up', () => recorder.said.includes('up')),
+    isUp = (recorder) => until('the backend is up', () => recorder.published.includes('up')),
   }: {
     data?: string;
     clock?: Clock;

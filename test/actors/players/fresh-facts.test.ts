@@ -76,7 +76,7 @@ test('a player that changes and leaves before its refusal was decided is gone', 
   player.change({ Volume: new Variant('d', 0.9) });
   await player.disown('scripted');
   assert.equal(faultOf(await answer), 'no-such-player');
-  assert.deepEqual([recorder.names, recorder.said.at(-1)], [[], 'drop players.tracklist scripted']);
+  assert.deepEqual([recorder.names, recorder.published.at(-1)], [[], 'drop players.tracklist scripted']);
 });
 
 test('eight refusals at a time share the readings', async (t) => {

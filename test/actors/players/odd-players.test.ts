@@ -63,7 +63,7 @@ test('what only stands for other players is none', async (t) => {
   await recorder.until('a later change is published', 'other', ({ volume }) => volume === 0.7);
   assert.deepEqual(recorder.names, ['other']);
   assert.equal(faultOf(await backend.handle({ do: 'play', player: named('repeater') })), 'no-such-player');
-  assert.ok(!recorder.said.join().includes('repeater'), recorder.said.join());
+  assert.ok(!recorder.published.join().includes('repeater'), recorder.published.join());
 });
 
 test('a key of metadata called __proto__ is a key like any other', async (t) => {

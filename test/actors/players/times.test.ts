@@ -60,10 +60,10 @@ test('the start waits a second for a player that hangs, and no longer', async (t
   const isUp = async (recorder: PlayersRecorder): Promise<void> => {
     await until('the start waits for the player', () => clock.timers === 1);
     clock.advance(999);
-    assert.deepEqual([clock.timers, recorder.said], [1, []]);
+    assert.deepEqual([clock.timers, recorder.published], [1, []]);
     clock.advance(1);
     assert.equal(clock.timers, 0);
-    await until('the backend is up', () => recorder.said.includes('up'));
+    await until('the backend is up', () => recorder.published.includes('up'));
   };
   await followed(t, (bus) => hungPlayer(t, bus), { clock, isUp });
 });
@@ -86,7 +86,7 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   manual.advance(1);
   assert.equal(dated(), new Date(clock.date()).toISOString());
   assert.equal(recorder.record('scripted')?.position, 1_000_000 + 60_000_000);
-  assert.deepEqual(recorder.said, ['up', 'put players scripted', 'put players scripted']);
+  assert.deepEqual(recorder.published, ['up', 'put players scripted', 'put players scripted']);
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
   await recorder.until('the player rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
   manual.advance(30_000);
@@ -110,15 +110,15 @@ test('a change of track is one event', async (t) => {
   manual.advance(100);
   assert.equal(faultOf(await next()), 'none');
   manual.advance(50);
-  const before = recorder.said.length;
+  const before = recorder.published.length;
   player.change({ Metadata: metadata({ 'xesam:title': 'Two' }) });
   player.change({ CanGoNext: new Variant('b', false), Volume: new Variant('d', 0.4) });
   player.change({ PlaybackStatus: new Variant('s', 'Playing') });
   // The answer comes after all signals of the player.
   assert.equal(faultOf(await backend.handle({ do: 'play', player: named('scripted') })), 'none');
-  assert.equal(recorder.said.length, before);
+  assert.equal(recorder.published.length, before);
   manual.advance(50);
-  const puts = recorder.said.slice(before).filter((said) => said.startsWith('put'));
+  const puts = recorder.published.slice(before).filter((said) => said.startsWith('put'));
   assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put players scripted'], 0.4]);
 });
 
@@ -158,7 +158,7 @@ test('20 000 changes in a burst cost some events; other players are followed, an
   const { recorder, start } = await followed(t);
   const flooder = await start('flooder');
   const other = await start('other');
-  const before = recorder.said.length;
+  const before = recorder.published.length;
   for (let n = 0; n < 20_000; n += 1) {
     flooder.change({ Volume: new Variant('d', (n % 100) / 100) });
     if (n === 10_000) other.change({ Volume: new Variant('d', 0.11) });
@@ -169,7 +169,10 @@ test('20 000 changes in a burst cost some events; other players are followed, an
   const last = await recorder.until('the last state is shown', 'flooder', ({ shuffle }) => shuffle === true);
   assert.equal(last.volume, 0.99);
   // The limit is 200 signals and one reading in each second.
-  assert.ok(recorder.said.length - before < 400, `it published ${recorder.said.length - before} times`);
+  assert.ok(
+    recorder.published.length - before < 400,
+    `it published ${recorder.published.length - before} times`,
+  );
   const readings = flooder.calls.length;
   // Its signals were ignored, and it was read instead: once when it appeared, then about once a second.
   assert.ok(readings > 2 && readings < 200, `${readings} calls`);

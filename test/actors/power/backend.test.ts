@@ -30,7 +30,7 @@ async function bench(t: TestContext, first: LogindScript = {}, capabilities = BO
   return { backend, seen, become, called: () => methodsCalled(bus) };
 }
 
-const actions = ({ said }: Recorder) => said.filter((line) => line.startsWith('put'));
+const actions = ({ published }: Recorder) => published.filter((line) => line.startsWith('put'));
 const record = (answer: Answer): unknown => (answer.ok ? JSON.parse(answer.text ?? 'null') : answer.fault);
 
 const ODD = { error: 'org.example.Odd', text: 'odd' };
@@ -111,8 +111,8 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
   test(`${action}: logind is asked whether it may, then called, and the event is sent before the answer`, async (t) => {
     const harmless = [lock('a', 'b', 'delay'), lock('a', 'b', 'block', 'sleep:handle-power-key')];
     const { backend, seen, called } = await bench(t, { locks: harmless });
-    await backend.handle({ do: action }).then((given) => seen.said.push(JSON.stringify(given)));
-    assert.deepEqual(seen.said, ['up', 'put power.action', '{"ok":true}']);
+    await backend.handle({ do: action }).then((given) => seen.published.push(JSON.stringify(given)));
+    assert.deepEqual(seen.published, ['up', 'put power.action', '{"ok":true}']);
     assert.deepEqual(seen.one('power.action'), { action });
     assert.deepEqual(called(), [`Can${method}`, 'ListInhibitors', method]);
   });
@@ -170,9 +170,9 @@ test('actions that systemd began before the request are ignored', async (t) => {
 test('the bus ends and returns: connecting, unavailable, up', async (t) => {
   const { backend, become, seen } = await bench(t, { can: GONE });
   assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
-  await until('the loss is noticed', () => seen.said.some((line) => line.startsWith('connecting')));
+  await until('the loss is noticed', () => seen.published.some((line) => line.startsWith('connecting')));
   become({});
-  seen.said.length = 0;
-  await until('the bus is back', () => seen.said.includes('up'));
+  seen.published.length = 0;
+  await until('the bus is back', () => seen.published.includes('up'));
   assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
 });

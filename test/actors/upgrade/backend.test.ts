@@ -37,7 +37,12 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
 test('a read-only backend publishes everything before it is up, and cannot be triggered', async (t) => {
   const { seen, part, backend } = await stage(t);
   assert.match(seen.state, /^up: result file .*it does not exist$/);
-  assert.deepEqual(seen.said, ['put upgrade.info status', 'put upgrade.info run', 'put upgrade', seen.state]);
+  assert.deepEqual(seen.published, [
+    'put upgrade.info status',
+    'put upgrade.info run',
+    'put upgrade',
+    seen.state,
+  ]);
   assert.deepEqual(part('status'), { current: '', latest: '', upgrade_available: false });
   assert.deepEqual(seen.one('upgrade'), {
     current: '',
@@ -84,7 +89,7 @@ test('a backend with units and no bus is connecting, and refuses to start', asyn
   assert.match(seen.state, /^connecting: ./);
   for (const what of ['check', 'start'] as const)
     assert.equal(faultOf(await backend.handle({ do: what })), 'unavailable');
-  assert.ok(seen.said.every((line) => !line.startsWith('put')));
+  assert.ok(seen.published.every((line) => !line.startsWith('put')));
 });
 
 test('parts that do not work are named, and the others work', async (t) => {
