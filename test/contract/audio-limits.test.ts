@@ -52,7 +52,7 @@ test(
     }
     await node.change('/audio/server/volume', { delta: 1 });
     assert.deepEqual([await percent('echo'), await percent('living')], [50, 50]);
-    await node.streamTellsTheTruth();
+    await node.streamAgrees();
   },
 );
 

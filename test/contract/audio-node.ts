@@ -122,7 +122,7 @@ export class AudioNode {
    * Waits until the stream has brought the outputs and clients that `GET /audio` lists, and nothing else, by
    * id and by name.
    */
-  async streamTellsTheTruth(): Promise<void> {
+  async streamAgrees(): Promise<void> {
     await until('the stream has brought the true state', async () => {
       const { outputs, clients } = await this.audio();
       const truth = new NameModel();

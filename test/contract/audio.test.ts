@@ -77,14 +77,14 @@ onEachSoundServer('audio', (node) => {
       const { volume, balance: told } = await node().output('kitchen');
       assert.deepEqual([volume, told], [0.5, balance]);
     }
-    await node().streamTellsTheTruth();
+    await node().streamAgrees();
   });
 
   test('POST /audio/outputs/{output}/default updates both outputs and the server', async () => {
     const since = node().mark();
     await node().change('/audio/outputs/kitchen/default');
     await node().settles('kitchen is the default', ({ server }) => server.default_sink === 'kitchen');
-    await node().streamTellsTheTruth();
+    await node().streamAgrees();
     const names = since()
       .filter(({ type }) => type === 'audio.output.updated')
       .flatMap(({ data }) => (JSON.parse(data) as { name: string }[]).map(({ name }) => name));
@@ -146,7 +146,7 @@ onEachSoundServer('audio', (node) => {
     await sees(seen, 'audio.updated', { id, output: 'kitchen' });
     await stream.cork(true);
     await sees(seen, 'audio.updated', { id, corked: true });
-    await node().streamTellsTheTruth();
+    await node().streamAgrees();
     await stream.remove();
     await sees(seen, 'audio.removed', { id });
     const [last, removed] = (['audio.updated', 'audio.removed'] as const).map((type) =>
@@ -157,7 +157,7 @@ onEachSoundServer('audio', (node) => {
     const corked = removed?.['corked'] === true || last?.['corked'];
     assert.deepEqual(removed, { ...last, corked }, 'a removal carries the last record');
     await client.close();
-    await node().streamTellsTheTruth();
+    await node().streamAgrees();
   });
 
   test('a sink appears and goes', async () => {
@@ -166,14 +166,14 @@ onEachSoundServer('audio', (node) => {
     await sees(seen, 'audio.output.updated', { name: 'attic' });
     await node().sound.removeSink('attic');
     await sees(seen, 'audio.output.removed', { name: 'attic' });
-    await node().streamTellsTheTruth();
+    await node().streamAgrees();
   });
 
   test('the default changes from outside', async () => {
     for (const name of ['kitchen', 'living']) {
       await node().sound.pactl('set-default-sink', name);
       await node().settles(name, ({ server }) => server.default_sink === name);
-      await node().streamTellsTheTruth();
+      await node().streamAgrees();
       const { outputs } = await node().audio();
       const defaults = outputs.filter((output) => output.default);
       assert.equal(defaults.map((output) => output.name).join(), name);

@@ -179,7 +179,7 @@ describe('mpv', { skip }, () => {
         return typeof value === 'number' ? near(Number(real) * SECOND_US, value * SECOND_US) : real === value;
       });
       await node.player(MPV, 'shown so', shown);
-      await node.streamTellsTheTruth();
+      await node.streamAgrees();
     });
   }
 
@@ -251,7 +251,7 @@ describe('cmus', { skip }, () => {
       await node.change('cmus', command, body);
       await until(`${line} of cmus is ${value}`, async () => (await cmus.get(line)) === value);
       await node.player(CMUS, 'shown so', (player) => hasValues(player, shown));
-      await node.streamTellsTheTruth();
+      await node.streamAgrees();
     });
   }
 });

@@ -76,7 +76,7 @@ describe('Mopidy, which announces nothing of its list', { skip: forMopidy }, () 
     const { capabilities } = await node.player(MOPIDY);
     assert.deepEqual([capabilities.can_play, capabilities.can_go_next], [true, true]);
     await until('Mopidy plays', async () => (await state()) === 'playing');
-    await node.streamTellsTheTruth();
+    await node.streamAgrees();
   });
 
   test('is followed into the second round of one track', async () => {

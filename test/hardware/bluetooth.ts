@@ -20,7 +20,7 @@ $class`;
 const PAIR = `busctl --timeout=120 call org.bluez ${NODE_AT_PEER} Pair
 busctl set-property org.bluez ${NODE_AT_PEER} Trusted b true`;
 const PEER_FORGETS = `busctl call org.bluez ${PEER_ADAPTER} RemoveDevice o ${NODE_AT_PEER.split(' ')[0]}`;
-const SHOWN = `bluetoothctl show ${NODE}`;
+const SHOW_NODE = `bluetoothctl show ${NODE}`;
 
 /** tonearm is killed, and not started again until RESTARTED. */
 const KILLED = `place=$XDG_RUNTIME_DIR/systemd/user/tonearm.service.d; mkdir -p $place
@@ -83,7 +83,7 @@ export function endingScenarios(node: () => EmulatedNode): void {
     await adapter({ pairing_active: true });
     await survives();
     await adapter(CLOSED);
-    assert.match(await node().machine.root(SHOWN), /Discoverable: no\n[\s\S]*Pairable: no/);
+    assert.match(await node().machine.root(SHOW_NODE), /Discoverable: no\n[\s\S]*Pairable: no/);
   });
 
   test('controllers that go are missed, and what was paired is known when they come back', async () => {
@@ -99,9 +99,9 @@ export function endingScenarios(node: () => EmulatedNode): void {
     await node().change('/bluetooth/pairing_mode');
     await adapter({ pairing_active: true });
     await node().machine.user(KILLED);
-    assert.match(await node().machine.root(SHOWN), /Discoverable: yes/);
+    assert.match(await node().machine.root(SHOW_NODE), /Discoverable: yes/);
     const isHidden = async (): Promise<boolean> =>
-      (await node().machine.root(SHOWN)).includes('Discoverable: no');
+      (await node().machine.root(SHOW_NODE)).includes('Discoverable: no');
     await until('that it is not discoverable', isHidden, SLOW_MS);
     await node().machine.user(RESTARTED);
     await node().listensAgain();

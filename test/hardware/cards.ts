@@ -58,10 +58,10 @@ export function cardScenarios(node: () => EmulatedNode): void {
       for (let count = 0; count < 30; count += 1)
         await node().change(`/audio/outputs/${DUMMY}/volume`, { delta });
       // The mixer's steps, and what is rounded.
-      const wanted = delta > 0 ? volume + 0.03 : volume;
-      await node().until(`a volume near ${wanted}`, () =>
+      const expected = delta > 0 ? volume + 0.03 : volume;
+      await node().until(`a volume near ${expected}`, () =>
         [...held().outputs.values()].some(
-          (output) => output.name === DUMMY && Math.abs(output.volume - wanted) <= 0.011,
+          (output) => output.name === DUMMY && Math.abs(output.volume - expected) <= 0.011,
         ),
       );
     }

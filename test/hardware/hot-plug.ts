@@ -35,20 +35,20 @@ export async function twoCards(node: EmulatedNode): Promise<void> {
 }
 
 /** The process and its memory in kB, descriptors and warnings. */
-const HELD = `pid=$(systemctl --user show --property=MainPID --value tonearm)
+const RESOURCES = `pid=$(systemctl --user show --property=MainPID --value tonearm)
 echo "$pid"; sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "/proc/$pid/status"; ls "/proc/$pid/fd" | wc -l
 journalctl --user --unit=tonearm --output=cat | grep -cE '"level":"(warn|error)"' || true`;
 
-interface Held {
+interface Resources {
   readonly pid: number;
   readonly memoryKb: number;
   readonly descriptors: number;
   readonly warnings: number;
 }
 
-async function held(node: EmulatedNode): Promise<Held> {
-  const said = await node.machine.user(HELD);
-  const [pid, memoryKb, descriptors, warnings] = said.trim().split('\n').map(Number);
+async function resourcesOf(node: EmulatedNode): Promise<Resources> {
+  const output = await node.machine.user(RESOURCES);
+  const [pid, memoryKb, descriptors, warnings] = output.trim().split('\n').map(Number);
   assert.ok(pid && memoryKb && descriptors && warnings !== undefined);
   return { pid, memoryKb, descriptors, warnings };
 }
@@ -164,9 +164,9 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
 
 function againAndAgain(node: () => EmulatedNode, drive: Drive): void {
   test(`a card that comes and goes ${ROUNDS} times leaves nothing behind`, async (t) => {
-    let warm: Held | undefined;
+    let warm: Resources | undefined;
     for (let round = 0; round < ROUNDS; round += 1) {
-      if (round === WARM_UP) warm = await held(node());
+      if (round === WARM_UP) warm = await resourcesOf(node());
       drive('unbind snd_aloop');
       await node().outputGoes(LOOPBACK);
       await node().client('tone', DUMMY);
@@ -174,7 +174,7 @@ function againAndAgain(node: () => EmulatedNode, drive: Drive): void {
       await node().client('tone', LOOPBACK);
     }
     await node().agrees();
-    const now = await held(node());
+    const now = await resourcesOf(node());
     assert.ok(warm);
     t.diagnostic(`after ${WARM_UP}: ${JSON.stringify(warm)}; after ${ROUNDS}: ${JSON.stringify(now)}`);
     assert.deepEqual({ ...now, memoryKb: warm.memoryKb }, warm);

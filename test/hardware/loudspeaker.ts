@@ -8,7 +8,7 @@ import type { DispatchedEvent } from '../consumer/parser.js';
 import { DUMMY, LOOPBACK, playing, twoCards } from './hot-plug.js';
 import type { EmulatedNode } from './node.js';
 import { bootOtherEnd } from './other-end.js';
-import { heard, NODE, outputOf, PEER, watched } from './radio.js';
+import { NODE, outputOf, PEER, soundArrives, watched } from './radio.js';
 
 const SPEAKER = outputOf(PEER);
 /** Pairing mode lasts as long as the scan that finds it. */
@@ -49,7 +49,7 @@ type Node = () => EmulatedNode;
 async function connects(node: Node, speaker: Node): Promise<void> {
   await node().change('/bluetooth/connect', { address: PEER });
   await watched(node).peer({ connected: true, output: SPEAKER });
-  await watched(speaker).takesSoundOf(NODE);
+  await watched(speaker).acceptsSoundOf(NODE);
 }
 
 async function disconnects(node: Node): Promise<void> {
@@ -61,12 +61,12 @@ function sound(node: Node, speaker: Node): void {
   const { peer, survives } = watched(node);
 
   /** The speaker has it as the sound of a phone, and plays it where its default is. */
-  const isHeard = (noise: number): Promise<void> => {
+  const noiseArrives = (noise: number): Promise<void> => {
     const plays = async (): Promise<void> => {
       await node().change(`/audio/clients/${noise}/output`, { output: SPEAKER });
       await node().client('noise', SPEAKER);
     };
-    return heard(speaker(), DUMMY, plays, async () => {
+    return soundArrives(speaker(), DUMMY, plays, async () => {
       await disconnects(node);
       await connects(node, speaker);
     });
@@ -77,7 +77,7 @@ function sound(node: Node, speaker: Node): void {
     await node().output(DUMMY, { default: true });
     await node().machine.user(playing('noise', '/dev/urandom', `--device=${LOOPBACK}`));
     const { id } = await node().client('noise', LOOPBACK);
-    await isHeard(id);
+    await noiseArrives(id);
   });
 
   test('a bluetoothd that dies while the loudspeaker plays is back by itself, and the loudspeaker can connect and play', async () => {
@@ -87,7 +87,7 @@ function sound(node: Node, speaker: Node): void {
     const { id } = await node().client('noise', DUMMY);
     await node().agrees();
     await connects(node, speaker);
-    await isHeard(id);
+    await noiseArrives(id);
   });
 
   test('what is disconnected is no output any more', async () => {

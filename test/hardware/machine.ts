@@ -73,8 +73,8 @@ export class Machine {
     this.#qemu = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#ended = once(this.#qemu, 'close');
     for (const output of [this.#qemu.stdout, this.#qemu.stderr]) {
-      output?.setEncoding('utf8').on('data', (said: string) => {
-        this.console = (this.console + said).slice(-CONSOLE_CHARACTERS);
+      output?.setEncoding('utf8').on('data', (chunk: string) => {
+        this.console = (this.console + chunk).slice(-CONSOLE_CHARACTERS);
       });
     }
   }

@@ -130,11 +130,11 @@ export class EmulatedNode {
       assert.deepEqual(byId(known.cards.values()), byId(await this.get<Audio['outputs']>('/audio/cards')));
       assert.deepEqual(byId(known.outputs.values()), byId(outputs));
       assert.deepEqual(byId(known.clients.values()), byId(clients));
-      const said = await this.machine.user(LISTED);
+      const listed = await this.machine.user(LISTED);
       const sinks = outputs.map(({ id, name }) => `${id} ${name}`);
       const idOf = (name?: string): number | undefined => outputs.find((each) => each.name === name)?.id;
       const inputs = clients.map(({ id, output }) => `${id} ${idOf(output)}`);
-      const [first, ...others] = said.trimEnd().split('\n');
+      const [first, ...others] = listed.trimEnd().split('\n');
       const theirs = others.map((line) => line.split('\t').slice(0, 2).join(' '));
       assert.deepEqual([first, ...theirs.sort()], [server.default_sink, ...[...sinks, ...inputs].sort()]);
       return true;

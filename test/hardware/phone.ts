@@ -7,7 +7,7 @@ import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
 import { DUMMY, playing, twoCards } from './hot-plug.js';
 import type { EmulatedNode } from './node.js';
 import { ARTIST, playerOfPhone, TITLES } from './phone-player.js';
-import { heard, NODE, NODE_AT_PEER, outputOf, PEER, watched } from './radio.js';
+import { NODE, NODE_AT_PEER, outputOf, PEER, soundArrives, watched } from './radio.js';
 
 /** The node, as the phone's sound server has it. */
 const AT_PHONE = outputOf(NODE);
@@ -45,13 +45,13 @@ export function phoneScenarios(node: () => EmulatedNode): void {
 
   test('what the phone plays is a player, and its buttons are the phone’s', async () => {
     const [first, second] = TITLES;
-    const name = await shows(node(), first, 'Playing');
+    const name = await playerWith(node(), first, 'Playing');
     await node().change(`/players/${name}/pause`);
-    await shows(node(), first, 'Paused');
+    await playerWith(node(), first, 'Paused');
     await node().change(`/players/${name}/next`);
-    await shows(node(), second, 'Paused');
+    await playerWith(node(), second, 'Paused');
     await node().change(`/players/${name}/play`);
-    await shows(node(), second, 'Playing');
+    await playerWith(node(), second, 'Playing');
     const listed = await node().get<readonly PlayerRecord[]>('/players');
     assert.deepEqual(listed.find(({ bus_name }) => bus_name === name)?.metadata?.['xesam:title'], second);
   });
@@ -63,7 +63,7 @@ export function phoneScenarios(node: () => EmulatedNode): void {
     await node().machine.user(SONG_ENDS);
     // The radio may have kept the connection, without anybody at its two ends.
     await connectsAndPlays(node());
-    await shows(node(), TITLES[0], 'Playing');
+    await playerWith(node(), TITLES[0], 'Playing');
   });
 
   test('a phone that goes takes its sound with it', async () => {
@@ -85,13 +85,13 @@ async function disconnects(node: EmulatedNode): Promise<void> {
 }
 
 async function connectsAndPlays(node: EmulatedNode): Promise<void> {
-  const { peer, takesSoundOf } = watched(() => node);
+  const { peer, acceptsSoundOf } = watched(() => node);
   const connects = async (): Promise<void> => {
     await disconnects(node);
     await playerOfPhone(node);
     await node.machine.root(PHONE_CONNECTS);
     await peer({ connected: true });
-    await takesSoundOf(PEER);
+    await acceptsSoundOf(PEER);
     await node.output(AT_PHONE);
   };
   const plays = async (): Promise<void> => {
@@ -99,14 +99,14 @@ async function connectsAndPlays(node: EmulatedNode): Promise<void> {
     await node.client('song', AT_PHONE);
   };
   await connects();
-  await heard(node, DUMMY, plays, async () => {
+  await soundArrives(node, DUMMY, plays, async () => {
     await node.machine.user(SONG_ENDS);
     await connects();
   });
 }
 
 /** Resolves with the name of the player once the phone plays this. */
-async function shows(node: EmulatedNode, title: string, status: string): Promise<string> {
+async function playerWith(node: EmulatedNode, title: string, status: string): Promise<string> {
   const found = (): PlayerRecord | undefined =>
     playersOf(node).find(
       ({ metadata, playback_status }) => metadata?.['xesam:title'] === title && playback_status === status,

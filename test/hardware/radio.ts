@@ -43,7 +43,7 @@ export function watched(node: () => EmulatedNode) {
   const backend = (state: string): Promise<void> =>
     node().until(`the backend is ${state}`, () => stateNow() === state);
   /** The sound server takes what the other end plays: its card is there a while after the connection. */
-  const takesSoundOf = (address: string): Promise<void> => {
+  const acceptsSoundOf = (address: string): Promise<void> => {
     const card = { name: `bluez_card.${inNames(address)}`, active_profile: 'audio-gateway' };
     return node().until(`the sound of ${address} is taken`, () =>
       [...node().stream.model.known.cards.values()].some((each) => hasValues(each, card)),
@@ -59,20 +59,20 @@ export function watched(node: () => EmulatedNode) {
     await node().until('that it is away', () => events.some(isAway));
     await backend('up');
   };
-  return { adapter, peer, backend, survives, takesSoundOf };
+  return { adapter, peer, backend, survives, acceptsSoundOf };
 }
 
 /** Noise through two volumes of 40 %, as WirePlumber makes them, has a peak of 0.006; silence has 0. */
 const AUDIBLE = 0.001;
 /** After so long it will not come any more. */
-const HEARD_MS = 60_000;
+const SOUND_MAX_MS = 60_000;
 
 async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
   const { id } = await node.output(output);
   const url = `http://127.0.0.1:${node.machine.port}/events?types=audio.level,backend.updated`;
   const levels = await EventConsumer.open(url);
   const isSounded = (): boolean => (levels.model.known.levels.get(id) ?? []).some((peak) => peak > AUDIBLE);
-  await levels.until(isSounded, `sound on ${output}`, HEARD_MS).finally(() => levels.close());
+  await levels.until(isSounded, `sound on ${output}`, SOUND_MAX_MS).finally(() => levels.close());
   return true;
 }
 
@@ -82,18 +82,18 @@ async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
  * more: then the two connect anew, as people have them do. Levels are asked for when it plays, as to measure
  * costs time as well.
  */
-export async function heard(
+export async function soundArrives(
   node: EmulatedNode,
   output: string,
   play: () => Promise<void>,
   connectAnew: () => Promise<void>,
 ): Promise<void> {
   let isAnew = false;
-  const isHeard = async (): Promise<boolean> => {
+  const isAudible = async (): Promise<boolean> => {
     if (isAnew) await connectAnew();
     isAnew = true;
     await play();
     return sounds(node, output);
   };
-  await until(`sound on ${output}`, isHeard, 2 * SLOW_MS);
+  await until(`sound on ${output}`, isAudible, 2 * SLOW_MS);
 }

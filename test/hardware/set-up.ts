@@ -28,24 +28,24 @@ export function setUpScenarios(node: () => EmulatedNode): void {
 
   test('what the set-up has made is taken back, also the membership in the group audio', async () => {
     await twoCards(node());
-    const said = await node().machine.root(UNINSTALL);
-    assert.match(said, /take pi out of the group audio/);
-    assert.doesNotMatch(said.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
+    const output = await node().machine.root(UNINSTALL);
+    assert.match(output, /take pi out of the group audio/);
+    assert.doesNotMatch(output.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
   });
 
   test('outside the group audio no card is seen, and /health says why', async () => {
     await node().machine.root(WITHOUT_SETUP);
     await node().machine.user(BY_HAND);
-    const isSaid = async (): Promise<boolean> => /may not open .* the group audio/.test(await detail());
-    await until('the reason', isSaid, SLOW_MS);
+    const isExplained = async (): Promise<boolean> => /may not open .* the group audio/.test(await detail());
+    await until('the reason', isExplained, SLOW_MS);
     assert.deepEqual(await node().get('/audio/cards'), []);
   });
 
   test('the set-up puts the user into the group and says so, and the cards are there after a restart', async () => {
-    const said = await node().machine.root(SET_UP);
-    assert.match(said, /add pi to the group audio, which may open sound cards/);
-    assert.match(said, /if no sound card is found, restart this machine/);
-    assert.match(said.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
+    const output = await node().machine.root(SET_UP);
+    assert.match(output, /add pi to the group audio, which may open sound cards/);
+    assert.match(output, /if no sound card is found, restart this machine/);
+    assert.match(output.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
     await node().machine.root(ANEW);
     await node().listensAgain();
     await node().output(DUMMY);

@@ -42,7 +42,7 @@ function launched({ path, run, tones }: Session) {
   const socket = path('mpv.socket');
   const flags = ['--no-video', '--no-terminal', '--idle', '--ao=pulse', '--hr-seek=yes'];
   const program = run('mpv', [...flags, `--input-ipc-server=${socket}`, ...tones]);
-  const command = (...said: MpvCommand): Promise<unknown> => askMpv(socket, ...said);
+  const command = (...words: MpvCommand): Promise<unknown> => askMpv(socket, ...words);
   return {
     program,
     command,

@@ -42,7 +42,7 @@ export async function startPlayersNode(session: Session) {
       assert.deepEqual([answer.status, answer.text], [202, ''], `POST ${path}`);
     },
     /** Waits until the state from the stream's events equals the route's. */
-    streamTellsTheTruth: () =>
+    streamAgrees: () =>
       until('the stream has the state of the players', async () => {
         const listed = new Map((await players()).map((player) => [player.bus_name, player]));
         assert.deepEqual(stream.model.known.players, listed);

@@ -60,10 +60,10 @@ export class AdapterCommands {
   }
 
   /** Takes over a new adapter, and hides it: nobody may find it or pair with it yet. */
-  begin({ path, Discoverable, Pairable }: Adapter, isWanted: boolean): Promise<void> {
+  begin({ path, Discoverable, Pairable }: Adapter, powerOn: boolean): Promise<void> {
     return this.#inTurn(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
-      const answer = isWanted ? await this.#power(path, true) : DONE;
+      const answer = powerOn ? await this.#power(path, true) : DONE;
       if (!answer.ok)
         this.#parts.publish.log('warn', 'the adapter could not be switched on', { reason: answer.detail });
     });
@@ -87,10 +87,10 @@ export class AdapterCommands {
     });
   }
 
-  /** Switches the adapter off, if that is still wanted when its turn comes. */
-  switchOffIf({ path }: Adapter, isWanted: () => boolean): Promise<void> {
+  /** Switches the adapter off, if that is still due when its turn comes. */
+  switchOffIf({ path }: Adapter, isDue: () => boolean): Promise<void> {
     return this.#inTurn(async () => {
-      if (!isWanted()) return;
+      if (!isDue()) return;
       await this.#power(path, false);
       this.#parts.changed();
     });

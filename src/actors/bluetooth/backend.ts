@@ -45,7 +45,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
     this.#settings = settings;
     this.#publish = publish;
-    this.#publisher = new BluetoothPublisher(publish, clock, () => this.#shown());
+    this.#publisher = new BluetoothPublisher(publish, clock, () => this.#recordsNow());
     this.#bus = new Bus('bluetooth', { callDeadlineMs: CALL_DEADLINE_MS, ...bus }, this);
     const bluez: Bluez = (method, args, options) => this.#bus.call(method, args, options);
     this.#reading = new BluezReading({
@@ -66,7 +66,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
         this.#changed();
       },
       untilConnected: (address) =>
-        this.#publisher.seen(({ devices }) => devices.get(address)?.connected === true),
+        this.#publisher.untilPublished(({ devices }) => devices.get(address)?.connected === true),
     });
     this.#idle = new IdleSwitch({
       clock,
@@ -113,19 +113,23 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const adapter = this.#adapter;
     if (adapter === undefined) return failure('unavailable', `There is no adapter: ${this.#away}`);
     if (!('address' in command))
-      return this.#whenSeen(command, await this.#commands.switchAdapter(adapter, command.do));
-    const wanted = command.address.toUpperCase();
-    const device = this.#devices().find(({ Address }) => Address === wanted);
+      return this.#oncePublished(command, await this.#commands.switchAdapter(adapter, command.do));
+    const address = command.address.toUpperCase();
+    const device = this.#devices().find(({ Address }) => Address === address);
     if (device === undefined)
       return failure('no-such-device', `There is no device ${JSON.stringify(command.address)}`);
     const answer = await this.#commands.commandDevice(adapter, device, command.do);
-    return this.#whenSeen(command, answer, wanted);
+    return this.#oncePublished(command, answer, address);
   }
 
-  /** BlueZ replies before it announces what it has changed: who has the answer is to see the change. */
-  async #whenSeen(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
+  /**
+   * BlueZ replies before it announces what it has changed. The answer waits for the change, so that a client
+   * that has the answer also finds the change.
+   */
+  async #oncePublished(command: BluetoothCommand, answer: Answer, address = ''): Promise<Answer> {
     const isDone = IS_DONE[command.do];
-    if (answer.ok && isDone !== undefined) await this.#publisher.seen((shown) => isDone(shown, address));
+    if (answer.ok && isDone !== undefined)
+      await this.#publisher.untilPublished((records) => isDone(records, address));
     return answer;
   }
 
@@ -246,7 +250,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     if (isNews) this.#publish.status('connecting', reason);
   }
 
-  #shown(): BluetoothRecords | undefined {
+  #recordsNow(): BluetoothRecords | undefined {
     const adapter = this.#adapter;
     return adapter && recordsOf(adapter, this.#devices(), this.#outputs, this.#commands.until);
   }

@@ -91,10 +91,10 @@ export class Pairing {
     ] as const;
     if (!this.isActive) {
       this.#admitted.clear();
-      const held = await this.holdAgent();
-      if (!held.ok) {
+      const registered = await this.holdAgent();
+      if (!registered.ok) {
         this.releaseAgent();
-        return held;
+        return registered;
       }
     }
     this.#until = this.#parts.clock.date() + seconds * 1000;
@@ -194,9 +194,9 @@ export function agentAnswer(call: Signal, admits: (device: string) => boolean): 
   if (signalValues(cancel, call) !== undefined || signalValues(release, call) !== undefined) return 'done';
   const [device, uuid] = signalValues(authorizeService, call) ?? [];
   const paired = signalValues(requestConfirmation, call) ?? signalValues(requestAuthorization, call);
-  const [asked = device] = paired ?? [];
-  // Everything else asks for a key, or shows one.
-  if (asked === undefined) return rejectCall('this node has neither keys nor a display');
-  if (!admits(asked)) return rejectCall('this node is not in pairing mode');
+  const [applicant = device] = paired ?? [];
+  // Every other call wants a key from the user, or wants to display one.
+  if (applicant === undefined) return rejectCall('this node has neither keys nor a display');
+  if (!admits(applicant)) return rejectCall('this node is not in pairing mode');
   return uuid === undefined || isSoundService(uuid) ? 'done' : rejectCall('this node is for sound only');
 }

@@ -13,14 +13,14 @@ const PAUSE_MS = 250;
 /** Ten events a second. */
 const DISCOVERED_PAUSE_MS = 100;
 /** BlueZ announces a change within milliseconds of its reply, and the next event is at most a pause away. */
-const SEEN_MAX_MS = 1_000;
+const PUBLISHED_MAX_MS = 1_000;
 
 /**
  * Table of the commands: true if the published state shows that one has been carried out. A connection has
  * its own time, and its end is an event.
  */
 export const IS_DONE: Readonly<
-  Partial<Record<BluetoothCommand['do'], (shown: BluetoothRecords, address: string) => boolean>>
+  Partial<Record<BluetoothCommand['do'], (records: BluetoothRecords, address: string) => boolean>>
 > = {
   power_up: ({ bluetooth }) => bluetooth.powered,
   power_down: ({ bluetooth }) => !bluetooth.powered,
@@ -36,23 +36,23 @@ export const IS_DONE: Readonly<
 export class BluetoothPublisher {
   readonly #publish: Pick<Publisher, 'put' | 'drop'>;
   readonly #clock: Clock;
-  readonly #shown: () => BluetoothRecords | undefined;
+  readonly #recordsNow: () => BluetoothRecords | undefined;
   readonly #timers: Timers<'publish' | 'discover'>;
   #publishedAt = Number.NEGATIVE_INFINITY;
   #published = '';
   readonly #devices = new Map<string, string>();
-  /** Addresses that a scan has found, or seen changed, without an event yet. */
+  /** Addresses of devices that a scan has found, or that have changed in it, and that had no event yet. */
   readonly #found = new Set<string>();
   readonly #changed = new Set<string>();
   #isOutcome = false;
   /** Commands that wait until what they have changed is published. */
-  readonly #waiters = new Map<(shown: BluetoothRecords) => boolean, () => void>();
+  readonly #waiters = new Map<(records: BluetoothRecords) => boolean, () => void>();
 
-  /** `shown` gives undefined while there is nothing to show. */
-  constructor(publish: Publisher, clock: Clock, shown: () => BluetoothRecords | undefined) {
+  /** `recordsNow` returns undefined while there is no adapter. */
+  constructor(publish: Publisher, clock: Clock, recordsNow: () => BluetoothRecords | undefined) {
     this.#publish = publish;
     this.#clock = clock;
-    this.#shown = shown;
+    this.#recordsNow = recordsNow;
     this.#timers = new Timers(clock);
   }
 
@@ -63,13 +63,14 @@ export class BluetoothPublisher {
   }
 
   /**
-   * Resolves when a state for which `isTrue` is published, when nothing is shown any more, or after a while.
+   * Resolves when a state is published for which `isTrue` returns true, when the adapter is gone, or after
+   * PUBLISHED_MAX_MS.
    */
-  async seen(isTrue: (shown: BluetoothRecords) => boolean): Promise<void> {
-    const waiter = (shown: BluetoothRecords): boolean => isTrue(shown);
+  async untilPublished(isTrue: (records: BluetoothRecords) => boolean): Promise<void> {
+    const waiter = (records: BluetoothRecords): boolean => isTrue(records);
     const published = new Promise<void>((resolve) => this.#waiters.set(waiter, resolve));
     this.changed();
-    await within(this.#clock, SEEN_MAX_MS, published);
+    await within(this.#clock, PUBLISHED_MAX_MS, published);
     this.#waiters.delete(waiter);
   }
 
@@ -81,19 +82,19 @@ export class BluetoothPublisher {
 
   publishNow(): void {
     this.#timers.cancel('publish');
-    const shown = this.#shown();
-    if (shown === undefined) return;
+    const records = this.#recordsNow();
+    if (records === undefined) return;
     this.#publishedAt = this.#clock.monotonic();
-    const text = JSON.stringify(shown.bluetooth);
+    const text = JSON.stringify(records.bluetooth);
     if (text !== this.#published) this.#publish.put('bluetooth', '', text);
     else if (this.#isOutcome) this.#publish.put('bluetooth.outcome', '', text);
     this.#published = text;
     this.#isOutcome = false;
-    for (const [address, device] of shown.devices)
-      this.#publishDevice(address, JSON.stringify(device), shown.bluetooth.scanning);
-    for (const address of [...this.#devices.keys()]) if (!shown.devices.has(address)) this.#gone(address);
+    for (const [address, device] of records.devices)
+      this.#publishDevice(address, JSON.stringify(device), records.bluetooth.scanning);
+    for (const address of [...this.#devices.keys()]) if (!records.devices.has(address)) this.#gone(address);
     if (!this.#timers.has('discover')) this.#discover();
-    for (const [isTrue, done] of this.#waiters) if (isTrue(shown)) done();
+    for (const [isTrue, done] of this.#waiters) if (isTrue(records)) done();
   }
 
   /** Forgets what was published: leaving `up` has removed it, or made it old. */

@@ -69,7 +69,7 @@ function textsOf(values: Readonly<Record<string, unknown>>): Record<string, stri
     .slice(0, ENTRIES_MAX);
   let leftUnits = ALL_MAX_UNITS;
   let leftBytes = ALL_MAX_BYTES;
-  const texts = keys.map((key): [string, string] => [key, shownText(key, values[key])]);
+  const texts = keys.map((key): [string, string] => [key, boundedText(key, values[key])]);
   const kept = texts.filter(([key, text]) => {
     const units = key.length + text.length;
     const bytes = jsonBytes(key) + jsonBytes(text);
@@ -87,7 +87,7 @@ function jsonBytes(text: string): number {
 }
 
 /** An embedded image is reduced to the start of its URL, because half an image is useless. */
-function shownText(key: string, value: unknown): string {
+function boundedText(key: string, value: unknown): string {
   const text = plainText(value);
   if (key === 'mpris:artUrl' && isDataUrl(text))
     return capped(text.slice(0, text.indexOf(',') + 1), VALUE_MAX_UNITS);

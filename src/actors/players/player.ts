@@ -41,7 +41,7 @@ const REST_MS = 1_000;
 /** A change of track causes some five signals and a reading, and becomes one event. */
 const GATHER_MS = 50;
 /** While it plays: how often to check whether the clock was set, by which clients extrapolate. */
-const CLOCK_LOOK_MS = 30_000;
+const CLOCK_CHECK_MS = 30_000;
 /** A player has its name before it answers: one attempt in vain is no reason to log anything. */
 const LOGGED_AFTER_FAILURES = 2;
 /** A signal with one of these is a reason to read the position. */
@@ -141,7 +141,7 @@ export class Player {
     const position = before === undefined || before.jumps === jumps ? undefined : this.#position();
     if (position !== undefined) this.#publish.put('players.position', this.busName, JSON.stringify(position));
     if (!this.plays || this.#timers.has('clock')) return;
-    this.#timers.set('clock', CLOCK_LOOK_MS, () => {
+    this.#timers.set('clock', CLOCK_CHECK_MS, () => {
       // The text differs only if the clock was set, because the record then takes a new anchor.
       if (this.plays) this.publishNow();
     });

@@ -20,7 +20,7 @@ import { isSameTrack } from './metadata.js';
  * After playing began the position is read again: an idle output may take 2 s of sound at once (null sinks;
  * mpv, cmus: 1.9 s, measured).
  */
-const LOOK_AGAIN_MS = 3_000;
+const SETTLED_MS = 3_000;
 /**
  * From the reckoned end of a track to the reading there: players report positions late, some in whole
  * seconds.
@@ -32,7 +32,7 @@ const TIMER_MAX_MS = 0x7fff_ffff;
 export class ReckonedPosition {
   readonly #clock: Clock;
   readonly #readAgain: () => void;
-  readonly #timers: Timers<'look' | 'end'>;
+  readonly #timers: Timers<'settled' | 'end'>;
   #motion = motionOf(NOTHING_KNOWN);
   #anchor: Anchor;
   /** Counts changes of the position that clients cannot reckon. */
@@ -99,7 +99,7 @@ export class ReckonedPosition {
     const now = this.#now();
     if (!this.#isAstray && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
     const isPlaying = this.#motion.rate !== 0;
-    if (this.#isAstray && isPlaying) this.#timers.set('look', LOOK_AGAIN_MS, this.#readAgain);
+    if (this.#isAstray && isPlaying) this.#timers.set('settled', SETTLED_MS, this.#readAgain);
     this.#isAstray = false;
     this.#jumpTo(positionUs);
   }

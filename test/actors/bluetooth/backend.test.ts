@@ -31,7 +31,7 @@ function withPhone(bluez: ScriptedBluez): void {
 }
 
 test('the adapter, its known devices with kind and battery, and what a scan finds are shown', async (t) => {
-  const { bluez, recorder, does } = await followed(t, {}, withPhone);
+  const { bluez, recorder, sendCommand } = await followed(t, {}, withPhone);
   assert.equal(recorder.state, 'up');
   const phone = {
     address: PHONE,
@@ -53,7 +53,7 @@ test('the adapter, its known devices with kind and battery, and what a scan find
     name: 'kitchen',
     address: '00:AA:01:00:00:00',
   });
-  await does({ do: 'scan' });
+  await sendCommand({ do: 'scan' });
   bluez.addDevice(SPEAKER, { RSSI: -60, Icon: 'audio-headset' });
   await until('the speaker is found', () => recorder.discovered.includes(SPEAKER));
   assert.deepEqual(recorder.device(SPEAKER), {
@@ -85,22 +85,22 @@ test('a device has the name of its output, on PipeWire and on PulseAudio, while 
 });
 
 test('a scan ends by itself, and a second request prolongs it', async (t) => {
-  const { bluez, recorder, clock, does } = await followed(t);
-  await does({ do: 'scan' });
+  const { bluez, recorder, clock, sendCommand } = await followed(t);
+  await sendCommand({ do: 'scan' });
   await until('the adapter scans', () => recorder.record?.scanning === true);
   clock.advance(59_000);
-  await does({ do: 'scan' });
+  await sendCommand({ do: 'scan' });
   clock.advance(59_000);
   assert.ok(!bluez.calls.includes('StopDiscovery'));
   clock.advance(1_000);
   await until('the scan has ended', () => recorder.record?.scanning === false);
-  await does({ do: 'scan/stop' });
+  await sendCommand({ do: 'scan/stop' });
   assert.equal(bluez.calls.filter((call) => call === 'StopDiscovery').length, 1);
 });
 
 test('during a scan at most ten devices a second are sent, new ones first, and the last change is sent', async (t) => {
-  const { bluez, recorder, does } = await followed(t);
-  await does({ do: 'scan' });
+  const { bluez, recorder, sendCommand } = await followed(t);
+  await sendCommand({ do: 'scan' });
   const addresses = Array.from({ length: 12 }, (_, i) => `AA:BB:CC:DD:EE:${10 + i}`);
   for (const address of addresses) bluez.addDevice(address, { RSSI: -90 });
   for (const address of addresses) bluez.changeDevice(address, { RSSI: -50 });
@@ -112,11 +112,11 @@ test('during a scan at most ten devices a second are sent, new ones first, and t
 });
 
 test('pairing mode switches the adapter on and visible, and sets the time in BlueZ before the node can be found', async (t) => {
-  const { bluez, recorder, clock, does } = await followed(t, { pairingTimeout: 90 }, (bluez) =>
+  const { bluez, recorder, clock, sendCommand } = await followed(t, { pairingTimeout: 90 }, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
   const until_ = new Date(clock.date() + 90_000).toISOString();
-  await does({ do: 'pairing_mode' });
+  await sendCommand({ do: 'pairing_mode' });
   const calls = bluez.calls.filter((call) => call.startsWith('Set') || call.includes('Agent'));
   assert.deepEqual(calls, [
     'Set Powered=true',
@@ -140,7 +140,7 @@ const REJECTED = 'org.bluez.Error.Rejected';
 const service = (code: string): string => `0000${code}-0000-1000-8000-00805F9B34FB`;
 const AUTHORIZED = ['110a', '110b', '110c', '110d', '110e', '110f', '1108', '1112', '1131', '111e', '111f'];
 const REFUSED = [HID, OBEX_PUSH, service('1115'), service('1200'), 'rubbish', `${A2DP_SOURCE}0`];
-const AGENT_ASKED: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['ask']>[0]])[] = [
+const AGENT_ANSWERS: readonly (readonly [answer: string, ...Parameters<ScriptedBluez['ask']>[0]])[] = [
   ['done', 'RequestConfirmation', 'ou', pathOf(PHONE), 123_456],
   ['done', 'RequestAuthorization', 'o', pathOf(PHONE)],
   ...AUTHORIZED.map((code) => ['done', 'AuthorizeService', 'os', pathOf(PHONE), service(code)] as const),
@@ -154,23 +154,23 @@ const AGENT_ASKED: readonly (readonly [answer: string, ...Parameters<ScriptedBlu
 ];
 
 test('the agent accepts devices only in pairing mode, and only their services for sound and its remote control', async (t) => {
-  const { bluez, does } = await followed(t);
+  const { bluez, sendCommand } = await followed(t);
   const request = ['RequestAuthorization', 'o', pathOf(PHONE)] as const;
   bluez.addDevice(PHONE);
   assert.equal(await bluez.ask(request), 'no agent');
-  await does({ do: 'pairing_mode' });
-  for (const [answer, ...asked] of AGENT_ASKED) assert.equal(await bluez.ask(asked), answer, asked.join(' '));
+  await sendCommand({ do: 'pairing_mode' });
+  for (const [answer, ...call] of AGENT_ANSWERS) assert.equal(await bluez.ask(call), answer, call.join(' '));
   const { agent } = bluez;
   assert.ok(agent);
-  await does({ do: 'pairing_mode/stop' });
+  await sendCommand({ do: 'pairing_mode/stop' });
   await until('BlueZ has no agent', () => !bluez.agent);
   // A BlueZ that asks all the same is refused by the same object.
   assert.equal(await bluez.ask(request, { agent }), REJECTED);
 });
 
 test('the agent answers nobody but BlueZ', async (t) => {
-  const { bluez, address, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { bluez, address, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   const bus = sessionBus({ busAddress: address, authMethods: ['EXTERNAL'] });
   t.after(() => bus.disconnect());
   await once(bus, 'connect');
@@ -188,8 +188,8 @@ const PAIRS: readonly Row[] = [
 ];
 for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
   test(`the first device that pairs in pairing mode ends the mode: ${what}`, async (t) => {
-    const { bluez, recorder, clock, does } = await followed(t);
-    await does({ do: 'pairing_mode' });
+    const { bluez, recorder, clock, sendCommand } = await followed(t);
+    await sendCommand({ do: 'pairing_mode' });
     bluez.addDevice(PHONE);
     bluez.changeDevice(PHONE, { Paired: true });
     // BlueZ learns a moment later what a device is.
@@ -213,14 +213,14 @@ const UNASKED: readonly (readonly [what: string, device: Found, adapter: Found, 
 ];
 for (const [what, facts, adapter, stays] of UNASKED) {
   test(`a device that pairs outside pairing mode is not trusted: one ${what}`, async (t) => {
-    const { bluez, recorder, does } = await followed(t);
+    const { bluez, recorder, sendCommand } = await followed(t);
     bluez.changeAdapter(adapter ?? {});
     bluez.addDevice(PHONE, facts);
     await until('it is there', () => recorder.device(PHONE));
     bluez.changeDevice(PHONE, { Paired: true });
     await until('it is known, or forgotten', () => (stays ? recorder.known : !recorder.device(PHONE)));
     // BlueZ has got what was sent before.
-    await does({ do: 'scan' });
+    await sendCommand({ do: 'scan' });
     const done = bluez.calls.filter((call) => ['RemoveDevice', 'Set Trusted=true'].includes(call));
     assert.deepEqual(done, stays ? [] : ['RemoveDevice']);
     assert.equal(recorder.logs.includes('warn: a device has paired unasked'), !stays);
@@ -228,23 +228,23 @@ for (const [what, facts, adapter, stays] of UNASKED) {
 }
 
 test('while a device is being connected another one that pairs is forgotten, also if it was found', async (t) => {
-  const { bluez, recorder, does } = await followed(t);
+  const { bluez, recorder, sendCommand } = await followed(t);
   for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
   await until('the speaker is found', () => recorder.device(SPEAKER));
   bluez.onCall.set('Pair', async () => {
     bluez.changeDevice(PHONE, { Paired: true });
     await until('the other is forgotten', () => !bluez.objects.has(pathOf(PHONE)) && !recorder.device(PHONE));
   });
-  await does({ do: 'connect', address: SPEAKER });
+  await sendCommand({ do: 'connect', address: SPEAKER });
   await until('the speaker is trusted', () => recorder.known?.trusted === true);
 });
 
 test('a device accepted in pairing mode that finishes pairing later is trusted', async (t) => {
-  const { bluez, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { bluez, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   bluez.addDevice(PHONE);
   assert.equal(await bluez.ask(['RequestConfirmation', 'ou', pathOf(PHONE), 1]), 'done');
-  await does({ do: 'pairing_mode/stop' });
+  await sendCommand({ do: 'pairing_mode/stop' });
   bluez.changeDevice(PHONE, { Paired: true, UUIDs: [A2DP_SOURCE] });
   await until('the phone is trusted', () => bluez.device(PHONE)['Trusted'] === true);
 });
@@ -259,56 +259,59 @@ test('a daemon that ends while pairing mode begins leaves the adapter closed', a
 });
 
 test('an adapter that is switched off while pairing mode begins is not left open', async (t) => {
-  const { bluez, does } = await followed(t);
+  const { bluez, sendCommand } = await followed(t);
   bluez.onCall.set('Set', () => {
     if (bluez.calls.at(-1) === 'Set Pairable=true') bluez.changeAdapter({ Powered: false });
   });
-  await does({ do: 'pairing_mode' }, 'refused');
+  await sendCommand({ do: 'pairing_mode' }, 'refused');
   assert.deepEqual([bluez.adapter()['Discoverable'], bluez.adapter()['Pairable']], [false, false]);
   assert.ok(!bluez.calls.includes('Set Discoverable=true'));
 });
 
 test('ending pairing mode can be retried after it failed', async (t) => {
-  const { bluez, recorder, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { bluez, recorder, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
-  await does({ do: 'pairing_mode/stop' }, 'refused');
+  await sendCommand({ do: 'pairing_mode/stop' }, 'refused');
   await until('the end of pairing mode is published', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
   bluez.misbehaves.clear();
-  await does({ do: 'pairing_mode/stop' });
+  await sendCommand({ do: 'pairing_mode/stop' });
   assert.equal(recorder.record?.discoverable, false);
 });
 
 test('a change for which BlueZ is busy is asked for again', async (t) => {
-  const { bluez, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { bluez, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
-  const ended = does({ do: 'pairing_mode/stop' });
-  const asked = (): number => bluez.calls.filter((call) => call === 'Set Pairable=false').length;
-  await until('it is asked again', () => asked() > 1);
+  const ended = sendCommand({ do: 'pairing_mode/stop' });
+  const attempts = (): number => bluez.calls.filter((call) => call === 'Set Pairable=false').length;
+  await until('it is requested again', () => attempts() > 1);
   bluez.misbehaves.clear();
   await ended;
   assert.equal(bluez.adapter()['Pairable'], false);
 });
 
 test('a command is answered when its effect is visible', async (t) => {
-  const { bluez, recorder, clock, backend, does } = await followed(t, {}, withPhone);
-  const seen = async (command: BluetoothCommand, isDone: () => boolean | undefined): Promise<void> => {
-    await does(command);
+  const { bluez, recorder, clock, backend, sendCommand } = await followed(t, {}, withPhone);
+  const expectEffect = async (
+    command: BluetoothCommand,
+    isDone: () => boolean | undefined,
+  ): Promise<void> => {
+    await sendCommand(command);
     assert.ok(isDone(), command.do);
   };
   const off = (key: 'powered' | 'pairable' | 'scanning') => () => recorder.record?.[key] === false;
-  await seen({ do: 'connect', address: PHONE }, () => recorder.known?.connected);
-  await seen({ do: 'disconnect', address: PHONE }, () => !recorder.known?.connected);
-  await seen({ do: 'forget', address: PHONE }, () => !recorder.device(PHONE));
-  await seen({ do: 'pairing_mode' }, () => recorder.record?.discoverable);
-  await seen({ do: 'pairing_mode/stop' }, off('pairable'));
-  await seen({ do: 'scan' }, () => recorder.record?.scanning);
-  await seen({ do: 'scan/stop' }, off('scanning'));
-  await seen({ do: 'power_down' }, off('powered'));
-  await seen({ do: 'power_up' }, () => recorder.record?.powered);
-  // The change is undone before it is seen: the answer does not wait for ever.
+  await expectEffect({ do: 'connect', address: PHONE }, () => recorder.known?.connected);
+  await expectEffect({ do: 'disconnect', address: PHONE }, () => !recorder.known?.connected);
+  await expectEffect({ do: 'forget', address: PHONE }, () => !recorder.device(PHONE));
+  await expectEffect({ do: 'pairing_mode' }, () => recorder.record?.discoverable);
+  await expectEffect({ do: 'pairing_mode/stop' }, off('pairable'));
+  await expectEffect({ do: 'scan' }, () => recorder.record?.scanning);
+  await expectEffect({ do: 'scan/stop' }, off('scanning'));
+  await expectEffect({ do: 'power_down' }, off('powered'));
+  await expectEffect({ do: 'power_up' }, () => recorder.record?.powered);
+  // The change is undone before it is published: the answer does not wait for ever.
   bluez.onCall.set('Set', () => void setImmediate(() => bluez.changeAdapter({ Powered: true })));
   const answered = backend.handle({ do: 'power_down' }).then(faultOf);
   await until('the command is answered', () => {
@@ -319,7 +322,7 @@ test('a command is answered when its effect is visible', async (t) => {
 });
 
 test('a new device is paired, trusted and connected; no other device is accepted meanwhile', async (t) => {
-  const { bluez, recorder, does } = await followed(t);
+  const { bluez, recorder, sendCommand } = await followed(t);
   const answers: string[] = [];
   bluez.onCall.set('Pair', async (path) => {
     answers.push(await bluez.ask(['RequestConfirmation', 'ou', path, 1]));
@@ -329,7 +332,7 @@ test('a new device is paired, trusted and connected; no other device is accepted
   });
   bluez.addDevice(SPEAKER);
   await until('the speaker is found', () => recorder.device(SPEAKER));
-  await does({ do: 'connect', address: SPEAKER.toLowerCase() });
+  await sendCommand({ do: 'connect', address: SPEAKER.toLowerCase() });
   assert.deepEqual(answers, ['done', 'done', REJECTED, REJECTED]);
   await until('the speaker is connected', () => recorder.known?.connected === true);
   await until('the speaker is trusted', () => recorder.known?.trusted === true);
@@ -347,13 +350,13 @@ const BLUEZ_REFUSES: readonly (readonly [error: string, fault: string])[] = [
 ];
 
 test('a connection that BlueZ refuses is refused with its error', async (t) => {
-  const { bluez, does } = await followed(t, {}, withPhone);
+  const { bluez, sendCommand } = await followed(t, {}, withPhone);
   for (const [error, fault] of BLUEZ_REFUSES) {
     bluez.misbehaves.set('Connect', { error });
     bluez.changeDevice(PHONE, { Connected: error === 'org.bluez.Error.AlreadyConnected' });
-    await does({ do: 'connect', address: PHONE }, fault);
+    await sendCommand({ do: 'connect', address: PHONE }, fault);
   }
-  await does({ do: 'connect', address: SPEAKER }, 'no-such-device');
+  await sendCommand({ do: 'connect', address: SPEAKER }, 'no-such-device');
 });
 
 type Help = readonly [name: string, text: string, help: RegExp | undefined];
@@ -420,7 +423,7 @@ test('a battery that does not know its charge is not shown', async (t) => {
 });
 
 test('a connection that takes long is answered 202, is made once, and its failure is an event even without a change', async (t) => {
-  const { bluez, recorder, backend, clock, does } = await followed(t, {}, withPhone);
+  const { bluez, recorder, backend, clock, sendCommand } = await followed(t, {}, withPhone);
   let fail = (): void => undefined;
   bluez.onCall.set('Connect', async () => {
     await new Promise<void>((resolve) => {
@@ -428,18 +431,18 @@ test('a connection that takes long is answered 202, is made once, and its failur
     });
     bluez.objects.delete(pathOf(PHONE));
   });
-  const asked = backend.handle({ do: 'connect', address: PHONE });
+  const connecting = backend.handle({ do: 'connect', address: PHONE });
   await until('BlueZ has got Connect', () => bluez.calls.includes('Connect'));
-  await does({ do: 'connect', address: PHONE }, 'in-progress');
+  await sendCommand({ do: 'connect', address: PHONE }, 'in-progress');
   clock.advance(9_000);
-  assert.equal(faultOf(await asked), 'none');
+  assert.equal(faultOf(await connecting), 'none');
   fail();
   await until('there is an event', () => recorder.published.includes('put bluetooth.outcome'));
   assert.ok(recorder.logs.includes('warn: a device could not be connected'));
 });
 
 test('a blocked adapter is a conflict that names what blocks it', async (t) => {
-  const { bluez, recorder, backend, does } = await followed(t, {}, (bluez) =>
+  const { bluez, recorder, backend, sendCommand } = await followed(t, {}, (bluez) =>
     Object.assign(bluez.adapter(), { Powered: false }),
   );
   bluez.misbehaves.set('Set Powered=true', { error: 'org.bluez.Error.Blocked' });
@@ -447,31 +450,32 @@ test('a blocked adapter is a conflict that names what blocks it', async (t) => {
   assert.equal(faultOf(answer), 'blocked');
   assert.match(answer.ok ? '' : answer.detail, /blocked by rfkill/);
   assert.match(recorder.state, /^up: .*blocked by rfkill/);
-  await does({ do: 'pairing_mode' }, 'blocked');
+  await sendCommand({ do: 'pairing_mode' }, 'blocked');
   bluez.misbehaves.clear();
-  await does({ do: 'power_up' });
+  await sendCommand({ do: 'power_up' });
   await until('the detail is removed', () => recorder.state === 'up');
 });
 
 test('a BlueZ that hangs costs each command its deadline, and no more', async (t) => {
-  const { bluez, backend, does } = await followed(t, {}, withPhone, { callDeadlineMs: 1_000 });
+  const { bluez, backend, sendCommand } = await followed(t, {}, withPhone, { callDeadlineMs: 1_000 });
   for (const member of ['Set', 'RegisterAgent', 'StartDiscovery', 'Disconnect', 'RemoveDevice'])
     bluez.misbehaves.set(member, 'hang');
-  for (const verb of ['power_down', 'pairing_mode', 'scan'] as const) await does({ do: verb }, 'timeout');
+  for (const verb of ['power_down', 'pairing_mode', 'scan'] as const)
+    await sendCommand({ do: verb }, 'timeout');
   for (const verb of ['connect', 'disconnect', 'forget'] as const)
-    await does({ do: verb, address: PHONE }, 'timeout');
+    await sendCommand({ do: verb, address: PHONE }, 'timeout');
   bluez.misbehaves.clear();
   // The deadline is so short that a busy machine may miss it.
   await until('pairing mode starts', async () => (await backend.handle({ do: 'pairing_mode' })).ok);
 });
 
 test('the backend follows BlueZ and the adapter as they appear, die and return', async (t) => {
-  const { bluez, recorder, does } = await followed(t, {}, withPhone, { isThere: false });
+  const { bluez, recorder, sendCommand } = await followed(t, {}, withPhone, { isThere: false });
   assert.match(recorder.state, /^connecting: BlueZ/);
-  await does({ do: 'scan' }, 'unavailable');
+  await sendCommand({ do: 'scan' }, 'unavailable');
   await bluez.start();
   await until('the backend is up', () => recorder.state === 'up');
-  await does({ do: 'pairing_mode' });
+  await sendCommand({ do: 'pairing_mode' });
   bluez.die();
   await until('BlueZ is gone', () => /^connecting: BlueZ.*not running/.test(recorder.state));
   bluez.adapter()['Discoverable'] = false;
@@ -482,7 +486,7 @@ test('the backend follows BlueZ and the adapter as they appear, die and return',
   await until('the adapter is gone', () => recorder.state === 'connecting: BlueZ has no adapter');
   bluez.plugIn();
   await until('the adapter is back', () => recorder.state === 'up');
-  await does({ do: 'pairing_mode' });
+  await sendCommand({ do: 'pairing_mode' });
 });
 
 test('the first of two adapters is taken, or the named one, and one in use is kept', async (t) => {

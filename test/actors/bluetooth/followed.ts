@@ -68,9 +68,9 @@ export async function followed(
   t.after(() => backend.stop());
   await until('the backend has a state', () => recorder.state !== '');
   /** Sends a command, and expects this of it. */
-  const does = async (command: BluetoothCommand, fault = 'none'): Promise<void> => {
+  const sendCommand = async (command: BluetoothCommand, fault = 'none'): Promise<void> => {
     const answer = await backend.handle(command);
     assert.equal(faultOf(answer), fault, JSON.stringify(answer));
   };
-  return { bluez, recorder, backend, clock, address: bus.address, does };
+  return { bluez, recorder, backend, clock, address: bus.address, sendCommand };
 }

@@ -26,27 +26,27 @@ function keepOpen(bluez: ScriptedBluez): void {
 }
 
 test('pairing mode that is begun again shows its new end', async (t) => {
-  const { recorder, clock, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { recorder, clock, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   clock.advance(10_000);
   const end = new Date(clock.date() + 60_000).toISOString();
-  await does({ do: 'pairing_mode' });
+  await sendCommand({ do: 'pairing_mode' });
   assert.equal(recorder.record?.pairing_until, end);
 });
 
 test('pairing mode that cannot be begun again, nor be closed, is shown as over', async (t) => {
-  const { bluez, recorder, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { bluez, recorder, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);
   bluez.misbehaves.set('Set DiscoverableTimeout=60', FAILED);
-  await does({ do: 'pairing_mode' }, 'refused');
+  await sendCommand({ do: 'pairing_mode' }, 'refused');
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
   assert.equal(recorder.record?.discoverable, true);
 });
 
 test('pairing mode whose time is over is shown as over, also if BlueZ does not close the door', async (t) => {
-  const { bluez, recorder, clock, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { bluez, recorder, clock, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);
   clock.advance(60_000);
   await until('pairing mode is over', () => recorder.record?.pairing_active === false);
@@ -54,12 +54,12 @@ test('pairing mode whose time is over is shown as over, also if BlueZ does not c
 });
 
 test('a connection that fails begins the idle time anew', async (t) => {
-  const { bluez, recorder, clock, does } = await followed(t, SETTINGS, withPhone);
+  const { bluez, recorder, clock, sendCommand } = await followed(t, SETTINGS, withPhone);
   clock.advance(IDLE_MS - 1_000);
   bluez.misbehaves.set('Connect', FAILED);
-  await does({ do: 'connect', address: PHONE }, 'refused');
+  await sendCommand({ do: 'connect', address: PHONE }, 'refused');
   clock.advance(IDLE_MS - 1_000);
-  await does({ do: 'disconnect', address: PHONE });
+  await sendCommand({ do: 'disconnect', address: PHONE });
   assert.ok(!bluez.calls.includes('Set Powered=false'));
   clock.advance(1_000);
   await until('the adapter is off', () => recorder.record?.powered === false);
@@ -86,24 +86,24 @@ test('a connection that fails after its client was answered begins the idle time
 });
 
 test('a scan that ended early begins the idle time at its own end', async (t) => {
-  const { bluez, recorder, clock, does } = await followed(t, SETTINGS, withPhone);
-  await does({ do: 'scan' });
+  const { bluez, recorder, clock, sendCommand } = await followed(t, SETTINGS, withPhone);
+  await sendCommand({ do: 'scan' });
   bluez.changeAdapter({ Discovering: false });
   await until('the scan has ended', () => recorder.record?.scanning === false);
   bluez.misbehaves.set('StopDiscovery', FAILED);
   clock.advance(60_000);
   await until('BlueZ has refused to end the scan', () => bluez.calls.includes('StopDiscovery'));
-  await does({ do: 'disconnect', address: PHONE });
+  await sendCommand({ do: 'disconnect', address: PHONE });
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);
 });
 
 test('an adapter that could not be switched off is switched off after another idle time', async (t) => {
-  const { bluez, recorder, clock, does } = await followed(t, SETTINGS, withPhone);
+  const { bluez, recorder, clock, sendCommand } = await followed(t, SETTINGS, withPhone);
   bluez.misbehaves.set('Set Powered=false', FAILED);
   clock.advance(IDLE_MS);
   await until('BlueZ has refused it', () => bluez.calls.includes('Set Powered=false'));
-  await does({ do: 'disconnect', address: PHONE });
+  await sendCommand({ do: 'disconnect', address: PHONE });
   bluez.misbehaves.clear();
   clock.advance(IDLE_MS);
   await until('the adapter is off', () => recorder.record?.powered === false);

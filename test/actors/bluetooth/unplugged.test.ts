@@ -14,20 +14,22 @@ import { ADAPTER, pathOf, SPEAKER } from './scripted-bluez.js';
 const test = testsNeeding({ programs: ['dbus-daemon'] });
 
 test('the agent goes when the adapter is unplugged in pairing mode, and is there again for the next one', async (t) => {
-  const { bluez, recorder, does } = await followed(t);
-  await does({ do: 'pairing_mode' });
+  const { bluez, recorder, sendCommand } = await followed(t);
+  await sendCommand({ do: 'pairing_mode' });
   assert.ok(bluez.agent);
   bluez.remove(ADAPTER);
   await until('the adapter is gone', () => recorder.state === 'connecting: BlueZ has no adapter');
   await until('BlueZ has no agent', () => bluez.agent === undefined);
   bluez.plugIn();
   await until('the adapter is back', () => recorder.state === 'up');
-  await does({ do: 'pairing_mode' });
+  await sendCommand({ do: 'pairing_mode' });
   assert.ok(bluez.agent);
 });
 
 test('the agent goes when the adapter is unplugged while a connection is under way, though BlueZ never answers it', async (t) => {
-  const { bluez, backend, recorder, does } = await followed(t, {}, (bluez) => bluez.addDevice(SPEAKER));
+  const { bluez, backend, recorder, sendCommand } = await followed(t, {}, (bluez) =>
+    bluez.addDevice(SPEAKER),
+  );
   bluez.misbehaves.set('Pair', 'hang');
   const connecting = backend.handle({ do: 'connect', address: SPEAKER });
   await until('BlueZ has got Pair', () => bluez.calls.includes('Pair') && bluez.agent);
@@ -39,18 +41,18 @@ test('the agent goes when the adapter is unplugged while a connection is under w
   bluez.plugIn();
   bluez.addDevice(SPEAKER);
   await until('the adapter is back with the speaker', () => recorder.device(SPEAKER));
-  await does({ do: 'connect', address: SPEAKER });
+  await sendCommand({ do: 'connect', address: SPEAKER });
 });
 
 test('the agent stays for a connection that outlives pairing mode', async (t) => {
-  const { bluez, backend, does } = await followed(t, {}, (bluez) => bluez.addDevice(SPEAKER));
+  const { bluez, backend, sendCommand } = await followed(t, {}, (bluez) => bluez.addDevice(SPEAKER));
   let isPaired = (): void => undefined;
   bluez.onCall.set('Pair', () => new Promise<void>((resolve) => (isPaired = resolve)));
   const connecting = backend.handle({ do: 'connect', address: SPEAKER });
   await until('BlueZ has got Pair', () => bluez.calls.includes('Pair'));
-  await does({ do: 'pairing_mode' });
-  await does({ do: 'pairing_mode/stop' });
-  await does({ do: 'scan' });
+  await sendCommand({ do: 'pairing_mode' });
+  await sendCommand({ do: 'pairing_mode/stop' });
+  await sendCommand({ do: 'scan' });
   assert.ok(bluez.agent);
   isPaired();
   assert.equal(faultOf(await connecting), 'none');
@@ -58,10 +60,10 @@ test('the agent stays for a connection that outlives pairing mode', async (t) =>
 });
 
 test('an agent that BlueZ registers too late is taken back', async (t) => {
-  const { bluez, does } = await followed(t, {}, () => undefined, { callDeadlineMs: 1_000 });
+  const { bluez, sendCommand } = await followed(t, {}, () => undefined, { callDeadlineMs: 1_000 });
   let register = (): void => undefined;
   bluez.onCall.set('RegisterAgent', () => new Promise<void>((resolve) => (register = resolve)));
-  await does({ do: 'pairing_mode' }, 'timeout');
+  await sendCommand({ do: 'pairing_mode' }, 'timeout');
   await until('the agent is taken back', () => bluez.calls.includes('UnregisterAgent'));
   register();
 });
@@ -82,7 +84,7 @@ test('an answer that comes with the end of its BlueZ registers nothing at the ne
 });
 
 test('a new BlueZ gets the agent, also if the old one died while it was asked', async (t) => {
-  const { bluez, recorder, backend, does } = await followed(t);
+  const { bluez, recorder, backend, sendCommand } = await followed(t);
   bluez.onCall.set('RequestDefaultAgent', () => bluez.die());
   const begun = backend.handle({ do: 'pairing_mode' });
   await until('BlueZ is gone', () => /not running/.test(recorder.state));
@@ -90,6 +92,6 @@ test('a new BlueZ gets the agent, also if the old one died while it was asked', 
   bluez.onCall.clear();
   await bluez.start();
   await until('BlueZ is back', () => recorder.state === 'up');
-  await does({ do: 'pairing_mode' });
+  await sendCommand({ do: 'pairing_mode' });
   assert.ok(bluez.agent);
 });

@@ -73,14 +73,14 @@ test('a connection is one player under its shortest name, and is watched until i
   await until('the long name is published', () => recorder.names.join() === 'vlc.instance7');
   player.change({ Volume: new Variant('d', 0.25) });
   await recorder.until('the volume is published', 'vlc.instance7', ({ volume }) => volume === 0.25);
-  const isHeard = async (): Promise<boolean> => {
+  const isWatched = async (): Promise<boolean> => {
     const { stdout: rules } = await run('busctl', [`--address=${bus.address}`, ...MATCH_RULES.split(' ')]);
     return rules.includes(PLAYER_PATH);
   };
-  assert.ok(await isHeard());
+  assert.ok(await isWatched());
   for (const name of ['vlc.instance7', 'vlc.instance9']) await player.disown(name);
   await until('the player is gone', () => recorder.names.length === 0);
-  await until('the signals of the connection are no longer watched', async () => !(await isHeard()));
+  await until('the signals of the connection are no longer watched', async () => !(await isWatched()));
 });
 
 test('two connections of a process are one player only if the name of the second extends that of the first', async (t) => {
@@ -111,18 +111,22 @@ test('changes are taken from signals, and invalidated properties are read again'
   const { recorder, start } = await followed(t);
   const player = await start('scripted', { LoopStatus: new Variant('s', 'None') });
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
-  player.say({ LoopStatus: new Variant('s', 'Track'), Shuffle: new Variant('b', true) });
-  const told = await recorder.until('the signal is published', 'scripted', ({ shuffle }) => shuffle === true);
-  assert.equal(told.loop_status, 'Track');
+  player.announce({ LoopStatus: new Variant('s', 'Track'), Shuffle: new Variant('b', true) });
+  const announced = await recorder.until(
+    'the signal is published',
+    'scripted',
+    ({ shuffle }) => shuffle === true,
+  );
+  assert.equal(announced.loop_status, 'Track');
   assert.equal(readings(), 1);
   player.properties[PLAYER_INTERFACE] = { Shuffle: new Variant('b', false) };
   player.properties[ROOT_INTERFACE] = {};
-  player.say({}, ['Shuffle']);
+  player.announce({}, ['Shuffle']);
   const read = await recorder.until('the reading is shown', 'scripted', ({ shuffle }) => shuffle === false);
   assert.equal(read.loop_status, undefined, 'what a reading does not tell is not so');
   assert.equal(read.capabilities.can_play, false);
   assert.deepEqual([read.identity, read.can_quit], ['scripted', undefined]);
-  player.say({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
+  player.announce({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
   await recorder.until('the new identity is published', 'scripted', ({ identity }) => identity === 'Renamed');
 });
 
@@ -162,8 +166,12 @@ test('a player whose tracklist hangs is shown without it, and malformed signals 
   await player.own('slow');
   await until('the player is read', () => player.calls.includes(`GetAll ${PLAYER_INTERFACE}`));
   player.change({ Shuffle: new Variant('b', true) });
-  const shown = await recorder.until('the change is published', 'slow', ({ shuffle }) => shuffle === true);
-  assert.equal(shown.tracklist_supported, false);
+  const published = await recorder.until(
+    'the change is published',
+    'slow',
+    ({ shuffle }) => shuffle === true,
+  );
+  assert.equal(published.tracklist_supported, false);
   player.emit(TRACKLIST_INTERFACE, 'TrackRemoved', 'a{sv}', [{ odd: new Variant('i', 1) }]);
   // Its answer to GetTracksMetadata is empty, without a list.
   player.answerHung({ Tracks: new Variant('ao', ['/t/1']) });
@@ -315,10 +323,10 @@ test('metadata of 1 MB, and a cover of 10 MB in it, are bounded', async (t) => {
 });
 
 const DYING: Script = {
-  call: (socket, { serial, text: heard }) => {
-    if (heard.includes('GetAll')) socket.destroy();
-    else if (heard.includes('ListNames')) socket.write(reply(serial, 'as', [named('one')]));
-    else if (heard.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.2'));
+  call: (socket, { serial, text: request }) => {
+    if (request.includes('GetAll')) socket.destroy();
+    else if (request.includes('ListNames')) socket.write(reply(serial, 'as', [named('one')]));
+    else if (request.includes('GetNameOwner')) socket.write(reply(serial, 's', ':1.2'));
     else socket.write(reply(serial));
   },
 };

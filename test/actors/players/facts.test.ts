@@ -22,15 +22,15 @@ const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, at: AT
 const after = (ms: number) => ({ date: AT.date + ms, monotonic: AT.monotonic + ms });
 
 test('numbers that are not finite, or not exact, are not shown', () => {
-  const shown = (properties: Readonly<Record<string, unknown>>) => {
+  const recordOf = (properties: Readonly<Record<string, unknown>>) => {
     const facts = withPlayerProperties(NOTHING_KNOWN, properties);
     return playerRecord('odd', facts, anchor(positionIn(properties)), { hasTracklist: false });
   };
-  const odd = shown({ Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n });
+  const odd = recordOf({ Volume: Number.NaN, Rate: Number.POSITIVE_INFINITY, Position: 2n ** 60n });
   assert.deepEqual([odd.volume, odd.rate, odd.position], [undefined, undefined, undefined]);
   assert.equal(positionIn({ Position: -1 }), 0);
-  assert.equal(shown({ Volume: 1.333 }).volume, 1.33);
-  assert.equal(shown({ Volume: 1e308 }).volume, undefined);
+  assert.equal(recordOf({ Volume: 1.333 }).volume, 1.33);
+  assert.equal(recordOf({ Volume: 1e308 }).volume, undefined);
   const huge = withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:length': 1e308 } });
   assert.equal(motionOf(huge).lengthUs, undefined);
 });
@@ -49,8 +49,8 @@ test('metadata is text: lists are joined, other values written as they are', () 
     title: 'a\u0000b\u001b[31m\ud800',
     ['__proto__']: 'own',
   });
-  const shown = Object.entries(texts).map((entry) => entry.join(' '));
-  assert.deepEqual(shown, [
+  const lines = Object.entries(texts).map((entry) => entry.join(' '));
+  assert.deepEqual(lines, [
     '__proto__ own',
     'mpris:artUrl file:///cover.png',
     'mpris:length -1',

@@ -54,7 +54,7 @@ for (const name of ['Metadata', 'PlaybackStatus']) {
     const { manual, player, isAt, moveTo } = await playerOnTime(t, values);
     moveTo(1);
     manual.advance(12_000);
-    player.say({ [name]: values[name] as Variant });
+    player.announce({ [name]: values[name] as Variant });
     await isAt(1);
   });
 }
@@ -132,7 +132,7 @@ for (const [what, id] of UNUSABLE) {
 test('a player with neither track nor position has none to be set', async (t) => {
   const { backend, player } = await playerOnTime(t, {});
   player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };
-  player.say({}, ['Position']);
+  player.announce({}, ['Position']);
   await until('the position is gone', async () => {
     const answer = await backend.handle({ do: 'position', ...on, position: 0 });
     return faultOf(answer) === 'refused';

@@ -100,11 +100,11 @@ export class ScriptedPlayer {
   /** Changes properties of the interface Player, and sends the signal. */
   change(properties: Properties): void {
     Object.assign(this.properties[PLAYER_INTERFACE] ?? {}, properties);
-    this.say(properties);
+    this.announce(properties);
   }
 
   /** Sends PropertiesChanged. */
-  say(properties: Properties, invalidated: readonly string[] = [], iface = PLAYER_INTERFACE): void {
+  announce(properties: Properties, invalidated: readonly string[] = [], iface = PLAYER_INTERFACE): void {
     this.emit(PROPERTIES, 'PropertiesChanged', 'sa{sv}as', [iface, { ...properties }, [...invalidated]]);
   }
 
@@ -118,7 +118,7 @@ export class ScriptedPlayer {
 
   /** Answers each waiting GetAll with these properties. */
   answerHung(properties: Properties): void {
-    for (const message of this.#hung.splice(0)) this.#tell(message, properties);
+    for (const message of this.#hung.splice(0)) this.#sendProperties(message, properties);
   }
 
   leave(): void {
@@ -131,24 +131,25 @@ export class ScriptedPlayer {
     if (this.#hasLeft) return true;
     if (message.path !== PLAYER_PATH) return false;
     const { member, body } = message;
-    const shown = body.map((each: unknown) => String(each instanceof Variant ? each.value : each));
-    this.calls.push([member, ...(member === 'Set' ? shown.slice(1) : shown)].join(' '));
+    const texts = body.map((each: unknown) => String(each instanceof Variant ? each.value : each));
+    this.calls.push([member, ...(member === 'Set' ? texts.slice(1) : texts)].join(' '));
     const wrong = this.misbehaves.get(member);
-    const isGiven = member === 'GetAll';
-    if (wrong === 'hang' || (isGiven && this.hangsFor === body[0])) this.#hung.push(message);
+    const isGetAll = member === 'GetAll';
+    if (wrong === 'hang' || (isGetAll && this.hangsFor === body[0])) this.#hung.push(message);
     else if (wrong !== undefined) this.#refuse(message, wrong.error);
-    else if (isGiven) this.#tell(message, this.properties[String(body[0])]);
-    else if (member === 'Get') this.#tellOne(message, this.properties[String(body[0])]?.[String(body[1])]);
+    else if (isGetAll) this.#sendProperties(message, this.properties[String(body[0])]);
+    else if (member === 'Get')
+      this.#sendProperty(message, this.properties[String(body[0])]?.[String(body[1])]);
     else this.#reply(Message.newMethodReturn(message));
     return true;
   }
 
-  #tell(message: Message, properties: Properties | undefined): void {
+  #sendProperties(message: Message, properties: Properties | undefined): void {
     if (properties === undefined) this.#refuse(message, 'org.freedesktop.DBus.Error.UnknownMethod');
     else this.#reply(Message.newMethodReturn(message, 'a{sv}', [properties]));
   }
 
-  #tellOne(message: Message, value: Variant | undefined): void {
+  #sendProperty(message: Message, value: Variant | undefined): void {
     if (value === undefined) this.#refuse(message, 'org.freedesktop.DBus.Error.UnknownProperty');
     else this.#reply(Message.newMethodReturn(message, 'v', [value]));
   }

@@ -118,7 +118,7 @@ test('a change of track is one event', async (t) => {
   assert.equal(faultOf(await backend.handle({ do: 'play', player: named('scripted') })), 'none');
   assert.equal(recorder.published.length, before);
   manual.advance(50);
-  const puts = recorder.published.slice(before).filter((said) => said.startsWith('put'));
+  const puts = recorder.published.slice(before).filter((line) => line.startsWith('put'));
   assert.deepEqual([puts, recorder.record('scripted')?.volume], [['put players scripted'], 0.4]);
 });
 
@@ -130,11 +130,11 @@ test('an extrapolated position continues without a jump when the rate changes an
   // The position can then come only from extrapolation.
   player.misbehaves.set('GetAll', 'hang');
   manual.advance(10_000);
-  player.say({ Rate: new Variant('d', 2) });
+  player.announce({ Rate: new Variant('d', 2) });
   const faster = await recorder.until('the rate is published', 'scripted', ({ rate }) => rate === 2);
   assert.equal(faster.position, 1_000_000 + 10_000_000);
   manual.advance(5_000);
-  player.say({ PlaybackStatus: new Variant('s', 'Paused') });
+  player.announce({ PlaybackStatus: new Variant('s', 'Paused') });
   const paused = await recorder.until('it rests', 'scripted', (now) => now.playback_status === 'Paused');
   assert.equal(paused.position, 11_000_000 + 2 * 5_000_000);
 });
@@ -144,7 +144,7 @@ test('a player that changes while it is read is read once more, because either c
   const player = await start();
   const readings = (): number => player.calls.filter((call) => call === `GetAll ${PLAYER_INTERFACE}`).length;
   player.misbehaves.set('GetAll', 'hang');
-  player.say({}, ['Shuffle']);
+  player.announce({}, ['Shuffle']);
   await until('the player is being read', () => readings() === 2);
   player.misbehaves.clear();
   player.change({ Volume: new Variant('d', 0.7) });

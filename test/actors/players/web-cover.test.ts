@@ -84,7 +84,7 @@ test('one redirect is followed, and a second one is not', async (t) => {
 });
 
 test('nothing is fetched unless every address of the name is public, also behind a redirect', async (t) => {
-  const asked: (string | undefined)[] = [];
+  const requests: (string | undefined)[] = [];
   const names: Readonly<Record<string, readonly string[]>> = {
     'public.example': ['127.0.0.1'],
     'mixed.example': ['127.0.0.1', '192.168.1.1'],
@@ -93,7 +93,7 @@ test('nothing is fetched unless every address of the name is public, also behind
   const { fetch, port } = await web(
     t,
     ({ headers, url = '/' }, response) => {
-      asked.push(headers.host);
+      requests.push(headers.host);
       if (url === '/') response.end(PNG);
       else response.writeHead(307, { Location: `http://${url.slice(1)}:${port}/` }).end();
     },
@@ -102,39 +102,39 @@ test('nothing is fetched unless every address of the name is public, also behind
   const hosts = 'mixed.example inside.example nowhere.example 127.0.0.2 [::1] 0x7f000002';
   for (const host of hosts.split(' ')) {
     assert.equal(await fetch('/', host), undefined, host);
-    assert.deepEqual(asked, [], host);
+    assert.deepEqual(requests, [], host);
     assert.equal(await fetch(`/${host}`, 'public.example'), undefined, host);
-    assert.deepEqual(asked.splice(0), [`public.example:${port}`], host);
+    assert.deepEqual(requests.splice(0), [`public.example:${port}`], host);
   }
   assert.ok(await fetch('/public.example', 'public.example'));
 });
 
 test('a name whose address changes after the check is not resolved again', async (t) => {
-  let looks = 0;
+  let lookups = 0;
   const { fetch } = await web(t, (_, response) => response.end(PNG), {
     addressesOf: async () => {
-      looks += 1;
-      return looks === 1 ? ['127.0.0.1'] : ['192.168.1.1'];
+      lookups += 1;
+      return lookups === 1 ? ['127.0.0.1'] : ['192.168.1.1'];
     },
   });
   // No name server knows it, so that only the addresses that were looked at can lead to the server.
   assert.equal((await fetch('/', 'rebound.invalid'))?.type, 'image/png');
-  assert.equal(looks, 1);
+  assert.equal(lookups, 1);
 });
 
 test('a URL with a user and password, or another port, is not fetched', async (t) => {
-  let asked = 0;
+  let requests = 0;
   const { fetch } = await web(
     t,
     (_, response) => {
-      asked += 1;
+      requests += 1;
       response.end(PNG);
     },
     { isPort: (port) => port === '' },
   );
   assert.equal(await fetch(), undefined);
   assert.equal(await fetch('/', 'me:secret@covers.example'), undefined);
-  assert.equal(asked, 0);
+  assert.equal(requests, 0);
 });
 
 for (const [what, answer] of [
@@ -163,11 +163,11 @@ for (const [what, answer] of [
 
 test('a name server that does not answer is given up after 5 s', async (t) => {
   const clock = new ManualClock();
-  let isGivenUp = false;
+  let isAborted = false;
   const { fetch } = await web(t, (_, response) => response.end(PNG), {
     addressesOf: (_, signal) => {
       signal.addEventListener('abort', () => {
-        isGivenUp = true;
+        isAborted = true;
       });
       return new Promise(() => undefined);
     },
@@ -175,7 +175,7 @@ test('a name server that does not answer is given up after 5 s', async (t) => {
   const cover = fetch('/', 'covers.example', clock);
   clock.advance(5_000);
   assert.equal(await cover, undefined);
-  assert.ok(isGivenUp);
+  assert.ok(isAborted);
 });
 
 const URL = 'https://covers.example/1';
@@ -196,21 +196,21 @@ function covers(fetch: FetchCover, clock = new ManualClock()) {
 const naming = (url: string) => withPlayerProperties(NOTHING_KNOWN, { Metadata: { 'mpris:artUrl': url } });
 
 test('for a minute an address is not fetched again for a client that has its image, nor after a failure', async () => {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const { read, clock } = covers(async (url) => {
-    asked.push(url);
+    requests.push(url);
     return url === URL ? image('a') : undefined;
   });
   assert.deepEqual(await read(URL), { ok: true, cover: image('a') });
   assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'unchanged' });
   assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
   assert.equal(locationOf(await read(`${URL}/bad`, 'a')), `${URL}/bad`);
-  assert.equal(asked.length, 2);
+  assert.equal(requests.length, 2);
   assert.deepEqual(await read(URL, 'another'), { ok: true, cover: image('a') });
-  assert.equal(asked.length, 3);
+  assert.equal(requests.length, 3);
   clock.advance(60_000);
   assert.deepEqual(await read(URL, 'a'), { ok: true, cover: 'unchanged' });
-  assert.equal(asked.length, 4);
+  assert.equal(requests.length, 4);
 });
 
 test('four covers are fetched at a time; further clients are redirected to the web', async () => {
