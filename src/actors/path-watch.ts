@@ -7,7 +7,7 @@ import { basename, dirname, relative, sep } from 'node:path';
 
 /** Directories may come and go while a watch is being set; after so many tries the slow poll must do. */
 const ARM_MAX_TRIES = 8;
-const SLOW_LOOK_MS = 60_000;
+const SLOW_POLL_MS = 60_000;
 
 /** Undefined if nothing is accessible there: EACCES and ENOTDIR count as absent. */
 function statOf(path: string): BigIntStats | undefined {
@@ -47,7 +47,7 @@ export function watchPath(
   file: string,
   onStir: () => void,
   settleMs: number,
-  slowLookMs = SLOW_LOOK_MS,
+  slowPollMs = SLOW_POLL_MS,
 ): () => void {
   let watched: (ReturnType<typeof directoryOf> & { readonly watcher: FSWatcher }) | undefined;
   let settling: NodeJS.Timeout | undefined;
@@ -88,11 +88,11 @@ export function watchPath(
     arm();
     onStir();
   };
-  const slowLook = setInterval(stir, slowLookMs);
+  const slowPoll = setInterval(stir, slowPollMs);
   arm();
   return () => {
     isClosed = true;
-    clearInterval(slowLook);
+    clearInterval(slowPoll);
     clearTimeout(settling);
     forget();
   };

@@ -89,7 +89,7 @@ class BatchPublisher implements Publisher, OwnerLink {
   /** Commands without an answer. */
   running = 0;
   /** A bridge's requests that have no reply yet. The gateway bounds their number by refusing more. */
-  readonly #asked = new Map<number, (reply: BridgeReply) => void>();
+  readonly #pendingRequests = new Map<number, (reply: BridgeReply) => void>();
   #lastId = 0;
 
   constructor(port: Port<FromActor, unknown>) {
@@ -121,12 +121,12 @@ class BatchPublisher implements Publisher, OwnerLink {
     this.#lastId += 1;
     const id = this.#lastId;
     this.add({ kind: 'ask', id, ...request });
-    return new Promise((resolve) => this.#asked.set(id, resolve));
+    return new Promise((resolve) => this.#pendingRequests.set(id, resolve));
   }
 
   replied(id: number, reply: BridgeReply): void {
-    this.#asked.get(id)?.(reply);
-    this.#asked.delete(id);
+    this.#pendingRequests.get(id)?.(reply);
+    this.#pendingRequests.delete(id);
   }
 
   add(item: PostedItem): void {
@@ -209,9 +209,9 @@ function answer(publisher: BatchPublisher, id: number, handled?: Promise<Answer>
       publisher.log('error', 'a command ended in an unexpected error', { stack });
       return failure('internal', 'The command ended in an unexpected error');
     })
-    .then((given) => {
+    .then((finalAnswer) => {
       publisher.running -= 1;
-      publisher.add({ kind: 'answer', id, answer: given });
+      publisher.add({ kind: 'answer', id, answer: finalAnswer });
     });
 }
 

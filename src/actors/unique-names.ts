@@ -9,12 +9,12 @@ export class UniqueNames {
   readonly #byId = new Map<number, { readonly name: string; readonly numbered: boolean }>();
   readonly #owners = new Map<string, number>();
 
-  assign(id: number, wanted: string): string {
-    const held = this.#byId.get(id);
-    if (held !== undefined && (held.numbered || held.name === wanted)) return held.name;
+  assign(id: number, desired: string): string {
+    const current = this.#byId.get(id);
+    if (current !== undefined && (current.numbered || current.name === desired)) return current.name;
     this.release(id);
-    const numbered = this.#owners.has(wanted);
-    let name = numbered ? `${wanted} #${id}` : wanted;
+    const numbered = this.#owners.has(desired);
+    let name = numbered ? `${desired} #${id}` : desired;
     // A thing may itself be called `X #7`; each turn of the loop passes one live thing, so the loop ends.
     while (this.#owners.has(name)) name = `${name} #${id}`;
     this.#byId.set(id, { name, numbered });
@@ -23,16 +23,16 @@ export class UniqueNames {
   }
 
   /** Frees the name of a thing that now wants another one; a numbered name is kept. */
-  vacate(id: number, wanted: string): void {
-    const held = this.#byId.get(id);
-    if (held !== undefined && !held.numbered && held.name !== wanted) this.release(id);
+  vacate(id: number, desired: string): void {
+    const current = this.#byId.get(id);
+    if (current !== undefined && !current.numbered && current.name !== desired) this.release(id);
   }
 
   release(id: number): void {
-    const held = this.#byId.get(id);
-    if (held === undefined) return;
+    const current = this.#byId.get(id);
+    if (current === undefined) return;
     this.#byId.delete(id);
-    this.#owners.delete(held.name);
+    this.#owners.delete(current.name);
   }
 
   idOf(name: string): number | undefined {

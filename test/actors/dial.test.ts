@@ -11,9 +11,9 @@ import { COMMAND, ordinary, scriptedServer } from './audio/scripted-server.js';
 const DEADLINE = { timeout: 60_000 };
 
 test('a connection ends when the server reads nothing and more waits than the bound', DEADLINE, async (t) => {
-  const server = await scriptedServer(t, (request, say) => {
-    if (request.command === COMMAND.setClientName) say.pause();
-    return ordinary(request, say);
+  const server = await scriptedServer(t, (request, connection) => {
+    if (request.command === COMMAND.setClientName) connection.pause();
+    return ordinary(request, connection);
   });
   const deadlines = { authDeadlineMs: 10_000, requestDeadlineMs: 10_000 };
   const session = { clientProps: {}, pendingMax: 100_000, ...deadlines };

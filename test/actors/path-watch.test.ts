@@ -12,17 +12,17 @@ const DEADLINE_MS = 60_000;
 const NEVER_MS = 2 ** 31 - 1;
 
 /** Watches `path`; the returned function resolves when the watch has reported another file than before. */
-function watching(t: TestContext, path: string, slowLookMs = NEVER_MS): (what: string) => Promise<unknown> {
+function watching(t: TestContext, path: string, slowPollMs = NEVER_MS): (what: string) => Promise<unknown> {
   /** The file at the last call of `look`. */
-  let seen = fileIdentity(path);
-  let known = seen;
-  const look = (): void => {
-    seen = fileIdentity(path);
+  let current = fileIdentity(path);
+  let known = current;
+  const check = (): void => {
+    current = fileIdentity(path);
   };
-  t.after(watchPath(path, look, 0, slowLookMs));
+  t.after(watchPath(path, check, 0, slowPollMs));
   return async (what) => {
-    await until(what, () => (seen === known ? undefined : true), DEADLINE_MS);
-    known = seen;
+    await until(what, () => (current === known ? undefined : true), DEADLINE_MS);
+    known = current;
   };
 }
 
@@ -40,63 +40,63 @@ describe('the watch of a path reports when a file', () => {
   for (const below of ['.', 'a', 'a/b', 'a/b/c']) {
     test(`appears in ${below}, of which only . was there`, async (t) => {
       const path = join(temporaryFolder(t), below, 'file');
-      const told = watching(t, path);
+      const noticed = watching(t, path);
       make(path);
-      await told('the file');
+      await noticed('the file');
     });
   }
 
   test('is replaced, rewritten, removed and back', async (t) => {
     const path = join(temporaryFolder(t), 'file');
     make(path);
-    const told = watching(t, path);
+    const noticed = watching(t, path);
     replace(path);
-    await told('another file');
+    await noticed('another file');
     writeFileSync(path, 'longer');
-    await told('another text');
+    await noticed('another text');
     unlinkSync(path);
-    await told('its end');
+    await noticed('its end');
     replace(path);
-    await told('its return');
+    await noticed('its return');
   });
 
   test('is back after its directories were removed, renamed away, replaced', async (t) => {
     const folder = temporaryFolder(t);
     const path = join(folder, 'a', 'b', 'file');
     make(path);
-    const told = watching(t, path);
+    const noticed = watching(t, path);
     rmSync(join(folder, 'a'), { recursive: true });
-    await told('its end');
+    await noticed('its end');
     make(path);
-    await told('its return');
+    await noticed('its return');
     renameSync(join(folder, 'a', 'b'), join(folder, 'old'));
-    await told('its end by a new name');
+    await noticed('its end by a new name');
     make(path);
-    await told('its second return');
+    await noticed('its second return');
     replace(path);
-    await told('another file');
+    await noticed('another file');
   });
 
   test('is back behind a directory that is made again at once', async (t) => {
     const path = join(temporaryFolder(t), 'a', 'file');
     mkdirSync(dirname(path));
-    const told = watching(t, path);
+    const noticed = watching(t, path);
     rmSync(dirname(path), { recursive: true });
     await new Promise((resolve) => setImmediate(resolve));
     make(path);
-    await told('the file');
+    await noticed('the file');
   });
 
   test('lies behind a link, and is replaced, or the link is turned, at the next poll', async (t) => {
     const folder = temporaryFolder(t);
     for (const version of ['v1', 'v2']) make(join(folder, version, 'file'), version);
     symlinkSync('v1', join(folder, 'now'));
-    const told = watching(t, join(folder, 'now', 'file'), 5);
+    const noticed = watching(t, join(folder, 'now', 'file'), 5);
     symlinkSync('v2', join(folder, 'next'));
     renameSync(join(folder, 'next'), join(folder, 'now'));
-    await told('the other directory');
+    await noticed('the other directory');
     writeFileSync(join(folder, 'v2', 'file'), 'longer');
-    await told('another text');
+    await noticed('another text');
   });
 
   test('changes where no watch works, at the next poll', async (t) => {
@@ -104,21 +104,21 @@ describe('the watch of a path reports when a file', () => {
     make(join(folder, 'elsewhere', 'file'));
     mkdirSync(join(folder, 'here'));
     linkSync(join(folder, 'elsewhere', 'file'), join(folder, 'here', 'file'));
-    const told = watching(t, join(folder, 'here', 'file'), 5);
+    const noticed = watching(t, join(folder, 'here', 'file'), 5);
     writeFileSync(join(folder, 'elsewhere', 'file'), 'longer');
-    await told('another text');
+    await noticed('another text');
   });
 });
 
 test('a watch that is closed reports nothing', async (t) => {
   const path = join(temporaryFolder(t), 'file');
-  const told: string[] = [];
-  const close = watchPath(path, () => told.push('again'), 0, 1);
+  const noticed: string[] = [];
+  const close = watchPath(path, () => noticed.push('again'), 0, 1);
   const living = watching(t, path);
   make(path);
   close();
   await living('the file');
   unlinkSync(path);
   await living('its end');
-  assert.deepEqual(told, []);
+  assert.deepEqual(noticed, []);
 });

@@ -34,12 +34,12 @@ test('a step begins when the one before has ended, also by a failure', async () 
 test('all who ask during a run share the next one, and a run that has ended is shared with nobody', async () => {
   const { begun, run, end } = work();
   const ask = shared(run);
-  const asked = [ask(), ask(), ask()];
+  const requests = [ask(), ask(), ask()];
   assert.equal(begun.length, 1);
   await end('one');
   assert.equal(begun.length, 1);
   await end('two');
-  assert.deepEqual(await Promise.all(asked), ['one', 'two', 'two']);
+  assert.deepEqual(await Promise.all(requests), ['one', 'two', 'two']);
   void ask();
   assert.equal(begun.length, 1);
 });

@@ -32,11 +32,22 @@ const isVague = (name: string): boolean =>
 
 /** Folders whose names are words of the field; others follow. */
 const CHECKED = [
+  'src/actors/bus/',
+  'src/actors/power/',
+  'src/actors/systemd/',
+  'src/actors/units/',
+  'src/actors/upgrade/',
   'src/cli/',
   'src/protocol/',
   'src/supervisor/',
+  'test/actors/bus/',
+  'test/actors/power/',
+  'test/actors/systemd/',
+  'test/actors/units/',
+  'test/actors/upgrade/',
   'test/consumer/',
   'test/crash/',
+  'test/node/',
   'test/supervisor/',
 ];
 

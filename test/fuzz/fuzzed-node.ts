@@ -57,7 +57,7 @@ upgrade: {enabled: true, resultFile: ${directory}/result.json, stateFile: ${dire
     liars,
     /** The orders to end the machine that logind has received. */
     orders: () =>
-      buses.flatMap(({ heard }) => heard.map(({ text }) => text)).filter((text) => ORDER.test(text)),
+      buses.flatMap(({ received }) => received.map(({ text }) => text)).filter((text) => ORDER.test(text)),
     stop: async () => {
       await spy.end();
       await survivor.daemon.stop();

@@ -1,7 +1,7 @@
 // A bus of a fuzzed node, the user's or the system's: managers of units, logind and a player answer as far as
 // each backend needs it to be up, and whatever is asked of them is written down.
 
-import type { Heard, ScriptedBus, Value } from '../actors/bus/scripted-bus.js';
+import type { ReceivedCall, ScriptedBus, Value } from '../actors/bus/scripted-bus.js';
 import { errorReply, reply, scriptedBus } from '../actors/bus/scripted-bus.js';
 
 const OWNER = ':1.2';
@@ -33,7 +33,7 @@ const ANSWERS: Readonly<Record<string, Answer>> = {
   ListInhibitors: ['a(ssssuu)', []],
 };
 
-function answerTo({ serial, text }: Heard): Buffer {
+function answerTo({ serial, text }: ReceivedCall): Buffer {
   const isCalled = (member: string): boolean => text.includes(`\0${member}\0`);
   if (!isCalled('GetNameOwner')) {
     const answer = Object.entries(ANSWERS).find(([member]) => isCalled(member))?.[1] ?? [];
@@ -45,4 +45,4 @@ function answerTo({ serial, text }: Heard): Buffer {
 }
 
 export const honestBus = (): Promise<ScriptedBus> =>
-  scriptedBus(() => ({ call: (socket, heard) => socket.write(answerTo(heard)) }));
+  scriptedBus(() => ({ call: (socket, received) => socket.write(answerTo(received)) }));

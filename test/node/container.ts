@@ -180,9 +180,9 @@ export class Container {
   async #end(how: () => Promise<unknown>, expected: number): Promise<void> {
     const ended = this.#keeper.ended(BOOT_DEADLINE_MS);
     const waking = setInterval(() => this.#wakeEntered(), WAKE_INTERVAL_MS);
-    const asked = how().then(() => this.#terminateEntered());
+    const requested = how().then(() => this.#terminateEntered());
     const [status] = await this.#keeper
-      .orFailure(Promise.all([ended, asked]))
+      .orFailure(Promise.all([ended, requested]))
       .finally(() => clearInterval(waking));
     await this.#closeDoors();
     if (status !== expected) throw new Error(`the node ended with status ${status} instead of ${expected}`);

@@ -58,8 +58,8 @@ export class Keeper {
   }
 
   /** The same promise, but rejected as soon as the keeper fails. */
-  orFailure<T>(wanted: Promise<T>): Promise<T> {
-    return Promise.race([wanted, this.#failure]);
+  orFailure<T>(expected: Promise<T>): Promise<T> {
+    return Promise.race([expected, this.#failure]);
   }
 
   boot(): void {

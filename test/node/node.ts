@@ -61,12 +61,12 @@ export async function bootNode(sound: Sound = 'pulseaudio'): Promise<Node> {
     // The keeper removes it, unless it could not even begin. Never with what is in it: that may be the
     // machine's own root.
     if (existsSync(dir) && readdirSync(dir).length === 0) rmdirSync(dir);
-    const said = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
-    throw new Error(`the node did not boot; ${said}`, { cause: error });
+    const report = `its console said:\n${keeper.console || '(nothing)\n'}its systemd says:\n${state}`;
+    throw new Error(`the node did not boot; ${report}`, { cause: error });
   }
 }
 
-async function said(running: Promise<Ran>, what: string): Promise<string> {
+async function outputOf(running: Promise<Ran>, what: string): Promise<string> {
   const { status, stdout, stderr } = await running;
   assert.equal(status, 0, `${what}\n${stdout}${stderr}`);
   return stdout;
@@ -75,17 +75,17 @@ async function said(running: Promise<Ran>, what: string): Promise<string> {
 export class Node extends Container {
   /** A shell script of root's. */
   shell(script: string): Promise<string> {
-    return said(this.root('sh', '-euc', script), script);
+    return outputOf(this.root('sh', '-euc', script), script);
   }
 
   /** A shell script of pi's. */
   userShell(script: string): Promise<string> {
-    return said(this.user('sh', '-euc', `export HOME=/home/${NODE_USER}; ${script}`), script);
+    return outputOf(this.user('sh', '-euc', `export HOME=/home/${NODE_USER}; ${script}`), script);
   }
 
   /** Runs systemctl for pi's manager. */
   async systemctl(...args: readonly string[]): Promise<string> {
-    return (await said(this.user('systemctl', '--user', ...args), `systemctl ${args.join(' ')}`)).trim();
+    return (await outputOf(this.user('systemctl', '--user', ...args), `systemctl ${args.join(' ')}`)).trim();
   }
 
   /** A property of a unit of pi's; of the service, unless another is named. */
@@ -117,7 +117,7 @@ export class Node extends Container {
   }
 
   setUpPi(...args: readonly string[]): Promise<string> {
-    return said(this.setUp('--user', 'pi', ...args), `tonearm-setup ${args.join(' ')}`);
+    return outputOf(this.setUp('--user', 'pi', ...args), `tonearm-setup ${args.join(' ')}`);
   }
 
   /** Without network: everything that is needed lies beside it. */

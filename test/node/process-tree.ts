@@ -65,15 +65,17 @@ export interface Ran {
 /** Gives the child its input. Rejects if it could not be started or outlives the deadline, which kills it. */
 export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string | Buffer): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const said = { stdout: '', stderr: '' };
+    const output = { stdout: '', stderr: '' };
     const timer = setTimeout(() => {
       child.kill('SIGKILL');
-      reject(new Error(`no end in ${COMMAND_DEADLINE_MS} ms: ${child.spawnargs.join(' ')}\n${said.stderr}`));
+      reject(
+        new Error(`no end in ${COMMAND_DEADLINE_MS} ms: ${child.spawnargs.join(' ')}\n${output.stderr}`),
+      );
     }, COMMAND_DEADLINE_MS);
     for (const name of ['stdout', 'stderr'] as const) {
       child[name].setEncoding('utf8');
       child[name].on('data', (text: string) => {
-        if (said[name].length < OUTPUT_LIMIT_BYTES) said[name] += text;
+        if (output[name].length < OUTPUT_LIMIT_BYTES) output[name] += text;
       });
     }
     child.on('error', (error) => {
@@ -82,7 +84,7 @@ export function toTheEnd(child: ChildProcessWithoutNullStreams, input?: string |
     });
     child.on('close', (status) => {
       clearTimeout(timer);
-      resolve({ status, ...said });
+      resolve({ status, ...output });
     });
     // A command that ends without reading its input closes the pipe: only its status matters.
     child.stdin.on('error', () => child.stdin.destroy());

@@ -125,8 +125,9 @@ export class Bus<E extends Effect> {
     const call = { destination, path, interface: iface, member, signature, values: args };
     const outcome = await this.#connection.call(call, deadlineMs);
     if (!outcome.ok) return outcome;
-    const { signature: given, values } = outcome.value;
-    if (given !== method.out) return refusedHere(`${member} answered with the signature '${given}'`);
+    const { signature: receivedSignature, values } = outcome.value;
+    if (receivedSignature !== method.out)
+      return refusedHere(`${member} answered with the signature '${receivedSignature}'`);
     // The signature was compared, so the values have the declared type.
     const result: unknown = values.length > 1 ? values : values[0];
     return { ok: true, value: result as Result };
@@ -282,10 +283,10 @@ async function shareRequest(
   key: string,
   request: () => Promise<BusResult<undefined>>,
 ): Promise<BusResult<undefined>> {
-  const asked = requests.get(key) ?? request();
-  requests.set(key, asked);
-  const outcome = await asked;
+  const pending = requests.get(key) ?? request();
+  requests.set(key, pending);
+  const outcome = await pending;
   // By then the map may hold the request of another connection.
-  if (!outcome.ok && requests.get(key) === asked) requests.delete(key);
+  if (!outcome.ok && requests.get(key) === pending) requests.delete(key);
   return outcome;
 }

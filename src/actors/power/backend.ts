@@ -124,16 +124,16 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
    */
   async #act(action: PowerAction): Promise<Answer> {
     const row = ACTIONS[action];
-    const [asked, listed] = await Promise.all([
+    const [permission, inhibitors] = await Promise.all([
       this.#logind.call(row.question, []),
       this.#logind.call(LOGIND_METHODS.listInhibitors, []),
     ]);
-    if (!asked.ok) return questionFault(asked.error);
-    if (!listed.ok) return questionFault(listed.error);
+    if (!permission.ok) return questionFault(permission.error);
+    if (!inhibitors.ok) return questionFault(inhibitors.error);
     // Locks are checked first: another user's lock turns a `yes` into a `challenge`.
-    const locks = blockingLocks(listed.value);
+    const locks = blockingLocks(inhibitors.value);
     if (locks.length > 0) return inhibitedFault(row, locks);
-    if (asked.value !== 'yes') return notGrantedFault(row, asked.value);
+    if (permission.value !== 'yes') return notGrantedFault(row, permission.value);
     this.#begun = undefined;
     const ordered = await this.#logind.call(row.order, [false]);
     if (!ordered.ok && !this.#isAccepted(action, ordered.error))

@@ -117,8 +117,8 @@ export class SystemdBackend implements Actor<SystemdCommand> {
       const { name, known, facts, file } = unit;
       const watched = this.#watched.find((each) => each.scope === scope && each.name === name);
       if (watched === undefined) continue;
-      const isShown = known && !this.#isHidden(unit);
-      this.#services.changed(watched, isShown ? serviceRecord(watched, facts, file.state) : undefined);
+      const isPublished = known && !this.#isHidden(unit);
+      this.#services.changed(watched, isPublished ? serviceRecord(watched, facts, file.state) : undefined);
       this.#services.fileTrouble(watched, file.trouble);
     }
   }

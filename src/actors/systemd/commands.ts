@@ -68,10 +68,10 @@ export async function commandUnit(
   }
   // The unit that an alias led to before its link was removed.
   const lost = files === 'disable' && before?.id !== factsNow()?.id ? before?.id : undefined;
-  const asked = lost ?? name;
-  const call = await bus.call(SYSTEMD_METHODS[job], [asked, 'replace'], { deadlineMs: leftMs() });
+  const target = lost ?? name;
+  const call = await bus.call(SYSTEMD_METHODS[job], [target, 'replace'], { deadlineMs: leftMs() });
   if (!call.ok) return isGoneAlready(plan, before, call.error) ? { ok: true } : refusal(call.error);
-  const end = await waits.forJob(call.value, asked, leftMs());
+  const end = await waits.forJob(call.value, target, leftMs());
   if (end === undefined) return { ok: true };
   if (end.kind === 'away') return refusal({ kind: 'closed' });
   // Signals caused by a job come before its end. After those of another unit, the unit must be read.

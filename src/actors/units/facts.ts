@@ -95,7 +95,7 @@ export interface FileReading {
   /** Why the state is unknown; this concerns only this unit. */
   readonly trouble?: string;
   /** Increases with each question: a reply may arrive after that to a later question. */
-  readonly asked: number;
+  readonly requestNumber: number;
 }
 
 export interface FollowedUnit {
@@ -128,7 +128,12 @@ export class UnitTable {
     this.names = names;
     this.#entries = new Map(
       names.map((name) => {
-        const unit = { name, facts: unknownUnit(name), file: { state: undefined, asked: 0 }, known: false };
+        const unit = {
+          name,
+          facts: unknownUnit(name),
+          file: { state: undefined, requestNumber: 0 },
+          known: false,
+        };
         return [name, { unit, path: unitPath(name), signalCount: 0, needsNoFile: false }];
       }),
     );
@@ -204,7 +209,7 @@ export class UnitTable {
 
 /** False if the reply is older than the present file state. */
 function takeFile(entry: Entry, file: FileReading): boolean {
-  if (file.asked < entry.unit.file.asked) return false;
+  if (file.requestNumber < entry.unit.file.requestNumber) return false;
   entry.unit = { ...entry.unit, file };
   return true;
 }

@@ -82,10 +82,10 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   /** Resolves once `holds` is true for the unit, or after `ms`. */
-  wait(name: string, holds: (unit: FollowedUnit) => boolean, ms: number): Promise<unknown> {
+  wait(name: string, isReached: (unit: FollowedUnit) => boolean, ms: number): Promise<unknown> {
     return this.waits.until(ms, () => {
       const unit = this.table.unit(name);
-      return unit && holds(unit) ? unit : undefined;
+      return unit && isReached(unit) ? unit : undefined;
     });
   }
 

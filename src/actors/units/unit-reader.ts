@@ -99,17 +99,20 @@ type ReadUnits = (names: readonly string[]) => Promise<BusError | undefined>;
 
 /** Reads into the table. `iface` selects the properties; '' means those of the unit and of its type. */
 export function unitReader(bus: ReadingBus, table: UnitTable, iface: string): UnitReader {
-  let askedLast = 0;
+  let lastRequest = 0;
   const fileState = async (name: string): Promise<BusResult<FileReading>> => {
-    askedLast += 1;
-    const asked = askedLast;
+    lastRequest += 1;
+    const requestNumber = lastRequest;
     const answer = await bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
-    if (answer.ok) return { ok: true, value: { state: answer.value || undefined, asked } };
+    if (answer.ok) return { ok: true, value: { state: answer.value || undefined, requestNumber } };
     const { error } = answer;
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
     // One unit's files may cause any errno: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
-    return { ok: true, value: { state: undefined, asked, ...(!isMissing && { trouble: sentence(error) }) } };
+    return {
+      ok: true,
+      value: { state: undefined, requestNumber, ...(!isMissing && { trouble: sentence(error) }) },
+    };
   };
   const readFile: ReadUnit = async (name) => {
     const file = await fileState(name);

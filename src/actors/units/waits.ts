@@ -21,7 +21,7 @@ export interface AwaitedJob {
 /** The supervisor bounds those who wait, as it bounds running commands. */
 export class Waits {
   readonly #clock: Clock;
-  readonly #looks = new Set<() => void>();
+  readonly #checks = new Set<() => void>();
   /**
    * Ends of recent jobs, by path: a job may end before the reply that names it is read (4 of 60, measured),
    * and is waited for later.
@@ -36,25 +36,25 @@ export class Waits {
 
   /** Resolves to the first value that `found` gives, now or when there is news; to undefined after `ms`. */
   async until<T>(ms: number, found: () => T | undefined): Promise<T | undefined> {
-    let look = (): void => undefined;
+    let check = (): void => undefined;
     const first = new Promise<T>((resolve) => {
-      look = () => {
+      check = () => {
         const value = found();
         if (value !== undefined) resolve(value);
       };
     });
-    this.#looks.add(look);
+    this.#checks.add(check);
     try {
-      look();
+      check();
       return await within(this.#clock, ms, first);
     } finally {
-      this.#looks.delete(look);
+      this.#checks.delete(check);
     }
   }
 
   /** To be called when what is waited for may be there. */
   news(): void {
-    for (const look of [...this.#looks]) look();
+    for (const check of [...this.#checks]) check();
   }
 
   /** Records that a job, by its path, is over; without the result if JobRemoved was missed. */

@@ -26,7 +26,7 @@ const PROBE_DEADLINE_MS = 2_000;
 /** A directory of this name is ours; another may be shared with others, and is not changed. */
 const OWN_DIRECTORY = 'tonearm';
 
-const TAKEN = 'another process listens there';
+const PATH_IN_USE = 'another process listens there';
 
 export interface SocketOwner {
   /**
@@ -58,7 +58,7 @@ export class ProgressSocket {
     this.#clock = clock;
     this.attempted = this.#listen();
     this.#listening = this.attempted;
-    this.#unwatch = watchPath(path, () => this.#look(), SETTLE_MS);
+    this.#unwatch = watchPath(path, () => this.#checkPath(), SETTLE_MS);
   }
 
   async stop(): Promise<void> {
@@ -70,7 +70,7 @@ export class ProgressSocket {
   }
 
   /** Listens again if the socket is not at its path any more, or the path may be free at last. */
-  #look(): void {
+  #checkPath(): void {
     // Checked only after a running attempt, because the socket seems lost while its path is being taken.
     this.#listening = this.#listening.then(() => {
       const isThere = this.#server !== undefined && fileIdentity(this.#path) !== undefined;
@@ -139,10 +139,10 @@ async function listenAt(server: Server, path: string, clock: Clock): Promise<str
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found?.isSocket() === false) return 'there is a file that is not a socket';
   const identity = fileIdentity(path);
-  if (identity !== undefined && (await isAlive(path, clock))) return TAKEN;
+  if (identity !== undefined && (await isAlive(path, clock))) return PATH_IN_USE;
   // Another daemon may have put its own socket there meanwhile. From here on nothing is awaited until the
   // socket is bound.
-  if (fileIdentity(path) !== identity) return TAKEN;
+  if (fileIdentity(path) !== identity) return PATH_IN_USE;
   rmSync(path, { force: true });
   server.listen(path);
   await once(server, 'listening');

@@ -7,7 +7,7 @@ import type { UpgradeSettings } from '../../protocol/actor/settings.js';
 import type { Publisher } from '../runtime.js';
 import type { RunFacts } from '../units/facts.js';
 import { NO_STATUS, type ResultReading } from './result-file.js';
-import { initialRun, isAtWork, type Run, shownRun, utcSeconds } from './run.js';
+import { initialRun, isAtWork, publishedRun, type Run, utcSeconds } from './run.js';
 
 /** Parts that may fail while the rest works; their problems are shown in `/health`. */
 export type Part = 'result file' | 'progress socket' | 'state file';
@@ -112,8 +112,8 @@ export class UpgradePublisher {
     if (!this.#isUp) return;
     const { checkUnit, upgradeUnit } = this.#settings;
     const { percent, step } = this.#run;
-    const run = shownRun(this.#run);
-    const check = checkUnit && shownCheck(this.#check ?? NEVER_CHECKED);
+    const run = publishedRun(this.#run);
+    const check = checkUnit && publishedCheck(this.#check ?? NEVER_CHECKED);
     const isEvent = [
       this.#put('upgrade.info', 'status', this.#status),
       this.#put('upgrade.info', 'run', JSON.stringify(run)),
@@ -169,6 +169,6 @@ export function nextCheck(before: LastCheck | undefined, facts: RunFacts, nowMs:
   return { state: 'failed', invocation, finishedMs, detail: `its result is ${result}` };
 }
 
-export function shownCheck({ state, finishedMs, detail }: LastCheck): object {
+export function publishedCheck({ state, finishedMs, detail }: LastCheck): object {
   return { state, finished_at: utcSeconds(finishedMs), detail };
 }

@@ -5,7 +5,7 @@ import { type Clock, Timers, within } from '../../clock.js';
 import { codeOf, inTime, readSmallFile, writeWhole } from '../small-file.js';
 import { jsonObject } from '../text.js';
 import { shared } from '../turns.js';
-import { type RunRecord, shownRun } from './run.js';
+import { publishedRun, type RunRecord } from './run.js';
 
 /**
  * A start is on the disk before it is answered, so that it outlives us; a disk that takes longer does not
@@ -85,7 +85,7 @@ export function runStore(path: string, onProblem: (problem: string | undefined) 
 
 export function savedText({ record, circumstances }: SavedRun): string {
   const { invocation, before, startJob: job } = record;
-  return `${JSON.stringify({ ...shownRun(record), invocation, before, job, ...circumstances })}\n`;
+  return `${JSON.stringify({ ...publishedRun(record), invocation, before, job, ...circumstances })}\n`;
 }
 
 const STATES = ['idle', 'running', 'failed'] as const;

@@ -246,7 +246,7 @@ export function isExited({ activeState, subState }: UnitState): boolean {
  * The run as clients see it (docs/http-api.md, "Upgrade run"), without its progress: the data of
  * `upgrade.info`, to be written as JSON.
  */
-export function shownRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
+export function publishedRun({ state, origin, startedMs, finishedMs }: RunRecord): object {
   return { state, origin, started_at: utcSeconds(startedMs), finished_at: utcSeconds(finishedMs) };
 }
 

@@ -112,13 +112,15 @@ for (const [what, signature, body] of TOO_MUCH) {
         [3, 's', member],
         [6, 's', name],
       ] as const;
-    const told = (member: string, type: string, bytes: Buffer): Buffer =>
+    const forged = (member: string, type: string, bytes: Buffer): Buffer =>
       messageBytes(4, [...to('/', member, ours), [2, 's', 'a.b'], [8, 'g', type]], bytes);
     const hello = messageBytes(1, to('/org/freedesktop/DBus', 'Hello', BUS_NAME));
     const stranger = connect(bus.path).resume();
     t.after(() => stranger.destroy());
     stranger.write('\0AUTH EXTERNAL\r\nDATA\r\nBEGIN\r\n');
-    stranger.write(Buffer.concat([hello, told('Bad', signature, body), told('Fine', 'u', Buffer.alloc(4))]));
+    stranger.write(
+      Buffer.concat([hello, forged('Bad', signature, body), forged('Fine', 'u', Buffer.alloc(4))]),
+    );
     await owner.noted(/^signal: Fine/);
     assert.deepEqual(owner.notes, ['signal: NameAcquired', 'signal: Fine']);
   });

@@ -28,9 +28,9 @@ function options(...paths: readonly string[]) {
 }
 
 /** A bus that dials, until the test ends. */
-function dialling(t: TestContext, given: Options) {
+function dialling(t: TestContext, options: Options) {
   const owner = new NotingOwner();
-  const link = new Bus('units', given, owner);
+  const link = new Bus('units', options, owner);
   t.after(() => link.stop());
   return { owner, link };
 }
@@ -50,8 +50,8 @@ const owned = (serial: number) => reply(serial, 's', ':1.9');
 
 /** A bus that answers GetNameOwner with `:1.9`, and everything else with an empty reply. */
 const HONEST: Script = {
-  call: (socket, { serial, text: heard }) => {
-    socket.write(heard.includes('GetNameOwner') ? owned(serial) : reply(serial));
+  call: (socket, { serial, text: received }) => {
+    socket.write(received.includes('GetNameOwner') ? owned(serial) : reply(serial));
   },
 };
 
@@ -108,10 +108,10 @@ for (const [what, answer, expected] of ONE_CALL) {
   test(`a call that is answered with ${what} ends, and only that call`, async (t) => {
     let calls = 0;
     const { bus, link } = await up(t, () => ({
-      call: (socket, heard) => {
+      call: (socket, received) => {
         calls += 1;
-        if (calls === 1) socket.write(answer(heard.serial));
-        else HONEST.call?.(socket, heard);
+        if (calls === 1) socket.write(answer(received.serial));
+        else HONEST.call?.(socket, received);
       },
     }));
     assert.deepEqual(await ask(link), { ok: false, error: expected });
@@ -143,7 +143,7 @@ test('a bus that pauses within a message and ends it is kept', async (t) => {
   const { bus, owner, link } = await up(t, () => pausing, { callDeadlineMs: NEVER_MS });
   for (let count = 0; count < 3; count += 1) {
     const answer = ask(link);
-    await until('the bus has got the call', () => bus.heard.length > count);
+    await until('the bus has got the call', () => bus.received.length > count);
     rest();
     assert.deepEqual(await answer, ANSWER);
   }
@@ -169,7 +169,7 @@ test('a method that mutates is refused on the system bus, by type and at run tim
   // @ts-expect-error The compiler must refuse this line.
   const outcome = await link.call(SYSTEMD_METHODS.startUnit, ['x.service', 'replace']);
   assert.deepEqual(outcome, { ok: false, error: { kind: 'local', detail: 'StartUnit is not for this bus' } });
-  assert.equal(bus.heard.length, 0);
+  assert.equal(bus.received.length, 0);
 });
 
 test('an owner whose start fails closes the connection, and gets another', async (t) => {
@@ -185,9 +185,9 @@ test('an owner whose start fails closes the connection, and gets another', async
 
 test('a signal that cannot be handled costs the connection, not the thread', async (t) => {
   const { owner, link } = await up(t, () => ({
-    call: (socket, heard) => {
-      HONEST.call?.(socket, heard);
-      if (heard.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
+    call: (socket, received) => {
+      HONEST.call?.(socket, received);
+      if (received.text.includes('Bad')) socket.write(signal(':1.9', 'a.b', 'Bad'));
     },
   }));
   owner.onSignal = () => {
@@ -199,9 +199,9 @@ test('a signal that cannot be handled costs the connection, not the thread', asy
 
 test('only signals of the owner of a watched name arrive, also when the owner changes', async (t) => {
   const { owner, link } = await up(t, () => ({
-    call: (socket, heard) => {
-      HONEST.call?.(socket, heard);
-      if (!heard.text.includes('member=') || heard.text.includes('NameOwnerChanged')) return;
+    call: (socket, received) => {
+      HONEST.call?.(socket, received);
+      if (!received.text.includes('member=') || received.text.includes('NameOwnerChanged')) return;
       socket.write(signal(':1.66', 'a.b', 'Forged'));
       socket.write(signal(':1.9', 'a.b', 'Genuine'));
       const changes = [SYSTEMD_NAME, ':1.9', ':1.10'] as const;

@@ -61,7 +61,7 @@ export function signal(sender: string, iface: string, member: string, signature 
  * A call that the bus has received. `text` holds its bytes, so that a script can search for the member's
  * name.
  */
-export interface Heard {
+export interface ReceivedCall {
   readonly serial: number;
   readonly text: string;
 }
@@ -72,7 +72,7 @@ export interface Script {
   /** Answers Hello; by default with the name :1.1. */
   readonly hello?: (socket: Socket, serial: number) => void;
   /** Handles every other call. */
-  readonly call?: (socket: Socket, heard: Heard) => void;
+  readonly call?: (socket: Socket, received: ReceivedCall) => void;
 }
 
 export type ScriptedBus = Awaited<ReturnType<typeof scriptedBus>>;
@@ -85,13 +85,13 @@ export async function scriptedBus(scriptOf: (connection: number) => Script, t?: 
   const path = join(temporaryFolder(t), 'bus');
   const sockets = new Set<Socket>();
   /** The received messages, without Hello. */
-  const heard: Heard[] = [];
+  const received: ReceivedCall[] = [];
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
-    follow(socket, scriptOf(connections), heard);
+    follow(socket, scriptOf(connections), received);
   });
   server.listen(path);
   await once(server, 'listening');
@@ -102,10 +102,10 @@ export async function scriptedBus(scriptOf: (connection: number) => Script, t?: 
   };
   t?.after(close);
   const paths = () => ({ ok: true, paths: [path] }) as const;
-  return { path, paths, connections: () => connections, heard, close };
+  return { path, paths, connections: () => connections, received, close };
 }
 
-function follow(socket: Socket, script: Script, heard: Heard[]): void {
+function follow(socket: Socket, script: Script, received: ReceivedCall[]): void {
   if (script.greet !== undefined) {
     script.greet(socket);
     return;
@@ -127,7 +127,7 @@ function follow(socket: Socket, script: Script, heard: Heard[]): void {
       if (one.text.includes('Hello')) {
         (script.hello ?? welcome)(socket, one.serial);
       } else {
-        heard.push(one);
+        received.push(one);
         script.call?.(socket, one);
       }
     }

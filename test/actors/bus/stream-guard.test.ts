@@ -18,11 +18,12 @@ function reading(t: TestContext) {
   boundMessages(stream, DEADLINE_MS, () => {
     late += 1;
   });
-  let wanted = HEADER_BYTES;
+  let requestedBytes = HEADER_BYTES;
   /** This number of bytes arrives, and everything that is complete is read. */
   const come = (bytes: number): void => {
     stream.push(Buffer.alloc(bytes));
-    while (stream.read(wanted) !== null) wanted = wanted === HEADER_BYTES ? REST_BYTES : HEADER_BYTES;
+    while (stream.read(requestedBytes) !== null)
+      requestedBytes = requestedBytes === HEADER_BYTES ? REST_BYTES : HEADER_BYTES;
   };
   return { come, wait: (ms: number) => t.mock.timers.tick(ms), late: () => late, stream };
 }

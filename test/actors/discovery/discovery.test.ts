@@ -9,7 +9,14 @@ import { systemClock } from '../../../src/clock.js';
 import { AVAHI_BROWSER, AVAHI_RESOLVER, IS_LOCAL } from '../../../src/protocol/dbus/avahi.js';
 import { put } from '../../gateway/scripted-backends.js';
 import { until } from '../../until.js';
-import { errorReply, type Heard, reply, type ScriptedBus, scriptedBus, signal } from '../bus/scripted-bus.js';
+import {
+  errorReply,
+  type ReceivedCall,
+  reply,
+  type ScriptedBus,
+  scriptedBus,
+  signal,
+} from '../bus/scripted-bus.js';
 import { Recorder } from '../recorder.js';
 
 const AVAHI = ':1.9';
@@ -18,13 +25,13 @@ const SIGNALS_AT = '/some/where';
 const ADDRESS = { address: '192.0.2.1', family: 'IPv4' } as const;
 const INTERFACES: Interfaces = [{ name: 'eth0', index: 2, addresses: [ADDRESS] }];
 
-type Special = (socket: Socket, heard: Heard) => boolean;
+type Special = (socket: Socket, received: ReceivedCall) => boolean;
 
 /** A bus with an avahi-daemon; what `special` returns true for, it has answered. */
 function avahi(t: TestContext, special: Special = () => false): Promise<ScriptedBus> {
-  const call = (socket: Socket, heard: Heard): void => {
-    const { serial, text: said } = heard;
-    if (special(socket, heard)) return;
+  const call = (socket: Socket, received: ReceivedCall): void => {
+    const { serial, text: said } = received;
+    if (special(socket, received)) return;
     if (said.includes('GetNameOwner')) socket.write(reply(serial, 's', AVAHI));
     else if (said.includes('GetState')) socket.write(reply(serial, 'i', 2));
     else if (said.includes('ServiceResolverNew')) socket.write(reply(serial, 'o', `/resolver/${serial}`));
@@ -70,7 +77,7 @@ async function refusingOnce(t: TestContext, member: string) {
       refuse = () => socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotSupportedError', 'not now'));
     return isFirst;
   });
-  const times = (each: string) => bus.heard.filter(({ text: said }) => said.includes(each)).length;
+  const times = (each: string) => bus.received.filter(({ text: said }) => said.includes(each)).length;
   return { bus, times, refuse: () => refuse?.() };
 }
 
@@ -114,7 +121,9 @@ test('interfaces that cannot be read, as without a free descriptor, are read aga
   }
   hasDescriptors = true;
   serve();
-  await until('the service is announced', () => bus.heard.some(({ text: said }) => said.includes('Commit')));
+  await until('the service is announced', () =>
+    bus.received.some(({ text: said }) => said.includes('Commit')),
+  );
   assert.deepEqual(node.logs, ['warn: the network interfaces cannot be read']);
 });
 
@@ -139,7 +148,7 @@ test('a service that is no node makes room, one too many is left out, and a lost
   });
   const { node } = discover(t, bus, '127.0.0.1');
   const isAsked = (member: string, name = '') =>
-    bus.heard.some(({ text: said }) => said.includes(member) && said.includes(name));
+    bus.received.some(({ text: said }) => said.includes(member) && said.includes(name));
   await until('the browser is made', () => isAsked('ServiceBrowserNew'));
   for (let n = 1; n <= 256; n += 1) {
     peer?.write(itemNew(`other ${n}`));
@@ -178,7 +187,7 @@ test('a resolver with a strange path makes the bus reconnect, a refused resolver
     return true;
   });
   const { node } = discover(t, bus, '127.0.0.1');
-  const browsers = () => bus.heard.filter(({ text: said }) => said.includes('ServiceBrowserNew'));
+  const browsers = () => bus.received.filter(({ text: said }) => said.includes('ServiceBrowserNew'));
   await until('it browses again', () => browsers().length === 2);
   assert.equal(node.published.filter((each) => each.startsWith('connecting')).length, 1);
 });

@@ -16,18 +16,18 @@ const ERRORS = 'org.freedesktop.DBus.Error';
 async function bench(t: TestContext, first: LogindScript = {}, capabilities = BOTH) {
   let script = first;
   const bus = await scriptedLogind(t, () => script);
-  const seen = new Recorder();
+  const recorder = new Recorder();
   // The deadline is short only where no answer is expected.
   const callDeadlineMs = SILENT.test(JSON.stringify(first)) ? 1000 : 10_000;
   const options = { paths: bus.paths, callDeadlineMs, backoffMs: () => 20 };
-  const backend = new PowerBackend({ enabled: true, capabilities }, seen, options);
+  const backend = new PowerBackend({ enabled: true, capabilities }, recorder, options);
   t.after(() => backend.stop());
-  await until('the backend is up', () => seen.up);
+  await until('the backend is up', () => recorder.up);
   /** Sets logind's answers from now on. */
   const become = (next: LogindScript): void => {
     script = next;
   };
-  return { backend, seen, become, called: () => methodsCalled(bus) };
+  return { backend, recorder, become, called: () => methodsCalled(bus) };
 }
 
 const actions = ({ published }: Recorder) => published.filter((line) => line.startsWith('put'));
@@ -39,7 +39,12 @@ const GONE = { gone: true } as const;
 const LATE = { silent: true } as const;
 const NOTHING = { reboot: false, power_off: false };
 
-const STATUS: readonly (readonly [what: string, LogindScript, given: typeof BOTH, expected: unknown])[] = [
+const STATUS: readonly (readonly [
+  what: string,
+  LogindScript,
+  capabilities: typeof BOTH,
+  expected: unknown,
+])[] = [
   ['yes', {}, BOTH, { reboot: true, power_off: true }],
   ['no', { can: 'no' }, BOTH, NOTHING],
   ['challenge', { can: 'challenge' }, BOTH, NOTHING],
@@ -55,9 +60,9 @@ const STATUS: readonly (readonly [what: string, LogindScript, given: typeof BOTH
   ['an error nobody knows', { can: ODD }, BOTH, 'unavailable'],
 ];
 
-for (const [what, script, given, expected] of STATUS) {
+for (const [what, script, capabilities, expected] of STATUS) {
   test(`the status when logind answers ${what}`, async (t) => {
-    const { backend } = await bench(t, script, given);
+    const { backend } = await bench(t, script, capabilities);
     assert.deepEqual(record(await backend.handle({ do: 'status' })), expected);
   });
 }
@@ -97,23 +102,24 @@ const REFUSALS: readonly Refusal[] = [
 
 for (const [what, script, fault, detail] of REFUSALS) {
   test(`a reboot when logind answers ${what} is ${fault}: ${detail.source}`, async (t) => {
-    const { backend, seen } = await bench(t, script);
+    const { backend, recorder } = await bench(t, script);
     const answer = await backend.handle({ do: 'reboot' });
     assert.ok(!answer.ok);
     assert.equal(answer.fault, fault, answer.detail);
     assert.match(answer.detail, detail);
     assert.match(answer.detail, /^[A-Z]/);
-    assert.deepEqual(actions(seen), []);
+    assert.deepEqual(actions(recorder), []);
   });
 }
 
 for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'PowerOff'] as const]) {
   test(`${action}: logind is asked whether it may, then called, and the event is sent before the answer`, async (t) => {
     const harmless = [lock('a', 'b', 'delay'), lock('a', 'b', 'block', 'sleep:handle-power-key')];
-    const { backend, seen, called } = await bench(t, { locks: harmless });
-    await backend.handle({ do: action }).then((given) => seen.published.push(JSON.stringify(given)));
-    assert.deepEqual(seen.published, ['up', 'put power.action', '{"ok":true}']);
-    assert.deepEqual(seen.one('power.action'), { action });
+    const { backend, recorder, called } = await bench(t, { locks: harmless });
+    const answer = await backend.handle({ do: action });
+    recorder.published.push(JSON.stringify(answer));
+    assert.deepEqual(recorder.published, ['up', 'put power.action', '{"ok":true}']);
+    assert.deepEqual(recorder.one('power.action'), { action });
     assert.deepEqual(called(), [`Can${method}`, 'ListInhibitors', method]);
   });
 
@@ -125,7 +131,7 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
 }
 
 test('of two requests at once one acts, whatever the other requests; a refusal blocks no later one', async (t) => {
-  const { backend, become, called, seen } = await bench(t, { can: 'challenge' });
+  const { backend, become, called, recorder } = await bench(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
   become({});
   const orders = ['reboot', 'reboot', 'poweroff'] as const;
@@ -133,7 +139,7 @@ test('of two requests at once one acts, whatever the other requests; a refusal b
   assert.deepEqual(answers.map(faultOf), ['none', 'in-progress', 'in-progress']);
   const acts = called().filter((method) => /^(Reboot|PowerOff)$/.test(method));
   assert.deepEqual(acts, ['Reboot']);
-  assert.equal(actions(seen).length, 1);
+  assert.equal(actions(recorder).length, 1);
 });
 
 const NO_REPLY = { error: `${ERRORS}.NoReply` };
@@ -153,26 +159,26 @@ const RACES: readonly (readonly [what: string, script: LogindScript, expected: F
 
 for (const [what, script, expected] of RACES) {
   test(`systemd begins ${what}: ${expected}`, async (t) => {
-    const { backend, seen } = await bench(t, script);
+    const { backend, recorder } = await bench(t, script);
     assert.equal(faultOf(await backend.handle({ do: 'poweroff' })), expected);
-    assert.deepEqual(actions(seen), expected === 'none' ? ['put power.action'] : []);
+    assert.deepEqual(actions(recorder), expected === 'none' ? ['put power.action'] : []);
   });
 }
 
 test('actions that systemd began before the request are ignored', async (t) => {
-  const { backend, seen, become } = await bench(t, { ...REBOOTS, order: BUSY });
+  const { backend, recorder, become } = await bench(t, { ...REBOOTS, order: BUSY });
   await backend.handle({ do: 'reboot' });
   become({ order: GONE });
   assert.equal(record(await backend.handle({ do: 'reboot' })), 'unavailable');
-  assert.deepEqual(actions(seen), []);
+  assert.deepEqual(actions(recorder), []);
 });
 
 test('the bus ends and returns: connecting, unavailable, up', async (t) => {
-  const { backend, become, seen } = await bench(t, { can: GONE });
+  const { backend, become, recorder } = await bench(t, { can: GONE });
   assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
-  await until('the loss is noticed', () => seen.published.some((line) => line.startsWith('connecting')));
+  await until('the loss is noticed', () => recorder.published.some((line) => line.startsWith('connecting')));
   become({});
-  seen.published.length = 0;
-  await until('the bus is back', () => seen.published.includes('up'));
+  recorder.published.length = 0;
+  await until('the bus is back', () => recorder.published.includes('up'));
   assert.deepEqual(record(await backend.handle({ do: 'status' })), { reboot: true, power_off: true });
 });

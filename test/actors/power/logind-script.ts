@@ -2,7 +2,14 @@
 // scenarios of the real node use the real logind.
 
 import type { TestContext } from 'node:test';
-import { errorReply, type Heard, reply, type Script, scriptedBus, signal } from '../bus/scripted-bus.js';
+import {
+  errorReply,
+  type ReceivedCall,
+  reply,
+  type Script,
+  scriptedBus,
+  signal,
+} from '../bus/scripted-bus.js';
 
 /** An error's name and text; no answer at all; or the end of the bus. */
 export type Trouble =
@@ -30,15 +37,15 @@ function isTrouble(value: unknown): value is Trouble {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function answerBytes({ serial, text: call }: Heard, script: LogindScript): Buffer | Trouble {
+function answerBytes({ serial, text: call }: ReceivedCall, script: LogindScript): Buffer | Trouble {
   if (call.includes('AddMatch')) return reply(serial);
   if (call.includes('GetNameOwner')) return reply(serial, 's', OWNER);
   const { can = 'yes', locks = [], order = 'accepted' } = script;
   if (/CanReboot|CanPowerOff/.test(call)) return isTrouble(can) ? can : reply(serial, 's', can);
   if (call.includes('ListInhibitors')) {
     if (isTrouble(locks)) return locks;
-    const held = locks.map((lock) => [...lock, USER_ID, PROCESS_ID]);
-    return reply(serial, 'a(ssssuu)', held);
+    const entries = locks.map((lock) => [...lock, USER_ID, PROCESS_ID]);
+    return reply(serial, 'a(ssssuu)', entries);
   }
   return isTrouble(order) ? order : reply(serial);
 }
@@ -52,12 +59,12 @@ function goesDown(unit: string): Buffer {
 }
 
 export function scriptedLogind(t: TestContext, script: () => LogindScript) {
-  const call: Script['call'] = (socket, heard) => {
-    const answer = answerBytes(heard, script());
+  const call: Script['call'] = (socket, received) => {
+    const answer = answerBytes(received, script());
     const { begins } = script();
-    if (begins !== undefined && ORDER.test(heard.text)) socket.write(goesDown(begins));
+    if (begins !== undefined && ORDER.test(received.text)) socket.write(goesDown(begins));
     if (Buffer.isBuffer(answer)) socket.write(answer);
-    else if ('error' in answer) socket.write(errorReply(heard.serial, answer.error, answer.text));
+    else if ('error' in answer) socket.write(errorReply(received.serial, answer.error, answer.text));
     // destroy() would lose the bytes before it; after end() they are still read.
     else if ('gone' in answer) socket.end();
   };
@@ -65,8 +72,12 @@ export function scriptedLogind(t: TestContext, script: () => LogindScript) {
 }
 
 /** Names of the methods that were called, in order. */
-export function methodsCalled({ heard }: { readonly heard: readonly Heard[] }): readonly string[] {
-  return heard.flatMap(({ text: call }) => {
+export function methodsCalled({
+  received,
+}: {
+  readonly received: readonly ReceivedCall[];
+}): readonly string[] {
+  return received.flatMap(({ text: call }) => {
     const method = /\b(CanReboot|CanPowerOff|ListInhibitors|Reboot|PowerOff)\b/.exec(call)?.[1];
     return method === undefined ? [] : [method];
   });

@@ -14,25 +14,25 @@ const REFUSED = { ok: false, error: { kind: 'dbus', name: 'org.x.Error.No', text
 
 function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
   const clock = new ManualClock();
-  const seen = new Recorder();
+  const recorder = new Recorder();
   const manager = new ScriptedManager();
   const system = names.map((name) => ({ name }));
   const settings = { enabled: true, system, user: [], internal: ['secret.service'] };
   // The scripted manager replaces the bus of the system.
   const buses = { system: manager.busOf, user: manager.busOf };
-  const backend = new SystemdBackend(settings, seen, clock, buses as never);
+  const backend = new SystemdBackend(settings, recorder, clock, buses as never);
   for (const name of names) manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead' });
   t.after(() => backend.stop());
   return {
     manager,
-    seen,
+    recorder,
     answer: async () => {
       const answer = await backend.handle({ do: 'log', scope: 'system', unit: names[0] ?? '', lines: 1 });
       return answer.ok ? 'ok' : answer.detail;
     },
     missed: (state: string) =>
       names.length -
-      seen.all<ServiceRecord>('systemd.services').filter((each) => each.active_state === state).length,
+      recorder.all<ServiceRecord>('systemd.services').filter((each) => each.active_state === state).length,
     /** Advances the clock, and lets promises settle that wait for nothing outside. */
     pass: async (ms: number) => {
       clock.advance(ms);
@@ -42,29 +42,29 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service']) {
 }
 
 test('a unit that is internal by another name is not published, and is dropped where that turns out later', async (t) => {
-  const { manager, seen, missed, answer, pass } = setUp(t);
+  const { manager, recorder, missed, answer, pass } = setUp(t);
   await manager.up();
   assert.equal(missed('inactive'), 0);
   manager.unitIs('x.service', { Names: ['x.service', 'secret.service'] });
   manager.reloading(false);
   await pass(50);
   await pass(50);
-  const shown = [seen.all('systemd.services'), await answer()];
-  assert.deepEqual(shown, [[], 'No system unit "x.service" is configured']);
+  const actual = [recorder.all('systemd.services'), await answer()];
+  assert.deepEqual(actual, [[], 'No system unit "x.service" is configured']);
 });
 
 const CROWD = Array.from({ length: 300 }, (_, n) => `unit-${n}.service`);
 
 test('without signals the backend is not up, and all of 300 units are read once they come', async (t) => {
-  const { manager, seen, missed, answer, pass } = setUp(t, CROWD);
+  const { manager, recorder, missed, answer, pass } = setUp(t, CROWD);
   manager.refusals.set('Subscribe', REFUSED);
   await manager.up();
-  assert.equal(seen.state, 'connecting: system scope: refused');
+  assert.equal(recorder.state, 'connecting: system scope: refused');
   assert.equal(await answer(), "Not connected to the system's systemd: refused");
   for (const name of CROWD) manager.unitIs(name, { ActiveState: 'active' });
   manager.refusals.clear();
   await pass(250);
-  assert.deepEqual([seen.state, missed('active')], ['up', 0]);
+  assert.deepEqual([recorder.state, missed('active')], ['up', 0]);
 });
 
 const WATCHED = watchedUnits({

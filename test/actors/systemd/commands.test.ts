@@ -22,33 +22,33 @@ async function started(t: TestContext, name: string, now: Readonly<Record<string
   t.after(() => follower.stop());
   manager.unitIs(name, { ActiveState: 'inactive', SubState: 'dead', InvocationID: Uint8Array.of(1) });
   await follower.up();
-  const said: string[] = [];
+  const answers: string[] = [];
   const answered = commandUnit(follower, clock, 'start', name);
-  void answered.then((answer) => said.push(answer.ok ? 'ok' : answer.detail));
+  void answered.then((answer) => answers.push(answer.ok ? 'ok' : answer.detail));
   await settle();
   manager.changed(name, now);
   manager.jobRemoved(JOB_PATH, name, 'done');
   await settle();
-  return { clock, manager, said };
+  return { clock, manager, answers };
 }
 
 const RUNS = { ActiveState: 'active', SubState: 'running', InvocationID: Uint8Array.of(2) };
 
 test('a service that has just begun to run has 100 ms to fail, and no more', async (t) => {
-  const { clock, said } = await started(t, 'x.service', RUNS);
+  const { clock, answers } = await started(t, 'x.service', RUNS);
   clock.advance(99);
   await settle();
-  assert.deepEqual(said, []);
+  assert.deepEqual(answers, []);
   clock.advance(1);
   await settle();
-  assert.deepEqual([said, clock.timers], [['ok'], 0]);
+  assert.deepEqual([answers, clock.timers], [['ok'], 0]);
 });
 
 test('a service that fails within these 100 ms is refused at once', async (t) => {
-  const { clock, manager, said } = await started(t, 'x.service', RUNS);
+  const { clock, manager, answers } = await started(t, 'x.service', RUNS);
   manager.changed('x.service', { ActiveState: 'failed', SubState: 'failed' });
   await settle();
-  assert.match(said.join(), /^The unit has failed: /);
+  assert.match(answers.join(), /^The unit has failed: /);
   assert.equal(clock.timers, 0);
 });
 
@@ -59,8 +59,8 @@ const AT_ONCE: readonly [what: string, name: string, now: typeof RUNS][] = [
 ];
 for (const [what, name, now] of AT_ONCE) {
   test(`the start of ${what} is answered at once`, async (t) => {
-    const { said } = await started(t, name, now);
-    assert.deepEqual(said, ['ok']);
+    const { answers } = await started(t, name, now);
+    assert.deepEqual(answers, ['ok']);
   });
 }
 

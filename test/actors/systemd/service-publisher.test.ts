@@ -16,17 +16,17 @@ const U: WatchedUnit = { key: 'user/u', scope: 'user', name: 'u' };
 const UNITS: readonly WatchedUnit[] = [S, U];
 
 function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) => void = () => undefined) {
-  const said: string[] = [];
+  const published: string[] = [];
   const encoded = { count: 0 };
   const clock = new ManualClock();
   const publish = {
     put: (_: string, key: string, json: string, rank?: number) => {
       assert.equal(UNITS[rank ?? -1]?.key, key);
-      return said.push(`${key}=${JSON.parse(json).description}`);
+      return published.push(`${key}=${JSON.parse(json).description}`);
     },
     drop: () => assert.fail('no unit is hidden'),
     status: (state: string, detail?: string) =>
-      said.push(detail === undefined ? state : `${state}: ${detail}`),
+      published.push(detail === undefined ? state : `${state}: ${detail}`),
     log: (_level: string, _message: string, fields?: object) => logged(Object.values(fields ?? {}).join(' ')),
     level: () => undefined,
   };
@@ -42,7 +42,7 @@ function setUp(watched: readonly WatchedUnit[] = UNITS, logged: (line: string) =
   };
   const change = (unit: WatchedUnit, text: string) => services.changed(unit, record(unit, text));
   /** The lines since the last call. */
-  const taken = (): readonly string[] => said.splice(0);
+  const taken = (): readonly string[] => published.splice(0);
   return { services, clock, taken, change, encoded };
 }
 
@@ -143,8 +143,8 @@ const ROWS: readonly Row[] = [
 for (const [what, facts, file, expected] of ROWS) {
   test(what, () => {
     const record = serviceRecord(WATCHED, { ...LOADED, ...facts }, file);
-    const shown = file === undefined ? {} : { unit_file_state: file };
-    assert.deepEqual(record, { ...BARE, description: 'X', ...shown, ...expected });
+    const fileFields = file === undefined ? {} : { unit_file_state: file };
+    assert.deepEqual(record, { ...BARE, description: 'X', ...fileFields, ...expected });
   });
 }
 

@@ -53,7 +53,7 @@ test('a unit rests only in the states in which it neither runs nor is about to',
 const NAME = 'x.service';
 const PATH = unitPath(NAME);
 
-const FILE = { state: 'disabled', asked: 1 };
+const FILE = { state: 'disabled', requestNumber: 1 };
 
 const reading = (state: string, more: Readonly<Record<string, unknown>> = {}) => ({
   Id: 'x.service',
@@ -73,17 +73,17 @@ test('a signal that came since a reading began wins over it, in the properties t
   const mark = units.mark(NAME);
   units.changed(PATH, { ActiveState: 'failed', SubState: 'failed', Result: 'exit-code' });
   units.read(NAME, mark, reading('active', { Description: 'X' }), FILE);
-  const shown = [x()?.facts.activeState, x()?.facts.result, x()?.facts.description];
-  assert.deepEqual(shown, ['failed', 'exit-code', 'X']);
+  const actual = [x()?.facts.activeState, x()?.facts.result, x()?.facts.description];
+  assert.deepEqual(actual, ['failed', 'exit-code', 'X']);
 });
 
 test('a property that a reading lacks is reset, except how the last run ended', () => {
   const { units, x } = table();
   units.read(NAME, units.mark(NAME), reading('active', { Description: 'X' }), FILE);
   units.changed(PATH, { Result: 'signal' });
-  units.read(NAME, units.mark(NAME), {}, { state: undefined, asked: 2 });
-  const shown = [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.file.state];
-  assert.deepEqual(shown, ['inactive', '', 'signal', undefined]);
+  units.read(NAME, units.mark(NAME), {}, { state: undefined, requestNumber: 2 });
+  const actual = [x()?.facts.activeState, x()?.facts.description, x()?.facts.result, x()?.file.state];
+  assert.deepEqual(actual, ['inactive', '', 'signal', undefined]);
 });
 
 test('a unit that systemd unloads is at rest, and how it ended stays known', () => {
@@ -92,34 +92,34 @@ test('a unit that systemd unloads is at rest, and how it ended stays known', () 
   assert.equal(x()?.facts.job, '/job/3');
   units.removed('x.service');
   const facts = x()?.facts;
-  const shown = [facts?.activeState, facts?.subState, facts?.job, facts?.result];
-  assert.deepEqual(shown, ['inactive', 'dead', '', 'oom-kill']);
+  const actual = [facts?.activeState, facts?.subState, facts?.job, facts?.result];
+  assert.deepEqual(actual, ['inactive', 'dead', '', 'oom-kill']);
 });
 
 test('a unit without a file is gone when it rests, and stays while it runs', () => {
   const { units, x } = table();
   units.read(NAME, units.mark(NAME), reading('active'), FILE);
-  units.file(NAME, { state: undefined, asked: 2 });
+  units.file(NAME, { state: undefined, requestNumber: 2 });
   assert.equal(x()?.facts.loadState, 'loaded');
   units.removed('x.service');
-  units.file(NAME, { state: undefined, asked: 2 });
+  units.file(NAME, { state: undefined, requestNumber: 2 });
   assert.equal(x()?.facts.loadState, 'not-found');
 });
 
 test('a unit that starts without a file stays', () => {
   const { units, x } = table();
-  units.read(NAME, units.mark(NAME), reading('inactive'), { state: undefined, asked: 1 });
+  units.read(NAME, units.mark(NAME), reading('inactive'), { state: undefined, requestNumber: 1 });
   units.changed(PATH, { ActiveState: 'active' });
   units.removed(NAME);
-  units.file(NAME, { state: undefined, asked: 2 });
+  units.file(NAME, { state: undefined, requestNumber: 2 });
   assert.equal(x()?.facts.loadState, 'loaded');
 });
 
 test('the answer to an older query of the file is ignored', () => {
   const { units, x } = table();
-  units.file(NAME, { state: 'enabled', asked: 5 });
+  units.file(NAME, { state: 'enabled', requestNumber: 5 });
   units.read(NAME, units.mark(NAME), reading('active'), FILE);
   assert.deepEqual([x()?.file.state, x()?.known], ['enabled', true]);
-  units.file(NAME, { state: 'masked', asked: 4 });
+  units.file(NAME, { state: 'masked', requestNumber: 4 });
   assert.equal(x()?.file.state, 'enabled');
 });

@@ -12,12 +12,12 @@ const NAME = 'x.service';
 
 function setUp(t: TestContext, names: readonly string[] = ['x.service'], interest: Interest = 'state') {
   const clock = new ManualClock();
-  const said: string[] = [];
+  const events: string[] = [];
   const owner = {
-    up: () => said.push('up'),
-    down: (reason: string) => said.push(`down: ${reason}`),
-    changed: (units: readonly { readonly name: string }[]) => said.push(...units.map(({ name }) => name)),
-    jobEnded: (job: string, id: string, result: string) => said.push(`${job} of ${id}: ${result}`),
+    up: () => events.push('up'),
+    down: (reason: string) => events.push(`down: ${reason}`),
+    changed: (units: readonly { readonly name: string }[]) => events.push(...units.map(({ name }) => name)),
+    jobEnded: (job: string, id: string, result: string) => events.push(`${job} of ${id}: ${result}`),
   };
   const manager = new ScriptedManager();
   const follower = new UnitFollower({ names, interest, clock }, owner, manager.busOf);
@@ -32,7 +32,7 @@ function setUp(t: TestContext, names: readonly string[] = ['x.service'], interes
     manager,
     state: () => follower.table.unit(NAME)?.facts.activeState,
     /** The lines since the last call. */
-    taken: () => said.splice(0),
+    taken: () => events.splice(0),
     pass: async (ms: number) => {
       clock.advance(ms);
       await settle();

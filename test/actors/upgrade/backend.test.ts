@@ -23,28 +23,28 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
     ...more,
   };
   if (saved !== undefined) writeFileSync(settings.stateFile, saved);
-  const seen = new Recorder();
+  const recorder = new Recorder();
   const paths = () => ({ ok: true, paths: [join(directory, 'no-bus')] }) as const;
   const bus = { paths, backoffMs: (attempt: number) => (attempt === 0 ? 0 : 60_000) };
   const clock = { ...systemClock, date: () => 5_000 };
-  const backend = new UpgradeBackend(settings, seen, { bus, bootId: 'boot', clock });
+  const backend = new UpgradeBackend(settings, recorder, { bus, bootId: 'boot', clock });
   t.after(() => backend.stop());
-  const part = (key: 'status' | 'run'): unknown => seen.one('upgrade.info', key);
-  await until('the status comes', () => seen.state !== '');
-  return { settings, seen, backend, part };
+  const part = (key: 'status' | 'run'): unknown => recorder.one('upgrade.info', key);
+  await until('the status comes', () => recorder.state !== '');
+  return { settings, recorder, backend, part };
 }
 
 test('a read-only backend publishes everything before it is up, and cannot be triggered', async (t) => {
-  const { seen, part, backend } = await stage(t);
-  assert.match(seen.state, /^up: result file .*it does not exist$/);
-  assert.deepEqual(seen.published, [
+  const { recorder, part, backend } = await stage(t);
+  assert.match(recorder.state, /^up: result file .*it does not exist$/);
+  assert.deepEqual(recorder.published, [
     'put upgrade.info status',
     'put upgrade.info run',
     'put upgrade',
-    seen.state,
+    recorder.state,
   ]);
   assert.deepEqual(part('status'), { current: '', latest: '', upgrade_available: false });
-  assert.deepEqual(seen.one('upgrade'), {
+  assert.deepEqual(recorder.one('upgrade'), {
     current: '',
     latest: '',
     upgrade_available: false,
@@ -57,23 +57,23 @@ test('a read-only backend publishes everything before it is up, and cannot be tr
 });
 
 test('a bad file keeps the last good status, with the reason until it is good again', async (t) => {
-  const { settings, part, seen } = await stage(t);
+  const { settings, part, recorder } = await stage(t);
   const file = settings.resultFile ?? '';
   writeFileSync(file, GOOD);
-  await until('the status comes', () => part('status') !== undefined && seen.state === 'up');
+  await until('the status comes', () => part('status') !== undefined && recorder.state === 'up');
   const status = part('status');
   assert.deepEqual(status, { current: '1', latest: '2', upgrade_available: true, extra: { n: 1.5 } });
   writeFileSync(file, '{"current":1}');
-  await until('the reason is published', () => /current is not a string|has no latest/.test(seen.state));
+  await until('the reason is published', () => /current is not a string|has no latest/.test(recorder.state));
   assert.deepEqual(part('status'), status);
   writeFileSync(file, GOOD);
-  await until('the reason is removed', () => seen.state === 'up');
+  await until('the reason is removed', () => recorder.state === 'up');
 });
 
 test('a corrupt state file is a warning, and counts as no run', async (t) => {
-  const { seen, part } = await stage(t, {}, '{"state":"runn');
-  assert.ok(seen.logs.includes('warn: problem with the state file'));
-  assert.match(seen.state, /state file .*: it is ignored: it does not hold a run/);
+  const { recorder, part } = await stage(t, {}, '{"state":"runn');
+  assert.ok(recorder.logs.includes('warn: problem with the state file'));
+  assert.match(recorder.state, /state file .*: it is ignored: it does not hold a run/);
   assert.deepEqual(part('run'), { state: 'idle' });
 });
 
@@ -85,16 +85,16 @@ test('a run of systemd that cannot be followed any more has failed', async (t) =
 });
 
 test('a backend with units and no bus is connecting, and refuses to start', async (t) => {
-  const { backend, seen } = await stage(t, { upgradeUnit: 'up.service', checkUnit: 'check.service' });
-  assert.match(seen.state, /^connecting: ./);
+  const { backend, recorder } = await stage(t, { upgradeUnit: 'up.service', checkUnit: 'check.service' });
+  assert.match(recorder.state, /^connecting: ./);
   for (const what of ['check', 'start'] as const)
     assert.equal(faultOf(await backend.handle({ do: what })), 'unavailable');
-  assert.ok(seen.published.every((line) => !line.startsWith('put')));
+  assert.ok(recorder.published.every((line) => !line.startsWith('put')));
 });
 
 test('parts that do not work are named, and the others work', async (t) => {
-  const { seen, settings, part } = await stage(t, { progressSocket: '/dev/null/upgrade.sock' });
-  assert.match(seen.state, /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
+  const { recorder, settings, part } = await stage(t, { progressSocket: '/dev/null/upgrade.sock' });
+  assert.match(recorder.state, /progress socket \/dev\/null\/upgrade\.sock: cannot listen there/);
   writeFileSync(settings.resultFile ?? '', GOOD);
   await until('the status comes', () => JSON.stringify(part('status')).includes('"latest":"2"'));
 });

@@ -27,16 +27,16 @@ const END = '{"event":"end","success":true}';
 const ownPath = (t: TestContext) => join(temporaryFolder(t), 'tonearm', 'upgrade.sock');
 
 async function listen(t: TestContext, path = ownPath(t), clock: Clock = systemClock) {
-  const heard = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
+  const received = { path, lines: [] as string[], connections: 0, problem: undefined as string | undefined };
   const owner: SocketOwner = {
-    line: async ({ text }) => void heard.lines.push(text),
-    connections: (connections) => void Object.assign(heard, { connections }),
-    problem: (problem) => void Object.assign(heard, { problem }),
+    line: async ({ text }) => void received.lines.push(text),
+    connections: (connections) => void Object.assign(received, { connections }),
+    problem: (problem) => void Object.assign(received, { problem }),
   };
   const socket = new ProgressSocket(path, owner, clock);
   t.after(() => socket.stop());
   await socket.attempted;
-  return Object.assign(heard, { socket });
+  return Object.assign(received, { socket });
 }
 
 async function dial(t: TestContext, path: string): Promise<Socket> {
@@ -56,66 +56,66 @@ async function send(t: TestContext, path: string, ...parts: readonly (string | U
 }
 
 test('half a line of a script that dies is dropped', async (t) => {
-  const heard = await listen(t);
-  await send(t, heard.path, `${BEGIN}\n${BEGIN.slice(0, 10)}`);
-  assert.deepEqual(heard.lines, [BEGIN]);
+  const received = await listen(t);
+  await send(t, received.path, `${BEGIN}\n${BEGIN.slice(0, 10)}`);
+  assert.deepEqual(received.lines, [BEGIN]);
 });
 
 test('a flood arrives whole and in order, and another connection is read meanwhile', async (t) => {
-  const heard = await listen(t);
-  const flood = await dial(t, heard.path);
+  const received = await listen(t);
+  const flood = await dial(t, received.path);
   const line = (n: number) => `{"event":"progress","percent":0,"current":${n},"step":""}`;
   flood.end(Array.from({ length: 15_000 }, (_, n) => `${line(n)}\n`).join(''));
-  await until('the first line has come', () => heard.lines.length > 0);
-  await send(t, heard.path, `${BEGIN}\n`);
-  const at = heard.lines.indexOf(BEGIN);
+  await until('the first line has come', () => received.lines.length > 0);
+  await send(t, received.path, `${BEGIN}\n`);
+  const at = received.lines.indexOf(BEGIN);
   assert.ok(at >= 0 && at < 14_999, `heard behind ${at} lines`);
-  await until('all lines have come', () => heard.lines.length === 15_001);
-  heard.lines.splice(at, 1);
+  await until('all lines have come', () => received.lines.length === 15_001);
+  received.lines.splice(at, 1);
   const expected = Array.from({ length: 15_000 }, (_, n) => line(n));
-  assert.deepEqual(heard.lines, expected);
+  assert.deepEqual(received.lines, expected);
 });
 
 test('10 000 lines come in a second, and the others in the next one', async (t) => {
   const clock = new ManualClock();
-  const heard = await listen(t, undefined, clock);
-  const flood = await dial(t, heard.path);
+  const received = await listen(t, undefined, clock);
+  const flood = await dial(t, received.path);
   flood.end(`${BEGIN}\n`.repeat(10_001));
   await until('the rest begins', () => clock.timers === 1);
-  assert.equal(heard.lines.length, 10_000);
+  assert.equal(received.lines.length, 10_000);
   clock.advance(1_000);
-  await until('the last line has come', () => heard.lines.length === 10_001);
+  await until('the last line has come', () => received.lines.length === 10_001);
 });
 
 test('200 connections at once, beside a silent one, lose no line', async (t) => {
-  const heard = await listen(t);
-  await dial(t, heard.path);
+  const received = await listen(t);
+  await dial(t, received.path);
   const lines = Array.from({ length: 200 }, (_, n) => `{"event":"begin","total":${n}}`);
-  await Promise.all(lines.map((line) => send(t, heard.path, `${line}\n${line}`)));
+  await Promise.all(lines.map((line) => send(t, received.path, `${line}\n${line}`)));
   const expected = lines.flatMap((line) => [line, line]);
-  assert.deepEqual(heard.lines.sort(), expected.sort());
+  assert.deepEqual(received.lines.sort(), expected.sort());
 });
 
 test('at the bound a new connection is closed, and the problem is shown until there is room', async (t) => {
-  const heard = await listen(t);
+  const received = await listen(t);
   const open: Socket[] = [];
-  for (let n = 0; n < 256; n++) open.push(await dial(t, heard.path));
-  await until('all connections are open', () => heard.connections === 256);
-  await once(await dial(t, heard.path), 'close');
-  assert.match(heard.problem ?? '', /too many/);
+  for (let n = 0; n < 256; n++) open.push(await dial(t, received.path));
+  await until('all connections are open', () => received.connections === 256);
+  await once(await dial(t, received.path), 'close');
+  assert.match(received.problem ?? '', /too many/);
   open[0]?.destroy();
-  await until('one connection has ended', () => heard.connections === 255);
-  await send(t, heard.path, `${END}\n`);
-  assert.deepEqual([heard.lines, heard.problem], [[END], undefined]);
+  await until('one connection has ended', () => received.connections === 255);
+  await send(t, received.path, `${END}\n`);
+  assert.deepEqual([received.lines, received.problem], [[END], undefined]);
 });
 
 test('the socket is closed to other users, and leaves no file', async (t) => {
-  const heard = await listen(t);
-  const directory = join(heard.path, '..');
-  assert.equal(statSync(heard.path).mode & 0o777, 0o600);
+  const received = await listen(t);
+  const directory = join(received.path, '..');
+  assert.equal(statSync(received.path).mode & 0o777, 0o600);
   assert.equal(statSync(directory).mode & 0o777, 0o700);
   assert.deepEqual(readdirSync(directory), ['upgrade.sock']);
-  await heard.socket.stop();
+  await received.socket.stop();
   assert.deepEqual(readdirSync(directory), []);
 });
 
@@ -162,8 +162,8 @@ test('of many daemons that start at once over a stale socket one listens', async
 test('a file that is no socket stays in its place', async (t) => {
   const path = join(temporaryFolder(t), 's');
   writeFileSync(path, 'precious');
-  const heard = await listen(t, path);
-  assert.match(heard.problem ?? '', /not a socket/);
+  const received = await listen(t, path);
+  assert.match(received.problem ?? '', /not a socket/);
   assert.equal(statSync(path).size, 8);
 });
 
@@ -171,18 +171,18 @@ test('a link in the place of the socket stays, and is not followed', async (t) =
   const root = temporaryFolder(t);
   const path = join(root, 's');
   symlinkSync(join(root, 'other'), path);
-  const heard = await listen(t, path);
-  assert.match(heard.problem ?? '', /not a socket/);
-  await heard.socket.stop();
+  const received = await listen(t, path);
+  assert.match(received.problem ?? '', /not a socket/);
+  await received.socket.stop();
   assert.deepEqual(readdirSync(root), ['s']);
 });
 
 test('a socket whose directory was removed comes back at once', async (t) => {
-  const heard = await listen(t);
+  const received = await listen(t);
   for (let round = 1; round <= 3; round++) {
-    rmSync(join(heard.path, '..'), { recursive: true });
-    await until('the socket is back', () => statSync(heard.path, { throwIfNoEntry: false }) !== undefined);
-    await send(t, heard.path, `${BEGIN}\n`);
-    assert.equal(heard.lines.length, round);
+    rmSync(join(received.path, '..'), { recursive: true });
+    await until('the socket is back', () => statSync(received.path, { throwIfNoEntry: false }) !== undefined);
+    await send(t, received.path, `${BEGIN}\n`);
+    assert.equal(received.lines.length, round);
   }
 });

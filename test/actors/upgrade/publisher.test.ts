@@ -7,7 +7,7 @@ import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
 import {
   type LastCheck,
   nextCheck,
-  shownCheck,
+  publishedCheck,
   UpgradePublisher,
 } from '../../../src/actors/upgrade/publisher.js';
 import { initialRun, type Run } from '../../../src/actors/upgrade/run.js';
@@ -15,13 +15,13 @@ import type { UpgradeSettings } from '../../../src/protocol/actor/settings.js';
 import { ManualClock } from '../../manual-clock.js';
 
 function publisher(more: Partial<UpgradeSettings> = {}) {
-  const said: string[] = [];
+  const published: string[] = [];
   const clock = new ManualClock();
   const publish = {
-    put: (collection: string, key: string, json: string) => said.push(`${collection} ${key} ${json}`),
+    put: (collection: string, key: string, json: string) => published.push(`${collection} ${key} ${json}`),
     drop: () => undefined,
     level: () => undefined,
-    status: (state: string, detail = '') => said.push(`${state} ${detail}`),
+    status: (state: string, detail = '') => published.push(`${state} ${detail}`),
     log: () => undefined,
   };
   const settings = {
@@ -31,7 +31,7 @@ function publisher(more: Partial<UpgradeSettings> = {}) {
     upgradeUnit: 'up.service',
     ...more,
   };
-  return { made: new UpgradePublisher(settings, publish, clock), clock, taken: () => said.splice(0) };
+  return { made: new UpgradePublisher(settings, publish, clock), clock, taken: () => published.splice(0) };
 }
 
 const RUNNING: Run = { ...initialRun(), state: 'running', origin: 'socket', startedMs: 1_000 };
@@ -46,10 +46,10 @@ test('a thousand steps of a run are published at once, then ten times a second, 
     clock.advance(1);
   }
   clock.advance(200);
-  const said = taken();
-  assert.ok(said.length >= 10 && said.length <= 11, `${said.length}`);
-  assert.ok(said.every((line) => line.startsWith('upgrade  ')));
-  assert.match(said.at(-1) ?? '', /"percent":99.9/);
+  const published = taken();
+  assert.ok(published.length >= 10 && published.length <= 11, `${published.length}`);
+  assert.ok(published.every((line) => line.startsWith('upgrade  ')));
+  assert.match(published.at(-1) ?? '', /"percent":99.9/);
   assert.equal(clock.timers, 0);
 });
 
@@ -94,7 +94,7 @@ const DONE: Partial<RunFacts> = { invocation: 'a' };
 const FAILED: Partial<RunFacts> = { activeState: 'failed', result: 'exit-code', invocation: 'a' };
 const FORGOTTEN: Partial<RunFacts> = { ...FAILED, activeState: 'inactive', reset: true };
 
-const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[], shown: object])[] = [
+const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[], expected: object])[] = [
   ['it has not run', [{}], { state: 'idle' }],
   ['it runs', [{}, WORKING], { state: 'running' }],
   ['it has run', [{}, WORKING, DONE], { state: 'idle', finished_at: AT }],
@@ -104,11 +104,11 @@ const ROWS: readonly (readonly [name: string, steps: readonly Partial<RunFacts>[
   ['it failed, and systemd was made to forget that', [FAILED, FORGOTTEN], { state: 'idle' }],
   ['it is unloaded after its end', [WORKING, DONE, {}], { state: 'idle', finished_at: AT }],
 ];
-for (const [name, steps, shown] of ROWS) {
+for (const [name, steps, expected] of ROWS) {
   test(name, () => {
     let check: LastCheck | undefined;
     for (const step of steps) check = nextCheck(check, { ...NOTHING_RAN, ...step }, NOW_MS);
     assert.ok(check);
-    assert.deepEqual(JSON.parse(JSON.stringify(shownCheck(check))), shown);
+    assert.deepEqual(JSON.parse(JSON.stringify(publishedCheck(check))), expected);
   });
 }

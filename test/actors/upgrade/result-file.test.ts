@@ -24,14 +24,14 @@ const content = (version: string) =>
 /** A reader of a/b/result.json; `sees` waits for its last result. */
 function reader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
-  const said: ResultReading[] = [];
+  const readings: ResultReading[] = [];
   const start = async () => {
-    const made = resultFile(path, (result) => said.push(result), systemClock);
+    const made = resultFile(path, (result) => readings.push(result), systemClock);
     t.after(() => made.stop());
     await made.read();
   };
-  const sees = (what: string) => until(what, () => JSON.stringify(said.at(-1) ?? '').includes(what));
-  return { path, start, sees };
+  const becomes = (what: string) => until(what, () => JSON.stringify(readings.at(-1) ?? '').includes(what));
+  return { path, start, becomes };
 }
 
 /** Writes as a careful detector does: beside the file, then renamed over it. */
@@ -43,26 +43,26 @@ function replace(path: string, text: string): void {
 test('a result file that takes too long to read is reported, waited for, and published in the end', async (t) => {
   const path = join(temporaryFolder(t), 'result.json');
   writeFileSync(path, content('v1'));
-  const said: ResultReading[] = [];
+  const readings: ResultReading[] = [];
   const clock = new ManualClock();
-  const made = resultFile(path, (result) => said.push(result), clock);
+  const made = resultFile(path, (result) => readings.push(result), clock);
   // The manual clock reaches the deadline before the disk answers.
   const reading = made.read();
   clock.advance(4_000);
   await reading;
-  const [late] = said;
+  const [late] = readings;
   assert.equal(late?.ok === false && late.error, 'it cannot be read within 4 s');
-  assert.equal(said[1]?.ok, true);
+  assert.equal(readings[1]?.ok, true);
   assert.equal(clock.timers, 0);
   made.stop();
 });
 
 test('the last of many quick changes of the result file is known in the end', async (t) => {
-  const { path, start, sees } = reader(t);
+  const { path, start, becomes } = reader(t);
   mkdirSync(dirname(path), { recursive: true });
   await start();
   for (let n = 1; n <= 300; n++) replace(path, content(`v${n}.`));
-  await sees('v300.');
+  await becomes('v300.');
 });
 
 const GOOD = '"current":"1","latest":"2","upgrade_available":true';
@@ -125,13 +125,13 @@ bad('a number that JSON does not have', `{${GOOD},"a":01}`, 'it is not a JSON ob
 bad('latin-1', Uint8Array.of(0x7b, 0xe9, 0x7d), 'it is not UTF-8');
 
 test('a file of the largest size is read, and one of a byte more is not', async (t) => {
-  const { path, start, sees } = reader(t);
+  const { path, start, becomes } = reader(t);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content('v1').padEnd(RESULT_MAX_BYTES));
   await start();
-  await sees('v1');
+  await becomes('v1');
   replace(path, content('v1').padEnd(RESULT_MAX_BYTES + 1));
-  await sees('it is larger than 1048576 bytes');
+  await becomes('it is larger than 1048576 bytes');
 });
 
 test('only RFC 3339 times are accepted', () => {

@@ -58,19 +58,19 @@ const LINES: Readonly<Record<string, ProgressEvent>> = { begin: BEGIN, end: END 
  * A line, a signal or an answer of systemd, a reading at a new connection, time that passes, and the expected
  * run.
  */
-const STEPS: Readonly<Record<string, (on: Stage, said: string) => unknown>> = {
-  line: (on, said) => {
-    void on.keeper.line(LINES[said] ?? progress(Number(said)), on.clock.monotonic());
+const STEPS: Readonly<Record<string, (on: Stage, argument: string) => unknown>> = {
+  line: (on, argument) => {
+    void on.keeper.line(LINES[argument] ?? progress(Number(argument)), on.clock.monotonic());
     return settle();
   },
-  signal: (on, said) => on.keeper.feed({ kind: 'unit', facts: FACTS[said] ?? assert.fail(said) }),
-  answer: (on, said) => on.answer(FACTS[said]),
-  read: (on, said) => on.keeper.read(FACTS[said] ?? assert.fail(said), HERE),
-  connected: (on, said) => on.keeper.connections(Number(said)),
-  pass: (on, said) => on.clock.advance(Number(said)),
-  is: (on, said) => assert.equal(state(on), said),
-  saved: (on, said) => assert.equal(on.saved.map(({ record }) => record.state).join(), said),
-  timers: (on, said) => assert.equal(on.clock.timers, Number(said)),
+  signal: (on, argument) => on.keeper.feed({ kind: 'unit', facts: FACTS[argument] ?? assert.fail(argument) }),
+  answer: (on, argument) => on.answer(FACTS[argument]),
+  read: (on, argument) => on.keeper.read(FACTS[argument] ?? assert.fail(argument), HERE),
+  connected: (on, argument) => on.keeper.connections(Number(argument)),
+  pass: (on, argument) => on.clock.advance(Number(argument)),
+  is: (on, argument) => assert.equal(state(on), argument),
+  saved: (on, argument) => assert.equal(on.saved.map(({ record }) => record.state).join(), argument),
+  timers: (on, argument) => assert.equal(on.clock.timers, Number(argument)),
 };
 
 const QUIET_MS = 10 * 60 * 1000;
@@ -108,8 +108,8 @@ for (const [what, story] of STORIES) {
   test(what, async (t) => {
     const on = stage(t);
     for (const step of story.split('; ')) {
-      const [word = '', ...said] = step.split(' ');
-      await (STEPS[word] ?? assert.fail(`no such step: ${step}`))(on, said.join(' '));
+      const [word = '', ...argument] = step.split(' ');
+      await (STEPS[word] ?? assert.fail(`no such step: ${step}`))(on, argument.join(' '));
     }
   });
 }

@@ -3,7 +3,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { NOTHING_RAN, type RunFacts } from '../../../src/actors/units/facts.js';
-import { initialRun, nextRun, type Run, type RunInput, shownRun } from '../../../src/actors/upgrade/run.js';
+import {
+  initialRun,
+  nextRun,
+  publishedRun,
+  type Run,
+  type RunInput,
+} from '../../../src/actors/upgrade/run.js';
 
 const A = 'a'.repeat(32);
 const B = 'b'.repeat(32);
@@ -88,10 +94,10 @@ function check(name: string, rows: readonly Row[]): void {
   describe(name, () => {
     for (const [what, from, story, expected] of rows) {
       test(what, () => {
-        const told = follow(from, story);
-        const confirmed = { kind: 'confirmed', facts: { ...told.facts, job: '' } } as const;
-        const to = told.doubtful ? nextRun(told, confirmed, NOW) : told;
-        if (expected === 'same') assert.deepEqual(shownRun(to), shownRun(from));
+        const followed = follow(from, story);
+        const confirmed = { kind: 'confirmed', facts: { ...followed.facts, job: '' } } as const;
+        const to = followed.doubtful ? nextRun(followed, confirmed, NOW) : followed;
+        if (expected === 'same') assert.deepEqual(publishedRun(to), publishedRun(from));
         else assert.equal(`${to.state} ${to.origin ?? '-'}`, expected);
         const ended = to.state !== 'running' && (from.state === 'running' || to.count > from.count);
         assert.equal(to.finishedMs, ended ? NOW : undefined);
@@ -236,20 +242,23 @@ test('a run with several tries is one run, and fails only when that is confirmed
 });
 
 test('a percentage is shown as one', () => {
-  const shown = (percent: number) =>
+  const percentOf = (percent: number) =>
     nextRun(socketRun, { ...progress, content: { event: 'progress', percent, current: 1, step: '' } }, NOW)
       .percent;
-  assert.deepEqual([-1, 0, 100, 101, 1e300, Number.POSITIVE_INFINITY].map(shown), [0, 0, 100, 100, 100, 100]);
+  assert.deepEqual(
+    [-1, 0, 100, 101, 1e300, Number.POSITIVE_INFINITY].map(percentOf),
+    [0, 0, 100, 100, 100, 100],
+  );
 });
 
 test('a run is shown with its times in UTC, in whole seconds, and with its start also after its end', () => {
-  const shown = (run: Run): unknown => JSON.parse(JSON.stringify(shownRun(run)));
+  const published = (run: Run): unknown => JSON.parse(JSON.stringify(publishedRun(run)));
   const at = '1970-01-01T00:16:40Z';
-  assert.deepEqual(shown(idle), { state: 'idle' });
-  assert.deepEqual(shown(running), { state: 'running', origin: 'systemd', started_at: at });
+  assert.deepEqual(published(idle), { state: 'idle' });
+  assert.deepEqual(published(running), { state: 'running', origin: 'systemd', started_at: at });
   const over = nextRun(follow(running, 'inactive A job1'), input('job1 done'), NOW + 61_999);
   const ended = { state: 'idle', origin: 'systemd', started_at: at, finished_at: '1970-01-01T00:17:41Z' };
-  assert.deepEqual(shown(over), ended);
+  assert.deepEqual(published(over), ended);
 });
 
 test('a trigger that is answered after its run has ended begins no other', () => {

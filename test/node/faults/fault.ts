@@ -7,13 +7,13 @@ import { until } from '../../until.js';
 import type { FaultedNode } from './faulted-node.js';
 import type { Load } from './load.js';
 
-export interface Scene {
+export interface FaultContext {
   readonly on: FaultedNode;
   readonly load: Load;
   readonly random: SeededRandom;
 }
 
-export type Step = (scene: Scene) => Promise<unknown>;
+export type Step = (context: FaultContext) => Promise<unknown>;
 
 export interface Fault {
   readonly name: string;
@@ -45,29 +45,29 @@ const NOTICED_WITHIN_MS = 90_000;
 const ROUND_WITHIN_MS = 60_000;
 
 /** Whatever was under way when the fault began has ended, and something has begun and ended since. */
-export async function rounds({ load }: Scene): Promise<void> {
+export async function rounds({ load }: FaultContext): Promise<void> {
   const end = load.rounds + 2;
   await until('two rounds of load', () => load.rounds >= end, ROUND_WITHIN_MS);
 }
 
 /** Asked on the node: what the load asks of it is judged. */
-export async function healthOf({ on }: Scene, child: Child): Promise<BackendHealth> {
+export async function healthOf({ on }: FaultContext, child: Child): Promise<BackendHealth> {
   const text = await on.node.shell('curl --silent --max-time 5 http://127.0.0.1:8018/health');
   return JSON.parse(text).backends[child];
 }
 
 export const noticed =
   (child: Child): Step =>
-  (scene) => {
-    const isAway = async (): Promise<boolean> => (await healthOf(scene, child)).state !== 'up';
+  (context) => {
+    const isAway = async (): Promise<boolean> => (await healthOf(context, child)).state !== 'up';
     return until(`${child} has noticed`, isAway, NOTICED_WITHIN_MS);
   };
 
 /** One after the other. */
 export const inTurn =
   (...steps: readonly (Step | undefined)[]): Step =>
-  async (scene) => {
-    for (const step of steps) await step?.(scene);
+  async (context) => {
+    for (const step of steps) await step?.(context);
   };
 
 export const sh =

@@ -77,7 +77,7 @@ const RESULT =
 
 const PIPEWIRE_ANSWERS = 'until pw-metadata 0 2> /dev/null | grep -q Found; do sleep 0.1; done';
 /** Succeeds when there is a default output, and a listener is sent what another client has written. */
-const PIPEWIRE_TELLS = `${PIPEWIRE_ANSWERS}
+const PIPEWIRE_SIGNALS = `${PIPEWIRE_ANSWERS}
 stdbuf -oL pw-metadata -m 0 > ~/told & listener=$!
 until grep -q default.audio.sink ~/told; do sleep 0.1; done
 pw-metadata 0 faults.word $$ > /dev/null
@@ -193,13 +193,13 @@ systemd-run --user --quiet --collect --unit=${WITNESS} -p Restart=always -p Rest
     if (this.soundUnit !== 'pipewire-pulse.service') return false;
     const units = `pipewire-pulse.socket ${this.soundUnit}`;
     await this.node.writeFile(`${RUNTIME}/witness-knows`, WITNESS_KNOWS);
-    const said = await this.node.userShell(`for try in 1 2 3; do
-  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_TELLS}' && timeout -s KILL 15 sh ${RUNTIME}/witness-knows; } || exit 0
+    const output = await this.node.userShell(`for try in 1 2 3; do
+  ! { timeout -s KILL 15 sh -c '${PIPEWIRE_SIGNALS}' && timeout -s KILL 15 sh ${RUNTIME}/witness-knows; } || exit 0
   systemctl --user stop ${units}; systemctl --user restart wireplumber.service
   timeout -s KILL 15 sh -c '${PIPEWIRE_ANSWERS}' || true; systemctl --user start ${units}; echo restarted
 done`);
-    if (said !== '') remark('PipeWire answers nobody, or tells nobody, and has been restarted');
-    return said !== '';
+    if (output !== '') remark('PipeWire answers nobody, or tells nobody, and has been restarted');
+    return output !== '';
   }
 
   /** Has the saboteur do it, in the daemon. */

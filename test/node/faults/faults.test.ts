@@ -14,7 +14,7 @@ import { Series } from './series.js';
 import { series } from './table.js';
 
 const skip = whyNoNode('chromium', 'mosquitto', 'mpv', 'avahi-browse');
-const WANTED = process.env['TONEARM_FAULTS'] ?? '';
+const SELECTION = process.env['TONEARM_FAULTS'] ?? '';
 /** The two Debians of one run have different ones. */
 const SOUND = (SEED + (NODE_ROOT === '/' ? 0 : 1)) % 2 === 0 ? 'pulseaudio' : 'pipewire';
 const SOUND_UNITS = {
@@ -40,7 +40,7 @@ describe(`faults, seed ${SEED}, ${SOUND}`, { skip }, () => {
     await booted.close();
   });
 
-  const rows = series(new SeededRandom(SEED), SOUND_UNITS[SOUND], WANTED);
+  const rows = series(new SeededRandom(SEED), SOUND_UNITS[SOUND], SELECTION);
   for (const [index, fault] of rows.entries())
     test(`step ${index + 1} of ${rows.length}, seed ${SEED}: ${fault.name}`, (t) => run().step(fault, t));
 

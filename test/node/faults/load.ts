@@ -15,7 +15,7 @@ const BOUND_MS = 15_000;
 
 type Method = 'GET' | 'POST';
 
-export interface Asked {
+export interface CompletedRequest {
   readonly method: Method;
   readonly what: string;
   /** The status; `cut`: the connection ended without an answer; `hung`: neither came in time. */
@@ -25,30 +25,30 @@ export interface Asked {
 
 export class Requests {
   readonly #port: number;
-  #asked: Asked[] = [];
+  #completed: CompletedRequest[] = [];
 
   constructor(port: number) {
     this.#port = port;
   }
 
   /** Never rejects. */
-  async ask(method: Method, path: string, body?: object): Promise<Asked> {
+  async ask(method: Method, path: string, body?: object): Promise<CompletedRequest> {
     const what = `${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`;
     const json = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
     const { end, text } = await send(this.#port, { method, path, ...json, deadlineMs: BOUND_MS }).then(
       ({ status, text }) => ({ end: status, text }),
       (error: Error) => ({ end: error.message.endsWith(NO_ANSWER) ? 'hung' : 'cut', text: '' }) as const,
     );
-    const asked = { method, what, end, text };
-    this.#asked.push(asked);
-    return asked;
+    const completed = { method, what, end, text };
+    this.#completed.push(completed);
+    return completed;
   }
 
   /** The requests since the last call of this. */
-  taken(): readonly Asked[] {
-    const asked = this.#asked;
-    this.#asked = [];
-    return asked;
+  taken(): readonly CompletedRequest[] {
+    const completed = this.#completed;
+    this.#completed = [];
+    return completed;
   }
 }
 

@@ -96,9 +96,9 @@ export class PageOnNode {
   /** One of thirty mpv hangs as it begins. */
   async #killPlayerUnless(check: string): Promise<boolean> {
     const kill = 'systemctl --user kill -s KILL player.service';
-    const said = await this.node.userShell(`${check} || { ${kill}; echo killed; }`);
-    if (said !== '') remark('mpv answers nobody on the bus, and has been started anew');
-    return said !== '';
+    const output = await this.node.userShell(`${check} || { ${kill}; echo killed; }`);
+    if (output !== '') remark('mpv answers nobody on the bus, and has been started anew');
+    return output !== '';
   }
 
   async #bringMusic(): Promise<void> {

@@ -10,7 +10,7 @@ import type { SeededRandom } from '../../seeded-random.js';
 import { until } from '../../until.js';
 import type { Fault } from './fault.js';
 import type { FaultedNode } from './faulted-node.js';
-import { type Asked, Load, Requests } from './load.js';
+import { type CompletedRequest, Load, Requests } from './load.js';
 import { RTKIT_MS } from './services.js';
 import { KeptStreams } from './streams.js';
 import { everybodyKnows, read } from './truth.js';
@@ -24,7 +24,7 @@ const UP_WITHIN_MS = 30_000;
 const STATUSES = { GET: [200, 502, 503, 504], POST: [202, 404, 409, 502, 503, 504] } as const;
 
 /** Resources that a process uses. */
-interface Taken {
+interface Usage {
   readonly pid: number;
   readonly residentMb: number;
   readonly threads: number;
@@ -47,7 +47,7 @@ export class Series {
   readonly #load: Load;
   #hasBegun = false;
   #hasFailed = false;
-  #before: Taken | undefined;
+  #before: Usage | undefined;
 
   private constructor(on: FaultedNode, random: SeededRandom, requests: Requests, streams: KeptStreams) {
     this.#on = on;
@@ -66,7 +66,7 @@ export class Series {
     await until('every kind of load has worked', () => run.#load.hasWorked());
     await run.#load.end();
     await run.#truth();
-    run.#before = await run.#taken();
+    run.#before = await run.#usage();
     return run;
   }
 
@@ -86,7 +86,7 @@ export class Series {
     await this.#on.watchSound();
     await this.#beginUpgrade();
     this.#load.begin();
-    const scene = { on: this.#on, load: this.#load, random: this.#random };
+    const context = { on: this.#on, load: this.#load, random: this.#random };
     const mayGo = new Set<string>(fault.mayGo === 'all' ? CHILD_NAMES : fault.mayGo);
     const freed = async (): Promise<boolean> => {
       if (!(await this.#on.freeSound())) return false;
@@ -95,8 +95,8 @@ export class Series {
     };
     try {
       this.#streams.pause();
-      await fault.do(scene);
-      await fault.undo?.(scene);
+      await fault.do(context);
+      await fault.undo?.(context);
       const withinMs = (await freed()) ? RTKIT_MS : (fault.upWithinMs ?? UP_WITHIN_MS);
       this.#streams.resume();
       await this.#allIsUp(withinMs);
@@ -118,7 +118,7 @@ export class Series {
       await this.#truth();
     }
     this.#answersWereFine(fault);
-    if ((await this.#pid()) !== this.#before?.pid) this.#before = await this.#taken();
+    if ((await this.#pid()) !== this.#before?.pid) this.#before = await this.#usage();
     if (fault.mayGo !== 'all') {
       assert.equal(await this.#pid(), pid, 'the daemon has ended');
       this.#nobodyElseWentAway(mayGo, mark);
@@ -131,7 +131,7 @@ export class Series {
   async isBackWhereItWas(): Promise<void> {
     const before = this.#before ?? assert.fail('nothing was measured');
     const isBack = async (): Promise<true> => {
-      const now = await this.#taken();
+      const now = await this.#usage();
       assert.equal(now.pid, before.pid);
       assert.ok(now.threads <= before.threads, `threads: ${now.threads}, before ${before.threads}`);
       const more = now.descriptors - before.descriptors;
@@ -170,11 +170,11 @@ export class Series {
   }
 
   #answersWereFine({ silent, mayGo }: Fault): void {
-    const isFine = ({ method, end }: Asked): boolean => {
+    const isFine = ({ method, end }: CompletedRequest): boolean => {
       if (end === 'cut') return mayGo === 'all';
       return end === 'hung' ? silent === true : (STATUSES[method] as readonly number[]).includes(end);
     };
-    const failed = this.#requests.taken().filter((asked) => !isFine(asked));
+    const failed = this.#requests.taken().filter((completed) => !isFine(completed));
     assert.deepEqual(failed, []);
   }
 
@@ -199,13 +199,13 @@ export class Series {
   }
 
   /** Behind a collection: what V8 lets the main thread's heap grow to at its leisure is nobody's leak. */
-  async #taken(): Promise<Taken> {
+  async #usage(): Promise<Usage> {
     await this.#on.sabotage('collect');
     const pid = await this.#pid();
-    const said = await this.#on.node.shell(
+    const output = await this.#on.node.shell(
       `awk '/^VmRSS|^Threads/ { print $2 }' /proc/${pid}/status; ls /proc/${pid}/fd | wc -l`,
     );
-    const [residentKb = 0, threads = 0, descriptors = 0] = said.trim().split('\n').map(Number);
+    const [residentKb = 0, threads = 0, descriptors = 0] = output.trim().split('\n').map(Number);
     return { pid, residentMb: Math.round(residentKb / 1024), threads, descriptors };
   }
 }

@@ -31,18 +31,18 @@ const sorted = (records: readonly object[]): readonly Json[] =>
   still(records as readonly Json[]).toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
 
 /** Each part of the state as events gave it, in the form of the routes' answers. */
-const TOLD = {
+const RECORDS = {
   outputs: ({ outputs }) => [...outputs.values()],
   clients: ({ clients }) => [...clients.values()],
   services: ({ units }) => [...units.values()],
   players: ({ players }) => [...players.values()],
   upgrade: ({ upgrade }) => [{ can_check: true, can_upgrade: true, ...upgrade }],
   bluetooth: ({ bluetooth }) => [{ ...bluetooth }],
-} as const satisfies { readonly [P in keyof Routes]: (held: NodeState) => readonly object[] };
+} as const satisfies { readonly [P in keyof Routes]: (state: NodeState) => readonly object[] };
 
-type Part = keyof typeof TOLD;
+type Part = keyof typeof RECORDS;
 
-const ALL = Object.keys(TOLD) as Part[];
+const ALL = Object.keys(RECORDS) as Part[];
 type Filter = readonly [query: string, parts: readonly Part[]];
 const FILTERS: readonly Filter[] = [
   ['', ALL],
@@ -53,7 +53,7 @@ const FILTERS: readonly Filter[] = [
 ];
 
 /** A backend's state in an event. */
-interface ToldState {
+interface PublishedState {
   readonly backend: string;
   readonly state: string;
   readonly detail?: string;
@@ -91,9 +91,9 @@ export class KeptStreams {
   }
 
   /** States of backends in the events since then, without snapshots. */
-  states(mark: number): readonly ToldState[] {
-    const told = this.#first.events.slice(mark).filter(({ type }) => type === 'backend.updated');
-    const states = told.map(({ data }): ToldState => JSON.parse(data));
+  states(mark: number): readonly PublishedState[] {
+    const updates = this.#first.events.slice(mark).filter(({ type }) => type === 'backend.updated');
+    const states = updates.map(({ data }): PublishedState => JSON.parse(data));
     return states.filter(({ detail }) => detail !== 'snapshot');
   }
 
@@ -101,7 +101,7 @@ export class KeptStreams {
   knowThat(routes: Routes): void {
     for (const [{ model }, parts] of this.#kept)
       for (const part of parts)
-        assert.deepEqual(sorted(TOLD[part](model.known)), sorted([routes[part]].flat()), part);
+        assert.deepEqual(sorted(RECORDS[part](model.known)), sorted([routes[part]].flat()), part);
   }
 
   close(): void {

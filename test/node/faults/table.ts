@@ -27,10 +27,10 @@ type Deed = Pick<Fault, 'name' | 'do' | 'undo' | 'slow'>;
 
 const threadDies =
   (child: ChildName, how: string): Step =>
-  async (scene) => {
-    const { restarts } = await healthOf(scene, child);
-    await scene.on.sabotage(`${how} ${child}`);
-    const isAnother = async (): Promise<boolean> => (await healthOf(scene, child)).restarts > restarts;
+  async (context) => {
+    const { restarts } = await healthOf(context, child);
+    await context.on.sabotage(`${how} ${child}`);
+    const isAnother = async (): Promise<boolean> => (await healthOf(context, child)).restarts > restarts;
     // A hang is looked for each 30 s, and given 10.
     await until(`the thread of ${child} is another`, isAnother, how === 'hang' ? 90_000 : undefined);
   };
@@ -80,10 +80,10 @@ const SHORTAGES: readonly Fault[] = [
   {
     name: 'no descriptors are left while the sound server and the session bus are restarted',
     part: 'descriptors',
-    do: async (scene) => {
-      await descriptors('$(ls /proc/PID/fd | wc -l)')(scene);
-      await scene.on.node.systemctl('restart', 'dbus.service');
-      await scene.on.signal('KILL', 'user', scene.on.soundUnit);
+    do: async (context) => {
+      await descriptors('$(ls /proc/PID/fd | wc -l)')(context);
+      await context.on.node.systemctl('restart', 'dbus.service');
+      await context.on.signal('KILL', 'user', context.on.soundUnit);
     },
     undo: descriptors('16384'),
     mayGo: CHILD_NAMES,
@@ -106,8 +106,8 @@ const CLOCK = [3650, -3650, 1].map(
 /** Done to the unit of the user's manager. */
 const toManager =
   (deed: (unit: string) => Step): Step =>
-  (scene) =>
-    deed(`user@${scene.on.node.uid}.service`)(scene);
+  (context) =>
+    deed(`user@${context.on.node.uid}.service`)(context);
 
 /** Nobody starts it again for a user who lingers. */
 const killedForGood =
@@ -201,15 +201,15 @@ function inPairs(random: SeededRandom, rows: readonly Fault[]): Fault[] {
  * In the order in which they are done. `wanted`: empty: one of each part; `all`: every row, some two at once;
  * else parts of names, with commas.
  */
-export function series(random: SeededRandom, soundUnits: readonly string[], wanted: string): Fault[] {
+export function series(random: SeededRandom, soundUnits: readonly string[], selection: string): Fault[] {
   const rows = faults(soundUnits);
-  if (wanted === 'all') return inPairs(random, shuffled(random, rows));
-  if (wanted === '') {
+  if (selection === 'all') return inPairs(random, shuffled(random, rows));
+  if (selection === '') {
     const quick = shuffled(random, rows).filter(({ slow }) => slow !== true);
     return [...new Map(quick.map((fault) => [fault.part, fault])).values()];
   }
-  const names = wanted.split(',').map((name) => name.trim());
+  const names = selection.split(',').map((name) => name.trim());
   const chosen = names.flatMap((name) => rows.filter((fault) => fault.name.includes(name)));
-  assert.ok(chosen.length > 0, `no fault is called ${wanted}`);
+  assert.ok(chosen.length > 0, `no fault is called ${selection}`);
   return chosen;
 }

@@ -8,7 +8,7 @@ import { until } from '../../until.js';
 import { BROKER, type FaultedNode, LAN_ADDRESS, TOPIC } from './faulted-node.js';
 import type { Requests } from './load.js';
 import { type KeptStreams, type Routes, still } from './streams.js';
-import { areTrue, look } from './world.js';
+import { areTrue, readWorld } from './world.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -45,16 +45,16 @@ const inNeighbour = (script: string): string => `ip netns exec neighbour ${scrip
 
 /** Messages that the broker retains below the node's topic. */
 async function retained(on: FaultedNode): Promise<ReadonlyMap<string, string>> {
-  const asked = inNeighbour(`mosquitto_sub -h ${BROKER} -v -t '${TOPIC}/#' -W 1 --retained-only || true`);
-  const lines = (await on.node.shell(asked)).split('\n').filter((line) => line.startsWith(TOPIC));
+  const command = inNeighbour(`mosquitto_sub -h ${BROKER} -v -t '${TOPIC}/#' -W 1 --retained-only || true`);
+  const lines = (await on.node.shell(command)).split('\n').filter((line) => line.startsWith(TOPIC));
   const space = (line: string): number => line.indexOf(' ');
   const topic = (line: string): string => line.slice(TOPIC.length + 1, space(line));
   return new Map(lines.map((line) => [topic(line), line.slice(space(line) + 1)]));
 }
 
-function brokerKnows(told: ReadonlyMap<string, string>, routes: Routes & Rest): void {
+function brokerKnows(topics: ReadonlyMap<string, string>, routes: Routes & Rest): void {
   const { server, power, upgrade, bluetooth } = routes;
-  const wanted: Record<string, unknown> = {
+  const expected: Record<string, unknown> = {
     server,
     power,
     upgrade,
@@ -63,19 +63,19 @@ function brokerKnows(told: ReadonlyMap<string, string>, routes: Routes & Rest): 
     'audio/server': routes.audioServer,
     'audio/clients': routes.clients,
   };
-  for (const output of routes.outputs) wanted[`audio/outputs/${String(output['name'])}`] = output;
+  for (const output of routes.outputs) expected[`audio/outputs/${String(output['name'])}`] = output;
   for (const service of routes.services)
-    wanted[`services/${String(service['scope'])}/${String(service['name'])}`] = service;
+    expected[`services/${String(service['scope'])}/${String(service['name'])}`] = service;
   for (const player of still(routes.players))
-    wanted[`players/${String(player['bus_name']).replace('org.mpris.MediaPlayer2.', '')}`] = player;
-  const { node, status, ...rest } = Object.fromEntries(told);
+    expected[`players/${String(player['bus_name']).replace('org.mpris.MediaPlayer2.', '')}`] = player;
+  const { node, status, ...rest } = Object.fromEntries(topics);
   assert.equal(status, 'online');
   assert.match(node ?? '', /^[a-z0-9]+$/i);
   const texts = Object.entries(rest).map(([topic, text]): [string, unknown] => {
     const value: unknown = JSON.parse(text);
     return [topic, topic.startsWith('players/') ? still([value as Json])[0] : value];
   });
-  assert.deepEqual(Object.fromEntries(texts), wanted);
+  assert.deepEqual(Object.fromEntries(texts), expected);
 }
 
 /** It is announced on the one interface beyond loopback, and what answers there is the daemon. */
@@ -126,12 +126,12 @@ export async function everybodyKnows(
   hasBegun: boolean,
 ): Promise<void> {
   const doAgree = async (): Promise<true> => {
-    const [world, routes] = await Promise.all([look(on, hasBegun), ask(requests)]);
+    const [world, routes] = await Promise.all([readWorld(on, hasBegun), ask(requests)]);
     areTrue(routes, routes.power, world);
     streams.knowThat(routes);
     await pageShows(on.page, routes);
-    const [told] = await Promise.all([retained(on), networkFinds(on)]);
-    brokerKnows(told, routes);
+    const [topics] = await Promise.all([retained(on), networkFinds(on)]);
+    brokerKnows(topics, routes);
     return true;
   };
   await until('routes, streams and page agree with the programs', doAgree, TRUE_WITHIN_MS);

@@ -17,15 +17,15 @@ const TITLE = 'xesam:title';
 
 const UNITS = Object.entries({ system: 'lamp.service', user: 'radio.service' });
 
-const SHOWN = '-p ActiveState,SubState,UnitFileState,LoadState,Description';
+const PROPERTIES = '-p ActiveState,SubState,UnitFileState,LoadState,Description';
 const CAN =
   'timeout 5 busctl --system -j call org.freedesktop.login1 /org/freedesktop/login1 org.freedesktop.login1.Manager';
 
 /** Everything in one script, because entering the node takes time. A part is `=== NAME` and the output. */
-const LOOK = `set +e
+const READ_WORLD = `set +e
 for list in sinks sink-inputs; do echo "=== $list"; timeout -s KILL 5 pactl -f json list $list; echo; done
 echo '=== default'; timeout -s KILL 5 pactl get-default-sink
-${UNITS.map(([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show ${SHOWN} ${unit}`).join('\n')}
+${UNITS.map(([scope, unit]) => `echo '=== ${scope}/${unit}'; systemctl --${scope} show ${PROPERTIES} ${unit}`).join('\n')}
 for name in $(timeout 5 busctl --user --acquired --no-legend list | awk '/^${PLAYER}/ { print $1 }'); do
   echo "=== player $name"
   timeout 5 busctl --user -j call $name /org/mpris/MediaPlayer2 org.freedesktop.DBus.Properties GetAll s ${PLAYER}.Player
@@ -60,8 +60,8 @@ export interface World {
   readonly savedState: string;
 }
 
-function parsed<T>(said: ReadonlyMap<string, string>, part: string): T {
-  const text = said.get(part) ?? '';
+function parsed<T>(sections: ReadonlyMap<string, string>, part: string): T {
+  const text = sections.get(part) ?? '';
   assert.notEqual(text, '', `nobody on the node could say what is true of ${part}`);
   return JSON.parse(text) as T;
 }
@@ -70,36 +70,42 @@ const keyed = (text: string): Record<string, string> =>
   Object.fromEntries(text.split('\n').map((line) => [line.replace(/=.*/, ''), line.replace(/^[^=]*=/, '')]));
 
 /** `hasBegun`: whether there was a run at all. */
-export async function look(on: FaultedNode, hasBegun: boolean): Promise<World> {
-  const text = await on.node.userShell(LOOK);
+export async function readWorld(on: FaultedNode, hasBegun: boolean): Promise<World> {
+  const text = await on.node.userShell(READ_WORLD);
   const parts = text.split(/^=== /m).map((part) => /^([^\n]*)\n(.*)$/s.exec(part) ?? []);
-  const said = new Map(parts.map(([, name = '', output = '']) => [name, output.trim()]));
-  const isYes = (part: string): boolean => parsed<{ data: string[] }>(said, part).data[0] === 'yes';
-  const players = [...said.keys()].filter((part) => part.startsWith('player '));
+  const sections = new Map(parts.map(([, name = '', output = '']) => [name, output.trim()]));
+  const isYes = (part: string): boolean => parsed<{ data: string[] }>(sections, part).data[0] === 'yes';
+  const players = [...sections.keys()].filter((part) => part.startsWith('player '));
   const units = UNITS.map((unit) => unit.join('/'));
-  const isRunning = said.get('upgrading') === 'activating';
-  const hasEndedWell = !hasBegun || said.get('upgrade ended') === '0';
+  const isRunning = sections.get('upgrading') === 'activating';
+  const hasEndedWell = !hasBegun || sections.get('upgrade ended') === '0';
   return {
-    sinks: parsed(said, 'sinks'),
-    inputs: parsed(said, 'sink-inputs'),
-    defaultSink: said.get('default') ?? '',
-    units: Object.fromEntries(units.map((unit) => [unit, keyed(said.get(unit) ?? '')])),
+    sinks: parsed(sections, 'sinks'),
+    inputs: parsed(sections, 'sink-inputs'),
+    defaultSink: sections.get('default') ?? '',
+    units: Object.fromEntries(units.map((unit) => [unit, keyed(sections.get(unit) ?? '')])),
     players: Object.fromEntries(
-      players.map((part) => [part.slice('player '.length), parsed<{ data: [Variants] }>(said, part).data[0]]),
+      players.map((part) => [
+        part.slice('player '.length),
+        parsed<{ data: [Variants] }>(sections, part).data[0],
+      ]),
     ),
     power: { reboot: isYes('reboot'), power_off: isYes('power_off') },
-    bluez: parsed<{ data: [BluezObjects] }>(said, 'bluez').data[0],
-    result: parsed(said, 'result'),
-    savedState: parsed<{ state: string }>(said, 'state').state,
+    bluez: parsed<{ data: [BluezObjects] }>(sections, 'bluez').data[0],
+    result: parsed(sections, 'result'),
+    savedState: parsed<{ state: string }>(sections, 'state').state,
     runState: isRunning ? 'running' : hasEndedWell ? 'idle' : 'failed',
   };
 }
 
 /** The balance is never touched, so that every channel is as loud as the loudest. */
-function sameVolume(what: string, shown: unknown, { volume }: Listed): void {
+function sameVolume(what: string, published: unknown, { volume }: Listed): void {
   const [first] = Object.values(volume);
   const is = (first?.value ?? Number.NaN) / NORMAL_VOLUME;
-  assert.ok(Math.abs(Number(shown) - is) < VOLUME_STEP, `${what}: ${String(shown)} is shown, ${is} is true`);
+  assert.ok(
+    Math.abs(Number(published) - is) < VOLUME_STEP,
+    `${what}: ${String(published)} is shown, ${is} is true`,
+  );
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -108,11 +114,11 @@ const byKey = (records: readonly Json[], key: string): Map<unknown, Json> =>
   new Map(records.map((record) => [record[key], record]));
 
 function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
-  const shown = byKey(routes.outputs, 'id');
+  const published = byKey(routes.outputs, 'id');
   const listed = routes.outputs.map(({ id, name }) => [id, name]).sort();
   assert.deepEqual(listed, sinks.map(({ index, name }) => [index, name]).sort());
   for (const sink of sinks) {
-    const { muted, volume, state, default: isDefault } = shown.get(sink.index) ?? {};
+    const { muted, volume, state, default: isDefault } = published.get(sink.index) ?? {};
     const is = [sink.mute, sink.state.toLowerCase(), sink.name === defaultSink];
     assert.deepEqual([muted, state, isDefault], is, sink.name);
     sameVolume(String(sink.name), volume, sink);
@@ -120,10 +126,10 @@ function outputsAreTrue(routes: Routes, { sinks, defaultSink }: World): void {
 }
 
 function clientsAreTrue(routes: Routes, { inputs, sinks }: World): void {
-  const shown = byKey(routes.clients, 'id');
-  assert.deepEqual([...shown.keys()].sort(), inputs.map(({ index }) => index).sort());
+  const published = byKey(routes.clients, 'id');
+  assert.deepEqual([...published.keys()].sort(), inputs.map(({ index }) => index).sort());
   for (const input of inputs) {
-    const { muted, corked, volume, output } = shown.get(input.index) ?? {};
+    const { muted, corked, volume, output } = published.get(input.index) ?? {};
     const sink = sinks.find(({ index }) => index === input.sink)?.name;
     assert.deepEqual([muted, corked, output], [input.mute, input.corked, sink], `client ${input.index}`);
     sameVolume(`client ${input.index}`, volume, input);
@@ -131,7 +137,7 @@ function clientsAreTrue(routes: Routes, { inputs, sinks }: World): void {
 }
 
 function servicesAreTrue(routes: Routes, { units }: World): void {
-  const told = routes.services.map((service) => {
+  const published = routes.services.map((service) => {
     const { scope, name, active_state, sub_state, unit_file_state, exists, description } = service;
     return [`${scope}/${name}`, active_state, sub_state, unit_file_state, exists, description];
   });
@@ -139,14 +145,14 @@ function servicesAreTrue(routes: Routes, { units }: World): void {
     const { ActiveState, SubState, UnitFileState, LoadState, Description } = unit;
     return [name, ActiveState, SubState, UnitFileState, LoadState === 'loaded', Description];
   });
-  assert.deepEqual(told.sort(), is.sort());
+  assert.deepEqual(published.sort(), is.sort());
 }
 
 function playersAreTrue(routes: Routes, { players }: World): void {
-  const shown = byKey(routes.players, 'bus_name');
-  assert.deepEqual([...shown.keys()].sort(), Object.keys(players).sort());
+  const published = byKey(routes.players, 'bus_name');
+  assert.deepEqual([...published.keys()].sort(), Object.keys(players).sort());
   for (const [name, { PlaybackStatus, LoopStatus, Metadata, Volume }] of Object.entries(players)) {
-    const { playback_status, loop_status, metadata, volume } = shown.get(name) ?? {};
+    const { playback_status, loop_status, metadata, volume } = published.get(name) ?? {};
     const is = (Metadata?.data as Variants | undefined)?.[TITLE]?.data;
     assert.equal((metadata as Json | undefined)?.[TITLE], is, name);
     assert.deepEqual([playback_status, loop_status], [PlaybackStatus?.data, LoopStatus?.data], name);

@@ -8,7 +8,7 @@ import type { NodeRecord } from '../../../src/protocol/actor/schemas.js';
 import { textOf } from '../../tools/spawned.js';
 import { until } from '../../until.js';
 import type { Node } from '../node.js';
-import { HeldDaemon } from './held-daemon.js';
+import { DaemonOnNode } from './daemon-on-node.js';
 
 const LAN_ADDRESS = '192.168.77.5';
 const STOP_AVAHI = 'systemctl stop avahi-daemon.socket avahi-daemon';
@@ -39,7 +39,7 @@ chmod 755 /run/avahi-daemon
 exec avahi-daemon -f /run/avahi-daemon/conf --no-rlimits
 `;
 
-class DiscoveryDaemon extends HeldDaemon {
+class DiscoveryDaemon extends DaemonOnNode {
   /** Program, network and avahi-daemon: an interface `lan0` whose other end is the neighbour's. */
   async prepare(): Promise<void> {
     await this.install();
@@ -119,9 +119,9 @@ class DiscoveryDaemon extends HeldDaemon {
     const records = txt.map((record) => `<txt-record>${record}</txt-record>`).join('');
     const inside = ['ip', 'netns', 'exec', 'neighbour', 'sh', '-ec', NEIGHBOUR, 'sh', name, records] as const;
     const child = this.node.spawnRoot(...inside);
-    const said = textOf(child.stderr);
-    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(said())).catch(
-      (cause: unknown) => assert.fail(`${String(cause)}; it said ${said()}`),
+    const output = textOf(child.stderr);
+    await until('the neighbour', () => /Service "[^"]*" .*successfully established/.test(output())).catch(
+      (cause: unknown) => assert.fail(`${String(cause)}; it said ${output()}`),
     );
     return async () => {
       const gone = new Promise((resolve) => child.once('close', resolve));
@@ -222,7 +222,7 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.begin('all', 'kitchen');
     await daemon.isUp('discovery', /^announced as kitchen on (.*, )?lan0\b/);
     await daemon.nodesAre(await ownNode());
-    const heard = await daemon.listen('?types=node.updated,node.removed');
+    const received = await daemon.listen('?types=node.updated,node.removed');
     const leave = await daemon.neighbour('attic', 'path=/ui', 'api=odio-api', 'version=2.1');
     const attic = { ...ATTIC, path: '/ui', version: '2.1' };
     await daemon.nodesAre(await ownNode(), attic);
@@ -232,9 +232,9 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.nodesAre(await ownNode(), attic);
     await leave();
     await daemon.nodesAre(await ownNode());
-    const told = heard.filter(({ data }) => data.includes('attic'));
+    const updates = received.filter(({ data }) => data.includes('attic'));
     assert.deepEqual(
-      told.map(({ type, data }) => [type, JSON.parse(data)]),
+      updates.map(({ type, data }) => [type, JSON.parse(data)]),
       [
         ['node.updated', attic],
         ['node.removed', { name: 'attic' }],
@@ -250,9 +250,9 @@ export function discoveryScenarios(node: () => Node): void {
     await daemon.isUp('discovery', /^announced as kitchen on lan0$/);
     const leave = await daemon.neighbour('attic', 'api=odio-api');
     await daemon.nodesAre(await ownNode(), ATTIC);
-    const heard = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
+    const received = await daemon.listen('?types=node.updated,node.removed&snapshot=1');
     await node().shell(STOP_AVAHI);
-    await until('both nodes left', () => heard.filter(({ type }) => type === 'node.removed').length === 2);
+    await until('both nodes left', () => received.filter(({ type }) => type === 'node.removed').length === 2);
     assert.equal((await daemon.ask('GET', '/nodes')).status, 503);
     await node().shell('systemctl start avahi-daemon');
     await daemon.nodesAre(await ownNode(), ATTIC);

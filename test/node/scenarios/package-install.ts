@@ -6,7 +6,7 @@ import type { Health } from '../../contract/daemon.js';
 import { until } from '../../until.js';
 import { CONFIG, type Node, POWER_CONFIG, RULE } from '../node.js';
 
-const ASKED = `${CONFIG}/conf.d/50-setup.yaml`;
+const SETUP_FILE = `${CONFIG}/conf.d/50-setup.yaml`;
 const ADDRESS = '10.77.0.5';
 const MAY_RESTART =
   /everybody who can reach tonearm may restart this machine and switch it off, without a password; --no-power forbids/;
@@ -17,7 +17,7 @@ const CAN_REBOOT =
 const TRACES =
   'find /etc/polkit-1 /var/lib/tonearm /var/lib/systemd/linger /home -type f -o -type l 2>/dev/null | grep -v "/\\.\\(cache\\|local\\)/\\|/pulse/" | sort | xargs -r sha256sum 2>&1';
 
-const REFUSED: readonly (readonly [what: string, args: string[], status: number, said: RegExp])[] = [
+const REFUSED: readonly (readonly [what: string, args: string[], status: number, output: RegExp])[] = [
   ['no user', [], 64, /--user NAME is missing/],
   ['an unknown argument', ['--user', 'pi', '--now'], 64, /unknown argument '--now'/],
   ['an unknown user', ['--user', 'nobody-here'], 67, /there is no user nobody-here/],
@@ -54,22 +54,22 @@ export function installScenarios(node: () => Node): void {
   }
 
   /** With this status and words, and without any change. */
-  async function isRefused(args: readonly string[], status: number, said: RegExp): Promise<void> {
+  async function isRefused(args: readonly string[], status: number, output: RegExp): Promise<void> {
     const ran = await changesNothing(() => node().setUp(...args));
     assert.equal(ran.status, status, `${ran.stdout}${ran.stderr}`);
-    assert.match(ran.stderr, said);
+    assert.match(ran.stderr, output);
   }
 
   test('apt installs the package without network, and starts nothing', async () => {
-    const said = await node().installPlain();
-    assert.match(said, /^tonearm: now run: tonearm-setup --user NAME --bind all/m);
+    const output = await node().installPlain();
+    assert.match(output, /^tonearm: now run: tonearm-setup --user NAME --bind all/m);
     assert.equal((await node().user('tonearm', '--version')).status, 0);
     assert.equal(await node().property('ActiveState'), 'inactive');
     assert.match((await node().root('man', '-w', 'tonearm-setup')).stdout, /tonearm-setup\.8/);
   });
 
-  for (const [what, args, status, said] of REFUSED) {
-    test(`tonearm-setup refuses ${what}`, () => isRefused(args, status, said));
+  for (const [what, args, status, output] of REFUSED) {
+    test(`tonearm-setup refuses ${what}`, () => isRefused(args, status, output));
   }
 
   test('tonearm-setup refuses to be run by a user', async () => {
@@ -83,21 +83,21 @@ export function installScenarios(node: () => Node): void {
   });
 
   test('a dry run prints what it would do, and changes nothing', async () => {
-    const said = await changesNothing(() => node().setUpPi('--dry-run'));
-    assert.match(said, /would write \/home\/pi\/\.config\/tonearm\/config\.yaml/);
-    assert.match(said, /would write \/etc\/polkit-1\/rules\.d\/50-tonearm-pi\.rules/);
-    assert.match(said, /would start tonearm\.service/);
-    const lines = said.split('\n');
+    const output = await changesNothing(() => node().setUpPi('--dry-run'));
+    assert.match(output, /would write \/home\/pi\/\.config\/tonearm\/config\.yaml/);
+    assert.match(output, /would write \/etc\/polkit-1\/rules\.d\/50-tonearm-pi\.rules/);
+    assert.match(output, /would start tonearm\.service/);
+    const lines = output.split('\n');
     assert.deepEqual(lines, [...new Set(lines)], 'nothing is said twice');
     assert.equal(await node().property('ActiveState'), 'inactive');
   });
 
   test('tonearm-setup --user pi: the service runs and may reboot and power off', async () => {
-    const said = await node().setUpPi();
-    assert.match(said, MAY_RESTART);
-    assert.match(said, /to let other machines reach it: tonearm-setup --user pi --bind all\n.*open http/);
+    const output = await node().setUpPi();
+    assert.match(output, MAY_RESTART);
+    assert.match(output, /to let other machines reach it: tonearm-setup --user pi --bind all\n.*open http/);
     const open = 'open http://localhost:8018/ on this machine; other machines cannot reach it';
-    assert.equal(lastLine(said), `tonearm-setup: ${open}`);
+    assert.equal(lastLine(output), `tonearm-setup: ${open}`);
     await until('both actions are granted', async () => {
       const { text } = await node().ask('GET', '/power/');
       return text === '{"reboot":true,"power_off":true}';
@@ -118,15 +118,15 @@ export function installScenarios(node: () => Node): void {
       '"pi"',
     ]);
     await node().shell('useradd --create-home bob');
-    const asked = await node().shell(`setpriv --reuid bob --regid bob --init-groups ${CAN_REBOOT}`);
-    assert.equal(asked, 's "challenge"\n');
+    const answer = await node().shell(`setpriv --reuid bob --regid bob --init-groups ${CAN_REBOOT}`);
+    assert.equal(answer, 's "challenge"\n');
   });
 
   test('a second run changes nothing, and does not restart the service', async () => {
     const pid = await node().property('MainPID');
-    const said = await changesNothing(() => node().setUpPi());
-    assert.match(said, /tonearm\.service is running/);
-    assert.doesNotMatch(said, /: (?:write|make|enable|start|remove) /);
+    const output = await changesNothing(() => node().setUpPi());
+    assert.match(output, /tonearm\.service is running/);
+    assert.doesNotMatch(output, /: (?:write|make|enable|start|remove) /);
     assert.equal(await node().property('MainPID'), pid);
   });
 
@@ -139,24 +139,24 @@ export function installScenarios(node: () => Node): void {
     const flags = ['--bind', 'lo', '--bind', 'eth9', '--bind=house0', ...units];
     const rehearsed = await changesNothing(() => node().setUpPi(...flags, '--dry-run'));
     assert.match(rehearsed, /would write .*50-setup\.yaml/);
-    const said = await node().setUpPi(...flags);
-    assert.match(said, /^tonearm-setup: eth9 does not exist now; it is served once it exists$/m);
-    assert.equal(lastLine(said), `tonearm-setup: open http://${ADDRESS}:8018/ (house0)`);
+    const output = await node().setUpPi(...flags);
+    assert.match(output, /^tonearm-setup: eth9 does not exist now; it is served once it exists$/m);
+    assert.equal(lastLine(output), `tonearm-setup: open http://${ADDRESS}:8018/ (house0)`);
     assert.equal((await node().shell(`curl --silent http://${ADDRESS}:8018/server`)).at(0), '{');
     assert.deepEqual(await unitsOf(node()), ['ssh.service', 'mpd.service', 'a\\x27b.service']);
-    const written = await node().shell(`stat -c "%U" ${ASKED}; cat ${ASKED}`);
+    const written = await node().shell(`stat -c "%U" ${SETUP_FILE}; cat ${SETUP_FILE}`);
     assert.match(written, /^pi\n# Written by tonearm-setup: .*\nbind: \['lo', 'eth9', 'house0'\]\n/);
     assert.doesNotMatch(await node().setUpPi(...flags), /: (?:write|make|enable|start|remove) /);
   });
 
   test('--discovery announces the node, names what is missing for that, and is kept', async () => {
-    const said = await node().setUpPi('--discovery');
-    assert.match(said, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
+    const output = await node().setUpPi('--discovery');
+    assert.match(output, /while avahi-daemon does not run: systemctl enable --now avahi-daemon/);
     // It stays: the scenarios that follow are of a node that announces itself.
     await node().shell('systemctl start avahi-daemon.service');
     assert.doesNotMatch(await node().setUpPi('--discovery'), /avahi/);
     await node().setUpPi('--unit', 'mpd.service', '--unit', 'a\\x27b.service');
-    assert.match(await node().shell(`cat ${ASKED}`), /^discovery: \{enabled: true\}$/m);
+    assert.match(await node().shell(`cat ${SETUP_FILE}`), /^discovery: \{enabled: true\}$/m);
     const found = await node().shell('tonearm --check-config --config /home/pi/.config/tonearm/config.yaml');
     assert.match(found, /^discovery:\n {2}enabled: true\n {2}name: tonearm on tonearm-node$/m);
     await until('the discovery backend has a state', async () => {
@@ -170,15 +170,15 @@ export function installScenarios(node: () => Node): void {
     await node().setUpPi('--players');
     assert.deepEqual(await until('the players', () => node().read('/players')), []);
     await node().setUpPi('--unit', 'mpd.service', '--unit', 'a\\x27b.service');
-    assert.match(await node().shell(`cat ${ASKED}`), /^players: \{enabled: true\}$/m);
+    assert.match(await node().shell(`cat ${SETUP_FILE}`), /^players: \{enabled: true\}$/m);
   });
 
   test('a configuration that the daemon refuses changes nothing', async () => {
     const pid = await node().property('MainPID');
     const wrong = { unit: "mpd'}]", 'system-unit': 'no unit', bind: 'lo;reboot', mqtt: 'http://x' };
     for (const [option, value] of Object.entries(wrong)) {
-      const said = new RegExp(`^tonearm-setup: --${option}: ".* is not .*nothing was changed\n$`, 's');
-      await isRefused(['--user', 'pi', `--${option}`, value], 78, said);
+      const output = new RegExp(`^tonearm-setup: --${option}: ".* is not .*nothing was changed\n$`, 's');
+      await isRefused(['--user', 'pi', `--${option}`, value], 78, output);
     }
     await node().shell(`printf 'sound_server: {}\nservice_manager: {}\n' > ${CONFIG}/conf.d/10-old.yaml`);
     const section =
@@ -197,8 +197,8 @@ export function installScenarios(node: () => Node): void {
       await node().shell(`cd ${CONFIG}; ${make}`);
       const refused = await node().setUp('--user', 'pi', '--bind', 'lo');
       assert.equal(refused.status, 73, `${refused.stdout}${refused.stderr}`);
-      const said = `tonearm-setup: ${CONFIG}/${path} is not a regular file of pi or root: move it away first\n`;
-      assert.equal(refused.stderr, said);
+      const output = `tonearm-setup: ${CONFIG}/${path} is not a regular file of pi or root: move it away first\n`;
+      assert.equal(refused.stderr, output);
       const undone = await node().setUp('--uninstall', '--user', 'pi', '--dry-run');
       assert.equal(undone.status, 0, undone.stderr);
     });
@@ -215,7 +215,7 @@ export function installScenarios(node: () => Node): void {
     await node().setUpPi('--bind', 'lo');
     const units = "  user: ['mpd.service', 'a\\x27b.service']\n  system: ['ssh.service']\n";
     assert.equal(
-      await node().shell(`grep -v '^#' ${ASKED}`),
+      await node().shell(`grep -v '^#' ${SETUP_FILE}`),
       `bind: ['lo']\nsystemd:\n${units}players: {enabled: true}\ndiscovery: {enabled: true}\n`,
     );
     await node().setUpPi('--unit', 'mpd.service');
@@ -223,7 +223,7 @@ export function installScenarios(node: () => Node): void {
   });
 }
 
-const lastLine = (said: string): string | undefined => said.trimEnd().split('\n').at(-1);
+const lastLine = (output: string): string | undefined => output.trimEnd().split('\n').at(-1);
 
 /** Names of the units that clients see, once the backend is up. */
 function unitsOf(node: Node): Promise<readonly string[]> {

@@ -73,8 +73,8 @@ export function removeScenarios(node: () => Node): void {
     const before = await node().shell(`${made}; cat ${bluez}`);
     assert.match(await forDora('--bluetooth', '--dry-run'), /would have phones see a loudspeaker/);
     assert.equal(await node().shell(`${made}; cat ${bluez}`), before);
-    const said = await forDora('--bluetooth');
-    assert.match(said, /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m);
+    const output = await forDora('--bluetooth');
+    assert.match(output, /^tonearm-setup: Bluetooth .* without bluez: apt install bluez, /m);
     const has = await node().shell(made);
     assert.match(has, /seat-monitoring = disabled|\["with-logind"\] = false/);
     assert.match(has, /Restart=on-failure/);
@@ -94,8 +94,8 @@ export function removeScenarios(node: () => Node): void {
       install -D -o carl /dev/stdin ${config} <<END\napi: {port: 8019}\nEND
       chown -R carl: /home/carl; tonearm-setup --user carl; test -e /var/lib/systemd/linger/carl
       systemctl stop user@$(id -u carl).service; userdel --force --remove carl 2> /dev/null`);
-    const said = (await node().setUp('--uninstall', '--user', 'carl')).stdout;
-    assert.match(said, /remove \/var\/lib\/systemd\/linger\/carl/);
+    const output = (await node().setUp('--uninstall', '--user', 'carl')).stdout;
+    assert.match(output, /remove \/var\/lib\/systemd\/linger\/carl/);
     assert.equal(await node().shell(`ls /var/lib/systemd/linger; ${LEFT} | grep carl || true`), 'pi\n');
   });
 
@@ -111,9 +111,9 @@ export function removeScenarios(node: () => Node): void {
     await node().shell(`echo 'logLevel: warn' >> ${CONFIG}/config.yaml`);
     // He lingers for it alone: with it his manager ends.
     assert.equal((await node().setUp('--user', 'bob')).status, 0);
-    const said = await node().apt('remove', 'tonearm');
-    assert.doesNotMatch(said, /fail/i);
-    assert.match(said, /config\.yaml was changed since it was written: it is kept/);
+    const output = await node().apt('remove', 'tonearm');
+    assert.doesNotMatch(output, /fail/i);
+    assert.match(output, /config\.yaml was changed since it was written: it is kept/);
     assert.equal(await node().property('ActiveState'), 'inactive');
     await node().apt('purge', 'tonearm');
     assert.equal(await node().shell(LEFT), `/home/bob/.config/tonearm\n${CONFIG}\n`);

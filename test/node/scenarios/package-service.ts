@@ -37,8 +37,8 @@ export function serviceScenarios(node: () => Node): void {
       const restart = 'systemctl --user restart tonearm; test -S $XDG_RUNTIME_DIR/tonearm/upgrade.sock';
       await node().userShell(restart);
       // No begin: its run would go on for ten minutes, and a start be refused as long.
-      const said = await node().user('tonearm', 'progress', 'end', '--success');
-      assert.equal(said.stderr, '');
+      const output = await node().user('tonearm', 'progress', 'end', '--success');
+      assert.equal(output.stderr, '');
     }
   });
 
@@ -69,7 +69,7 @@ export function serviceScenarios(node: () => Node): void {
     await node().shell(`kill -USR1 ${await node().property('MainPID')}`);
     assert.equal((await node().ask('GET', '/server')).status, 200);
     // The flags of the shipped command with another program: it must be they that keep it closed.
-    const said =
+    const output =
       await node().shell(`flags=$(sed -n 's|^exec [^ ]*node \\(.*\\) [^ ]*/main.js .*|\\1|p' /usr/bin/tonearm)
       node $flags -e 'setInterval(() => {}, 1000); console.error("runs")' 2> /tmp/said & pid=$!
       until grep -q runs /tmp/said; do sleep 0.05; done
@@ -77,8 +77,8 @@ export function serviceScenarios(node: () => Node): void {
       until grep -q inspector /tmp/said || grep -q Debugger /tmp/said; do sleep 0.05; done
       kill $pid
       cat /tmp/said`);
-    assert.match(said, /Starting inspector on \S+ failed/);
-    assert.doesNotMatch(said, /Debugger listening/);
+    assert.match(output, /Starting inspector on \S+ failed/);
+    assert.doesNotMatch(output, /Debugger listening/);
     assert.doesNotMatch(await node().shell('cat /proc/net/tcp'), new RegExp(`:${INSPECTOR_PORT_HEX} `));
   });
 

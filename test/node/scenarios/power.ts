@@ -75,8 +75,8 @@ export function powerScenarios(node: () => Node): void {
       assert.equal(reply.status, 202, reply.text);
       await watcher.until(({ events }) => events.some(({ data }) => data === '"bye"'), 'bye', 30_000);
     });
-    const told = watcher.events.map(({ type, data }) => `${type} ${data}`);
-    const ends = told.filter((line) => /^power|bye/.test(line));
+    const lines = watcher.events.map(({ type, data }) => `${type} ${data}`);
+    const ends = lines.filter((line) => /^power|bye/.test(line));
     assert.deepEqual(ends, ['power.action {"action":"poweroff"}', 'server.info "bye"']);
     await node().start();
     await until('the service is back', async () => (await node().property('ActiveState')) === 'active');
@@ -87,8 +87,8 @@ export function powerScenarios(node: () => Node): void {
 const DISPLAY_MANAGER = 'display-manager.service';
 
 async function isAllowed(node: Node): Promise<void> {
-  const said = await node.setUpPi();
-  assert.match(said, /everybody who can reach tonearm may restart this machine and switch it off/);
+  const output = await node.setUpPi();
+  assert.match(output, /everybody who can reach tonearm may restart this machine and switch it off/);
   await until('the granted actions', async () => (await node.ask('GET', '/power/')).status === 200);
 }
 
@@ -96,8 +96,8 @@ export function desktopScenarios(node: () => Node): void {
   test('on a desktop no rule is installed, and an earlier one is removed', async () => {
     await node().writeUnit('system', DISPLAY_MANAGER, '[Service]\nExecStart=sleep infinity\n');
     await node().shell(`systemctl start ${DISPLAY_MANAGER}`);
-    const said = await node().setUpPi();
-    assert.match(said, /nobody can restart this machine .*: it has a display manager, so that the person/);
+    const output = await node().setUpPi();
+    assert.match(output, /nobody can restart this machine .*: it has a display manager, so that the person/);
     assert.equal(await node().isThere(RULE), false);
     assert.match(await node().shell(`cat ${POWER_CONFIG}`), /enabled: false/);
     assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
@@ -112,8 +112,8 @@ export function desktopScenarios(node: () => Node): void {
 
   test('--no-power removes the rule and is kept, until its line is removed', async () => {
     for (const flags of [['--no-power'], []]) {
-      const said = await node().setUpPi(...flags);
-      assert.match(said, /nobody can restart this machine .*: --no-power was given/);
+      const output = await node().setUpPi(...flags);
+      assert.match(output, /nobody can restart this machine .*: --no-power was given/);
       assert.equal(await node().isThere(RULE), false);
       assert.equal((await node().ask('GET', '/power/')).status, 404, 'the backend is off');
     }

@@ -5,9 +5,9 @@ import assert from 'node:assert/strict';
 import type { ServiceRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_USER } from '../node.js';
-import { type Heard, HeldDaemon } from './held-daemon.js';
+import { DaemonOnNode, type ReceivedEvents } from './daemon-on-node.js';
 
-export class SystemdDaemon extends HeldDaemon {
+export class SystemdDaemon extends DaemonOnNode {
   /**
    * Starts the daemon anew and waits for its systemd backend. `lists` is the section's YAML in flow style.
    */
@@ -31,13 +31,13 @@ export class SystemdDaemon extends HeldDaemon {
   /** Has it started by other hands, and waits until that is seen. */
   async started(name: string): Promise<void> {
     await this.systemctl('start', name);
-    await this.sees(name, ({ running }) => running);
+    await this.waitFor(name, ({ running }) => running);
   }
 
   /** Likewise stopped. */
   async stopped(name: string): Promise<void> {
     await this.systemctl('stop', name);
-    await this.sees(name, ({ active_state: state }) => state === 'inactive');
+    await this.waitFor(name, ({ active_state: state }) => state === 'inactive');
   }
 
   /** POST to a unit's route; gives the status, and the detail of a problem. */
@@ -56,7 +56,7 @@ export class SystemdDaemon extends HeldDaemon {
   }
 
   /** Waits until the record in the list satisfies `like`. */
-  async sees(name: string, like: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
+  async waitFor(name: string, like: (service: ServiceRecord) => boolean): Promise<ServiceRecord> {
     return until(`the wanted record of ${name}`, async () => {
       const service = await this.service(name);
       assert.ok(like(service), JSON.stringify(service));
@@ -67,17 +67,17 @@ export class SystemdDaemon extends HeldDaemon {
   /**
    * Resolves when all events sent before this have arrived: a change of `marker.service` has come through.
    */
-  async barrier(heard: Heard): Promise<void> {
-    const before = eventsOfUnit(heard, 'marker.service').length;
+  async barrier(received: ReceivedEvents): Promise<void> {
+    const before = eventsOfUnit(received, 'marker.service').length;
     const { active_state: state } = await this.service('marker.service');
     const [status] = await this.post('marker.service', state === 'active' ? 'stop' : 'start');
     assert.equal(status, 202);
-    await until('the marker is published', () => eventsOfUnit(heard, 'marker.service').length > before);
+    await until('the marker is published', () => eventsOfUnit(received, 'marker.service').length > before);
   }
 }
 
 /** The records of one unit in the events, oldest first. */
-export function eventsOfUnit(heard: Heard, name: string): readonly ServiceRecord[] {
-  const updates = heard.filter(({ type }) => type === 'service.updated');
+export function eventsOfUnit(received: ReceivedEvents, name: string): readonly ServiceRecord[] {
+  const updates = received.filter(({ type }) => type === 'service.updated');
   return updates.map(({ data }) => JSON.parse(data)).filter((service) => service.name === name);
 }

@@ -23,7 +23,7 @@ const BACK = '[ ! -e /var/log/away ] || mv /var/log/away /var/log/journal; journ
 
 export function logScenarios(daemon: SystemdDaemon): void {
   /** The status, and the messages or the detail of the problem. */
-  async function log(path: string): Promise<readonly [status: number, said: readonly string[]]> {
+  async function log(path: string): Promise<readonly [status: number, messages: readonly string[]]> {
     const { status, text } = await daemon.ask('GET', `/services/${path}`);
     const answer: { readonly detail: string } | readonly LogEntryRecord[] = JSON.parse(text);
     return [status, 'detail' in answer ? [answer.detail] : answer.map(({ message }) => message)];
@@ -32,8 +32,8 @@ export function logScenarios(daemon: SystemdDaemon): void {
   /** Waits until the journal has the end of the unit's run, and gives the messages. */
   const ended = (path: string): Promise<readonly string[]> =>
     until(`the log of ${path} has its end`, async () => {
-      const [, said] = await log(path);
-      return said.some((message) => message.includes("Failed with result 'exit-code'")) && said;
+      const [, messages] = await log(path);
+      return messages.some((message) => message.includes("Failed with result 'exit-code'")) && messages;
     });
 
   async function talk(): Promise<void> {
@@ -57,11 +57,11 @@ export function logScenarios(daemon: SystemdDaemon): void {
     await daemon.begin(LISTS);
   });
 
-  const inOrder = (said: readonly string[]): void => {
-    const red = said.indexOf('red');
-    const urgent = said.indexOf('urgent');
-    const end = said.findLastIndex((message) => message.includes("Failed with result 'exit-code'"));
-    assert.ok(red >= 0 && red < urgent && urgent < end, said.join('\n'));
+  const inOrder = (messages: readonly string[]): void => {
+    const red = messages.indexOf('red');
+    const urgent = messages.indexOf('urgent');
+    const end = messages.findLastIndex((message) => message.includes("Failed with result 'exit-code'"));
+    assert.ok(red >= 0 && red < urgent && urgent < end, messages.join('\n'));
   };
 
   test("a user without groups reads the log of the user's failed unit, as text and in order, also by an alias", async () => {
@@ -108,13 +108,13 @@ export function logScenarios(daemon: SystemdDaemon): void {
       await daemon.node.shell('systemctl daemon-reload');
       await daemon.begin(OURS);
       await daemon.node.root('systemctl', 'start', 'talks.service');
-      const said = await until('the log has its line', async () => {
+      const messages = await until('the log has its line', async () => {
         const [, lines] = await log('system/talks.service/log?lines=6');
         return lines.includes('in a namespace') && lines;
       });
       assert.ok(
-        said.some((message) => message.includes("Failed with result 'exit-code'")),
-        said.join('\n'),
+        messages.some((message) => message.includes("Failed with result 'exit-code'")),
+        messages.join('\n'),
       );
     } finally {
       await daemon.node.shell(

@@ -11,102 +11,111 @@ import { LISTS, SLEEP } from './systemd-units.js';
 
 export function otherHandsScenarios(daemon: SystemdDaemon): void {
   test('start, stop, enable, mask and unmask by systemctl are published', async () => {
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     await daemon.started('plain.service');
     await daemon.stopped('plain.service');
     await daemon.systemctl('enable', 'plain.service');
-    await daemon.sees('plain.service', ({ enabled }) => enabled);
+    await daemon.waitFor('plain.service', ({ enabled }) => enabled);
     await daemon.systemctl('disable', 'plain.service');
-    await daemon.sees('plain.service', ({ enabled }) => !enabled);
+    await daemon.waitFor('plain.service', ({ enabled }) => !enabled);
     await daemon.shell('cd ~/.config/systemd/user; ln -s /dev/null absent.service');
     await daemon.systemctl('daemon-reload');
-    await daemon.sees('absent.service', ({ exists, unit_file_state: file }) => exists && file === 'masked');
+    await daemon.waitFor(
+      'absent.service',
+      ({ exists, unit_file_state: file }) => exists && file === 'masked',
+    );
     assert.equal((await daemon.post('absent.service', 'start'))[0], 502);
     await daemon.remove('absent.service');
-    await daemon.sees('absent.service', ({ exists }) => !exists);
-    await daemon.barrier(heard);
-    const sent = eventsOfUnit(heard, 'plain.service');
+    await daemon.waitFor('absent.service', ({ exists }) => !exists);
+    await daemon.barrier(received);
+    const sent = eventsOfUnit(received, 'plain.service');
     assert.deepEqual(sent.at(-1), await daemon.service('plain.service'));
   });
 
   test('a unit file that appears runs without a reload, and is gone after its removal', async () => {
     await daemon.write('late.service', `[Unit]\nDescription=Late\n[Service]\n${SLEEP}`);
     await daemon.systemctl('start', 'late.service');
-    const late = await daemon.sees('late.service', ({ running }) => running);
-    await daemon.sees('late.service', ({ exists, description }) => exists && description === 'Late');
+    const late = await daemon.waitFor('late.service', ({ running }) => running);
+    await daemon.waitFor('late.service', ({ exists, description }) => exists && description === 'Late');
     assert.equal(late.scope, 'user');
     await daemon.remove('late.service');
-    await daemon.sees('late.service', ({ running, unit_file_state: file }) => running && file === undefined);
+    await daemon.waitFor(
+      'late.service',
+      ({ running, unit_file_state: file }) => running && file === undefined,
+    );
     await daemon.systemctl('stop', 'late.service');
-    await daemon.sees('late.service', ({ exists }) => !exists);
+    await daemon.waitFor('late.service', ({ exists }) => !exists);
   });
 
   test('a unit that becomes internal is forgotten by streams, and is back when it is no more', async () => {
-    const heard = await daemon.listen('?snapshot=1');
+    const received = await daemon.listen('?snapshot=1');
     /** True if a client that keeps to the documented rules has the unit. */
-    const isHeld = (): boolean => {
+    const isKnown = (): boolean => {
       const model = new StateModel();
-      for (const event of heard) model.apply(event);
+      for (const event of received) model.apply(event);
       return model.known.units.has('user/late.service');
     };
     const isListed = async () => (await daemon.services()).some(({ name }) => name === 'late.service');
-    await until('it is known', isHeld);
+    await until('it is known', isKnown);
     await daemon.shell(
       'ln -s secret.service ~/.config/systemd/user/late.service; systemctl --user daemon-reload',
     );
     await until('it is hidden', async () => !(await isListed()));
-    await until('the stream has forgotten it', () => !isHeld());
+    await until('the stream has forgotten it', () => !isKnown());
     await daemon.remove('late.service');
-    await until('it is known again', isHeld);
+    await until('it is known again', isKnown);
     assert.equal(await isListed(), true);
     daemon.stopListening();
   });
 
   test('a storm of daemon-reloads publishes nothing false, and what changed in it is published', async () => {
     await daemon.started('plain.service');
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     await daemon.shell('for i in 1 2 3 4 5 6 7 8; do systemctl --user daemon-reload; done');
-    await daemon.barrier(heard);
-    assert.deepEqual(eventsOfUnit(heard, 'plain.service'), []);
+    await daemon.barrier(received);
+    assert.deepEqual(eventsOfUnit(received, 'plain.service'), []);
     const reload = 'systemctl --user daemon-reload';
     await daemon.shell(`${reload} & systemctl --user stop plain.service; ${reload} || true; wait`);
-    await daemon.sees('plain.service', ({ active_state: state }) => state === 'inactive');
-    await daemon.barrier(heard);
-    const sent = eventsOfUnit(heard, 'plain.service');
+    await daemon.waitFor('plain.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.barrier(received);
+    const sent = eventsOfUnit(received, 'plain.service');
     assert.equal(sent.filter(({ active_state: state }) => state === 'inactive').length, 1);
   });
 
   test('daemon-reexec disturbs nothing', async () => {
     await daemon.started('plain.service');
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     await daemon.systemctl('daemon-reexec');
-    await daemon.barrier(heard);
+    await daemon.barrier(received);
     const isOurs = (data: string): boolean => data.includes('"backend":"systemd"');
-    const told = heard.filter(({ type, data }) => type === 'backend.updated' && isOurs(data));
-    assert.deepEqual(told, []);
-    assert.deepEqual(eventsOfUnit(heard, 'plain.service'), []);
+    const updates = received.filter(({ type, data }) => type === 'backend.updated' && isOurs(data));
+    assert.deepEqual(updates, []);
+    assert.deepEqual(eventsOfUnit(received, 'plain.service'), []);
     await daemon.stopped('plain.service');
   });
 }
 
 export function systemScopeScenarios(daemon: SystemdDaemon): void {
   test('changes of a system unit are sent as they happen', async () => {
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     await daemon.node.root('systemctl', 'start', 'watched.service');
-    await daemon.sees('watched.service', ({ running }) => running);
+    await daemon.waitFor('watched.service', ({ running }) => running);
     await daemon.node.root('systemctl', 'stop', 'watched.service');
-    await daemon.sees('watched.service', ({ active_state: state }) => state === 'inactive');
-    await daemon.barrier(heard);
-    assert.deepEqual(eventsOfUnit(heard, 'watched.service').at(-1), await daemon.service('watched.service'));
+    await daemon.waitFor('watched.service', ({ active_state: state }) => state === 'inactive');
+    await daemon.barrier(received);
+    assert.deepEqual(
+      eventsOfUnit(received, 'watched.service').at(-1),
+      await daemon.service('watched.service'),
+    );
   });
 
   test('no request changes a system unit, nor sends a call that could', async () => {
     const monitor = daemon.node.spawnRoot('busctl', '--system', '--json=short', 'monitor');
-    const seen = textOf(monitor.stdout);
+    const output = textOf(monitor.stdout);
     const ping = async (word: string) => {
       const bus = 'org.freedesktop.DBus';
       await daemon.node.shell(`busctl --system call ${bus} / ${bus} NameHasOwner s ${word}`);
-      return seen().includes(word);
+      return output().includes(word);
     };
     await until('the monitor has its first message', () => ping('first.word'));
     for (const verb of ['start', 'stop', 'restart', 'enable', 'disable']) {
@@ -119,7 +128,7 @@ export function systemScopeScenarios(daemon: SystemdDaemon): void {
     await daemon.begin(LISTS);
     await until('the monitor has its last message', () => ping('last.word'));
     monitor.kill();
-    const calls = seen()
+    const calls = output()
       .match(/^\{.*/gm)
       ?.map((line) => JSON.parse(line))
       .filter((each) => each.type === 'method_call' && each.destination === 'org.freedesktop.systemd1');

@@ -49,7 +49,7 @@ const LINKED = USER.map((name) => (name === 'plain.service' ? { name, url: 'http
 export const LISTS = `${JSON.stringify({ system: SYSTEM, user: LINKED })}
 upgrade: {enabled: true, resultFile: /tmp/none, upgradeUnit: secret.service}`;
 
-type Shown = Partial<ServiceRecord>;
+type ExpectedRecord = Partial<ServiceRecord>;
 
 interface Row {
   readonly what: string;
@@ -59,7 +59,7 @@ interface Row {
   readonly detail?: RegExp;
   /** It fails after the end of its job. */
   readonly isBehind?: boolean;
-  readonly record: Shown;
+  readonly record: ExpectedRecord;
 }
 
 export const STOPPED = { active_state: 'inactive', sub_state: 'dead', running: false } as const;
@@ -71,8 +71,14 @@ const BEHIND = { detail: /exit-code/, isBehind: true };
 const DONE = /done.*exit-code/;
 
 /** `asked`: the verb and the unit; `start x` starts x.service. */
-function row(what: string, asked: string, status: number, record: Shown, more: Partial<Row> = {}): Row {
-  const [verb = '', name = ''] = asked.split(' ');
+function row(
+  what: string,
+  request: string,
+  status: number,
+  record: ExpectedRecord,
+  more: Partial<Row> = {},
+): Row {
+  const [verb = '', name = ''] = request.split(' ');
   return { what, unit: `${name}.service`, verb, status, record, ...more };
 }
 

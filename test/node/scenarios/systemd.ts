@@ -21,8 +21,8 @@ export function systemdScenarios(node: () => Node): void {
 
   /** Between two rounds the unit has failed, too: the last one is where systemd refuses to start it again. */
   const isLoopOver = async (unit: string): Promise<boolean> => {
-    const shown = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
-    return /^SubState=failed$/m.test(shown) && /^NRestarts=5$/m.test(shown);
+    const properties = await daemon.systemctl('show', '-p', 'SubState,NRestarts', unit);
+    return /^SubState=failed$/m.test(properties) && /^NRestarts=5$/m.test(properties);
   };
 
   before(async () => {
@@ -38,9 +38,9 @@ export function systemdScenarios(node: () => Node): void {
 
   test('the list has system units, then user units, as configured', async () => {
     const services = await daemon.services();
-    const shown = USER.filter((name) => !name.startsWith('secret')).map((name) => `user/${name}`);
+    const visible = USER.filter((name) => !name.startsWith('secret')).map((name) => `user/${name}`);
     const listed = services.map(({ scope, name }) => `${scope}/${name}`);
-    assert.deepEqual(listed, [...SYSTEM.map((name) => `system/${name}`), ...shown]);
+    assert.deepEqual(listed, [...SYSTEM.map((name) => `system/${name}`), ...visible]);
     assert.deepEqual(await daemon.service('plain.service'), {
       name: 'plain.service',
       scope: 'user',
@@ -62,7 +62,7 @@ export function systemdScenarios(node: () => Node): void {
   });
 
   /** The number of answers with a failure that came after the job's end. */
-  let told = 0;
+  let refusals = 0;
 
   /**
    * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its
@@ -70,16 +70,16 @@ export function systemdScenarios(node: () => Node): void {
    * starts (seen), and the answer is 202.
    */
   async function startInVain(unit: string, detail: RegExp): Promise<void> {
-    const [status, said] = await daemon.post(unit, 'start');
+    const [status, body] = await daemon.post(unit, 'start');
     if (status === 202) return;
-    assert.equal(status, 502, said);
-    assert.match(said, detail);
-    told += 1;
+    assert.equal(status, 502, body);
+    assert.match(body, detail);
+    refusals += 1;
   }
 
   for (const { what, unit, verb, status, detail, record, isBehind = false } of ROWS) {
     test(`${what}: ${verb} is ${status}`, async () => {
-      const heard = await daemon.listen();
+      const received = await daemon.listen();
       const listed = (await daemon.services()).find(({ name }) => name === unit);
       if (isBehind) await startInVain(unit, detail ?? /./);
       else {
@@ -90,10 +90,10 @@ export function systemdScenarios(node: () => Node): void {
       if (listed === undefined) return;
       const like = (service: ServiceRecord): boolean => hasValues(service, { ...record, name: unit });
       if (what === 'a crash loop') await until('the loop has ended', () => isLoopOver(unit));
-      const final = isBehind ? await daemon.sees(unit, like) : await daemon.service(unit);
+      const final = isBehind ? await daemon.waitFor(unit, like) : await daemon.service(unit);
       assert.ok(like(final), `behind the answer: ${JSON.stringify(final)}`);
-      await daemon.barrier(heard);
-      const events = eventsOfUnit(heard, unit);
+      await daemon.barrier(received);
+      const events = eventsOfUnit(received, unit);
       const changed = JSON.stringify(listed) !== JSON.stringify(final);
       assert.deepEqual(events.at(-1), changed || events.length > 0 ? final : undefined);
       const texts = events.map((each) => JSON.stringify(each));
@@ -114,19 +114,19 @@ export function systemdScenarios(node: () => Node): void {
   ] as const) {
     test(`a failure that does not end at once, as with ${unit}, is 502`, async () => {
       await startInVain(unit, /exit-code/);
-      await daemon.sees(unit, (now) => `${now.active_state} ${now.sub_state}` === state);
+      await daemon.waitFor(unit, (now) => `${now.active_state} ${now.sub_state}` === state);
       if (state.endsWith('stop-post')) await daemon.systemctl('kill', unit);
-      await daemon.sees(unit, ({ active_state: now }) => now !== 'deactivating');
+      await daemon.waitFor(unit, ({ active_state: now }) => now !== 'deactivating');
       assert.deepEqual(await daemon.post(unit, 'stop'), [202, '']);
     });
   }
 
-  test('a failure behind the end of a start is not always late', () => assert.ok(told > 0));
+  test('a failure behind the end of a start is not always late', () => assert.ok(refusals > 0));
 
   test('disable with an alias stops the unit behind it', async () => {
     for (const state of ['active', 'inactive']) {
       await daemon.systemctl('enable', ...(state === 'active' ? ['--now'] : []), 'aliased.service');
-      await daemon.sees('other-name.service', ({ exists, active_state: now }) => exists && now === state);
+      await daemon.waitFor('other-name.service', ({ exists, active_state: now }) => exists && now === state);
       assert.deepEqual(await daemon.post('other-name.service', 'disable'), [202, '']);
       assert.equal(await node().property('ActiveState', 'aliased.service'), 'inactive');
       const { exists, running } = await daemon.service('other-name.service');
@@ -145,9 +145,9 @@ export function systemdScenarios(node: () => Node): void {
   test('disable of a linked unit that does not run stops nothing', async () => {
     await daemon.shell(`printf '[Service]\\nExecStart=sleep infinity\\n' > ~/late.service`);
     await daemon.systemctl('link', `/home/${NODE_USER}/late.service`);
-    await daemon.sees('late.service', ({ exists }) => exists);
+    await daemon.waitFor('late.service', ({ exists }) => exists);
     assert.deepEqual(await daemon.post('late.service', 'disable'), [202, '']);
-    await daemon.sees('late.service', ({ exists }) => !exists);
+    await daemon.waitFor('late.service', ({ exists }) => !exists);
     await daemon.shell('rm ~/late.service');
   });
 

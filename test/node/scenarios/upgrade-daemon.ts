@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import type { LogEntryRecord, UpgradeRecord } from '../../../src/protocol/actor/schemas.js';
 import { until } from '../../until.js';
 import { NODE_PROGRAM } from '../node.js';
-import { type Heard, HeldDaemon } from './held-daemon.js';
+import { DaemonOnNode, type ReceivedEvents } from './daemon-on-node.js';
 
 export const RESULT = '/home/pi/.local/state/tonearm/upgrade-result.json';
 export const FULL = `{enabled: true, resultFile: ${RESULT}, checkUnit: check.service, upgradeUnit: up.service}`;
@@ -26,7 +26,7 @@ const CONFIG = `pulseaudio: {enabled: false}
 systemd: {enabled: false}
 `;
 
-export class UpgradeDaemon extends HeldDaemon {
+export class UpgradeDaemon extends DaemonOnNode {
   /** Once per node: the program, the command and the unit, but no configuration. */
   override async install(): Promise<void> {
     await super.install();
@@ -63,7 +63,7 @@ export class UpgradeDaemon extends HeldDaemon {
   }
 
   answers(): Promise<UpgradeRecord> {
-    return this.sees('GET /upgrade', () => true);
+    return this.waitFor('GET /upgrade', () => true);
   }
 
   /**
@@ -112,7 +112,7 @@ export class UpgradeDaemon extends HeldDaemon {
   }
 
   /** Waits until the answer of `GET /upgrade` satisfies `like`. */
-  async sees(what: string, like: (upgrade: UpgradeRecord) => boolean): Promise<UpgradeRecord> {
+  async waitFor(what: string, like: (upgrade: UpgradeRecord) => boolean): Promise<UpgradeRecord> {
     return until(what, async () => {
       const upgrade = await this.node.read<UpgradeRecord>('/upgrade');
       assert.ok(like(upgrade), JSON.stringify(upgrade));
@@ -135,10 +135,10 @@ export class UpgradeDaemon extends HeldDaemon {
 
   runs(state: string, origin = 'systemd'): Promise<UpgradeRecord> {
     const isSo = ({ run }: UpgradeRecord): boolean => run.state === state && run.origin === origin;
-    return this.sees(`the run ${state}, ${origin}`, isSo);
+    return this.waitFor(`the run ${state}, ${origin}`, isSo);
   }
 
-  override listen(): Promise<Heard> {
+  override listen(): Promise<ReceivedEvents> {
     return super.listen('?backend=upgrade');
   }
 }

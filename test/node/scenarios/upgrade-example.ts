@@ -45,19 +45,19 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
 
   test('check and upgrade, with a restart of the daemon as one step', async () => {
     await daemon.begin(UPGRADE);
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     assert.equal(await daemon.post('/upgrade/check'), 202);
     await daemon.unitEnds('tonearm-detect.service');
-    const found = await daemon.sees('the detector', ({ current }) => current !== '');
+    const found = await daemon.waitFor('the detector', ({ current }) => current !== '');
     assert.equal(found.extra?.['package'], 'bash');
-    const { check } = await daemon.sees('its end', (now) => now.check?.finished_at !== undefined);
+    const { check } = await daemon.waitFor('its end', (now) => now.check?.finished_at !== undefined);
     assert.equal(check?.state, 'idle');
     for (const [event, part] of [
       ['upgrade.check', '{"state":"running"'],
       ['upgrade.info', '"package":"bash"'],
     ] as const)
       await until(`${part} is sent`, () =>
-        heard.some(({ type, data }) => type === event && data.includes(part)),
+        received.some(({ type, data }) => type === event && data.includes(part)),
       );
     daemon.stopListening();
     const before = await daemon.node.property('MainPID');
@@ -88,7 +88,7 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
       await daemon.runs('idle');
       assert.equal(await repository.installed(), `${version}`);
     };
-    const stepIs = (step: string) => daemon.sees(step, ({ run }) => run.step === step);
+    const stepIs = (step: string) => daemon.waitFor(step, ({ run }) => run.step === step);
 
     test('an upgrade waits for another apt that is at work, and says so', async () => {
       await repository.publish(2);
@@ -137,12 +137,12 @@ export function exampleScenarios(daemon: UpgradeDaemon): void {
     test('a package on hold is not offered', async () => {
       await repository.publish(7);
       await daemon.node.shell(`apt-get -qq update; apt-mark hold ${PACKAGE}`);
-      const found = async (isHeld: boolean) => {
+      const found = async (isOnHold: boolean) => {
         assert.equal(await daemon.post('/upgrade/check'), 202);
-        return daemon.sees(`hold: ${isHeld}`, ({ extra }) => extra?.['held'] === isHeld);
+        return daemon.waitFor(`hold: ${isOnHold}`, ({ extra }) => extra?.['held'] === isOnHold);
       };
-      const held = await found(true);
-      assert.deepEqual([held.current, held.latest, held.upgrade_available], ['6', '7', false]);
+      const onHold = await found(true);
+      assert.deepEqual([onHold.current, onHold.latest, onHold.upgrade_available], ['6', '7', false]);
       await daemon.node.shell(`apt-mark unhold ${PACKAGE}`);
       assert.equal((await found(false)).upgrade_available, true);
     });

@@ -5,43 +5,45 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../until.js';
-import type { Heard } from './held-daemon.js';
+import type { ReceivedEvents } from './daemon-on-node.js';
 import { FULL, GATE, READ_ONLY, type UpgradeDaemon } from './upgrade-daemon.js';
 
-const states = (heard: Heard): readonly string[] =>
-  heard.flatMap(({ type, data }) => (type === 'upgrade.info' && JSON.parse(data).state) || []);
+const states = (received: ReceivedEvents): readonly string[] =>
+  received.flatMap(({ type, data }) => (type === 'upgrade.info' && JSON.parse(data).state) || []);
 
 export function unitScenarios(daemon: UpgradeDaemon): void {
   test('a run from its start to its success is in answers and events', async () => {
     await daemon.beginWith(
       `tonearm progress begin --total 2\ntonearm progress step --percent 40 --current 1 --step unpack\n${GATE}\ntonearm progress end --success`,
     );
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     await daemon.start();
-    const during = await daemon.sees('the progress', ({ run }) => run.percent === 40);
-    const shown = [during.run.state, during.run.origin, during.run.step];
-    assert.deepEqual(shown, ['running', 'systemd', 'unpack']);
+    const during = await daemon.waitFor('the progress', ({ run }) => run.percent === 40);
+    const published = [during.run.state, during.run.origin, during.run.step];
+    assert.deepEqual(published, ['running', 'systemd', 'unpack']);
     assert.equal(await daemon.post('/upgrade/start'), 409);
     await daemon.openGate();
     const after = await daemon.runs('idle');
     assert.equal(after.run.started_at, during.run.started_at);
     assert.equal(after.run.percent, undefined);
-    await until('the run is idle', () => states(heard).at(-1) === 'idle');
-    assert.deepEqual(states(heard), ['running', 'idle']);
-    const lines = heard.filter(({ type }) => type === 'upgrade.progress').map(({ data }) => JSON.parse(data));
+    await until('the run is idle', () => states(received).at(-1) === 'idle');
+    assert.deepEqual(states(received), ['running', 'idle']);
+    const lines = received
+      .filter(({ type }) => type === 'upgrade.progress')
+      .map(({ data }) => JSON.parse(data));
     assert.equal(lines.map(({ event }) => event).join(), 'begin,progress,end');
   });
 
   test('a run fails although its script reported success, and stays failed over a restart', async () => {
     const script = `echo unpacking\n${GATE}\ntonearm progress end --success; echo "disk full"; exit 3`;
     await daemon.beginWith(script);
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     await daemon.start();
     // journald learns the unit of a script from its first line, and only while the script runs.
     await daemon.logHas('unpacking');
     await daemon.openGate();
     const failed = await daemon.runs('failed');
-    await until('the run has failed', () => states(heard).at(-1) === 'failed');
+    await until('the run has failed', () => states(received).at(-1) === 'failed');
     // journald reads what a script writes and what systemd writes from two sockets, in an order of its own.
     await daemon.logHas('disk full');
     await daemon.logHas("up.service: Failed with result 'exit-code'.");
@@ -66,12 +68,12 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
       ['exit 3', 'failed'],
     ] as const) {
       await daemon.beginWith(`tonearm progress step --percent 1 --current 1 --step a\n${script}`, restart);
-      const heard = await daemon.listen();
+      const received = await daemon.listen();
       await daemon.start();
       await daemon.runs(expected);
-      await until(`the run is ${expected}`, () => states(heard).at(-1) === expected);
-      assert.deepEqual(states(heard), ['running', expected]);
-      assert.equal(heard.filter(({ type }) => type === 'upgrade.progress').length, 3);
+      await until(`the run is ${expected}`, () => states(received).at(-1) === expected);
+      assert.deepEqual(states(received), ['running', expected]);
+      assert.equal(received.filter(({ type }) => type === 'upgrade.progress').length, 3);
     }
     await daemon.shell('rm ~/tries');
   });
@@ -95,12 +97,12 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
   /** The trigger must fail for that reason: a 502 with the reason, no event, and the run as it was. */
   const isKeptFromRunning = async (why: RegExp) => {
     const before = (await daemon.answers()).run;
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     const reply = await daemon.ask('POST', '/upgrade/start');
     assert.equal(reply.status, 502, reply.text);
     assert.match(JSON.parse(reply.text).detail, why);
     assert.deepEqual((await daemon.answers()).run, before);
-    assert.deepEqual(states(heard), []);
+    assert.deepEqual(states(received), []);
     daemon.stopListening();
   };
 
@@ -134,12 +136,15 @@ export function unitScenarios(daemon: UpgradeDaemon): void {
     const unit = '[Service]\nType=oneshot\nExecStart=-/bin/false\n';
     await daemon.node.writeUnit('user', 'quick.service', unit);
     await daemon.begin(FULL.replace('up.service', 'quick.service'));
-    const heard = await daemon.listen();
+    const received = await daemon.listen();
     for (let runs = 1; runs <= 10; runs += 1) {
       await daemon.start();
-      await until('the run is over', () => states(heard).filter((state) => state === 'idle').length === runs);
+      await until(
+        'the run is over',
+        () => states(received).filter((state) => state === 'idle').length === runs,
+      );
     }
-    assert.ok(!states(heard).includes('failed'));
+    assert.ok(!states(received).includes('failed'));
   });
 
   for (const [status, verdict] of ['idle', 'failed'].entries()) {

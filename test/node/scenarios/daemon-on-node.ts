@@ -16,12 +16,12 @@ const PROGRAM = '/opt/tonearm';
 const CONFIG = '/opt/tonearm-held/config.yaml';
 const PID = '/tmp/tonearm-held.pid';
 
-export type Heard = readonly DispatchedEvent[];
+export type ReceivedEvents = readonly DispatchedEvent[];
 
-export class HeldDaemon {
+export class DaemonOnNode {
   readonly #node: () => Node;
   readonly #streams = new Set<EventConsumer>();
-  #said = (): string => '';
+  #output = (): string => '';
 
   constructor(node: () => Node) {
     this.#node = node;
@@ -42,7 +42,7 @@ export class HeldDaemon {
     await this.node.writeFile(CONFIG, config);
     const script = `echo $$ > ${PID}; exec ${NODE_PROGRAM} ${PROGRAM}/main.js --config ${CONFIG}`;
     const { stdout, stderr } = this.node.spawnUser('sh', '-c', script);
-    this.#said = textOf(stdout, stderr);
+    this.#output = textOf(stdout, stderr);
   }
 
   /** Ends what was launched, if anything was, and waits for its end. */
@@ -59,7 +59,7 @@ export class HeldDaemon {
       const is = (await this.node.read<Health>('/health')).backends[name];
       assert.ok(is?.state === 'up' && detail.test(is.detail ?? ''), JSON.stringify(is));
       return true;
-    }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#said().slice(-2000)}`));
+    }).catch((cause: unknown) => assert.fail(`${String(cause)}; it said ${this.#output().slice(-2000)}`));
   }
 
   /** Runs systemctl for the user's manager. */
@@ -77,7 +77,7 @@ export class HeldDaemon {
   }
 
   /** The events from now on, as they come; resolves when the stream is open. */
-  async listen(query = ''): Promise<Heard> {
+  async listen(query = ''): Promise<ReceivedEvents> {
     const stream = await this.node.events(query);
     this.#streams.add(stream);
     return stream.events;
