@@ -10,6 +10,9 @@ export type ReportedHealth = Omit<BackendHealth, 'since' | 'detail'> & {
   readonly detail: string | undefined;
 };
 
+/** A reason may quote others: another program, or the error that ended a thread. */
+const DETAIL_MAX_CHARACTERS = 4096;
+
 const LEVELS = { connecting: 'info', up: 'info', restarting: 'warn', failed: 'error' } as const;
 
 export interface ChildHealthContext {
@@ -39,7 +42,8 @@ export class ChildHealth {
   }
 
   /** `stack` is for the log only. */
-  report({ state, restarts, detail }: ReportedHealth, stack?: string): void {
+  report({ state, restarts, detail: whole }: ReportedHealth, stack?: string): void {
+    const detail = whole?.slice(0, DETAIL_MAX_CHARACTERS);
     const before = this.#last;
     const isSameState = before?.state === state;
     if (isSameState && before.restarts === restarts && before.detail === detail) return;

@@ -14,7 +14,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 
 const NEEDS = { programs: [...PLAYER_PROGRAMS, 'vlc', 'busctl'] };
-/** docs/events.md, "Long lists". */
+/** docs/events.md, "Long lines". */
 const LINE_MAX_BYTES = 120 * 1024;
 
 const [first, second] = TONES.map(({ title }) => title) as [string, string];

@@ -1,6 +1,7 @@
 // Finds the outputs that a command has left above their volume limit: the sound server stores a volume for
 // each port and profile, and may restore it by itself. What others set is left alone, so only the outputs of
-// a recent command are looked at. Pure: it sends nothing.
+// a recent command are looked at, and those of Bluetooth devices that have just appeared. Pure: it sends
+// nothing.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Setting } from './commands.js';
@@ -20,6 +21,8 @@ const TRIES_MAX = 8;
 /** Commands within `RESTORING_MS` whose outputs are looked at; more replace the oldest. */
 const WATCHED_MAX_COMMANDS = 32;
 
+const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
+
 /** The outputs of a card, or one with the filters above it. */
 type Outputs = { readonly card: number } | { readonly root: number };
 
@@ -36,6 +39,8 @@ export class LimitGuard {
   readonly #state: SoundState;
   readonly #now: () => number;
   #watched: Watched[] = [];
+  /** Outputs that were there at the last look; undefined before the first one. */
+  #known: ReadonlySet<number> | undefined;
   /** Outputs that are being set back. */
   readonly #pending = new Set<number>();
 
@@ -53,9 +58,7 @@ export class LimitGuard {
     // before.
     const isAnother = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
     const exempt = new Set(isAnother ? [] : this.#exceeded(outputs).map(({ index }) => index));
-    const watched: Watched = { outputs, exempt, until: Number.POSITIVE_INFINITY, tries: 0 };
-    this.#watched.push(watched);
-    if (this.#watched.length > WATCHED_MAX_COMMANDS) this.#watched.shift();
+    const watched = this.#add(outputs, exempt, Number.POSITIVE_INFINITY);
     return (isDone) => {
       watched.until = isDone ? this.#now() + RESTORING_MS : 0;
     };
@@ -63,6 +66,7 @@ export class LimitGuard {
 
   /** Outputs to set back now. To be called when something has been read. */
   take(): readonly SinkInfo[] {
+    this.#watchAppeared();
     if (this.#watched.length === 0) return [];
     const now = this.#now();
     this.#watched = this.#watched.filter(({ until }) => until >= now);
@@ -82,6 +86,28 @@ export class LimitGuard {
   /** To be called when an output that was taken has been set back, or could not be. */
   settled(index: number): void {
     this.#pending.delete(index);
+  }
+
+  /**
+   * A Bluetooth device comes by the command of another backend, or by itself, and the sound server gives its
+   * output the volume that it has stored.
+   */
+  #watchAppeared(): void {
+    const { sinks } = this.#state;
+    const known = this.#known;
+    this.#known = new Set(sinks.keys());
+    if (known === undefined) return;
+    for (const [index, { info }] of sinks) {
+      if (known.has(index) || !isOfBluetooth(info)) continue;
+      this.#add({ root: rootOf(this.#state, info).index }, new Set(), this.#now() + RESTORING_MS);
+    }
+  }
+
+  #add(outputs: Outputs, exempt: ReadonlySet<number>, until: number): Watched {
+    const watched: Watched = { outputs, exempt, until, tries: 0 };
+    this.#watched.push(watched);
+    if (this.#watched.length > WATCHED_MAX_COMMANDS) this.#watched.shift();
+    return watched;
   }
 
   #outputsOf({ command, args }: Setting): Outputs | undefined {
@@ -107,4 +133,13 @@ export class LimitGuard {
         return 'card' in outputs ? root.card === outputs.card : root.index === outputs.root;
       });
   }
+}
+
+/** PulseAudio's property and PipeWire's, before the name. */
+function isOfBluetooth({ name, props }: SinkInfo): boolean {
+  return (
+    props['device.bus'] === 'bluetooth' ||
+    props['api.bluez5.address'] !== undefined ||
+    BLUETOOTH_NAME.test(name)
+  );
 }

@@ -1,5 +1,5 @@
-// Sets back the outputs that a command has left above their volume limit, by commands that queue with all
-// others, and logs it.
+// Sets back the outputs that a command, or a Bluetooth device that came, has left above their volume limit,
+// by commands that queue with all others, and logs it.
 
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';

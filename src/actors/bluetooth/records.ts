@@ -3,7 +3,11 @@
 
 import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { BluetoothRecord, DeviceRecord, OutputRecord } from '../../protocol/actor/schemas.js';
+import { firstWithin } from '../text.js';
 import type { Adapter, Device } from './objects.js';
+
+/** The adapter's record is one event. The list of all devices has no such bound. */
+const KNOWN_DEVICES_MAX_BYTES = 64 * 1024;
 
 /** The present state, as clients are to see it. */
 export interface BluetoothRecords {
@@ -36,6 +40,7 @@ export function recordsOf(
     // These stay; the others are what a scan has found, and BlueZ forgets them by itself.
     if (Paired === true || Trusted === true || Connected === true) known.push(record);
   }
+  const sorted = known.toSorted((one, other) => (one.address < other.address ? -1 : 1));
   const bluetooth: BluetoothRecord = {
     powered: Powered,
     discoverable: Discoverable,
@@ -43,7 +48,7 @@ export function recordsOf(
     pairing_active: pairingUntil !== undefined,
     ...(pairingUntil !== undefined && { pairing_until: new Date(pairingUntil).toISOString() }),
     scanning: Discovering,
-    known_devices: known.toSorted((one, other) => (one.address < other.address ? -1 : 1)),
+    known_devices: firstWithin(sorted, KNOWN_DEVICES_MAX_BYTES, ({ connected }) => connected),
     name: Alias || Address,
     address: Address,
   };

@@ -10,6 +10,7 @@ import {
 } from '../../protocol/actor/backends.js';
 import { type Collection, RESOURCES, type Resource, SPECS } from '../../protocol/actor/collections.js';
 import type { BackendRecord, Change, ChangeBatch, ServedRecord } from '../../protocol/actor/messages.js';
+import type { UpgradeRecord } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
 import { playerName, topicLevel } from './topics.js';
 
@@ -80,6 +81,9 @@ const OWNERS: ReadonlyMap<string, Backend> = new Map([
 
 /** Topics whose text the bridge has to ask for, because it is not published as a record. */
 export type AskedTopic = 'server' | 'power';
+
+/** A longer text of the upgrade lacks `extra`, which no entity shows. */
+const UPGRADE_MAX_BYTES = 64 * 1024;
 
 interface Row {
   readonly json: string;
@@ -214,7 +218,8 @@ export class Branch {
     const record = JSON.parse(json) as { readonly name: string };
     const name = this.#uniqueName(collection, key, record.name);
     const look = JSON.stringify([name, JSON.stringify(record, LOOK)]);
-    rows.set(key, { json, topic: EACH[collection]?.(key, name), look, name, recordName: record.name });
+    const text = collection === 'upgrade' ? upgradeText(json) : json;
+    rows.set(key, { json: text, topic: EACH[collection]?.(key, name), look, name, recordName: record.name });
   }
 
   #uniqueName(collection: Collection, key: string, name: string): string {
@@ -235,4 +240,10 @@ export class Branch {
   #texts(collection: Collection): readonly string[] {
     return [...(this.#rows.get(collection)?.values() ?? [])].map(({ json }) => json);
   }
+}
+
+function upgradeText(json: string): string {
+  if (Buffer.byteLength(json) <= UPGRADE_MAX_BYTES) return json;
+  const { extra: _, ...rest } = JSON.parse(json) as UpgradeRecord;
+  return JSON.stringify(rest);
 }

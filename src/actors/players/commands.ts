@@ -67,7 +67,16 @@ function refusalOf(player: Player, command: PlayerCommand): Refusal | undefined 
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : (NEEDS[command.do] ?? 'can_control');
   if (!capabilitiesOf(facts)[needed])
     return failure('not-able', `${busName} does not allow this: ${needed} is false`);
+  if (command.do === 'position') return positionRefusalOf(player, command);
   return isTrackCommand(command) ? trackRefusalOf(player, command) : undefined;
+}
+
+/** A player does nothing for a position beyond the end of its track (MPRIS, `SetPosition`). */
+function positionRefusalOf({ facts }: Player, command: PositionCommand): Refusal | undefined {
+  const { trackId, lengthUs } = facts.metadata;
+  if (trackId === undefined || lengthUs === undefined || command.position <= lengthUs) return undefined;
+  if (command.track_id !== undefined && command.track_id !== trackId) return undefined;
+  return failure('bad-value', `position: the track ends at ${lengthUs} microseconds`);
 }
 
 function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefined {

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/actor/collections.js';
 import type { BackendRecord } from '../../protocol/actor/messages.js';
 import type { JournalEntry } from '../journal.js';
-import { tracklistData } from './line-length.js';
+import { tracklistData, withinLine } from './line-length.js';
 
 /**
  * Each stream gets a random `retry:` in this range, so that not all clients reconnect at once after a
@@ -90,8 +90,15 @@ export function kindOfEntry(entry: JournalEntry, known: number | undefined): Eve
   return type && kindOf(type, backend);
 }
 
-/** The event data for an entry. `date` is the current time in milliseconds since the epoch. */
-export function eventDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {
+/**
+ * The event data for an entry, no longer than a line may be. `date` is the current time in milliseconds since
+ * the epoch.
+ */
+export function eventDataOf(entry: JournalEntry, date: number): string {
+  return withinLine(entry.collection, wholeDataOf(entry, date));
+}
+
+function wholeDataOf({ kind, collection, key, json }: JournalEntry, date: number): string {
   const { shape } = SPECS[collection];
   switch (shape) {
     case 'player':

@@ -1,6 +1,7 @@
-// How long a line of the stream may be (docs/events.md, "Long lists"), and what a long tracklist becomes.
-// Pure.
+// How long a line of the stream may be (docs/events.md, "Long lines"), and what the data of a longer one
+// becomes. Pure.
 
+import type { Collection } from '../../protocol/actor/collections.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 
 /** Clients on aiohttp before 3.14 end a stream at a line above 128 KiB. */
@@ -8,6 +9,35 @@ const LINE_MAX_BYTES = 120 * 1024;
 /** Beside the data: the field's name, the brackets of a list. */
 const FIELD_BYTES = 'data: []'.length;
 export const DATA_MAX_BYTES = LINE_MAX_BYTES - FIELD_BYTES;
+
+/** Members that an event lacks if its line would be too long. Their GET has them. */
+const LEFT_OUT: Readonly<Partial<Record<Collection, string>>> = { 'upgrade.info': 'extra' };
+
+/**
+ * Backends bound their records, so that these hardly ever apply: characters of a text, items of a list and
+ * members of an object. The first one with which the line is short enough is taken.
+ */
+const SHORTER_MAX = [4096, 512, 64, 8];
+
+/** The record, or as much of it as a line may have. */
+export function withinLine(collection: Collection, json: string): string {
+  if (Buffer.byteLength(json) <= DATA_MAX_BYTES) return json;
+  const record: Readonly<Record<string, unknown>> = JSON.parse(json);
+  const kept = Object.entries(record).filter(([name]) => name !== LEFT_OUT[collection]);
+  let text = JSON.stringify(Object.fromEntries(kept));
+  for (const max of SHORTER_MAX) {
+    if (Buffer.byteLength(text) <= DATA_MAX_BYTES) break;
+    text = JSON.stringify(record, (_name, value: unknown) => shortened(value, max));
+  }
+  return text;
+}
+
+function shortened(value: unknown, max: number): unknown {
+  if (typeof value === 'string' || Array.isArray(value)) return value.slice(0, max);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([name]) => name.length <= max);
+  return Object.fromEntries(members.slice(0, max));
+}
 
 /** The event data for a tracklist: all of it, or its first tracks. */
 export function tracklistData(busName: string, json: string): string {

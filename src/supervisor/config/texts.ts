@@ -125,7 +125,14 @@ export const mqttTopic = unless(
   ['one of its levels is empty', (text) => text.split('/').includes('')],
 );
 
-export const url = unless(['it is empty', /^$/]);
+/** A unit's record is one event of the stream. */
+const MAX_URL_BYTES = 4096;
+
+/** The address that a unit's record shows, as it is written. */
+export const url = unless(
+  ['it is empty', /^$/],
+  [`it is longer than ${MAX_URL_BYTES} bytes`, isLongerThan(MAX_URL_BYTES)],
+);
 
 /** MQTT's limit: UTF-8 of at most 65 535 bytes. */
 export const userName = unless(

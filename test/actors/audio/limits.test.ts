@@ -167,3 +167,36 @@ describe('an output that stands above its limit after a command', () => {
     assert.deepEqual(planCommand(state, command), { kind: 'set', setting, after: { of: 'sink', index: 0 } });
   });
 });
+
+const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
+  'by the property of PulseAudio': { props: { 'device.bus': 'bluetooth' } },
+  'by the property of PipeWire': { props: { 'api.bluez5.address': 'AA:BB:CC:DD:EE:FF' } },
+  'by its name': { name: 'bluez_sink.AA_BB_CC_DD_EE_FF.a2dp_sink' },
+};
+
+describe('an output that appears above its limit', () => {
+  /** The names of outputs to set back after the output has appeared beside those of a first look. */
+  function takenOf(fields: Partial<SinkInfo>, lookAtMs: number): readonly string[] {
+    let now = 0;
+    const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
+    state.putServer(serverInfo({ defaultSink: 'card' }));
+    state.putSink(sinkInfo(0, 'card', { volume: FULL, ...fields }));
+    const guard = new LimitGuard(state, () => now);
+    assert.deepEqual(guard.take(), [], 'what was there before is as others have set it');
+    state.putSink(sinkInfo(1, 'new', { volume: HALF, ...fields }));
+    assert.deepEqual(guard.take(), []);
+    now = lookAtMs;
+    state.putSink(sinkInfo(1, 'new', { volume: FULL, ...fields }));
+    return guard.take().map(({ index }) => `${index}`);
+  }
+
+  for (const [how, fields] of Object.entries(BLUETOOTH)) {
+    test(`is set back if it is known ${how} as a Bluetooth device`, () =>
+      assert.deepEqual(takenOf(fields, 500), ['1']));
+  }
+
+  test('is left as it is after a while, as others have set it then', () =>
+    assert.deepEqual(takenOf({ props: { 'device.bus': 'bluetooth' } }, 1_001), []));
+
+  test('is left as it is if it is no Bluetooth device', () => assert.deepEqual(takenOf({}, 500), []));
+});

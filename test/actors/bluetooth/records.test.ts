@@ -22,6 +22,23 @@ for (const [what, is, isKnown] of ROWS) {
   });
 }
 
+test('known devices that are too many for a line are the first ones and those that are connected', () => {
+  const all = Array.from({ length: 512 }, (_, at): Device => {
+    const Address = `00:00:00:00:0${Math.floor(at / 256)}:${(at % 256).toString(16).padStart(2, '0')}`;
+    const flags = { Paired: true, Connected: at >= 510, wasFound: false, battery: undefined };
+    return { path: `/${at}`, Address, Alias: '\u0001'.repeat(248), ...flags };
+  });
+  const { bluetooth, devices } = recordsOf({ path: '/' }, all, new DeviceOutputs(), undefined);
+  const known = bluetooth.known_devices ?? [];
+  assert.ok(Buffer.byteLength(JSON.stringify(known)) < 80 * 1024);
+  assert.deepEqual(
+    known.slice(-2).map(({ connected }) => connected),
+    [true, true],
+  );
+  assert.equal(known[0]?.address, '00:00:00:00:00:00');
+  assert.equal(devices.size, 512, 'the list of devices has all');
+});
+
 const OTHER = { 'device.string': 'hw:0', 'device.api': 'alsa' };
 const OUTPUTS: readonly (readonly [
   what: string,

@@ -49,6 +49,20 @@ test('a topic to be repeated is published though it is held, once', () => {
   assert.deepEqual(differing(node), []);
 });
 
+test('a long text of the upgrade lacks its extra members, and a short one has them', () => {
+  for (const [length, isKept] of [
+    [60_000, true],
+    [70_000, false],
+  ] as const) {
+    const rest = { current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } };
+    const extra = { packages: 'x'.repeat(length) };
+    const node = new AnnouncedNode().tell(health('upgrade', 'up'), put('upgrade', '', { ...rest, extra }));
+    const { publications } = node.topics.differences(() => true);
+    const text = publications.find(({ topic }) => topic === `${T}/upgrade`)?.text ?? '';
+    assert.deepEqual(JSON.parse(text), isKept ? { ...rest, extra } : rest);
+  }
+});
+
 test('a topic that does not fit is emptied and named; the device message stays, and nothing waits for it', () => {
   const node = new AnnouncedNode();
   const { device } = node.topics;

@@ -129,6 +129,28 @@ for (const [what, id] of UNUSABLE) {
   });
 }
 
+test('a position beyond the end of a track is refused with the length, as it is when asked', async (t) => {
+  const id = { 'mpris:trackid': new Variant('o', '/track/1') };
+  const { backend, player } = await playerOnTime(t, { Metadata: track('One', 60, id) });
+  const set = (seconds: number, more = {}) =>
+    backend.handle({ do: 'position', ...on, position: seconds * SECOND_US, ...more });
+  const refused = await set(61);
+  assert.equal(faultOf(refused), 'bad-value');
+  assert.match(refused.ok ? '' : (refused.detail ?? ''), /ends at 60000000 microseconds/);
+  // The player does nothing for another track, whatever the length of this one.
+  assert.equal(faultOf(await set(61, { track_id: '/track/2' })), 'none');
+  assert.equal(faultOf(await set(60)), 'none');
+  const properties = player.properties[PLAYER_INTERFACE];
+  player.properties[PLAYER_INTERFACE] = { ...properties, Metadata: track('One', 90, id) };
+  assert.equal(faultOf(await set(80)), 'none');
+  const calls = player.calls.filter((call) => call.startsWith('SetPosition'));
+  assert.deepEqual(calls, [
+    'SetPosition /track/2 61000000',
+    'SetPosition /track/1 60000000',
+    'SetPosition /track/1 80000000',
+  ]);
+});
+
 test('a player with neither track nor position has none to be set', async (t) => {
   const { backend, player } = await playerOnTime(t, {});
   player.properties[PLAYER_INTERFACE] = { CanSeek: new Variant('b', true) };

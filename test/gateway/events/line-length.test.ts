@@ -1,8 +1,10 @@
-// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lists"):
-// lists of records, as they happen and in a snapshot, and tracklists.
+// No line of the stream is longer than clients on aiohttp before 3.14 take (docs/events.md, "Long lines"):
+// lists of records, as they happen and in a snapshot, tracklists, and records that are too long by
+// themselves.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { COLLECTION_NAMES, SPECS } from '../../../src/protocol/actor/collections.js';
 import type { TracklistRecord } from '../../../src/protocol/actor/schemas.js';
 import { NodeUnderTest } from './node-under-test.js';
 
@@ -92,4 +94,48 @@ test('a track alone that is longer than a line leaves a list without tracks', ()
   };
   for (const each of received(list))
     assert.deepEqual(each, { can_edit_tracks: true, truncated: true, tracks: [] });
+});
+
+const COLLECTIONS_OF_EVENTS = COLLECTION_NAMES.filter((name) => SPECS[name].updated !== undefined);
+
+/** Members of every shape that records have, each longer than a line. */
+const LONG_MEMBERS = {
+  bus_name: VLC,
+  backend: 'mqtt',
+  state: 'running',
+  detail: '\u0001'.repeat(LINE_MAX_BYTES),
+  extra: { packages: 'x'.repeat(LINE_MAX_BYTES) },
+  known_devices: Array.from({ length: 5000 }, (_, at) => ({ address: `${at}`, name: 'é'.repeat(248) })),
+  metadata: Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`key${at}`, 'x'.repeat(100)])),
+  tracks: [],
+};
+
+for (const collection of COLLECTIONS_OF_EVENTS) {
+  test(`an event of ${collection} keeps within a line, whatever its record holds`, () => {
+    const node = new NodeUnderTest();
+    const live = node.consumer();
+    if (collection.startsWith('players.'))
+      node.publish([node.world.put('players', [VLC, { bus_name: VLC, tracklist_supported: true }])]);
+    const key = collection === 'backends' ? 'mqtt' : VLC;
+    node.publish([node.world.put(collection, [key, LONG_MEMBERS])]);
+    const late = node.consumer('snapshot=1');
+    for (const consumer of [live, late]) {
+      consumer.readAll();
+      for (const event of consumer.events) assert.ok(lineBytes(event) <= LINE_MAX_BYTES, event.type);
+    }
+    const types: readonly (string | undefined)[] = [SPECS[collection].added, SPECS[collection].updated];
+    const event = live.events.find(({ type }) => types.includes(type));
+    assert.ok(event !== undefined, 'there is an event');
+    assert.ok(event.data.includes('"mqtt"') || event.data.includes('"running"'), 'short members stay');
+  });
+}
+
+test('a long status of the upgrade lacks its extra members in the event, and nothing else', () => {
+  const node = new NodeUnderTest();
+  const live = node.consumer();
+  const status = { current: '1.4.0', latest: '1.5.0', upgrade_available: true };
+  const extra = { packages: ['x'.repeat(LINE_MAX_BYTES)] };
+  node.publish([node.world.put('upgrade.info', ['status', { ...status, extra }])]);
+  live.readAll();
+  assert.deepEqual(JSON.parse(live.events.at(-1)?.data ?? ''), status);
 });

@@ -191,6 +191,10 @@ for (const scope of ['system', 'user']) {
   refused(`${key}[0]`, '[a.service]', 'must be a unit name or a map of name and url, not a list');
   const list = `systemd:\n  ${scope}:\n`;
   problems(`${list}    -`, `3:6: ${key}[0]: must be a unit name, not nothing`);
+  problems(
+    `${list}    - {name: a.service, url: "${'x'.repeat(4097)}"}`,
+    `3:30: ${key}[0].url: "${'x'.repeat(60)}..." is not a URL: it is longer than 4096 bytes`,
+  );
   problems(`${list}    - url: x`, `3:7: ${key}[0].name: is required`);
   problems(
     `${list}    - name: x\n      url: 5`,
