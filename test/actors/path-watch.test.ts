@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
-import { fileIdentity, watchPath } from '../../src/actors/path-watch.js';
+import { fileIdentity, PathWatch } from '../../src/actors/path-watch.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { until } from '../until.js';
 
@@ -13,13 +13,14 @@ const NEVER_MS = 2 ** 31 - 1;
 
 /** Watches `path`; the returned function resolves when the watch has reported another file than before. */
 function watching(t: TestContext, path: string, slowPollMs = NEVER_MS): (what: string) => Promise<unknown> {
-  /** The file at the last call of `look`. */
+  /** The file at the last report. */
   let current = fileIdentity(path);
   let known = current;
   const check = (): void => {
     current = fileIdentity(path);
   };
-  t.after(watchPath(path, check, 0, slowPollMs));
+  const watch = new PathWatch(path, check, 0, slowPollMs);
+  t.after(() => watch.close());
   return async (what) => {
     await until(what, () => (current === known ? undefined : true), DEADLINE_MS);
     known = current;
@@ -113,10 +114,10 @@ describe('the watch of a path reports when a file', () => {
 test('a watch that is closed reports nothing', async (t) => {
   const path = join(temporaryFolder(t), 'file');
   const noticed: string[] = [];
-  const close = watchPath(path, () => noticed.push('again'), 0, 1);
+  const closed = new PathWatch(path, () => noticed.push('again'), 0, 1);
   const living = watching(t, path);
   make(path);
-  close();
+  closed.close();
   await living('the file');
   unlinkSync(path);
   await living('its end');

@@ -5,7 +5,7 @@
 import { isAbsolute, join } from 'node:path';
 import { systemClock, within } from '../../clock.js';
 import type { Variables } from '../../user-directories.js';
-import { fileIdentity, watchPath } from '../path-watch.js';
+import { fileIdentity, PathWatch } from '../path-watch.js';
 import { READ_MAX_MS, readSmallFile } from '../small-file.js';
 
 /** A socket is complete as soon as it exists, so no time to settle is needed. */
@@ -37,7 +37,7 @@ export function socketOrDelay(
     const end = (appeared: boolean) => {
       clearTimeout(timer);
       signal.removeEventListener('abort', aborted);
-      for (const close of watches) close();
+      for (const watch of watches) watch.close();
       resolve(appeared);
     };
     const aborted = () => end(false);
@@ -45,7 +45,7 @@ export function socketOrDelay(
     const look = () => {
       if (awaited.some(isNew)) end(true);
     };
-    const watches = awaited.map(({ path }) => watchPath(path, look, SETTLE_MS));
+    const watches = awaited.map(({ path }) => new PathWatch(path, look, SETTLE_MS));
     signal.addEventListener('abort', aborted);
     // The watches do not report changes made before they were set.
     if (signal.aborted) end(false);

@@ -8,15 +8,7 @@ import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js'
 import type { BusOwner } from '../bus/bus.js';
 import { type BusError, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
-import {
-  type Interest,
-  type ReadingBus,
-  subscribe,
-  type UnitReader,
-  unitReader,
-  unitRules,
-  watchAll,
-} from './unit-reader.js';
+import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 import { Waits } from './waits.js';
 
 /** Quiet time after a storm of reloads, or of changed unit files. */
@@ -67,13 +59,13 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.#timers = new Timers(plan.clock);
     this.bus = makeBus(this);
     // A service's result comes with signals; for a run that was not followed, it must be read.
-    this.#reader = unitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
+    this.#reader = new UnitReader(this.bus, this.table, plan.interest === 'verdicts' ? '' : UNIT_INTERFACE);
   }
 
   /**
    * Reads units again, or only the states of their files; resolves to the error if they could not be read.
    */
-  async refresh(names: readonly string[], what: keyof UnitReader = 'units'): Promise<BusError | undefined> {
+  async refresh(names: readonly string[], what: 'units' | 'files' = 'units'): Promise<BusError | undefined> {
     const epoch = this.#epoch;
     const failed = await this.#reader[what](names);
     // After a new beginning all units are published anyway.

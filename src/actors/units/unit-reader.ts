@@ -2,6 +2,7 @@
 // any signal is sent, and readings of units, in groups because a connection allows only 256 calls at a time.
 // Reading an unloaded unit makes the manager send UnitNew and UnitRemoved: nothing here reacts to those.
 
+import { success } from '../../protocol/actor/result.js';
 import { PROPERTIES_CHANGED } from '../../protocol/dbus/daemon.js';
 import type { Match } from '../../protocol/dbus/method.js';
 import {
@@ -81,70 +82,78 @@ export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promis
 /** Each reading takes at most two calls. */
 const READINGS_AT_ONCE = 8;
 
-export interface UnitReader {
-  /**
-   * Resolves when readings that began after this call have been applied, or to the first error, after which
-   * the others are not tried.
-   */
+/** Resolves to the first error, after which the other units are not tried. */
+type ReadUnits = (names: readonly string[]) => Promise<BusError | undefined>;
+type ReadUnit = (name: string) => Promise<BusError | undefined>;
+
+/** Reads units into the table. */
+export class UnitReader {
+  readonly #bus: ReadingBus;
+  readonly #table: UnitTable;
+  readonly #interface: string;
+  #lastRequest = 0;
+
+  /** Resolves when readings that began after this call have been applied. */
   readonly units: ReadUnits;
   /**
    * Reads only the unit files' states: this loads no unit, and is right even where a unit's property is stale
    * until a reload.
    */
   readonly files: ReadUnits;
-}
 
-type ReadUnit = (name: string) => Promise<BusError | undefined>;
-type ReadUnits = (names: readonly string[]) => Promise<BusError | undefined>;
+  /** `iface` selects the properties; '' means those of the unit and of its type. */
+  constructor(bus: ReadingBus, table: UnitTable, iface: string) {
+    this.#bus = bus;
+    this.#table = table;
+    this.#interface = iface;
+    this.units = inGroups(table.names, (name) => this.#readUnit(name));
+    this.files = inGroups(table.names, (name) => this.#readFile(name));
+  }
 
-/** Reads into the table. `iface` selects the properties; '' means those of the unit and of its type. */
-export function unitReader(bus: ReadingBus, table: UnitTable, iface: string): UnitReader {
-  let lastRequest = 0;
-  const fileState = async (name: string): Promise<BusResult<FileReading>> => {
-    lastRequest += 1;
-    const requestNumber = lastRequest;
-    const answer = await bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
-    if (answer.ok) return { ok: true, value: { state: answer.value || undefined, requestNumber } };
+  async #readUnit(name: string): Promise<BusError | undefined> {
+    const mark = this.#table.mark(name);
+    const [all, file] = await Promise.all([
+      this.#bus.call(SYSTEMD_METHODS.getAll, [this.#interface], { path: unitPath(name) }),
+      this.#fileState(name),
+    ]);
+    if (!file.ok) return file.error;
+    if (!all.ok && !aboutThisUnit(all.error)) return all.error;
+    this.#table.read(name, mark, all.ok ? all.value : {}, file.value);
+    return undefined;
+  }
+
+  async #readFile(name: string): Promise<BusError | undefined> {
+    const file = await this.#fileState(name);
+    if (!file.ok) return file.error;
+    this.#table.file(name, file.value);
+    return undefined;
+  }
+
+  async #fileState(name: string): Promise<BusResult<FileReading>> {
+    this.#lastRequest += 1;
+    const requestNumber = this.#lastRequest;
+    const answer = await this.#bus.call(SYSTEMD_METHODS.getUnitFileState, [name]);
+    if (answer.ok) return success({ state: answer.value || undefined, requestNumber });
     const { error } = answer;
     if (error.kind !== 'dbus' || isAbsence(error)) return answer;
     // One unit's files may cause any errno: a folder, a link to itself, a line that is too long.
     const isMissing = error.name === SYSTEMD_ERRORS.fileNotFound;
-    return {
-      ok: true,
-      value: { state: undefined, requestNumber, ...(!isMissing && { trouble: sentence(error) }) },
-    };
-  };
-  const readFile: ReadUnit = async (name) => {
-    const file = await fileState(name);
-    if (!file.ok) return file.error;
-    table.file(name, file.value);
+    return success({ state: undefined, requestNumber, ...(!isMissing && { trouble: sentence(error) }) });
+  }
+}
+
+/** Some units at a time. Calls for one unit that come while it is read share the next reading. */
+function inGroups(allNames: readonly string[], read: ReadUnit): ReadUnits {
+  const readings = new Map(allNames.map((name) => [name, shared(() => read(name))]));
+  return async (names) => {
+    for (let at = 0; at < names.length; at += READINGS_AT_ONCE) {
+      const group = names.slice(at, at + READINGS_AT_ONCE);
+      const errors = await Promise.all(group.map((name) => readings.get(name)?.()));
+      const failure = errors.find((error) => error !== undefined);
+      if (failure !== undefined) return failure;
+    }
     return undefined;
   };
-  const readUnit: ReadUnit = async (name) => {
-    const mark = table.mark(name);
-    const [all, file] = await Promise.all([
-      bus.call(SYSTEMD_METHODS.getAll, [iface], { path: unitPath(name) }),
-      fileState(name),
-    ]);
-    if (!file.ok) return file.error;
-    if (!all.ok && !aboutThisUnit(all.error)) return all.error;
-    table.read(name, mark, all.ok ? all.value : {}, file.value);
-    return undefined;
-  };
-  /** Calls for one unit that come while it is read share the next reading. */
-  const inGroups = (read: ReadUnit): ReadUnits => {
-    const readings = new Map(table.names.map((name) => [name, shared(() => read(name))]));
-    return async (names) => {
-      for (let at = 0; at < names.length; at += READINGS_AT_ONCE) {
-        const group = names.slice(at, at + READINGS_AT_ONCE);
-        const outcomes = await Promise.all(group.map((name) => readings.get(name)?.()));
-        const failed = outcomes.find((error) => error !== undefined);
-        if (failed !== undefined) return failed;
-      }
-      return undefined;
-    };
-  };
-  return { units: inGroups(readUnit), files: inGroups(readFile) };
 }
 
 /** True if the manager answered with an error about this unit only: then the others are still read. */

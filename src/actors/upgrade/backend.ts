@@ -13,9 +13,9 @@ import { UnitLogs } from '../units/unit-logs.js';
 import type { ProgressLine } from './progress-line.js';
 import { ProgressSocket } from './progress-socket.js';
 import { UpgradePublisher } from './publisher.js';
-import { resultFile } from './result-file.js';
+import { ResultFile } from './result-file.js';
 import { RunKeeper } from './run-keeper.js';
-import { runStore } from './run-store.js';
+import { RunStore } from './run-store.js';
 import { type UpgradeContext, UpgradeUnits } from './upgrade-units.js';
 
 /** For files and sockets that hang; below the supervisor's deadline for the whole stop. */
@@ -26,10 +26,10 @@ const IN_PROGRESS = failure('run-in-progress', 'An upgrade run is in progress');
 
 export class UpgradeBackend implements Actor<UpgradeCommand> {
   readonly #clock: Clock;
-  readonly #store: ReturnType<typeof runStore>;
+  readonly #store: RunStore;
   readonly #publisher: UpgradePublisher;
   readonly #keeper: RunKeeper;
-  readonly #resultFile: ReturnType<typeof resultFile> | undefined;
+  readonly #resultFile: ResultFile | undefined;
   readonly #socket: ProgressSocket;
   /** Undefined without a unit: then there is nothing to connect to. */
   readonly #units: UpgradeUnits | undefined;
@@ -43,10 +43,10 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     this.#logs = new UnitLogs(clock);
     const publisher = new UpgradePublisher(settings, publish, clock);
     this.#publisher = publisher;
-    this.#store = runStore(stateFile, (problem) => publisher.trouble('state file', problem), clock);
+    this.#store = new RunStore(stateFile, (problem) => publisher.trouble('state file', problem), clock);
     const runOwner = {
       changed: publisher.run.bind(publisher),
-      save: this.#store.save,
+      save: this.#store.save.bind(this.#store),
       askUnit: async () => (upgradeUnit === undefined ? NOTHING_RAN : this.#units?.readUpgradeUnit()),
     };
     const here = { boot: context.bootId, manager: '', unit: upgradeUnit ?? '' };
@@ -54,7 +54,7 @@ export class UpgradeBackend implements Actor<UpgradeCommand> {
     const recalled = this.#store.recall().then((saved) => this.#keeper.recall(saved));
     const onResult = publisher.result.bind(publisher);
     const file = settings.resultFile;
-    this.#resultFile = file === undefined ? undefined : resultFile(file, onResult, clock);
+    this.#resultFile = file === undefined ? undefined : new ResultFile(file, onResult, clock);
     this.#socket = this.#openSocket(progressSocket, recalled);
     const read = this.#resultFile?.read() ?? recalled;
     /** Resolves after the first attempts at all files; from then on the state is complete. */

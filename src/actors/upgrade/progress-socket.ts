@@ -7,7 +7,7 @@ import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import { type Clock, RateLimit, within } from '../../clock.js';
-import { fileIdentity, watchPath } from '../path-watch.js';
+import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
 import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
 
@@ -45,7 +45,7 @@ export class ProgressSocket {
   readonly #clock: Clock;
   readonly #rate = new RateLimit(LINES_MAX_PER_SECOND);
   readonly #sockets = new Set<Socket>();
-  readonly #unwatch: () => void;
+  readonly #watch: PathWatch;
   #server: Server | undefined;
   /** Resolves when the first attempt to listen has ended, well or not. */
   readonly attempted: Promise<void>;
@@ -58,12 +58,12 @@ export class ProgressSocket {
     this.#clock = clock;
     this.attempted = this.#listen();
     this.#listening = this.attempted;
-    this.#unwatch = watchPath(path, () => this.#checkPath(), SETTLE_MS);
+    this.#watch = new PathWatch(path, () => this.#checkPath(), SETTLE_MS);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#unwatch();
+    this.#watch.close();
     await this.#listening;
     this.#server?.close();
     for (const socket of this.#sockets) socket.destroy();

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../clock.js';
 import { failed, type Result, success } from '../../protocol/actor/result.js';
-import { watchPath } from '../path-watch.js';
+import { PathWatch } from '../path-watch.js';
 import { inTime, LATE, readSmallFile } from '../small-file.js';
 import { shared } from '../turns.js';
 
@@ -18,32 +18,44 @@ export type ResultReading = Result<string, string>;
 /** The status before the first good file. */
 export const NO_STATUS = '{"current":"","latest":"","upgrade_available":false}';
 
-/** Reads the file when it is asked to, and from then on at every change. */
-export function resultFile(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
-  let unwatch: (() => void) | undefined;
-  let isStopped = false;
-  const deliver = (result: ResultReading): void => {
-    if (!isStopped) onResult(result);
-  };
-  const readOnce = async (): Promise<void> => {
-    const reading = readSmallFile(path, RESULT_MAX_BYTES);
-    // A reading that takes longer is still waited for.
-    if ((await inTime(clock, reading)) === LATE) deliver(failed(LATE.error.problem));
-    const file = await reading;
-    deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
-    if (unwatch !== undefined || isStopped) return;
-    // Not before the disk has answered, because setting a watch blocks this thread; what changed until then
-    // is read again.
-    unwatch = watchPath(path, () => void read(), SETTLE_MS);
-    await readOnce();
-  };
+/** Reads the file at the first `read`, and from then on at every change. */
+export class ResultFile {
+  readonly #path: string;
+  readonly #onResult: (result: ResultReading) => void;
+  readonly #clock: Clock;
+  #watch: PathWatch | undefined;
+  #isStopped = false;
+
+  constructor(path: string, onResult: (result: ResultReading) => void, clock: Clock) {
+    this.#path = path;
+    this.#onResult = onResult;
+    this.#clock = clock;
+  }
+
   /** Resolves when the file has been read in its present state, which may be never. */
-  const read = shared(readOnce);
-  const stop = (): void => {
-    isStopped = true;
-    unwatch?.();
-  };
-  return { read, stop };
+  readonly read = shared(() => this.#readOnce());
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#watch?.close();
+  }
+
+  async #readOnce(): Promise<void> {
+    const reading = readSmallFile(this.#path, RESULT_MAX_BYTES);
+    // A reading that takes longer is still waited for.
+    if ((await inTime(this.#clock, reading)) === LATE) this.#deliver(failed(LATE.error.problem));
+    const file = await reading;
+    this.#deliver(file.ok ? parseResult(file.value.bytes) : failed(file.error.problem));
+    if (this.#watch !== undefined || this.#isStopped) return;
+    // Not before the disk has answered, because setting a watch blocks this thread. The file may have changed
+    // until then, so it is read again.
+    this.#watch = new PathWatch(this.#path, () => void this.read(), SETTLE_MS);
+    await this.#readOnce();
+  }
+
+  #deliver(result: ResultReading): void {
+    if (!this.#isStopped) this.#onResult(result);
+  }
 }
 
 /** A string or a number in JSON. */

@@ -33,54 +33,67 @@ export interface SavedRun {
   readonly circumstances: Circumstances;
 }
 
-/** `onProblem` is called if the file cannot be used, and with the result of each write. */
-export function runStore(path: string, onProblem: (problem: string | undefined) => void, clock: Clock) {
-  const timers = new Timers<'again'>(clock);
-  let text = '';
-  let writing: Promise<void> | undefined;
-  const write = shared(async () => {
-    timers.cancelAll();
-    try {
-      await writeWhole(path, text);
-      onProblem(undefined);
-    } catch (error) {
-      onProblem(`it cannot be written (${codeOf(error)})`);
-      timers.set('again', AGAIN_MS, begin);
+export class RunStore {
+  readonly #path: string;
+  readonly #onProblem: (problem: string | undefined) => void;
+  readonly #clock: Clock;
+  readonly #timers: Timers<'again'>;
+  #text = '';
+  #writing: Promise<void> | undefined;
+
+  /** `onProblem` is called if the file cannot be used, and with the result of each write. */
+  constructor(path: string, onProblem: (problem: string | undefined) => void, clock: Clock) {
+    this.#path = path;
+    this.#onProblem = onProblem;
+    this.#clock = clock;
+    this.#timers = new Timers(clock);
+  }
+
+  /** Undefined if no run was saved, or it cannot be read. */
+  async recall(): Promise<SavedRun | undefined> {
+    const file = await inTime(this.#clock, readSmallFile(this.#path, STATE_MAX_BYTES));
+    if (!file.ok) {
+      if (!file.error.isMissing) this.#onProblem(`it is ignored: ${file.error.problem}`);
+      return undefined;
     }
-  });
-  const begin = (): void => {
-    writing = write();
-  };
+    const saved = parseSaved(Buffer.from(file.value.bytes).toString());
+    if (saved === undefined) this.#onProblem('it is ignored: it does not hold a run');
+    return saved;
+  }
+
+  /** Never rejects. A text may never be written if a newer one follows soon. */
+  save(saved: SavedRun): void {
+    this.#text = savedText(saved);
+    this.#beginWrite();
+  }
+
   /**
    * Resolves when everything that was saved is on the disk, or has failed once; after a second in any case.
    */
-  const settled = async (): Promise<void> => {
-    if (writing !== undefined) await within(clock, WRITE_MAX_MS, writing);
-  };
-  return {
-    /** Undefined if no run was saved, or it cannot be read. */
-    recall: async (): Promise<SavedRun | undefined> => {
-      const file = await inTime(clock, readSmallFile(path, STATE_MAX_BYTES));
-      if (!file.ok) {
-        if (!file.error.isMissing) onProblem(`it is ignored: ${file.error.problem}`);
-        return undefined;
-      }
-      const saved = parseSaved(Buffer.from(file.value.bytes).toString());
-      if (saved === undefined) onProblem('it is ignored: it does not hold a run');
-      return saved;
-    },
-    /** Never rejects; a text that is overtaken by a newer one may never be written. */
-    save: (saved: SavedRun): void => {
-      text = savedText(saved);
-      begin();
-    },
-    settled,
-    /** Like `settled`, and no write is tried again. */
-    stop: async (): Promise<void> => {
-      await settled();
-      timers.cancelAll();
-    },
-  };
+  async settled(): Promise<void> {
+    if (this.#writing !== undefined) await within(this.#clock, WRITE_MAX_MS, this.#writing);
+  }
+
+  /** Like `settled`, and no write is tried again. */
+  async stop(): Promise<void> {
+    await this.settled();
+    this.#timers.cancelAll();
+  }
+
+  #beginWrite(): void {
+    this.#writing = this.#write();
+  }
+
+  readonly #write = shared(async () => {
+    this.#timers.cancelAll();
+    try {
+      await writeWhole(this.#path, this.#text);
+      this.#onProblem(undefined);
+    } catch (error) {
+      this.#onProblem(`it cannot be written (${codeOf(error)})`);
+      this.#timers.set('again', AGAIN_MS, () => this.#beginWrite());
+    }
+  });
 }
 
 export function savedText({ record, circumstances }: SavedRun): string {

@@ -10,8 +10,8 @@ import {
   isRfc3339,
   parseResult,
   RESULT_MAX_BYTES,
+  ResultFile,
   type ResultReading,
-  resultFile,
 } from '../../../src/actors/upgrade/result-file.js';
 import { systemClock } from '../../../src/clock.js';
 import { ManualClock } from '../../manual-clock.js';
@@ -21,12 +21,12 @@ import { until } from '../../until.js';
 const content = (version: string) =>
   `{"current":"0","latest":${JSON.stringify(version)},"upgrade_available":true}`;
 
-/** A reader of a/b/result.json; `sees` waits for its last result. */
+/** A reader of a/b/result.json; `becomes` waits for its last result. */
 function reader(t: TestContext) {
   const path = join(temporaryFolder(t), 'a', 'b', 'result.json');
   const readings: ResultReading[] = [];
   const start = async () => {
-    const made = resultFile(path, (result) => readings.push(result), systemClock);
+    const made = new ResultFile(path, (result) => readings.push(result), systemClock);
     t.after(() => made.stop());
     await made.read();
   };
@@ -45,7 +45,7 @@ test('a result file that takes too long to read is reported, waited for, and pub
   writeFileSync(path, content('v1'));
   const readings: ResultReading[] = [];
   const clock = new ManualClock();
-  const made = resultFile(path, (result) => readings.push(result), clock);
+  const made = new ResultFile(path, (result) => readings.push(result), clock);
   // The manual clock reaches the deadline before the disk answers.
   const reading = made.read();
   clock.advance(4_000);

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { parseSaved, runStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
+import { parseSaved, RunStore, type SavedRun, savedText } from '../../../src/actors/upgrade/run-store.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
 
@@ -26,7 +26,7 @@ function store(t: TestContext) {
   const path = join(directory, 'deep', 'run.json');
   const problems: (string | undefined)[] = [];
   const clock = new ManualClock();
-  const made = runStore(path, (problem) => problems.push(problem), clock);
+  const made = new RunStore(path, (problem) => problems.push(problem), clock);
   return { directory, path, problems, clock, made };
 }
 
