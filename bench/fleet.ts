@@ -36,16 +36,16 @@ interface Moved {
 async function moving(broker: Broker, forked: Forked, watchedMs: number): Promise<Moved> {
   const spy = await startSpy(broker.url, 'tonearm/+/audio/outputs/alsa');
   await pause(1000);
-  const from = spy.seen.length;
+  const from = spy.received.length;
   const brokerBefore = cpuMs(broker.pid);
   const bridgesBefore = await forked.order({ do: 'cpu' });
   await forked.order({ do: 'move', with: watchedMs });
-  const seen = spy.seen.slice(from);
+  const received = spy.received.slice(from);
   const moved = {
-    messages: seen.length,
+    messages: received.length,
     brokerMs: cpuMs(broker.pid) - brokerBefore,
     bridgesMs: ((await forked.order({ do: 'cpu' })) - bridgesBefore) / 1000,
-    delays: seen.map(({ text, at }) => performance.timeOrigin + at - Number(JSON.parse(text).props.at)),
+    delays: received.map(({ text, at }) => performance.timeOrigin + at - Number(JSON.parse(text).props.at)),
   };
   await spy.end();
   return moved;

@@ -26,7 +26,7 @@ const RECORDS: readonly Change[] = [
 const nodes = Array.from({ length: Number(count) }, (_, i) => {
   const identifier = i.toString(16).padStart(16, '0');
   const node = bareNode({ url, identifier, settings: { topic: `tonearm/node${i}` } });
-  node.tell(...RECORDS);
+  node.publishRecords(...RECORDS);
   return node;
 });
 
@@ -37,7 +37,9 @@ async function move(forMs: number): Promise<number> {
     made += 1;
     for (const node of movers) {
       const at = String(performance.timeOrigin + performance.now());
-      node.tell(put('audio.outputs', '0', output(0, 'alsa', { volume: (made % 100) / 100, props: { at } })));
+      node.publishRecords(
+        put('audio.outputs', '0', output(0, 'alsa', { volume: (made % 100) / 100, props: { at } })),
+      );
     }
     await pause(MOVES_MS);
   }

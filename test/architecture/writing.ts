@@ -33,6 +33,8 @@ const isVague = (name: string): boolean =>
 /** Folders whose names are words of the field; others follow. */
 const CHECKED = [
   'src/actors/bus/',
+  'src/actors/discovery/',
+  'src/actors/mqtt/',
   'src/actors/power/',
   'src/actors/systemd/',
   'src/actors/units/',
@@ -41,10 +43,13 @@ const CHECKED = [
   'src/protocol/',
   'src/supervisor/',
   'test/actors/bus/',
+  'test/actors/discovery/',
+  'test/actors/mqtt/',
   'test/actors/power/',
   'test/actors/systemd/',
   'test/actors/units/',
   'test/actors/upgrade/',
+  'test/broker/',
   'test/consumer/',
   'test/crash/',
   'test/node/',

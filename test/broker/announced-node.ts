@@ -19,33 +19,33 @@ export class AnnouncedNode {
 
   constructor(
     { control = true, homeAssistant = true, topic = 'tonearm/living' }: Partial<MqttSettings> = {},
-    told = WHOLE_NODE,
+    records = WHOLE_NODE,
     interfaces: InterfaceAddresses = {},
   ) {
     const settings = { topic, control, homeAssistant, homeAssistantPrefix: 'homeassistant' };
     this.topics = new RetainedTopics(settings, '0123456789abcdef', this.branch, () => interfaces);
-    this.branch.applyChanges({ isWhole: true, changes: told });
-    this.branch.asked.set('server', JSON.stringify(SERVER));
-    this.branch.asked.set('power', '{"reboot":true,"power_off":false}');
+    this.branch.applyChanges({ isWhole: true, changes: records });
+    this.branch.polled.set('server', JSON.stringify(SERVER));
+    this.branch.polled.set('power', '{"reboot":true,"power_off":false}');
   }
 
-  tell(...changes: readonly Change[]): this {
+  publishRecords(...changes: readonly Change[]): this {
     this.branch.applyChanges({ isWhole: false, changes });
     return this;
   }
 
   /** The message that is published while the broker holds this one. */
-  text(held = ''): string {
-    return this.sequence(held)[0] ?? assert.fail('there is no message');
+  text(retained = ''): string {
+    return this.sequence(retained)[0] ?? assert.fail('there is no message');
   }
 
-  message(held = ''): Message {
-    return JSON.parse(this.text(held));
+  message(retained = ''): Message {
+    return JSON.parse(this.text(retained));
   }
 
   /** The messages published one after the other, until the next would equal the one that the broker holds. */
-  sequence(held: string): readonly string[] {
-    this.topics.begin(new Map([[this.topics.device, held]]));
+  sequence(retained: string): readonly string[] {
+    this.topics.begin(new Map([[this.topics.device, retained]]));
     const texts: string[] = [];
     for (;;) {
       const { publications } = this.topics.differences(() => true);

@@ -26,17 +26,17 @@ const packets = createRequire(createRequire(import.meta.url).resolve('mqtt'))('m
 
 /** `messages` are topics and payloads, sent round and round once `flood` is called. */
 export async function startFloodingBroker(messages: readonly (readonly [topic: string, payload: string])[]) {
-  const said = messages.map(([topic, payload]) =>
+  const frames = messages.map(([topic, payload]) =>
     packets.generate({ cmd: 'publish', topic, payload, qos: 0, retain: false, dup: false }, MQTT_5),
   );
-  const once = Buffer.concat(said);
+  const once = Buffer.concat(frames);
   const times = Math.ceil(GUST_BYTES / once.length);
   const gust = Buffer.concat(Array.from({ length: times }, () => once));
   const sockets = new Set<Socket>();
   let floods = false;
   const pour = (socket: Socket): void => {
     while (floods && !socket.destroyed) {
-      broker.sent += times * said.length;
+      broker.sent += times * frames.length;
       if (socket.write(gust)) continue;
       socket.once('drain', () => pour(socket));
       return;

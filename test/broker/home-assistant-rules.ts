@@ -61,7 +61,7 @@ const EVERY = 'platform unique_id name icon availability availability_mode entit
 const READS = `${EVERY} state_topic value_template json_attributes_topic json_attributes_template`;
 
 /** The settings that each platform takes, and those without which it is refused. */
-const PLATFORMS: Readonly<Record<string, readonly [takes: string, needs: string]>> = {
+const PLATFORMS: Readonly<Record<string, readonly [allowed: string, required: string]>> = {
   number: [`${READS} command_topic command_template min max step mode unit_of_measurement`, 'command_topic'],
   switch: [`${READS} command_topic payload_on payload_off state_on state_off`, 'command_topic'],
   select: [`${READS} command_topic command_template options`, 'command_topic options'],
@@ -101,15 +101,15 @@ export function faultsOf(text: string): readonly string[] {
 
 function faultsOfComponent(key: string, component: Fields): readonly string[] {
   const wrongKey = /^[a-zA-Z0-9_-]+$/.test(key) ? [] : [`${key}: is no object id`];
-  const [takes, needs] = PLATFORMS[String(component['platform'])] ?? [];
-  if (takes === undefined) return [...wrongKey, `${key}: there is no platform ${component['platform']}`];
+  const [allowed, required] = PLATFORMS[String(component['platform'])] ?? [];
+  if (allowed === undefined) return [...wrongKey, `${key}: there is no platform ${component['platform']}`];
   // That is how an entity leaves.
   if (Object.keys(component).length === 1) return wrongKey;
-  const missing = `unique_id ${needs}`.split(' ').filter((name) => component[name] === undefined);
+  const missing = `unique_id ${required}`.split(' ').filter((name) => component[name] === undefined);
   const { min = 0, max = 100, device_class: kind, options } = component;
   const { platform: _, ...settings } = component;
   const wrong = Object.entries(settings).filter(
-    ([name, value]) => !takes.split(' ').includes(name) || CHECKS[name]?.(value) !== true,
+    ([name, value]) => !allowed.split(' ').includes(name) || CHECKS[name]?.(value) !== true,
   );
   return [
     ...wrongKey,

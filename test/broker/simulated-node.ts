@@ -92,7 +92,7 @@ export type SimulatedNode = ReturnType<typeof bareNode>;
 export function simulatedNode(t: Pick<TestContext, 'after'>, options: NodeOptions): SimulatedNode {
   const node = bareNode(options);
   t.after(() => node.stop());
-  node.tell(...WHOLE_NODE);
+  node.publishRecords(...WHOLE_NODE);
   return node;
 }
 
@@ -113,7 +113,7 @@ export function bareNode({
     homeAssistantPrefix: 'homeassistant',
     ...settings,
   };
-  const asked: BridgeRequest[] = [];
+  const requests: BridgeRequest[] = [];
   /** The states that the bridge has reported, in order. */
   const statuses: { readonly state: BackendState; readonly detail: string | undefined }[] = [];
   const logged: string[] = [];
@@ -127,20 +127,20 @@ export function bareNode({
       status: (state, detail) => statuses.push({ state, detail }),
       log: (_level, message, fields) => logged.push(`${message} ${JSON.stringify(fields ?? {})}`),
       ask: async (request) => {
-        asked.push(request);
+        requests.push(request);
         return answer(request);
       },
     },
   });
   let isWhole = true;
   const node = {
-    asked,
+    requests,
     statuses,
     logged,
     bridge,
     topic: all.topic,
     /** The first time it is all that there is. */
-    tell: (...changes: readonly Change[]): void => {
+    publishRecords: (...changes: readonly Change[]): void => {
       bridge.applyChanges({ isWhole, changes });
       isWhole = false;
     },
@@ -155,7 +155,7 @@ export function bareNode({
       until(`it connects: ${reason}`, () => node.state === 'connecting' && reason.test(node.reason)),
     /** Commands that were carried out, with what they name, and their bodies. */
     get commands(): readonly Commanded[] {
-      return asked.filter(({ operation }) => isCommand(operation)).map(commanded);
+      return requests.filter(({ operation }) => isCommand(operation)).map(commanded);
     },
     stop: () => bridge.stop(),
   };

@@ -4,7 +4,7 @@
 import mqtt from 'mqtt';
 import { until } from '../until.js';
 
-export interface Seen {
+export interface ReceivedMessage {
   readonly topic: string;
   readonly text: string;
   readonly retained: boolean;
@@ -17,20 +17,20 @@ export type Spy = Awaited<ReturnType<typeof startSpy>>;
 /** Subscribed to `filter`; what the broker retains there is seen first. */
 export async function startSpy(url: string, filter = '#', credentials: object = {}) {
   const client = mqtt.connect(url, { protocolVersion: 4, reconnectPeriod: 100, ...credentials });
-  const seen: Seen[] = [];
+  const received: ReceivedMessage[] = [];
   client.on('message', (topic, payload, { retain }) => {
-    seen.push({ topic, text: payload.toString(), retained: retain, at: performance.now() });
+    received.push({ topic, text: payload.toString(), retained: retain, at: performance.now() });
   });
   client.on('error', () => undefined);
   await new Promise<void>((resolve) => client.once('connect', () => resolve()));
   await client.subscribeAsync(filter, { qos: 1 });
   /** The last that was seen of each topic that holds something. */
   const tree = (): ReadonlyMap<string, string> => {
-    const last = new Map(seen.map(({ topic, text }) => [topic, text]));
+    const last = new Map(received.map(({ topic, text }) => [topic, text]));
     return new Map([...last].filter(([, text]) => text !== ''));
   };
   return {
-    seen,
+    received,
     tree,
     publish: async (topic: string, payload: string | object, { retain = false } = {}): Promise<void> => {
       const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
@@ -38,7 +38,7 @@ export async function startSpy(url: string, filter = '#', credentials: object = 
     },
     /** Texts of the topic, in the order in which they came. */
     texts: (topic: string): readonly string[] =>
-      seen.filter((each) => each.topic === topic).map(({ text }) => text),
+      received.filter((each) => each.topic === topic).map(({ text }) => text),
     /** Waits until the topic holds a text that fits. */
     holds: (topic: string, fits: (text: string) => boolean = () => true): Promise<string> =>
       until(`${topic} holds the expected value`, () => {

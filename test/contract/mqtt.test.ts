@@ -28,7 +28,7 @@ test('texts of strangers are printable in health and log', { skip }, async (t) =
   await spy.publish('house/taken/status', 'online', { retain: true });
   const config = `${NO_BACKENDS}mqtt: {enabled: true, url: "${broker.url}", topic: house/taken}\n`;
   const daemon = await Daemon.start({ config }, t);
-  await until('it asks whether the owner lives', () => spy.seen.length > 0);
+  await until('it asks whether the owner lives', () => spy.received.length > 0);
   await spy.publish('house/taken/status', 'online');
   await daemon.backend('mqtt', 'connecting', /strange/);
   const { detail = '' } = (await daemon.health()).backends['mqtt'] ?? {};

@@ -76,7 +76,7 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     for (const path of ['/health', '/server', '/openapi.json', '/audio', '/audio/cookie', '/nowhere'])
       holdsNoSecret(path, (await daemon.get(path)).text);
     holdsNoSecret('the log', daemon.log);
-    for (const { topic, text } of spy.seen) holdsNoSecret(topic, `${topic} ${text}`);
+    for (const { topic, text } of spy.received) holdsNoSecret(topic, `${topic} ${text}`);
     for (const file of ['environ', 'cmdline'])
       holdsNoSecret(file, readFileSync(`/proc/${daemon.pid}/${file}`, 'latin1'));
   }

@@ -131,7 +131,7 @@ test('a broker that is lost again and again leaves nothing', async (t) => {
     broker.hangUp();
     await turnsUntil(() => node.state === 'up');
   };
-  await staysFlat(t, { full: 1000, part: 96, round: again(lose, node.asked, node.logged) });
+  await staysFlat(t, { full: 1000, part: 96, round: again(lose, node.requests, node.logged) });
 });
 
 test('a phone that pairs, connects and is forgotten again and again, and a BlueZ that dies, leave nothing', {

@@ -26,7 +26,7 @@ import { announcedOn, type Interfaces, type Place, placesOf } from './places.js'
  * 10 s are promised (docs/configuration.md, "Finding nodes"), and not every new or replaced interface is
  * reported.
  */
-const LOOK_EVERY_MS = 8_000;
+const ROUND_EVERY_MS = 8_000;
 
 /** Names tried without a pause; then it waits, as after every failure. */
 const NAMES_MAX = 32;
@@ -59,16 +59,16 @@ export class Announcer {
   readonly #settings: DiscoverySettings;
   readonly #node: Pick<NodeLink, 'status' | 'log'>;
   readonly #world: AnnouncerWorld;
-  readonly #timers: Timers<'look'>;
+  readonly #timers: Timers<'round'>;
   #served: ServedRecord | undefined;
   #isAvahiThere: boolean | undefined;
   #group: Group | undefined;
   #name: string;
   /** The names of the interfaces that it is announced on. */
   #announcedOn = '';
-  #isNameTaken = false;
+  #hasCollided = false;
   /** Counted per connection. */
-  #namesTaken = 0;
+  #collisions = 0;
   /** A change has come since the last round began. */
   #isDue = false;
   readonly #rounds = shared(async () => {
@@ -102,7 +102,7 @@ export class Announcer {
 
   served(record: ServedRecord): void {
     this.#served = record;
-    this.#look();
+    this.#requestRound();
   }
 
   stop(): void {
@@ -114,17 +114,17 @@ export class Announcer {
     this.#isAvahiThere = isThere;
     this.#group = undefined;
     this.#name = this.#settings.name;
-    this.#isNameTaken = false;
-    this.#namesTaken = 0;
-    this.#look();
+    this.#hasCollided = false;
+    this.#collisions = 0;
+    this.#requestRound();
   }
 
   signal(signal: Signal): void {
     const state = signalValues(AVAHI_SIGNALS.group, signal);
-    if (state !== undefined && signal.path === this.#group?.path) this.#groupIs(...state);
+    if (state !== undefined && signal.path === this.#group?.path) this.#groupChanged(...state);
     if (signalValues(AVAHI_SIGNALS.server, signal) === undefined) return;
     this.#outdate();
-    this.#look();
+    this.#requestRound();
   }
 
   /** The next round makes the group anew. */
@@ -132,10 +132,10 @@ export class Announcer {
     if (this.#group !== undefined) this.#group.service = '';
   }
 
-  #groupIs(state: number, error: string): void {
+  #groupChanged(state: number, error: string): void {
     if (this.#group !== undefined) this.#group.isEstablished = state === GROUP_STATES.established;
     if (state === GROUP_STATES.established) this.#reportAnnounced();
-    else if (state === GROUP_STATES.collision) this.#nameIsTaken();
+    else if (state === GROUP_STATES.collision) this.#nameCollided();
     else if (state === GROUP_STATES.failure)
       this.#bus.reconnect(`avahi-daemon could not announce the service: ${error}`);
   }
@@ -144,12 +144,12 @@ export class Announcer {
     this.#node.status('up', `announced as ${this.#name} on ${this.#announcedOn}`);
   }
 
-  #nameIsTaken(): undefined {
-    this.#isNameTaken = true;
-    this.#look();
+  #nameCollided(): undefined {
+    this.#hasCollided = true;
+    this.#requestRound();
   }
 
-  #look(): void {
+  #requestRound(): void {
     this.#isDue = true;
     void this.#rounds();
   }
@@ -158,7 +158,7 @@ export class Announcer {
   async #round(): Promise<Failure> {
     if (this.#served === undefined || this.#isAvahiThere === undefined) return undefined;
     if (!this.#isAvahiThere) return this.#waitFor('avahi-daemon is not running');
-    this.#timers.set('look', LOOK_EVERY_MS, () => this.#look());
+    this.#timers.set('round', ROUND_EVERY_MS, () => this.#requestRound());
     const { port, addresses } = this.#served;
     const interfaces = this.#interfacesNow();
     if (interfaces === undefined) return undefined;
@@ -169,18 +169,18 @@ export class Announcer {
       if (failure === undefined) this.#node.status('up', nothing);
       return failure;
     }
-    this.#isOn(announcedOn(addresses, interfaces).join(', '));
+    this.#setAnnouncedOn(announcedOn(addresses, interfaces).join(', '));
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
     if (!state.ok) return state.error;
     if (state.value !== SERVER_RUNNING) return this.#waitFor('avahi-daemon has no host name yet');
     const failure = (await this.#chooseName()) ?? (await this.#renew(port, places));
     if (failure?.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return failure;
     // The name belongs to a service of this same avahi-daemon.
-    return this.#nameIsTaken();
+    return this.#nameCollided();
   }
 
   /** An entry for all interfaces stays while they come and go. */
-  #isOn(names: string): void {
+  #setAnnouncedOn(names: string): void {
     const before = this.#announcedOn;
     this.#announcedOn = names;
     if (before !== names && this.#group?.isEstablished) this.#reportAnnounced();
@@ -190,7 +190,7 @@ export class Announcer {
     this.#node.status('connecting', reason);
   }
 
-  /** Undefined if the system call fails: the announcement stays, and the next look tries again. */
+  /** Undefined if the system call fails: the announcement stays, and the next round tries again. */
   #interfacesNow(): Interfaces | undefined {
     const wereKnown = this.#areInterfacesKnown;
     try {
@@ -205,16 +205,16 @@ export class Announcer {
   }
 
   async #chooseName(): Promise<Failure> {
-    if (!this.#isNameTaken) return undefined;
-    this.#namesTaken += 1;
-    if (this.#namesTaken > NAMES_MAX)
+    if (!this.#hasCollided) return undefined;
+    this.#collisions += 1;
+    if (this.#collisions > NAMES_MAX)
       return { kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` };
     const name = this.#name;
     const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [name]);
     if (!next.ok) return next.error;
     this.#node.log('warn', 'another service on the network has this name', { name, next: next.value });
     this.#name = next.value;
-    this.#isNameTaken = false;
+    this.#hasCollided = false;
     return undefined;
   }
 

@@ -1,4 +1,4 @@
-// The discovery bridge: one connection to avahi-daemon, which announces this node and looks for others.
+// The discovery bridge: one connection to avahi-daemon, which announces this node and browses for others.
 // Whatever fails there gives up the connection, with which Avahi forgets all of it, and a new one begins
 // anew. It asks nothing of the node.
 

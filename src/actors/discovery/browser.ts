@@ -1,6 +1,6 @@
-// Has Avahi look for nodes on the network, and publishes them. It keeps a resolver for each service, because
-// Avahi shows a host that has lost its power only by that: the service's own record lives for 75 minutes, the
-// host's for two.
+// Has Avahi browse for nodes on the network, and publishes them. It keeps a resolver for each service: only a
+// resolver reports soon that a host has lost its power. The service's own record lives for 75 minutes, the
+// host's records live for two.
 
 import { type Clock, Timers } from '../../clock.js';
 import {
@@ -122,10 +122,10 @@ export class Browser {
     this.#items.set(key, item);
     const service = [index, protocol, name, type, domain, protocol, NO_FLAGS] as const;
     const resolver = await this.#bus.call(AVAHI_METHODS.serviceResolverNew, service);
-    const isWanted = this.#items.get(key) === item;
-    if (resolver.ok && isWanted) item.path = resolver.value;
+    const isCurrent = this.#items.get(key) === item;
+    if (resolver.ok && isCurrent) item.path = resolver.value;
     else if (resolver.ok) this.#free(resolver.value);
-    else if (isWanted) {
+    else if (isCurrent) {
       this.#items.delete(key);
       this.#failed(resolver.error);
     }

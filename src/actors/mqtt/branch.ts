@@ -46,14 +46,14 @@ export interface NamedRecord<T> {
   readonly record: T;
 }
 
-/** Collections whose records are things in Home Assistant. */
-const SHOWN: readonly Collection[] = [
+/** Collections whose records become entities in Home Assistant. */
+const ENTITY_COLLECTIONS: readonly Collection[] = [
   ...(['audio.server', 'audio.outputs', 'audio.cards', 'systemd.services'] as const),
   ...(['players', 'upgrade', 'bluetooth'] as const),
 ];
 
-/** The members, at any depth, on which entities depend; all others are state. */
-const LOOK = [
+/** The members of records, at any depth, on which entities depend. All other members are state. */
+const ENTITY_MEMBERS = [
   'name',
   'description',
   'nick',
@@ -79,8 +79,8 @@ const OWNERS: ReadonlyMap<string, Backend> = new Map([
   ['bluetooth', 'bluetooth'],
 ]);
 
-/** Topics whose text the bridge has to ask for, because it is not published as a record. */
-export type AskedTopic = 'server' | 'power';
+/** Topics whose text the bridge polls, because no backend publishes it as a record. */
+export type PolledTopic = 'server' | 'power';
 
 /** A longer text of the upgrade lacks `extra`, which no entity shows. */
 const UPGRADE_MAX_BYTES = 64 * 1024;
@@ -92,23 +92,25 @@ interface Row {
   /** Its name in topics and entities. */
   readonly name: string;
   readonly topic: string | undefined;
-  /** Differs if an entity does; '' for what is no thing in Home Assistant. */
-  readonly look: string;
+  /** Differs when an entity of this record differs; '' for a record that has no entities. */
+  readonly entityFingerprint: string;
 }
 
 export class Branch {
   readonly #rows = new Map<Collection, Map<string, Row>>();
   readonly #names = new Map<Collection, UniqueNames>();
-  /** The newest answers to what the bridge has asked. */
-  readonly asked = new Map<AskedTopic, string>();
+  /** The newest answer for each polled topic. */
+  readonly polled = new Map<PolledTopic, string>();
   readonly #health = new Map<ChildName, BackendHealth>();
   served: ServedRecord | undefined;
 
-  /** Differs when entities may have come, gone or changed their names, as opposed to their state. */
-  get look(): string {
-    const looks = [...this.#rows.values()].flatMap((rows) => [...rows.values()].map(({ look }) => look));
+  /** Differs when entities may have come, gone or been renamed. It does not depend on their state. */
+  get entityFingerprint(): string {
+    const fingerprints = [...this.#rows.values()].flatMap((rows) =>
+      [...rows.values()].map(({ entityFingerprint }) => entityFingerprint),
+    );
     const states = [...this.#health.values()].map(({ state }) => state);
-    return JSON.stringify([this.served, ...this.asked.values(), ...states, ...looks]);
+    return JSON.stringify([this.served, ...this.polled.values(), ...states, ...fingerprints]);
   }
 
   applyChanges({ isWhole, changes }: ChangeBatch): void {
@@ -117,7 +119,7 @@ export class Branch {
       this.#names.clear();
       this.#health.clear();
     }
-    for (const change of changes) this.#take(change);
+    for (const change of changes) this.#apply(change);
   }
 
   get children(): readonly ChildName[] {
@@ -135,7 +137,7 @@ export class Branch {
     return this.#texts(collection).map((text) => JSON.parse(text) as T);
   }
 
-  /** Likewise, of a collection in which several records may have one name. */
+  /** The same for a collection in which several records may share a name: each gets a name of its own. */
   named<T>(thing: NamedThing): readonly NamedRecord<T>[] {
     const collection = SHARED_NAMES[thing];
     if (!this.#isUp(collection)) return [];
@@ -144,8 +146,8 @@ export class Branch {
   }
 
   /**
-   * The reference of a request to the thing that is published under this name: its id, where the name alone
-   * could mean another thing.
+   * How a request refers to the thing that is published under this name: by the name, or by the id if the
+   * name alone could mean another thing.
    */
   referenceTo(thing: NamedThing, name: string): string {
     const rows = [...(this.#rows.get(SHARED_NAMES[thing]) ?? [])];
@@ -156,7 +158,7 @@ export class Branch {
     return row.recordName === name && !isId && !isShared ? name : key;
   }
 
-  /** By topic; without the topics of backends that are not up. */
+  /** The texts by topic, without the topics of backends that are not up. */
   texts(): ReadonlyMap<string, string> {
     const texts = new Map<string, string>();
     for (const [topic, resource] of WHOLE) {
@@ -168,23 +170,23 @@ export class Branch {
       if (!this.#isUp(collection)) continue;
       for (const { topic, json } of rows.values()) if (topic !== undefined) texts.set(topic, json);
     }
-    const server = this.asked.get('server');
-    const power = this.asked.get('power');
+    const server = this.polled.get('server');
+    const power = this.polled.get('power');
     if (server !== undefined) texts.set('server', server);
     if (power !== undefined && this.stateOf('power') === 'up') texts.set('power', power);
     return texts.set('backends', this.#backends());
   }
 
-  /** True if all records of the backend are here. One that is not enabled will never have any. */
+  /** True if all records of the backend are known. A backend that is not enabled never has any. */
   isComplete(backend: Backend): boolean {
     const state = this.stateOf(backend);
-    if (backend === 'power' && state === 'up') return this.asked.has('power');
+    if (backend === 'power' && state === 'up') return this.polled.has('power');
     return state === undefined || state === 'up';
   }
 
   /**
-   * True for a topic that is to be empty if `texts` lacks it. The topics of a backend that is not up stay,
-   * and unknown ones.
+   * True for a topic that is to be emptied if `texts` lacks it. Topics of a backend that is not up are left
+   * as they are, and so are topics of no backend.
    */
   isSettled(topic: string): boolean {
     const owner = OWNERS.get(topic.split('/', 1)[0] ?? '');
@@ -196,7 +198,7 @@ export class Branch {
     return backend !== undefined && this.stateOf(backend) === 'up';
   }
 
-  #take(change: Change): void {
+  #apply(change: Change): void {
     if (change.kind === 'drop') {
       this.#rows.get(change.collection)?.delete(change.key);
       this.#names.get(change.collection)?.release(Number(change.key));
@@ -211,15 +213,20 @@ export class Branch {
   #put(collection: Collection, key: string, json: string): void {
     const rows = this.#rows.get(collection) ?? new Map<string, Row>();
     this.#rows.set(collection, rows);
-    if (!SHOWN.includes(collection)) {
-      rows.set(key, { json, topic: undefined, look: '', name: '', recordName: '' });
+    if (!ENTITY_COLLECTIONS.includes(collection)) {
+      rows.set(key, { json, topic: undefined, entityFingerprint: '', name: '', recordName: '' });
       return;
     }
     const record = JSON.parse(json) as { readonly name: string };
     const name = this.#uniqueName(collection, key, record.name);
-    const look = JSON.stringify([name, JSON.stringify(record, LOOK)]);
-    const text = collection === 'upgrade' ? upgradeText(json) : json;
-    rows.set(key, { json: text, topic: EACH[collection]?.(key, name), look, name, recordName: record.name });
+    const entityFingerprint = JSON.stringify([name, JSON.stringify(record, ENTITY_MEMBERS)]);
+    rows.set(key, {
+      json: collection === 'upgrade' ? upgradeText(json) : json,
+      topic: EACH[collection]?.(key, name),
+      entityFingerprint,
+      name,
+      recordName: record.name,
+    });
   }
 
   #uniqueName(collection: Collection, key: string, name: string): string {

@@ -1,6 +1,6 @@
-// The bridge to an MQTT broker: looks who owns the branch, serves it, and comes back after every loss. The
-// package `mqtt` would come back by itself, but neither with a growing pause nor with files read anew, and
-// without the look.
+// The bridge to an MQTT broker: finds out which node owns the branch (probe.ts), serves the branch
+// (serving.ts), and connects again after every loss. The package `mqtt` could reconnect by itself, but it has
+// no growing pause, does not read the files anew, and would not probe the branch first.
 
 import { networkInterfaces, userInfo } from 'node:os';
 import { backoffMs, type Clock, systemClock, Timers } from '../../clock.js';
@@ -10,7 +10,7 @@ import type { ChangeBatch } from '../../protocol/actor/messages.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { type BridgeActor, bridgeThread, type NodeLink } from '../runtime.js';
 import { clipped } from '../text.js';
-import { type AskedTopic, Branch } from './branch.js';
+import { Branch, type PolledTopic } from './branch.js';
 import {
   type BrokerAddress,
   type BrokerConnection,
@@ -18,7 +18,7 @@ import {
   brokerAddress,
   MqttConnection,
 } from './broker.js';
-import { look } from './look.js';
+import { probe } from './probe.js';
 import { type LeftOut, OFFLINE, RetainedTopics } from './retained-topics.js';
 import { Serving } from './serving.js';
 import { clientIdOf, cloneText, readIdentifier } from './topics.js';
@@ -31,12 +31,11 @@ const STEADY_MS = 10_000;
  */
 const OCCUPIED_MS = 60_000;
 /**
- * State that is not published as a record is asked for again after this time (docs/home-assistant.md,
- * "Topics").
+ * State that no backend publishes as a record is polled after this time (docs/home-assistant.md, "Topics").
  */
-const ASK_AGAIN_MS = 600_000;
+const POLL_EVERY_MS = 600_000;
 
-/** The beginning of a reason where the broker takes no connection of this name and password. */
+/** The beginning of the reason when the broker refuses this name and password. */
 const REFUSED = /^Connection refused/;
 
 /** Bounds for the topics that are named in `/health` and in the log. */
@@ -62,7 +61,7 @@ interface Attempt {
 export class MqttBridge implements BridgeActor {
   readonly #parts: BridgeParts;
   readonly #branch = new Branch();
-  readonly #timers: Timers<'wait' | 'ask'>;
+  readonly #timers: Timers<'wait' | 'poll'>;
   /** Set once the machine has an id. */
   #topics: RetainedTopics | undefined;
   #serving: Serving | undefined;
@@ -71,7 +70,7 @@ export class MqttBridge implements BridgeActor {
   #endWait: () => void = () => undefined;
   #isStopped = false;
   #reason = '';
-  /** The oddities of the password's file that the log has. */
+  /** The oddities of the password file that have been logged. */
   #oddities: string | undefined;
 
   constructor(parts: BridgeParts) {
@@ -88,8 +87,8 @@ export class MqttBridge implements BridgeActor {
         this.#serving?.publishPassing('event', `{"event":${JSON.stringify(updated)},"data":${change.json}}`);
     }
     this.#serving?.changed();
-    if (before !== 'up' && this.#serving !== undefined) this.#askPower();
-    // Nothing is published before the first batch, which holds all records.
+    if (before !== 'up' && this.#serving !== undefined) this.#pollPower();
+    // The first batch has all records, so nothing is published before it.
     this.#life ??= this.#live();
   }
 
@@ -122,20 +121,20 @@ export class MqttBridge implements BridgeActor {
     const { oddities } = read.value;
     this.#logOddities(oddities);
     const clientId = clientIdOf(identifier, settings.topic);
-    const seen = await look(this.#topics, clock, this.#dialler(read.value, `${clientId}-look`));
-    if ('failed' in seen) {
-      const hint = oddities !== undefined && REFUSED.test(seen.failed) ? ` (${oddities})` : '';
-      return { reason: `${seen.failed}${hint}` };
+    const probed = await probe(this.#topics, clock, this.#dialler(read.value, `${clientId}-look`));
+    if ('failed' in probed) {
+      const hint = oddities !== undefined && REFUSED.test(probed.failed) ? ` (${oddities})` : '';
+      return { reason: `${probed.failed}${hint}` };
     }
-    if ('owner' in seen) return { reason: seen.owner, waitMs: OCCUPIED_MS };
-    this.#topics.begin(seen.held, seen.deviceOwner);
+    if ('owner' in probed) return { reason: probed.owner, waitMs: OCCUPIED_MS };
+    this.#topics.begin(probed.retained, probed.deviceOwner);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.value, clientId);
   }
 
   async #serve(topics: RetainedTopics, address: BrokerAddress, clientId: string): Promise<Attempt> {
     const { settings, node, clock } = this.#parts;
     let settledAt = Number.POSITIVE_INFINITY;
-    /** Reasons that the log has. */
+    /** Topics and texts that have been logged on this connection. */
     const logged = new Set<string>();
     this.#serving = new Serving({
       node,
@@ -148,10 +147,10 @@ export class MqttBridge implements BridgeActor {
         this.#reportServed(topics, leftOut, logged);
       },
     });
-    this.#askAll();
+    this.#pollAll();
     const reason = await this.#serving.run();
     this.#serving = undefined;
-    this.#timers.cancel('ask');
+    this.#timers.cancel('poll');
     return clock.monotonic() - settledAt >= STEADY_MS ? { reason, waitMs: 0 } : { reason };
   }
 
@@ -164,24 +163,24 @@ export class MqttBridge implements BridgeActor {
     };
   }
 
-  /** Asks for state that is not published as a record, and has the interfaces read again. */
-  #askAll(): void {
-    void this.#refresh('server');
-    this.#askPower();
-    this.#topics?.remakeDevice();
+  /** Requests the state that no backend publishes as a record, and has the interfaces read again. */
+  #pollAll(): void {
+    void this.#poll('server');
+    this.#pollPower();
+    this.#topics?.rebuildDevice();
     this.#topics?.forgetRefusals();
     this.#serving?.changed();
-    this.#timers.set('ask', ASK_AGAIN_MS, () => this.#askAll());
+    this.#timers.set('poll', POLL_EVERY_MS, () => this.#pollAll());
   }
 
-  #askPower(): void {
-    if (this.#branch.stateOf('power') === 'up') void this.#refresh('power');
+  #pollPower(): void {
+    if (this.#branch.stateOf('power') === 'up') void this.#poll('power');
   }
 
-  async #refresh(topic: AskedTopic): Promise<void> {
+  async #poll(topic: PolledTopic): Promise<void> {
     const { status, body } = await this.#parts.node.ask({ operation: topic });
     if (status !== 200) return;
-    this.#branch.asked.set(topic, body);
+    this.#branch.polled.set(topic, body);
     this.#serving?.changed();
   }
 
@@ -207,7 +206,7 @@ export class MqttBridge implements BridgeActor {
       node.log('warn', 'the broker holds only a part of the state of this node', { reason });
   }
 
-  /** The file is read for each connection, and said to be odd once. */
+  /** The file is read for each connection, but the same oddities are logged once. */
   #logOddities(oddities: string | undefined): void {
     if (oddities !== undefined && oddities !== this.#oddities)
       this.#parts.node.log('warn', 'the password may not be the one that is meant', { reason: oddities });

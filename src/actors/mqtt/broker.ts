@@ -205,7 +205,7 @@ export class MqttConnection {
   }
 
   /** False if the message is larger than the broker accepts. */
-  takes(topic: string, text: string): boolean {
+  accepts(topic: string, text: string): boolean {
     return PACKET_HEAD_BYTES_MAX + Buffer.byteLength(topic) + Buffer.byteLength(text) <= this.#largest;
   }
 

@@ -110,11 +110,11 @@ export function requestsOf(topic: string, payload: string): readonly QueuedReque
 
 function memberRequests(found: MatchedTopic, json: unknown, payload: string): readonly QueuedRequest[] {
   const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
-  const given = new Map<string, unknown>(isObject ? Object.entries(json) : []);
-  const named = found.members.filter(({ name }) => given.has(name));
+  const values = new Map<string, unknown>(isObject ? Object.entries(json) : []);
+  const named = found.members.filter(({ name }) => values.has(name));
   const operations = new Set(named.map(({ operation }) => operation));
-  if (named.length > 0 && named.length === given.size && named.length === operations.size)
-    return named.map((way) => queuedRequest(found, way, memberRequest(found, way, given.get(way.name))));
+  if (named.length > 0 && named.length === values.size && named.length === operations.size)
+    return named.map((way) => queuedRequest(found, way, memberRequest(found, way, values.get(way.name))));
   // Runs no member: one operation gets the whole payload, and refuses it.
   const [way = found.members[0]] = named;
   const whole = json === undefined ? { unread: payload } : { body: json };

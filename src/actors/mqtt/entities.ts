@@ -13,7 +13,7 @@ import type {
 } from '../../protocol/actor/schemas.js';
 import { UniqueNames } from '../unique-names.js';
 import type { Branch } from './branch.js';
-import { labelsOf, SIMPLE_UNIT, shownName, slugOf } from './entity-names.js';
+import { displayName, labelsOf, SIMPLE_UNIT, slugOf } from './entity-names.js';
 import { playerName, topicLevel } from './topics.js';
 
 export type Component = Readonly<Record<string, unknown>> & { readonly platform: string };
@@ -22,7 +22,7 @@ export type Component = Readonly<Record<string, unknown>> & { readonly platform:
 export type Entities = ReadonlyMap<string, Component>;
 
 /** The node, whose things become entities: the records of backends that are up. */
-interface ShownNode {
+interface DisplayedNode {
   readonly identifier: string;
   readonly topic: string;
   /** False: entities that only send commands are left out, and the others are read-only. */
@@ -52,7 +52,7 @@ export function ownerOf(key: string): Backend | undefined {
   return BACKENDS.find((backend) => KEYS[backend]?.some((beginning) => key.startsWith(beginning)));
 }
 
-export function entitiesOf(node: ShownNode): Entities {
+export function entitiesOf(node: DisplayedNode): Entities {
   const { branch } = node;
   const drafts = [
     ...outputsOf(branch).flatMap((output) => outputEntities(node, output)),
@@ -69,13 +69,13 @@ export function entitiesOf(node: ShownNode): Entities {
 }
 
 /** An output as a thing of Home Assistant: no other one has its name or its label. */
-interface ShownOutput {
+interface DisplayedOutput {
   readonly name: string;
   readonly label: string;
   readonly record: OutputRecord;
 }
 
-function outputsOf(branch: Branch): readonly ShownOutput[] {
+function outputsOf(branch: Branch): readonly DisplayedOutput[] {
   const labels = new UniqueNames();
   return branch.named<OutputRecord>('output').map(({ name, record }) => {
     return { name, label: labels.assign(record.id, outputName(record)), record };
@@ -89,14 +89,14 @@ function serverOf(branch: Branch): AudioServerRecord | undefined {
 /**
  * True if the default output exists but is not an option of this select: it is new, or its name has changed.
  */
-export function isNotOffered(branch: Branch, told: Entities): boolean {
+export function isNotOffered(branch: Branch, published: Entities): boolean {
   const present = serverOf(branch)?.default_sink;
   const label = outputsOf(branch).find(({ record }) => record.name === present)?.label;
-  const options = told.get('default_output')?.['options'];
+  const options = published.get('default_output')?.['options'];
   return label !== undefined && Array.isArray(options) && !options.includes(label);
 }
 
-function componentOf({ identifier, topic }: ShownNode, [key, platform, name, fields, also]: Draft) {
+function componentOf({ identifier, topic }: DisplayedNode, [key, platform, name, fields, also]: Draft) {
   const owner = ownerOf(key);
   const online = { topic: `${topic}/status` };
   const up = { topic: `${topic}/backends`, value_template: onlineIf(`value_json.${owner}.state == 'up'`) };
@@ -104,7 +104,7 @@ function componentOf({ identifier, topic }: ShownNode, [key, platform, name, fie
   const whole = { availability: [online, up, ...further], availability_mode: 'all' };
   const availability = owner === undefined ? { availability: [online] } : whole;
   const unique_id = `tonearm_${identifier}_${key}`;
-  return { platform, unique_id, name: shownName(name), ...availability, ...fields };
+  return { platform, unique_id, name: displayName(name), ...availability, ...fields };
 }
 
 /**
@@ -127,19 +127,19 @@ function onlineIf(expression: string): string {
  * another one.
  */
 function select(
-  { control }: ShownNode,
+  { control }: DisplayedNode,
   [key, name, state]: readonly [key: string, name: string, state: string],
   labels: ReadonlyMap<string, string>,
   [field, member]: readonly [field: string, member: string],
-  look: Fields = {},
+  style: Fields = {},
 ): Draft {
   // Jinja2 accepts JSON literals.
   const table = (pairs: Iterable<readonly [string, string]>): string =>
     JSON.stringify(Object.fromEntries(pairs));
-  const shown = `${table(labels)}[value_json.${field} | default('')] | default('${UNKNOWN}')`;
-  const read = { state_topic: state, value_template: ifJson(shown, UNKNOWN), ...look };
+  const currentLabel = `${table(labels)}[value_json.${field} | default('')] | default('${UNKNOWN}')`;
+  const read = { state_topic: state, value_template: ifJson(currentLabel, UNKNOWN), ...style };
   if (!control) {
-    const category = look['entity_category'] === undefined ? {} : { entity_category: 'diagnostic' };
+    const category = style['entity_category'] === undefined ? {} : { entity_category: 'diagnostic' };
     return [key, 'sensor', name, { ...read, ...category }];
   }
   const names = new Map([...labels].map(([each, label]) => [label, each]));
@@ -156,12 +156,12 @@ const PERCENT = '(value_json.volume * 100) | round';
  */
 function outputName({ name, description, nick, props }: OutputRecord): string {
   const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
-  return shownName((isLabel && nick) || '') || shownName(description) || shownName(name);
+  return displayName((isLabel && nick) || '') || displayName(description) || displayName(name);
 }
 
 function outputEntities(
-  { topic, control }: ShownNode,
-  { name, label, record }: ShownOutput,
+  { topic, control }: DisplayedNode,
+  { name, label, record }: DisplayedOutput,
 ): readonly Draft[] {
   const stem = `output_${slugOf(name)}`;
   const state = { state_topic: `${topic}/audio/outputs/${topicLevel(name)}` };
@@ -190,7 +190,7 @@ function outputEntities(
   ];
 }
 
-function defaultOutput(node: ShownNode): readonly Draft[] {
+function defaultOutput(node: DisplayedNode): readonly Draft[] {
   const labels = new Map(outputsOf(node.branch).map(({ name, label }) => [name, label]));
   // A select needs at least one option.
   if (serverOf(node.branch) === undefined || labels.size === 0) return [];
@@ -198,22 +198,22 @@ function defaultOutput(node: ShownNode): readonly Draft[] {
   return [select(node, what, labels, ['default_sink', 'output'])];
 }
 
-function cardEntities(node: ShownNode): readonly Draft[] {
+function cardEntities(node: DisplayedNode): readonly Draft[] {
   const cardLabels = new UniqueNames();
   const cards = node.branch.named<CardRecord>('card').filter(({ record }) => record.profiles.length > 1);
   return cards.map(({ name, record }) => {
     const { id, description, profiles } = record;
-    const card = cardLabels.assign(id, shownName(description) || shownName(name));
+    const card = cardLabels.assign(id, displayName(description) || displayName(name));
     const state = `${node.topic}/audio/cards/${topicLevel(name)}`;
     const what = [`card_${slugOf(name)}`, `${card} profile`, state] as const;
     const labels = labelsOf(profiles.map((each) => [each.name, each.description, each.name]));
-    const look = { icon: 'mdi:expansion-card-variant', entity_category: 'config' };
-    return select(node, what, labels, ['active_profile', 'profile'], look);
+    const style = { icon: 'mdi:expansion-card-variant', entity_category: 'config' };
+    return select(node, what, labels, ['active_profile', 'profile'], style);
   });
 }
 
-function press(key: string, name: string, to: string, word: string, look: Fields): Draft {
-  return [key, 'button', name, { command_topic: to, payload_press: word, ...look }];
+function press(key: string, name: string, to: string, word: string, style: Fields): Draft {
+  return [key, 'button', name, { command_topic: to, payload_press: word, ...style }];
 }
 
 /** A switch that sends a word for each state, and whose value template gives the same words. */
@@ -221,19 +221,19 @@ function turns(to: string, on: string, off: string): Fields {
   return { state_on: on, state_off: off, command_topic: to, payload_on: on, payload_off: off };
 }
 
-function unitEntities({ topic, control }: ShownNode, { scope, name }: ServiceRecord): readonly Draft[] {
+function unitEntities({ topic, control }: DisplayedNode, { scope, name }: ServiceRecord): readonly Draft[] {
   const key = `unit_${scope}_${slugOf(name, SIMPLE_UNIT)}`;
   const state = `${topic}/services/${scope}/${topicLevel(name)}`;
   const exists: Condition = [state, 'value_json.exists'];
   if (scope === 'system' || !control) {
     const value = { state_topic: state, value_template: ifJson("'ON' if value_json.running else 'OFF'") };
-    const look = { device_class: 'running', entity_category: 'diagnostic' };
-    return [[key, 'binary_sensor', name, { ...value, ...look }, exists]];
+    const style = { device_class: 'running', entity_category: 'diagnostic' };
+    return [[key, 'binary_sensor', name, { ...value, ...style }, exists]];
   }
   const set = `${state}/set`;
   const value = { state_topic: state, value_template: ifJson("'start' if value_json.running else 'stop'") };
-  const look = { device_class: 'restart', entity_category: 'config' };
-  const restart = { command_topic: set, payload_press: 'restart', ...look };
+  const style = { device_class: 'restart', entity_category: 'config' };
+  const restart = { command_topic: set, payload_press: 'restart', ...style };
   return [
     [key, 'switch', name, { ...value, ...turns(set, 'start', 'stop') }, exists],
     [`${key}_restart`, 'button', `Restart ${name}`, restart, exists],
@@ -257,16 +257,16 @@ const INSTANCE = /\.(?:instance|i)[-_]?\d[-_\d]*$/;
  * Keys begin with a name's constant part, so that a restarted player has its entities again; the second of
  * one name is called `NAME 2`.
  */
-function playerEntities({ topic, control, branch }: ShownNode): readonly Draft[] {
-  const seen = new Map<string, number>();
+function playerEntities({ topic, control, branch }: DisplayedNode): readonly Draft[] {
+  const counts = new Map<string, number>();
   const labels = new UniqueNames();
   return branch.records<PlayerRecord>('players').flatMap((player, at) => {
     const name = playerName(player.bus_name);
     const constant = name.replace(INSTANCE, '');
-    const count = (seen.get(constant) ?? 0) + 1;
-    seen.set(constant, count);
+    const count = (counts.get(constant) ?? 0) + 1;
+    counts.set(constant, count);
     const stem = `player_${slugOf(count === 1 ? constant : `${constant} ${count}`)}`;
-    const identity = labels.assign(at + 1, shownName(player.identity) || name);
+    const identity = labels.assign(at + 1, displayName(player.identity) || name);
     const state = `${topic}/players/${topicLevel(name)}`;
     const fields = {
       state_topic: state,
@@ -284,7 +284,7 @@ function playerEntities({ topic, control, branch }: ShownNode): readonly Draft[]
   });
 }
 
-function powerButtons({ topic, control, branch }: ShownNode): readonly Draft[] {
+function powerButtons({ topic, control, branch }: DisplayedNode): readonly Draft[] {
   const text = branch.texts().get('power');
   if (!control || text === undefined) return [];
   const granted = JSON.parse(text) as { readonly reboot: boolean; readonly power_off: boolean };
@@ -321,7 +321,7 @@ const UPDATE_FIELDS = [
 /** Without a result file the version is an empty text, which means that it is unknown. */
 const HAS_RESULT = 'value_json is defined and value_json.current';
 
-function update({ topic, control }: ShownNode): Draft {
+function update({ topic, control }: DisplayedNode): Draft {
   const state = `${topic}/upgrade`;
   const value = `{% if ${HAS_RESULT} %}${UPDATE_TEXTS}{{ {${UPDATE_FIELDS}} | to_json }}{% endif %}`;
   const set = control ? { command_topic: `${state}/set`, payload_install: 'start' } : {};
@@ -329,7 +329,7 @@ function update({ topic, control }: ShownNode): Draft {
   return ['update', 'update', 'Software', fields, [state, 'value_json.current']];
 }
 
-function bluetoothEntities({ topic, control }: ShownNode, record: BluetoothRecord): readonly Draft[] {
+function bluetoothEntities({ topic, control }: DisplayedNode, record: BluetoothRecord): readonly Draft[] {
   const state = `${topic}/bluetooth`;
   const set = `${state}/set`;
   const known = record.known_devices ?? [];
@@ -340,10 +340,10 @@ function bluetoothEntities({ topic, control }: ShownNode, record: BluetoothRecor
   if (!control) return devices;
   const value = ifJson("'power_up' if value_json.powered else 'power_down'");
   const fields = { state_topic: state, value_template: value, icon: 'mdi:bluetooth' };
-  const look = { icon: 'mdi:bluetooth-connect' };
+  const style = { icon: 'mdi:bluetooth-connect' };
   return [
     ['bluetooth', 'switch', 'Bluetooth', { ...fields, ...turns(set, 'power_up', 'power_down') }],
-    press('bluetooth_pairing', 'Bluetooth pairing', set, 'pairing_mode', look),
+    press('bluetooth_pairing', 'Bluetooth pairing', set, 'pairing_mode', style),
     ...devices,
   ];
 }
@@ -361,15 +361,15 @@ function deviceEntities(address: string, name: string, state: string, control: b
   const on = JSON.stringify({ connect: address });
   const off = JSON.stringify({ disconnect: address });
   const sends = { command_topic: `${state}/set`, payload_on: on, payload_off: off };
-  const look = { state_on: 'on', state_off: 'off', icon: 'mdi:bluetooth-audio' };
-  const toggle: Draft = [key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...look }];
+  const style = { state_on: 'on', state_off: 'off', icon: 'mdi:bluetooth-audio' };
+  const toggle: Draft = [key, 'switch', `Connect ${name}`, { ...read('on', 'off'), ...sends, ...style }];
   return [[`${key}_connected`, 'binary_sensor', name, sensor], ...(control ? [toggle] : [])];
 }
 
 /** Names that are not simply capitalized. */
-const CHILD_NAMES_SHOWN: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
+const CHILD_LABELS: Partial<Readonly<Record<ChildName, string>>> = { mqtt: 'MQTT', systemd: 'systemd' };
 
-function childEntity({ topic }: ShownNode, child: ChildName): Draft {
+function childEntity({ topic }: DisplayedNode, child: ChildName): Draft {
   const fields = {
     state_topic: `${topic}/backends`,
     value_template: ifJson(`value_json.${child}.state`, UNKNOWN),
@@ -377,6 +377,6 @@ function childEntity({ topic }: ShownNode, child: ChildName): Draft {
     options: BACKEND_STATES,
     entity_category: 'diagnostic',
   };
-  const name = CHILD_NAMES_SHOWN[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
+  const name = CHILD_LABELS[child] ?? `${child.charAt(0).toUpperCase()}${child.slice(1)}`;
   return [`backend_${child}`, 'sensor', `${name} backend`, fields];
 }

@@ -24,7 +24,7 @@ function trimmed(name: string): string {
  * Cut to whole characters: half a character, cut off or received, makes Home Assistant refuse the whole
  * device. '' for blanks alone.
  */
-export function shownName(name: string): string {
+export function displayName(name: string): string {
   const whole = printable(trimmed(Buffer.from(name).toString()));
   // A cut may end in a blank again.
   return trimmed(capped(whole, NAME_CHARS_MAX));
@@ -49,7 +49,7 @@ export function labelsOf(
   rows: readonly (readonly [name: string, label: string, more: string])[],
 ): ReadonlyMap<string, string> {
   const labelled = rows.map(([name, label, more]) => {
-    return { name, label: shownName(label) || shownName(name), more: shownName(more) };
+    return { name, label: displayName(label) || displayName(name), more: displayName(more) };
   });
   const isAlone = (label: string): boolean => labelled.filter((other) => other.label === label).length === 1;
   const used = new Set<string>();

@@ -40,17 +40,17 @@ export function deviceText(
  * this is called again until nothing changes. `isKnown`: true if `entities` is complete for this owner; else
  * the owner's entities in the held message are kept.
  */
-export function entitiesToTell(
+export function entitiesToPublish(
   entities: Entities,
-  held: Entities,
+  retained: Entities,
   isKnown: (owner: Backend | undefined) => boolean,
 ): Entities {
   const found = new Map(entities);
-  for (const [key, component] of held) {
-    const wanted = found.get(key);
+  for (const [key, component] of retained) {
+    const desired = found.get(key);
     const isLeaving = Object.keys(component).length === 1;
-    if (wanted === undefined && !isKnown(ownerOf(key))) found.set(key, component);
-    else if (wanted?.platform !== component.platform && !isLeaving)
+    if (desired === undefined && !isKnown(ownerOf(key))) found.set(key, component);
+    else if (desired?.platform !== component.platform && !isLeaving)
       found.set(key, { platform: component.platform });
   }
   return found;

@@ -1,5 +1,5 @@
-// Compares what the broker holds of this node with what it should hold, the branch and Home Assistant's
-// device message beside it, and gives the differences that may be published now. Pure.
+// Compares the topics that the broker retains for this node with those that it should retain: the branch, and
+// Home Assistant's device message. The result is the differences that may be published now. Pure.
 
 import type { InterfaceAddresses } from '../../own-addresses.js';
 import type { Backend } from '../../protocol/actor/backends.js';
@@ -8,9 +8,9 @@ import type { MqttSettings } from '../../protocol/actor/settings.js';
 import type { Branch, NamedThing } from './branch.js';
 import { isCommand } from './commands.js';
 import { type Entities, entitiesOf, isNotOffered } from './entities.js';
-import { branchOfDevice, deviceText, entitiesIn, entitiesToTell, pageUrl } from './home-assistant.js';
+import { branchOfDevice, deviceText, entitiesIn, entitiesToPublish, pageUrl } from './home-assistant.js';
 
-/** A topic has at most 65 535 bytes (MQTT 5, section 1.5.4); the rest is for what surrounds a name. */
+/** MQTT allows a topic 65 535 bytes (MQTT 5, section 1.5.4). The rest is for the levels around a name. */
 const TOPIC_BYTES_MAX = 65_000;
 
 export const ONLINE = 'online';
@@ -28,7 +28,7 @@ export interface LeftOut {
   readonly reason: string;
 }
 
-/** `leftOut`: topics whose text is larger than the broker takes. */
+/** `leftOut`: topics whose text is larger than the broker accepts. */
 export interface Differences {
   readonly publications: readonly Publication[];
   readonly leftOut: readonly string[];
@@ -50,21 +50,19 @@ export class RetainedTopics {
   readonly #settings: TopicSettings;
   readonly #branch: Branch;
   readonly #interfaces: () => InterfaceAddresses;
-  /** The broker's texts, as far as confirmed. */
-  #held = new Map<string, string>();
-  /** Topics that are to be published once more, whatever is held. */
-  readonly #again = new Set<string>();
+  /** The texts that the broker retains, as far as it has confirmed them. */
+  #retained = new Map<string, string>();
+  /** Topics to be published once more, even if the broker retains the same text. */
+  readonly #toRepublish = new Set<string>();
   /** Topics that the broker refuses, with its reason. */
   readonly #refused = new Map<string, string>();
   #deviceOwner: string | undefined;
-  /** The device message that the broker holds. */
-  #told: DeviceMessage = { text: '', entities: new Map() };
-  /**
-   * The last one that was made, of this look of the branch; the look is undefined where another is to be made
-   * all the same.
-   */
-  #made: DeviceMessage | undefined;
-  #madeOf: string | undefined;
+  /** The device message that the broker retains. */
+  #retainedDevice: DeviceMessage = { text: '', entities: new Map() };
+  /** The device message that was built last. */
+  #builtDevice: DeviceMessage | undefined;
+  /** The branch's fingerprint when it was built; undefined if it is to be built anew in any case. */
+  #builtFrom: string | undefined;
 
   constructor(
     settings: TopicSettings,
@@ -102,19 +100,19 @@ export class RetainedTopics {
     return this.#branch.referenceTo(thing, name);
   }
 
-  /** True if the broker holds nothing of the branch, as far as is confirmed. */
+  /** True if the broker retains no topic of the branch, as far as it has confirmed. */
   get isBranchEmpty(): boolean {
-    return ![...this.#held].some(([topic, text]) => text !== '' && this.isBelow(topic));
+    return ![...this.#retained].some(([topic, text]) => text !== '' && this.isBelow(topic));
   }
 
-  /** True if the broker holds this text, as far as is confirmed. */
-  isHeld(topic: string, text: string): boolean {
-    return this.#heldAt(topic) === text;
+  /** True if the broker retains this text, as far as it has confirmed. */
+  isRetained(topic: string, text: string): boolean {
+    return this.#retainedText(topic) === text;
   }
 
   /**
-   * The branch of the node that publishes the device of this identifier instead of this one: the machine's id
-   * is the same.
+   * The branch of another node that publishes the device of this identifier, because both machines have the
+   * same id. Undefined if the device is this node's.
    */
   get deviceOwner(): string | undefined {
     return this.#deviceOwner;
@@ -125,40 +123,40 @@ export class RetainedTopics {
     return [...this.#refused].map(([topic, reason]) => ({ topic, reason }));
   }
 
-  /** Begins a new connection with what was read; publications in flight are lost. */
-  begin(held: ReadonlyMap<string, string>, deviceOwner?: string): void {
-    this.#held = new Map(held);
-    this.#again.clear();
+  /** Begins a new connection with the topics that the probe has read. Publications in flight are lost. */
+  begin(retained: ReadonlyMap<string, string>, deviceOwner?: string): void {
+    this.#retained = new Map(retained);
+    this.#toRepublish.clear();
     this.#refused.clear();
-    this.#deviceIs(held.get(this.device) ?? '', deviceOwner);
+    this.#setDevice(retained.get(this.device) ?? '', deviceOwner);
   }
 
   /**
-   * The last message on the device's topic decides whose it is, as all that write it see the same one. False
-   * if that changes nothing.
+   * The last message on the device's topic decides which node owns it, because all nodes that write it
+   * receive the same last one. False if the message changes nothing.
    */
   deviceReceived(text: string): boolean {
     const branch = branchOfDevice(text);
     const isOther = branch !== undefined && branch !== this.topic;
     if (!isOther && this.#deviceOwner === undefined) return false;
-    this.#held.set(this.device, text);
-    this.#deviceIs(text, isOther ? branch : undefined);
+    this.#retained.set(this.device, text);
+    this.#setDevice(text, isOther ? branch : undefined);
     return true;
   }
 
-  /** The other node has gone, so the device is this one's. */
-  takeDevice(): void {
-    this.#deviceIs(this.#heldAt(this.device), undefined);
+  /** The other node has gone, so the device belongs to this node. */
+  claimDevice(): void {
+    this.#setDevice(this.#retainedText(this.device), undefined);
   }
 
-  #deviceIs(text: string, owner: string | undefined): void {
+  #setDevice(text: string, owner: string | undefined): void {
     this.#deviceOwner = owner;
-    // Nothing waits for another node's message. Our own may be larger than the bound for parsing a broker's
-    // text.
-    if (owner !== undefined) this.#told = { text, entities: new Map() };
-    else if (text !== this.#told.text || this.#told.entities.size === 0)
-      this.#told = { text, entities: entitiesIn(text) };
-    this.remakeDevice();
+    // Another node's message is not parsed, because no topic waits for it. Our own is not parsed again,
+    // because it may be larger than the bound for a broker's text.
+    if (owner !== undefined) this.#retainedDevice = { text, entities: new Map() };
+    else if (text !== this.#retainedDevice.text || this.#retainedDevice.entities.size === 0)
+      this.#retainedDevice = { text, entities: entitiesIn(text) };
+    this.rebuildDevice();
   }
 
   /** Leaves the topic out until `forgetRefusals` or the next connection. */
@@ -166,117 +164,120 @@ export class RetainedTopics {
     this.#refused.set(topic, reason);
   }
 
-  /** The broker's access list may be another one by now. */
+  /** Publishes refused topics again, because the broker's access list may have changed. */
   forgetRefusals(): void {
     this.#refused.clear();
   }
 
-  /** The address of the page may be another one: changes of interfaces are not published. */
-  remakeDevice(): void {
-    this.#madeOf = undefined;
+  /** The address of the page may have changed: no event reports a change of interfaces. */
+  rebuildDevice(): void {
+    this.#builtFrom = undefined;
   }
 
-  /** Has the topic published once more, even if the broker holds its text or it is in flight. */
-  again(topic: string): void {
-    this.#again.add(topic);
+  /** Has the topic published once more, even if the broker retains its text or it is in flight. */
+  republish(topic: string): void {
+    this.#toRepublish.add(topic);
   }
 
   /**
-   * To be published; a topic that is too large is emptied, or its old text would be taken for true. `takes`:
-   * what the broker takes.
+   * The texts to be published now. A topic whose text is too large is emptied, because readers would take
+   * its old text for the present state. `accepts`: false for a text that is too large for the broker.
    */
-  differences(takes: (topic: string, text: string) => boolean): Differences {
+  differences(accepts: (topic: string, text: string) => boolean): Differences {
     const publications: Publication[] = [];
     const leftOut: string[] = [];
     const publish = (topic: string, text: string): void => {
       if (this.#refused.has(topic) || !this.#differs(topic, text)) return;
-      this.#again.delete(topic);
+      this.#toRepublish.delete(topic);
       publications.push({ topic, text });
     };
-    const device = this.#deviceText() ?? this.#heldAt(this.device);
-    const isDeviceTaken = device === this.#heldAt(this.device) || takes(this.device, device);
-    for (const [topic, text] of this.#wanted()) {
-      if (!this.#differs(topic, text) || (isDeviceTaken && this.#waits(topic, text))) continue;
-      const isTaken = takes(topic, text);
-      if (!isTaken) leftOut.push(topic);
-      publish(topic, isTaken ? text : '');
+    const device = this.#deviceText() ?? this.#retainedText(this.device);
+    const isDeviceAccepted = device === this.#retainedText(this.device) || accepts(this.device, device);
+    for (const [topic, text] of this.#desired()) {
+      if (!this.#differs(topic, text) || (isDeviceAccepted && this.#mustWait(topic, text))) continue;
+      const isAccepted = accepts(topic, text);
+      if (!isAccepted) leftOut.push(topic);
+      publish(topic, isAccepted ? text : '');
     }
-    // A device that is too large stays as it was, or all of it would vanish.
-    if (isDeviceTaken) publish(this.device, device);
+    // A device message that is too large is not emptied, because then the whole device would vanish.
+    if (isDeviceAccepted) publish(this.device, device);
     else leftOut.push(this.device);
     return { publications, leftOut: leftOut.sort() };
   }
 
   /** The broker has stored the text. */
   acknowledged({ topic, text }: Publication): void {
-    // The other node's message came meanwhile. Which of both was stored last is known when this one comes
-    // back, or does not.
+    // The other node's message has come meanwhile. If this one was stored later, it comes back from the
+    // broker, and then the device is ours.
     if (topic === this.device && this.#deviceOwner !== undefined) return;
-    if (text === '') this.#held.delete(topic);
-    else this.#held.set(topic, text);
+    if (text === '') this.#retained.delete(topic);
+    else this.#retained.set(topic, text);
     if (topic !== this.device) return;
-    // A select that has got a new name for the current option shows it only when the state is published
-    // again.
-    if (isNotOffered(this.#branch, this.#told.entities)) this.again(this.full('audio/server'));
-    this.#told = { text, entities: this.#made?.text === text ? this.#made.entities : entitiesIn(text) };
-    this.remakeDevice();
+    // When the current option of a select is renamed, Home Assistant shows the new name only after the state
+    // has been published again.
+    if (isNotOffered(this.#branch, this.#retainedDevice.entities)) this.republish(this.full('audio/server'));
+    this.#retainedDevice = {
+      text,
+      entities: this.#builtDevice?.text === text ? this.#builtDevice.entities : entitiesIn(text),
+    };
+    this.rebuildDevice();
   }
 
   #differs(topic: string, text: string): boolean {
-    return text !== this.#heldAt(topic) || this.#again.has(topic);
+    return text !== this.#retainedText(topic) || this.#toRepublish.has(topic);
   }
 
-  #heldAt(topic: string): string {
-    return this.#held.get(topic) ?? '';
+  #retainedText(topic: string): string {
+    return this.#retained.get(topic) ?? '';
   }
 
-  /** All texts but the device's, in the order in which they are published. */
-  #wanted(): ReadonlyMap<string, string> {
-    const wanted = new Map([
+  /** The desired texts of all topics except the device's, in the order in which they are published. */
+  #desired(): ReadonlyMap<string, string> {
+    const desired = new Map([
       [this.node, this.identifier],
       [this.status, ONLINE],
     ]);
     for (const [below, text] of this.#branch.texts()) {
       const topic = this.full(below);
-      if (Buffer.byteLength(topic) <= TOPIC_BYTES_MAX) wanted.set(topic, text);
+      if (Buffer.byteLength(topic) <= TOPIC_BYTES_MAX) desired.set(topic, text);
     }
-    for (const topic of this.#held.keys()) {
+    for (const topic of this.#retained.keys()) {
       const below = this.below(topic);
       // Commands belong to others and are not removed.
-      const isOurs = topic.startsWith(this.full('')) && !wanted.has(topic) && !isCommand(below);
-      if (isOurs && this.#branch.isSettled(below)) wanted.set(topic, '');
+      const isOurs = topic.startsWith(this.full('')) && !desired.has(topic) && !isCommand(below);
+      if (isOurs && this.#branch.isSettled(below)) desired.set(topic, '');
     }
-    return wanted;
+    return desired;
   }
 
   /**
-   * A topic is emptied, and a new default named, only after the message that announces it; else Home
-   * Assistant would log an error.
+   * True while the device message has to be published first. Otherwise Home Assistant would log an error: it
+   * would read an emptied topic of an entity, or a default output that is not among the select's options.
    */
-  #waits(topic: string, text: string): boolean {
-    const { entities } = this.#told;
+  #mustWait(topic: string, text: string): boolean {
+    const { entities } = this.#retainedDevice;
     if (text === '') return [...entities.values()].some((each) => each['state_topic'] === topic);
     return topic === this.full('audio/server') && isNotOffered(this.#branch, entities);
   }
 
-  /** '' for none; undefined while it is unknown, or another node's. */
+  /** '' if there is to be none; undefined while it is unknown, or if another node owns the device. */
   #deviceText(): string | undefined {
     if (this.#deviceOwner !== undefined) return undefined;
     if (!this.#settings.homeAssistant) return '';
-    const { look, served } = this.#branch;
-    const server = this.#branch.asked.get('server');
+    const { entityFingerprint, served } = this.#branch;
+    const server = this.#branch.polled.get('server');
     if (server === undefined || served === undefined) return undefined;
-    if (this.#made === undefined || this.#madeOf !== look) {
+    if (this.#builtDevice === undefined || this.#builtFrom !== entityFingerprint) {
       const record = JSON.parse(server) as ServerRecord;
       const { identifier } = this;
       const found = entitiesOf({ ...this.#settings, identifier, branch: this.#branch });
       const isKnown = (owner: Backend | undefined): boolean =>
         owner === undefined || this.#branch.isComplete(owner);
-      const entities = entitiesToTell(found, this.#told.entities, isKnown);
+      const entities = entitiesToPublish(found, this.#retainedDevice.entities, isKnown);
       const url = pageUrl(record.hostname, served, this.#interfaces());
-      this.#made = { text: deviceText(identifier, record, url, entities), entities };
-      this.#madeOf = look;
+      this.#builtDevice = { text: deviceText(identifier, record, url, entities), entities };
+      this.#builtFrom = entityFingerprint;
     }
-    return this.#made.text;
+    return this.#builtDevice.text;
   }
 }

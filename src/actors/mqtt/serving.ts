@@ -63,7 +63,7 @@ export class Serving {
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
-    this.#connection = parts.dial((message) => this.#take(message));
+    this.#connection = parts.dial((message) => this.#receive(message));
   }
 
   async run(): Promise<string> {
@@ -145,8 +145,8 @@ export class Serving {
   #beginRound(): void {
     this.#hasChanged = false;
     this.#rest = 'publishing';
-    const takes: BrokerConnection['takes'] = (topic, text) => this.#connection.takes(topic, text);
-    const { publications, leftOut } = this.#parts.topics.differences(takes);
+    const accepts: BrokerConnection['accepts'] = (topic, text) => this.#connection.accepts(topic, text);
+    const { publications, leftOut } = this.#parts.topics.differences(accepts);
     this.#round = [...publications];
     this.#unacknowledged = publications.length;
     this.#tooLarge = leftOut;
@@ -199,7 +199,7 @@ export class Serving {
   #nextPassing(): Publication | undefined {
     for (;;) {
       const next = this.#passing.shift();
-      if (next === undefined || this.#connection.takes(next.topic, next.text)) return next;
+      if (next === undefined || this.#connection.accepts(next.topic, next.text)) return next;
     }
   }
 
@@ -229,7 +229,7 @@ export class Serving {
     this.changed();
   }
 
-  #take(message: BrokerMessage): void {
+  #receive(message: BrokerMessage): void {
     const { topics, control } = this.#parts;
     const { topic, text, retained } = message;
     if (topic === this.#watchedStatus) this.#ownerStatus(text);
@@ -242,10 +242,10 @@ export class Serving {
     } else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
       // A question whether the node lives; or a status of others, or the will of our previous connection,
       // which this one has replaced.
-      topics.again(topics.status);
+      topics.republish(topics.status);
       this.changed();
     } else if (!retained && topic === topics.node && text !== topics.identifier) {
-      // The next look decides who owns the branch, by the last message on this topic, which both nodes see.
+      // The next probe decides who owns the branch, by the last message on this topic, which both nodes see.
       this.#end();
       void this.#connection.end('another node has taken this branch');
     }
@@ -253,15 +253,15 @@ export class Serving {
 
   #ownerStatus(text: string): void {
     if (text === ONLINE) return;
-    this.#parts.topics.takeDevice();
+    this.#parts.topics.claimDevice();
     this.#watchDeviceOwner();
     this.changed();
   }
 
-  /** The retained message is the one that the look has judged, unless the topic has been written since. */
+  /** The retained message is the one that the probe has judged, unless the topic has been written since. */
   #device(text: string, isRetained: boolean): void {
     const { topics } = this.#parts;
-    if (isRetained && topics.isHeld(topics.device, text)) return;
+    if (isRetained && topics.isRetained(topics.device, text)) return;
     if (!topics.deviceReceived(text)) return;
     this.#watchDeviceOwner();
     this.changed();

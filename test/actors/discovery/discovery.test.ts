@@ -30,13 +30,13 @@ type Special = (socket: Socket, received: ReceivedCall) => boolean;
 /** A bus with an avahi-daemon; what `special` returns true for, it has answered. */
 function avahi(t: TestContext, special: Special = () => false): Promise<ScriptedBus> {
   const call = (socket: Socket, received: ReceivedCall): void => {
-    const { serial, text: said } = received;
+    const { serial, text } = received;
     if (special(socket, received)) return;
-    if (said.includes('GetNameOwner')) socket.write(reply(serial, 's', AVAHI));
-    else if (said.includes('GetState')) socket.write(reply(serial, 'i', 2));
-    else if (said.includes('ServiceResolverNew')) socket.write(reply(serial, 'o', `/resolver/${serial}`));
-    else if (/EntryGroupNew|ServiceBrowserNew/.test(said)) socket.write(reply(serial, 'o', '/object'));
-    else if (said.includes('GetAlternative')) socket.write(reply(serial, 's', `Kitchen #${serial}`));
+    if (text.includes('GetNameOwner')) socket.write(reply(serial, 's', AVAHI));
+    else if (text.includes('GetState')) socket.write(reply(serial, 'i', 2));
+    else if (text.includes('ServiceResolverNew')) socket.write(reply(serial, 'o', `/resolver/${serial}`));
+    else if (/EntryGroupNew|ServiceBrowserNew/.test(text)) socket.write(reply(serial, 'o', '/object'));
+    else if (text.includes('GetAlternative')) socket.write(reply(serial, 's', `Kitchen #${serial}`));
     else socket.write(reply(serial));
   };
   return scriptedBus(() => ({ call }), t);
@@ -57,8 +57,8 @@ function discover(t: TestContext, bus: ScriptedBus, address: string, interfaces 
 }
 
 test('a service whose names avahi-daemon all refuses is tried 32 times, then given up for a while', async (t) => {
-  const bus = await avahi(t, (socket, { serial, text: said }) => {
-    const isAdded = said.includes('AddService');
+  const bus = await avahi(t, (socket, { serial, text }) => {
+    const isAdded = text.includes('AddService');
     if (isAdded) socket.write(errorReply(serial, 'org.freedesktop.Avahi.CollisionError', 'taken'));
     return isAdded;
   });
@@ -71,13 +71,13 @@ test('a service whose names avahi-daemon all refuses is tried 32 times, then giv
 /** A bus whose avahi-daemon refuses the first call of `member`, once `refuse` is called. */
 async function refusingOnce(t: TestContext, member: string) {
   let refuse: (() => void) | undefined;
-  const bus = await avahi(t, (socket, { serial, text: said }) => {
-    const isFirst = refuse === undefined && said.includes(member);
+  const bus = await avahi(t, (socket, { serial, text }) => {
+    const isFirst = refuse === undefined && text.includes(member);
     if (isFirst)
       refuse = () => socket.write(errorReply(serial, 'org.freedesktop.Avahi.NotSupportedError', 'not now'));
     return isFirst;
   });
-  const times = (each: string) => bus.received.filter(({ text: said }) => said.includes(each)).length;
+  const times = (each: string) => bus.received.filter(({ text }) => text.includes(each)).length;
   return { bus, times, refuse: () => refuse?.() };
 }
 
@@ -109,21 +109,19 @@ test('an announcement that could not be withdrawn while a change came is withdra
 test('interfaces that cannot be read, as without a free descriptor, are read again, and logged once', async (t) => {
   const bus = await avahi(t);
   let hasDescriptors = false;
-  let looks = 0;
+  let readings = 0;
   const { node, serve } = discover(t, bus, '0.0.0.0', () => {
-    looks += 1;
+    readings += 1;
     if (!hasDescriptors) throw new Error('EMFILE');
     return INTERFACES;
   });
   for (const times of [1, 2, 3]) {
     serve();
-    await until('the interfaces have been read', () => looks >= times);
+    await until('the interfaces have been read', () => readings >= times);
   }
   hasDescriptors = true;
   serve();
-  await until('the service is announced', () =>
-    bus.received.some(({ text: said }) => said.includes('Commit')),
-  );
+  await until('the service is announced', () => bus.received.some(({ text }) => text.includes('Commit')));
   assert.deepEqual(node.logs, ['warn: the network interfaces cannot be read']);
 });
 
@@ -138,35 +136,35 @@ function foundAs(name: string, ...txt: readonly string[]): Buffer {
 
 test('a service that is no node makes room, one too many is left out, and a lost bus empties the list', async (t) => {
   let peer: Socket | undefined;
-  const bus = await avahi(t, (socket, { serial, text: said }) => {
+  const bus = await avahi(t, (socket, { serial, text }) => {
     peer = socket;
-    const isAttic = said.includes('ServiceResolverNew') && said.includes('attic');
+    const isAttic = text.includes('ServiceResolverNew') && text.includes('attic');
     // It is found before the resolver's path is known.
     const found = Buffer.concat([foundAs('attic', 'api=tonearm'), reply(serial, 'o', SIGNALS_AT)]);
     if (isAttic) socket.write(found);
     return isAttic;
   });
   const { node } = discover(t, bus, '127.0.0.1');
-  const isAsked = (member: string, name = '') =>
-    bus.received.some(({ text: said }) => said.includes(member) && said.includes(name));
-  await until('the browser is made', () => isAsked('ServiceBrowserNew'));
+  const isCalled = (member: string, name = '') =>
+    bus.received.some(({ text }) => text.includes(member) && text.includes(name));
+  await until('the browser is made', () => isCalled('ServiceBrowserNew'));
   for (let n = 1; n <= 256; n += 1) {
     peer?.write(itemNew(`other ${n}`));
     // A call without an answer for 4 s ends the connection, so a busy machine gets a few at a time.
-    if (n % 16 === 0) await until('these are resolved', () => isAsked('ServiceResolverNew', `other ${n}`));
+    if (n % 16 === 0) await until('these are resolved', () => isCalled('ServiceResolverNew', `other ${n}`));
   }
   for (const name of ['cellar', 'loft']) peer?.write(itemNew(name));
   await until('there is no room', () => node.logs.length > 0);
   assert.deepEqual(node.logs, ['warn: too many services on the network: some are left out']);
   peer?.write(foundAs('other 1', 'txtvers=1'));
-  await until('the resolver is ended', () => isAsked('Free', '/resolver'));
+  await until('the resolver is ended', () => isCalled('Free', '/resolver'));
   peer?.write(itemNew('attic'));
   await until('the attic is published', () => node.one('nodes', 'attic'));
   peer?.write(signal(AVAHI, AVAHI_RESOLVER, 'Failure', 's', 'no answer'));
   await until('the attic has lost its power', () => node.one('nodes', 'attic') === undefined);
   peer?.write(foundAs('attic', 'api=tonearm'));
   await until('the attic has power again', () => node.one('nodes', 'attic'));
-  assert.ok(!isAsked('ServiceResolverNew', 'cellar') && !isAsked('ServiceResolverNew', 'loft'));
+  assert.ok(!isCalled('ServiceResolverNew', 'cellar') && !isCalled('ServiceResolverNew', 'loft'));
   peer?.destroy();
   const drops = () => node.published.filter((line) => line === 'drop nodes attic');
   await until('the list is empty', () => drops().length === 2);
@@ -174,20 +172,20 @@ test('a service that is no node makes room, one too many is left out, and a lost
 
 test('a resolver with a strange path makes the bus reconnect, a refused resolver does not', async (t) => {
   let isStrange = true;
-  const bus = await avahi(t, (socket, { serial, text: said }) => {
-    if (said.includes('ServiceBrowserNew')) {
+  const bus = await avahi(t, (socket, { serial, text }) => {
+    if (text.includes('ServiceBrowserNew')) {
       socket.write(reply(serial, 'o', '/browser'));
       if (isStrange) for (const name of ['refused', 'strange']) socket.write(itemNew(name));
       return true;
     }
-    if (!said.includes('ServiceResolverNew')) return false;
-    const isRefused = said.includes('refused');
+    if (!text.includes('ServiceResolverNew')) return false;
+    const isRefused = text.includes('refused');
     isStrange &&= isRefused;
     socket.write(isRefused ? errorReply(serial, 'a.InvalidServiceName') : reply(serial, 's', 'what'));
     return true;
   });
   const { node } = discover(t, bus, '127.0.0.1');
-  const browsers = () => bus.received.filter(({ text: said }) => said.includes('ServiceBrowserNew'));
+  const browsers = () => bus.received.filter(({ text }) => text.includes('ServiceBrowserNew'));
   await until('it browses again', () => browsers().length === 2);
   assert.equal(node.published.filter((each) => each.startsWith('connecting')).length, 1);
 });

@@ -84,7 +84,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('has a topic for every name, and a command finds it', async (t) => {
     const { node, spy } = await whole(t);
     const strange = STRANGE.map((name, at) => put('audio.outputs', `${10 + at}`, output(10 + at, name)));
-    node.tell(...strange);
+    node.publishRecords(...strange);
     const outputs = `${node.topic}/audio/outputs/`;
     const states = await until('all outputs are published', () => {
       const all = [...spy.tree()].filter(([topic]) => topic.startsWith(outputs));
@@ -104,7 +104,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('has a topic for each of several outputs of one name, and a command goes to what its topic shows', async (t) => {
     const { node, spy } = await whole(t);
     const twin = (id: number, name = 'twin') => put('audio.outputs', `${id}`, output(id, name));
-    node.tell(twin(57), twin(58), twin(9, '57'));
+    node.publishRecords(twin(57), twin(58), twin(9, '57'));
     const outputs = `${node.topic}/audio/outputs`;
     for (const [level, id] of [
       ['twin', 57],
@@ -124,7 +124,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       ['moveClient song', { output: '57' }],
       ['moveClient talk', { output: 'kitchen' }],
     ]);
-    node.tell(drop('audio.outputs', '57'));
+    node.publishRecords(drop('audio.outputs', '57'));
     await spy.empty(`${outputs}/twin`);
     await spy.holds(`${outputs}/twin %2358`);
   });
@@ -135,7 +135,7 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
         ? { status: 404, body: document(404, 'no-such-output') }
         : ordinary(request);
     const { node, spy } = await whole(t, { answer });
-    node.tell(put('power.action', '', { action: 'reboot' }));
+    node.publishRecords(put('power.action', '', { action: 'reboot' }));
     const event = await spy.holds(`${node.topic}/event`);
     assert.deepEqual(JSON.parse(event), { event: 'power.action', data: { action: 'reboot' } });
     const topic = `${node.topic}/audio/outputs/nosuch/set`;
@@ -162,11 +162,11 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
 
   test('publishes an error where too many commands wait', async (t) => {
     let carryOut = (): void => undefined;
-    const held = new Promise<BridgeReply>((resolve) => {
+    const pendingReply = new Promise<BridgeReply>((resolve) => {
       carryOut = () => resolve(ACCEPTED);
     });
     const answer: NodeOptions['answer'] = (request) =>
-      isCommand(request.operation) ? held : ordinary(request);
+      isCommand(request.operation) ? pendingReply : ordinary(request);
     const { node, spy } = await whole(t, { answer });
     const topic = `${node.topic}/audio/server/set`;
     await Promise.all(Array.from({ length: 300 }, () => spy.publish(topic, { delta: 0.1 })));
@@ -185,8 +185,8 @@ describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await spy.publish(topic, { volume: 0.1 }, { retain: true });
     const { node } = await whole(t, { settings: { topic: 'house/retained' } });
     const error = JSON.parse(await spy.holds('house/retained/error'));
-    const shown = [error.type, error.status, error.topic];
-    assert.deepEqual(shown, ['urn:tonearm:problem:retained-command', 400, topic]);
+    const actual = [error.type, error.status, error.topic];
+    assert.deepEqual(actual, ['urn:tonearm:problem:retained-command', 400, topic]);
     await spy.publish(topic, { volume: 0.3 }, { retain: true });
     await until('both are in the errors', () => spy.texts('house/retained/error').length === 2);
     await spy.publish(topic, { volume: 0.2 });

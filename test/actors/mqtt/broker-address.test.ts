@@ -95,8 +95,8 @@ for (const [what, make, reason] of UNFIT) {
 
 test('certificates are read as passwords are', async () => {
   const caFile = join(folder, 'ca');
-  const said = JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, clock));
-  assert.match(said, /mqtt\.caFile: \S+: it does not exist/);
+  const text = JSON.stringify(await brokerAddress({ ...SETTINGS, caFile }, clock));
+  assert.match(text, /mqtt\.caFile: \S+: it does not exist/);
   writeFileSync(caFile, 'PEM');
   const found = await brokerAddress({ ...SETTINGS, caFile }, clock);
   assert.equal(found.ok && found.value.ca, 'PEM');

@@ -43,20 +43,22 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       const spy = await spyOn(t, topic);
       const second = nodeOn(t, topic, identifiers[1], { clock: IMPATIENT });
       await second.connecting(reason);
-      const asked = () => spy.texts(`${topic}/who`).length;
-      const before = asked();
-      await until('the second has asked again', () => asked() > before + 1);
-      const told = spy.seen.filter((each) => !each.retained).map((each) => `${each.topic} ${each.text}`);
+      const questions = () => spy.texts(`${topic}/who`).length;
+      const before = questions();
+      await until('the second has asked again', () => questions() > before + 1);
+      const published = spy.received
+        .filter((each) => !each.retained)
+        .map((each) => `${each.topic} ${each.text}`);
       const isTalk = (each: string) => each.startsWith(`${topic}/who `) || each === `${topic}/status online`;
-      assert.ok(told.every(isTalk), `nothing but questions and answers was published: ${told}`);
+      assert.ok(published.every(isTalk), `nothing but questions and answers was published: ${published}`);
       assert.equal(second.statuses.length, 1, 'it has said so once');
       const states = first.statuses.map(({ state }) => state);
       assert.deepEqual(states, ['up']);
       assert.ok(!(await retained(broker.url, `${topic}/who`)).has(`${topic}/who`));
       await first.stop();
       await second.up();
-      const held = await retained(broker.url, `${topic}/+`);
-      assert.deepEqual([held.get(`${topic}/node`), held.get(`${topic}/status`)], [identifiers[1], 'online']);
+      const tree = await retained(broker.url, `${topic}/+`);
+      assert.deepEqual([tree.get(`${topic}/node`), tree.get(`${topic}/status`)], [identifiers[1], 'online']);
     });
   }
 
@@ -92,7 +94,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     nodeOn(t, branch, card, { settings: { homeAssistantPrefix: card } });
 
   /** The branch that the device of this identifier belongs to. */
-  async function shownBranch(card: string): Promise<string> {
+  async function deviceBranch(card: string): Promise<string> {
     const [text = ''] = (await retained(broker.url, `${card}/#`)).values();
     return text === '' ? '' : JSON.parse(text).components.backend_mqtt.state_topic.replace('/backends', '');
   }
@@ -100,7 +102,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('whose identifier another living branch has, too, publishes no device until that one has gone', async (t) => {
     const first = cloneOn(t, 'clones/first', 'card1');
     await first.up();
-    await until('the first has published its device', async () => (await shownBranch('card1')) !== '');
+    await until('the first has published its device', async () => (await deviceBranch('card1')) !== '');
     const second = cloneOn(t, 'clones/second', 'card1');
     await second.up();
     const reason = /shows the node of the branch clones\/first, whose \/etc\/machine-id is the same/;
@@ -109,12 +111,12 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     const spy = await spyOn(t, 'clones/second');
     await spy.publish('clones/second/audio/server/set', { volume: 0.2 });
     await until('the second serves its branch all the same', () => second.commands.length === 1);
-    assert.equal(await shownBranch('card1'), 'clones/first');
+    assert.equal(await deviceBranch('card1'), 'clones/first');
     assert.equal(first.reason, '');
     await first.stop();
     await until(
       'the second has published its device',
-      async () => (await shownBranch('card1')) === 'clones/second',
+      async () => (await deviceBranch('card1')) === 'clones/second',
     );
     await until('the second has nothing to say any more', () => second.reason === '');
   });
@@ -122,10 +124,10 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   test('starts together with a clone: one device is published, and the other node says why it has none', async (t) => {
     const nodes = ['clones/left', 'clones/right'].map((branch) => cloneOn(t, branch, 'card2'));
     await until('one of both has no device', () => nodes.filter(({ reason }) => reason !== '').length === 1);
-    const shown = await shownBranch('card2');
+    const branch = await deviceBranch('card2');
     const [yielding] = nodes.filter(({ reason }) => reason !== '');
-    assert.ok(yielding?.reason.includes(`branch ${shown},`), `${yielding?.reason}: ${shown}`);
-    assert.notEqual(yielding?.topic, shown);
+    assert.ok(yielding?.reason.includes(`branch ${branch},`), `${yielding?.reason}: ${branch}`);
+    assert.notEqual(yielding?.topic, branch);
     assert.deepEqual(
       nodes.map(({ state }) => state),
       ['up', 'up'],
@@ -148,7 +150,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
       const present = nodeOn(t, 'clones/present', 'card3', { settings, clock: HASTY });
       await present.up();
       assert.equal(present.reason, '');
-      await until('it publishes the device', async () => (await shownBranch('card3')) === 'clones/present');
+      await until('it publishes the device', async () => (await deviceBranch('card3')) === 'clones/present');
     });
   }
 });

@@ -14,8 +14,8 @@ import { OPERATION_NAMES, OPERATIONS } from '../../../src/protocol/actor/operati
 import { commanded } from '../../broker/simulated-node.js';
 
 /** A request is its operation, with the names of its parameters, and its body. */
-type Asked = readonly [what: string, body?: unknown];
-type Row = readonly [topic: string, payload: string, ...asks: readonly Asked[]];
+type ExpectedRequest = readonly [what: string, body?: unknown];
+type Row = readonly [topic: string, payload: string, ...expected: readonly ExpectedRequest[]];
 
 /** Nested lists in a member, with this number of levels. */
 const deep = (levels: number): string => `{"volume":${'['.repeat(levels)}${']'.repeat(levels)}}`;
@@ -80,14 +80,14 @@ const ROWS: readonly Row[] = [
   ['audio/server/mute/set', '{"muted": true}'],
 ];
 
-for (const [topic, payload, ...asks] of ROWS) {
+for (const [topic, payload, ...expected] of ROWS) {
   test(`${topic} ${payload.slice(0, 100)}`, () => {
     const found = requestsOf(topic, payload).map(({ request }) => {
       const [what, body] = commanded(request);
       return body === undefined ? [what] : [what, body];
     });
-    assert.deepEqual(found, asks);
-    assert.equal(isCommand(topic), asks.length > 0);
+    assert.deepEqual(found, expected);
+    assert.equal(isCommand(topic), expected.length > 0);
   });
 }
 
@@ -110,8 +110,8 @@ for (const operation of OPERATION_NAMES) {
   for (const { by, name, topic } of row.kind === 'command' ? row.mqtt : []) {
     const at = (topic ?? (row.kind === 'command' ? row.topic : '')).replaceAll(/\{\w+\}/g, 'x');
     test(`${by} ${name} at ${at} calls ${operation}`, () => {
-      const asks = requestsOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
-      const operations = asks.map(({ request }) => request.operation);
+      const requests = requestsOf(`${at}/set`, by === 'word' ? name : JSON.stringify({ [name]: true }));
+      const operations = requests.map(({ request }) => request.operation);
       assert.deepEqual(operations, [operation]);
     });
   }
@@ -133,7 +133,7 @@ test('the default output is one target under every topic; deltas and toggles hav
   assert.deepEqual(superseding('players/mpv/set', 'play'), superseding('players/mpv/set', 'pause'));
 });
 
-function ask(name: string, supersedes?: string, queue = 'q'): WaitingRequest {
+function waitingRequest(name: string, supersedes?: string, queue = 'q'): WaitingRequest {
   const request = { operation: 'play', params: { player: name } } as const;
   return { topic: 't', request, queue, ...(supersedes !== undefined && { supersedes }) };
 }
@@ -141,10 +141,10 @@ function ask(name: string, supersedes?: string, queue = 'q'): WaitingRequest {
 const nameOf = ({ request }: WaitingRequest): string => request.params?.['player'] ?? assert.fail();
 
 /** Each command ends when the test calls `finish`. */
-function held() {
+function recordedQueues() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
-  const take = commandQueues((each) => {
+  const add = commandQueues((each) => {
     begun.push(nameOf(each));
     return new Promise((resolve) => ends.push(resolve));
   });
@@ -155,45 +155,53 @@ function held() {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
-  return { take, begun, finish };
+  return { add, begun, finish };
 }
 
 test('a waiting setting gives way to a newer one, which goes to the end; deltas and toggles all count', async () => {
-  const { take, begun, finish } = held();
-  const settings = [ask('under way', 'v'), ask('v1', 'v')];
-  const told = [...settings, ask('delta'), ask('d', 'default'), ask('v2', 'v'), ask('delta')];
-  for (const each of told) assert.ok(take(each));
-  await finish(told.length);
+  const { add, begun, finish } = recordedQueues();
+  const settings = [waitingRequest('under way', 'v'), waitingRequest('v1', 'v')];
+  const requests = [
+    ...settings,
+    waitingRequest('delta'),
+    waitingRequest('d', 'default'),
+    waitingRequest('v2', 'v'),
+    waitingRequest('delta'),
+  ];
+  for (const each of requests) assert.ok(add(each));
+  await finish(requests.length);
   assert.deepEqual(begun, ['under way', 'delta', 'd', 'v2', 'delta']);
 });
 
 test('a bounded number of queues runs, the others wait, and a waiting setting gives way to a newer one', async () => {
-  const { take, begun, finish } = held();
-  const scene = Array.from({ length: 40 }, (_, i) => ask(`unit ${i}`, `run ${i}`, `unit ${i}`));
-  for (const each of scene) assert.ok(take(each));
+  const { add, begun, finish } = recordedQueues();
+  const requests = Array.from({ length: 40 }, (_, i) => waitingRequest(`unit ${i}`, `run ${i}`, `unit ${i}`));
+  for (const each of requests) assert.ok(add(each));
   assert.equal(begun.length, 16);
-  assert.ok(take(ask('unit 39 again', 'run 39', 'unit 39')));
-  await finish(scene.length);
-  assert.deepEqual(begun, [...scene.slice(0, 39).map(nameOf), 'unit 39 again']);
-  assert.ok(take(ask('once more', 'run', 'unit 0')));
+  assert.ok(add(waitingRequest('unit 39 again', 'run 39', 'unit 39')));
+  await finish(requests.length);
+  assert.deepEqual(begun, [...requests.slice(0, 39).map(nameOf), 'unit 39 again']);
+  assert.ok(add(waitingRequest('once more', 'run', 'unit 0')));
   assert.equal(begun.at(-1), 'once more');
 });
 
 test('a flood with a queue for each command is refused beyond the bound', () => {
-  const { take, begun } = held();
-  const taken = Array.from({ length: 10_000 }, (_, i) => take(ask('x', `run ${i}`, `queue ${i}`)));
-  assert.equal(taken.filter(Boolean).length, 16 + 256);
+  const { add, begun } = recordedQueues();
+  const accepted = Array.from({ length: 10_000 }, (_, i) =>
+    add(waitingRequest('x', `run ${i}`, `queue ${i}`)),
+  );
+  assert.equal(accepted.filter(Boolean).length, 16 + 256);
   assert.equal(begun.length, 16);
 });
 
 test('the bound of waiting commands is the same after a flood', async () => {
-  const { take, finish } = held();
+  const { add, finish } = recordedQueues();
   for (let round = 0; round < 3; round += 1) {
-    const settings = Array.from({ length: 100 }, () => take(ask('v', 'v')));
+    const settings = Array.from({ length: 100 }, () => add(waitingRequest('v', 'v')));
     assert.ok(settings.every(Boolean));
-    const taken = Array.from({ length: 300 }, () => take(ask('delta')));
+    const accepted = Array.from({ length: 300 }, () => add(waitingRequest('delta')));
     // One command is under way, and one setting waits.
-    assert.equal(taken.filter(Boolean).length, 255);
+    assert.equal(accepted.filter(Boolean).length, 255);
     await finish(257);
   }
 });

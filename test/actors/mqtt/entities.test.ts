@@ -7,34 +7,38 @@ import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
 import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
 test('the default output is chosen by the names that volumes have, and each name is unique', () => {
-  const told = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
+  const records = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
     put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { description })),
   );
-  const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...told]).message();
-  const { options, value_template: shows, command_template: sets } = components['default_output'] ?? {};
+  const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...records]).message();
+  const {
+    options,
+    value_template: valueTemplate,
+    command_template: commandTemplate,
+  } = components['default_output'] ?? {};
   const labels = ['Living room', 'Kitchen', 'Hall', 'Hall #11', 'sink-2', 'Say "}}" \\ %}'];
   assert.deepEqual(options, labels);
   assert.equal(components['output_sink-2_volume']?.['name'], 'sink-2 volume');
   const tableIn = (template: unknown) =>
     JSON.parse(/\{".*"\}(?=\[)/s.exec(String(template).slice(9))?.[0] ?? '');
   const names = ['alsa', 'kitchen', 'sink-0', 'sink-1', 'sink-2', 'sink-3'];
-  assert.deepEqual(tableIn(shows), Object.fromEntries(names.map((name, i) => [name, labels[i]])));
-  assert.deepEqual(tableIn(sets), Object.fromEntries(names.map((name, i) => [labels[i], name])));
+  assert.deepEqual(tableIn(valueTemplate), Object.fromEntries(names.map((name, i) => [name, labels[i]])));
+  assert.deepEqual(tableIn(commandTemplate), Object.fromEntries(names.map((name, i) => [labels[i], name])));
 });
 
 test('an output is called by its label, and its slider ends at its limit', () => {
   const record = (more: object) =>
     put('audio.outputs', '9', output(9, 'dac', { description: 'DAC', ...more }));
-  const shown = (more: object) => {
+  const sliderOf = (more: object) => {
     const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record(more)]).message();
-    const { name, max, value_template: shows } = components['output_dac_volume'] ?? {};
-    return [name, max, /, (\d+)\] \| min/.exec(String(shows))?.[1]];
+    const { name, max, value_template: valueTemplate } = components['output_dac_volume'] ?? {};
+    return [name, max, /, (\d+)\] \| min/.exec(String(valueTemplate))?.[1]];
   };
-  assert.deepEqual(shown({}), ['DAC volume', 100, '100']);
-  assert.deepEqual(shown({ nick: 'Radio' }), ['Radio volume', 100, '100']);
-  assert.deepEqual(shown({ nick: 'USB', props: { 'node.nick': 'USB' } }), ['DAC volume', 100, '100']);
-  assert.deepEqual(shown({ volume_limit: 0.555 }), ['DAC volume', 55, '55']);
-  assert.deepEqual(shown({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
+  assert.deepEqual(sliderOf({}), ['DAC volume', 100, '100']);
+  assert.deepEqual(sliderOf({ nick: 'Radio' }), ['Radio volume', 100, '100']);
+  assert.deepEqual(sliderOf({ nick: 'USB', props: { 'node.nick': 'USB' } }), ['DAC volume', 100, '100']);
+  assert.deepEqual(sliderOf({ volume_limit: 0.555 }), ['DAC volume', 55, '55']);
+  assert.deepEqual(sliderOf({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
 test('where only silence is allowed there is no slider, but what is set is seen', () => {
@@ -108,23 +112,25 @@ test('the profile of a card is chosen by its description, and a single profile i
 test('Bluetooth is a switch, a button, and for each known device a sensor and a switch', () => {
   const device = { address: 'AA:BB:CC:DD:EE:FF', name: 'Phone', connected: true };
   const record = { powered: true, known_devices: [device] };
-  const told = [...WHOLE_NODE, health('bluetooth', 'up'), put('bluetooth', '', record)];
+  const records = [...WHOLE_NODE, health('bluetooth', 'up'), put('bluetooth', '', record)];
   const keysIn = (node: AnnouncedNode) =>
     Object.entries(node.message().components)
       .filter(([key]) => key.startsWith('bluetooth'))
       .map(([key, { platform, name }]) => `${key}: ${platform} ${name}`);
   const own = 'bluetooth_AABBCCDDEEFF';
-  assert.deepEqual(keysIn(new AnnouncedNode({}, told)), [
+  assert.deepEqual(keysIn(new AnnouncedNode({}, records)), [
     'bluetooth: switch Bluetooth',
     `${own}: switch Connect Phone`,
     `${own}_connected: binary_sensor Phone`,
     'bluetooth_pairing: button Bluetooth pairing',
   ]);
-  const uncontrolled = keysIn(new AnnouncedNode({ control: false }, told));
+  const uncontrolled = keysIn(new AnnouncedNode({ control: false }, records));
   assert.deepEqual(uncontrolled, [`${own}_connected: binary_sensor Phone`]);
-  const { components } = new AnnouncedNode({}, told).message();
+  const { components } = new AnnouncedNode({}, records).message();
   assert.equal(components[own]?.['payload_on'], '{"connect":"AA:BB:CC:DD:EE:FF"}');
-  const forgotten = new AnnouncedNode({}, told).tell(put('bluetooth', '', { ...record, known_devices: [] }));
+  const forgotten = new AnnouncedNode({}, records).publishRecords(
+    put('bluetooth', '', { ...record, known_devices: [] }),
+  );
   assert.deepEqual(keysIn(forgotten).length, 2);
 });
 
@@ -148,7 +154,7 @@ for (const [addresses, found, url] of [
     const eth0 = found.map((each) => ({ ...each, ...more }));
     const interfaces: InterfaceAddresses = { lo: [{ ...LOOPBACK, ...more }], eth0 };
     const served = put('served', '', { port: 8018, addresses });
-    const node = new AnnouncedNode({}, WHOLE_NODE, interfaces).tell(served);
+    const node = new AnnouncedNode({}, WHOLE_NODE, interfaces).publishRecords(served);
     assert.equal(node.message().device['configuration_url'], url);
   });
 }
@@ -167,8 +173,12 @@ for (const [list, keys] of Object.entries(KEYS)) {
   test(`players ${list}: ${keys}`, () => {
     const names = list.split(' ');
     const players = names.map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
-    const told = players.map((player) => put('players', player.bus_name, player));
-    const { components } = new AnnouncedNode({}, [...WHOLE_NODE, health('players', 'up'), ...told]).message();
+    const records = players.map((player) => put('players', player.bus_name, player));
+    const { components } = new AnnouncedNode({}, [
+      ...WHOLE_NODE,
+      health('players', 'up'),
+      ...records,
+    ]).message();
     const keyOf = (name: string) =>
       Object.entries(components).flatMap(([key, { state_topic: topic }]) => {
         const stem = topic === `tonearm/living/players/${name}` && /^player_(.*)_state$/.exec(key)?.[1];

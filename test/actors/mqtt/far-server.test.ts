@@ -12,7 +12,7 @@ import { systemClock } from '../../../src/clock.js';
 import { startBroker } from '../../broker/mosquitto.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
-import { heldBack } from '../../tools/held-back.js';
+import { delayConnections } from '../../tools/delayed-connections.js';
 import { inOwnNetwork, ip } from '../../tools/own-network.js';
 import { lacks } from '../../tools/requirements.js';
 
@@ -54,14 +54,14 @@ inOwnNetwork(import.meta.url, () => {
     const broker = await startBroker();
     t.after(() => broker.stop());
     nameService(t);
-    const held = await heldBack(broker.pid, broker.port);
+    const delayed = await delayConnections(broker.pid, broker.port);
     const connection = new MqttConnection({
       url: `mqtt://far.test:${broker.port}`,
       clientId: 'far',
       clock: systemClock,
       onMessage: () => undefined,
     });
-    await held.letGo();
+    await delayed.letGo();
     const reason = connection.ended.then((text) => text);
     assert.equal((await connection.ready) || (await reason), true);
     await connection.end('the test is over');
@@ -72,10 +72,10 @@ inOwnNetwork(import.meta.url, () => {
     t.after(() => server.kill('SIGKILL'));
     const [line] = await once(server.stdout, 'data');
     const port = Number(String(line));
-    const held = await heldBack(server.pid ?? 0, port);
+    const delayed = await delayConnections(server.pid ?? 0, port);
     const web = { isPublic: () => true, isPort: () => true, addressesOf: async () => ADDRESSES };
     const cover = webCover(`http://far.test:${port}/`, new ManualClock(), web);
-    await held.letGo();
+    await delayed.letGo();
     assert.equal((await cover)?.type, 'image/png');
   });
 });

@@ -60,16 +60,16 @@ test('keys and unique ids do not depend on the name or the topic of the node', (
   const ids = (node: AnnouncedNode) =>
     Object.entries(node.message().components).map(([key, { unique_id: id }]) => [key, id]);
   const moved = new AnnouncedNode({ topic: 'elsewhere' });
-  moved.branch.asked.set('server', JSON.stringify({ ...SERVER, hostname: 'renamed.example.org' }));
+  moved.branch.polled.set('server', JSON.stringify({ ...SERVER, hostname: 'renamed.example.org' }));
   assert.deepEqual(ids(moved), ids(new AnnouncedNode()));
   assert.equal(moved.message().device['configuration_url'], 'http://renamed.example.org:8018/ui');
 });
 
 test('a removed entity leaves by its platform alone, once; then it is omitted', () => {
   const node = new AnnouncedNode();
-  const held = node.text();
-  node.tell(drop('audio.outputs', '2'));
-  const [first = '', second = '', ...more] = node.sequence(held);
+  const retained = node.text();
+  node.publishRecords(drop('audio.outputs', '2'));
+  const [first = '', second = '', ...more] = node.sequence(retained);
   assert.deepEqual(more, []);
   const leaving = JSON.parse(first).components;
   assert.deepEqual(leaving.output_kitchen_volume, { platform: 'number' });
@@ -81,17 +81,17 @@ test('a removed entity leaves by its platform alone, once; then it is omitted', 
 });
 
 test('an entity that came and went while the daemon was away leaves in the same way', () => {
-  const held = new AnnouncedNode().text();
+  const retained = new AnnouncedNode().text();
   const others = WHOLE_NODE.filter(({ key }) => key !== 'user/mpd.service');
   const later = new AnnouncedNode({}, others);
-  const [first = ''] = later.sequence(held);
+  const [first = ''] = later.sequence(retained);
   assert.deepEqual(JSON.parse(first).components.unit_user_mpd_service, { platform: 'switch' });
-  assert.equal(later.sequence(held).length, 2);
+  assert.equal(later.sequence(retained).length, 2);
 });
 
 test('an entity whose platform changes is removed before it is added', () => {
-  const held = new AnnouncedNode({ control: false }).text();
-  const [first = '', second = '', ...more] = new AnnouncedNode().sequence(held);
+  const retained = new AnnouncedNode({ control: false }).text();
+  const [first = '', second = '', ...more] = new AnnouncedNode().sequence(retained);
   assert.deepEqual(JSON.parse(first).components.output_alsa_volume, { platform: 'sensor' });
   assert.equal(JSON.parse(second).components.output_alsa_volume.platform, 'number');
   assert.deepEqual(more, []);
@@ -99,17 +99,17 @@ test('an entity whose platform changes is removed before it is added', () => {
 
 test('the entities of a backend that is not up are kept', () => {
   const node = new AnnouncedNode();
-  const held = node.text();
-  node.tell(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
-  assert.deepEqual(node.sequence(held), []);
+  const retained = node.text();
+  node.publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'), drop('audio.outputs', '2'));
+  assert.deepEqual(node.sequence(retained), []);
 });
 
 test('without mqtt.homeAssistant nothing is published', () =>
   assert.equal(new AnnouncedNode({ homeAssistant: false }).text('whatever is there'), ''));
 
 test('garbage that is retained in the device topic is overwritten', () => {
-  for (const held of ['x', '[]', '{"components": 1}', '{"components": {"a": null}}', 'null']) {
-    assert.deepEqual(faultsOf(new AnnouncedNode().text(held)), [], held);
+  for (const retained of ['x', '[]', '{"components": 1}', '{"components": {"a": null}}', 'null']) {
+    assert.deepEqual(faultsOf(new AnnouncedNode().text(retained)), [], retained);
   }
 });
 
@@ -118,10 +118,10 @@ test('an entity is also removed from a retained message that is too large to be 
     put('systemd.services', `user/${i}.service`, service('user', `${i}.service`)),
   );
   const node = new AnnouncedNode({}, [...WHOLE_NODE, ...many]);
-  const held = node.text();
-  assert.ok(held.length > 65_536);
-  node.tell(drop('systemd.services', 'user/7.service'));
-  const [first = ''] = node.sequence(held);
+  const retained = node.text();
+  assert.ok(retained.length > 65_536);
+  node.publishRecords(drop('systemd.services', 'user/7.service'));
+  const [first = ''] = node.sequence(retained);
   assert.deepEqual(JSON.parse(first).components.unit_user_7_service, { platform: 'switch' });
 });
 
@@ -141,7 +141,10 @@ function textsIn(value: unknown): readonly string[] {
 }
 
 test('the example dashboard names entities that exist, and one of every kind at least', () => {
-  const node = new AnnouncedNode().tell(health('players', 'up'), put('players', PLAYER.bus_name, PLAYER));
+  const node = new AnnouncedNode().publishRecords(
+    health('players', 'up'),
+    put('players', PLAYER.bus_name, PLAYER),
+  );
   const { device, components } = node.message();
   const called = (name: unknown) => slugOf(`${device['name']} ${name}`);
   const entities = Object.values(components).map(({ platform, name }) => `${platform}.${called(name)}`);
@@ -150,6 +153,6 @@ test('the example dashboard names entities that exist, and one of every kind at 
   const dashboard = textsIn(parse(readFileSync(EXAMPLE, 'utf8'))).flatMap((text) => text.match(named) ?? []);
   const missing = dashboard.filter((name) => !entities.includes(name));
   assert.deepEqual(missing, []);
-  const shown = new Set(dashboard.map((name) => name.split('.')[0]));
-  assert.deepEqual([...shown].sort(), platforms.sort());
+  const platformsOnDashboard = new Set(dashboard.map((name) => name.split('.')[0]));
+  assert.deepEqual([...platformsOnDashboard].sort(), platforms.sort());
 });

@@ -13,7 +13,7 @@ import { until } from '../../until.js';
 const NAME = 'broker.example';
 
 /** A look-up by a program that is this script of the shell. */
-function lookingUp(t: TestContext, script: string) {
+function lookupBy(t: TestContext, script: string) {
   const folder = temporaryFolder(t);
   const program = join(folder, 'getent');
   writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o700 });
@@ -46,12 +46,12 @@ const ANSWERS: readonly (readonly [what: string, script: string, all: boolean, e
 ];
 for (const [what, script, all, expected] of ANSWERS) {
   test(`a look-up that finds ${what} says so`, async (t) => {
-    assert.deepEqual(await answer(lookingUp(t, script).names, all), expected);
+    assert.deepEqual(await answer(lookupBy(t, script).names, all), expected);
   });
 }
 
 test('the program gets the name, as the machine has it', async (t) => {
-  const { names } = lookingUp(t, `[ "$*" = "ahosts ${NAME}" ] && echo "10.0.0.7 STREAM"`);
+  const { names } = lookupBy(t, `[ "$*" = "ahosts ${NAME}" ] && echo "10.0.0.7 STREAM"`);
   assert.deepEqual(await answer(names, false), ['10.0.0.7', 4]);
 });
 
@@ -61,7 +61,7 @@ test('without the program Node looks the name up', async (t) => {
 });
 
 test('a look-up that hangs ends with its connection, and leaves no process', async (t) => {
-  const { names, folder } = lookingUp(t, 'echo $$ > "$0.pid"; exec sleep 600');
+  const { names, folder } = lookupBy(t, 'echo $$ > "$0.pid"; exec sleep 600');
   const answered = answer(names, true);
   await until('the program runs', () => existsSync(join(folder, 'getent.pid')));
   await names.end();

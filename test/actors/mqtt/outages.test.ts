@@ -30,7 +30,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
 
   /** Changes while the broker is away: one output goes, one comes, one changes. */
   function changes(node: SimulatedNode): void {
-    node.tell(
+    node.publishRecords(
       drop('audio.outputs', '2'),
       put('audio.outputs', '1', output(1, 'alsa', { description: 'Living room', volume: 0.1 })),
       put('audio.outputs', '3', output(3, 'garden')),
@@ -86,9 +86,9 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     );
     await until('the bridge has tried again', () => there.log().split('not authorised').length > 2);
     assert.equal(node.statuses.length, 1, 'one reason for all attempts');
-    const said = node.logged.filter((line) => line.includes('byte order mark'));
-    assert.equal(said.length, 1, 'the log has it once');
-    assert.ok(!said[0]?.includes('wrong'), 'the password is not told');
+    const lines = node.logged.filter((line) => line.includes('byte order mark'));
+    assert.equal(lines.length, 1, 'the log has it once');
+    assert.ok(!lines[0]?.includes('wrong'), 'the log does not have the password');
   });
 
   test('may not be written to is connecting, with a reason', async (t) => {
@@ -112,12 +112,12 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     const there = await denying(t, ...denied);
     const node = simulatedNode(t, { url: there.url });
     await node.up();
-    node.tell(put('power.action', '', { action: 'reboot' }));
+    node.publishRecords(put('power.action', '', { action: 'reboot' }));
     await until('all three are named', () =>
       denied.every((below) => node.reason.includes(`tonearm/living/${below}`)),
     );
     assert.match(node.reason, /^refused by the broker \(Not authorized\), so left out: /);
-    node.tell(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })));
+    node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })));
     await until('the other topics are current', async () =>
       (await retained(there.url, `${OUTPUTS}#`)).get(`${OUTPUTS}kitchen`)?.includes('0.9'),
     );
@@ -151,10 +151,10 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     assert.equal(node.reason, `too large for the broker, so left out: ${device}`);
     const withProps = (chars: number) =>
       put('audio.outputs', '1', output(1, 'alsa', { props: { x: 'x'.repeat(chars) } }));
-    node.tell(withProps(3000));
+    node.publishRecords(withProps(3000));
     await until('the larger topic is named', () => node.reason.endsWith(`left out: ${device}, ${large}`));
     assert.ok(!(await retained(there.url, large)).has(large), 'its last state is not taken for true');
-    node.tell(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), withProps(100));
+    node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: 0.9 })), withProps(100));
     await until('both topics are current', async () => {
       const tree = await retained(there.url, `${OUTPUTS}#`);
       return tree.has(large) && tree.get(`${OUTPUTS}kitchen`)?.includes('0.9');
@@ -170,13 +170,13 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     assert.equal(node.logged.length, 2, 'one line for each that is left out');
   });
 
-  const strangers: readonly (readonly [what: string, said: string, reason: RegExp])[] = [
+  const strangers: readonly (readonly [what: string, sent: string, reason: RegExp])[] = [
     ['is no broker: it accepts the connection and sends nothing', '', /connack timeout/],
     ['sends an HTTP error', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
   ];
-  for (const [what, said, reason] of strangers) {
+  for (const [what, sent, reason] of strangers) {
     test(what, async (t) => {
-      const node = simulatedNode(t, { url: await server(t, (socket) => socket.write(said)) });
+      const node = simulatedNode(t, { url: await server(t, (socket) => socket.write(sent)) });
       await node.connecting(reason);
     });
   }

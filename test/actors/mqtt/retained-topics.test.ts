@@ -24,8 +24,8 @@ const differing = ({ topics }: AnnouncedNode) => {
 
 test('what was in flight when a connection ended is published on the next one, and leftovers are emptied', () => {
   const node = published();
-  const held = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
-  node.topics.begin(new Map(held.map((below) => [`${T}/${below}`, 'online'])));
+  const retained = ['status', 'audio/outputs/gone', 'players/gone', 'audio/outputs/x/set', 'what', 'error'];
+  node.topics.begin(new Map(retained.map((below) => [`${T}/${below}`, 'online'])));
   const found = differing(node);
   assert.ok(found.includes('audio/outputs/kitchen={"id":2,"n'));
   assert.ok(!found.some((each) => each.startsWith('status')));
@@ -37,14 +37,14 @@ test('what was in flight when a connection ended is published on the next one, a
 });
 
 test('the topics of a backend that is not up stay', () => {
-  const node = published().tell(health('audio', 'connecting'), drop('audio.outputs', '1'));
+  const node = published().publishRecords(health('audio', 'connecting'), drop('audio.outputs', '1'));
   const topics = differing(node).map((each) => each.split('=')[0]);
   assert.deepEqual(topics, ['backends']);
 });
 
 test('a topic to be repeated is published though it is held, once', () => {
   const node = published();
-  node.topics.again(node.topics.status);
+  node.topics.republish(node.topics.status);
   assert.deepEqual(differing(node), ['status=online']);
   assert.deepEqual(differing(node), []);
 });
@@ -56,7 +56,7 @@ test('a long text of the upgrade lacks its extra members, and a short one has th
   ] as const) {
     const rest = { current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } };
     const extra = { packages: 'x'.repeat(length) };
-    const node = new AnnouncedNode().tell(health('upgrade', 'up'), put('upgrade', '', { ...rest, extra }));
+    const node = new AnnouncedNode().publishRecords(health('upgrade', 'up'), put('upgrade', '', { ...rest, extra }));
     const { publications } = node.topics.differences(() => true);
     const text = publications.find(({ topic }) => topic === `${T}/upgrade`)?.text ?? '';
     assert.deepEqual(JSON.parse(text), isKept ? { ...rest, extra } : rest);
@@ -67,9 +67,9 @@ test('a topic that does not fit is emptied and named; the device message stays, 
   const node = new AnnouncedNode();
   const { device } = node.topics;
   node.topics.begin(new Map([KITCHEN, device].map((topic) => [topic, node.text()])));
-  node.tell(drop('audio.outputs', '2'));
-  const takes = (topic: string): boolean => topic !== `${T}/audio/server` && topic !== device;
-  const { publications, leftOut } = node.topics.differences(takes);
+  node.publishRecords(drop('audio.outputs', '2'));
+  const accepts = (topic: string): boolean => topic !== `${T}/audio/server` && topic !== device;
+  const { publications, leftOut } = node.topics.differences(accepts);
   assert.deepEqual(leftOut, [device, `${T}/audio/server`]);
   const topics = publications.map(({ topic, text }) => (text === '' ? topic : ''));
   assert.deepEqual(topics.filter(Boolean), [KITCHEN]);
@@ -80,16 +80,16 @@ const defaultIs = (name: string) =>
 
 /** The publications of each round: the device with its outputs, topics, and `no` topics that are emptied. */
 function rounds(node: AnnouncedNode, ...changes: readonly Change[]): readonly string[] {
-  node.tell(...changes);
+  node.publishRecords(...changes);
   const all: string[] = [];
   for (;;) {
     const { publications } = node.topics.differences(() => true);
     if (publications.length === 0) return all;
-    const shown = publications.map(({ topic, text }) => {
+    const descriptions = publications.map(({ topic, text }) => {
       if (topic !== node.topics.device) return `${text === '' ? 'no ' : ''}${node.topics.below(topic)}`;
       return `device: ${JSON.parse(text).components.default_output.options}`;
     });
-    all.push(shown.join('; '));
+    all.push(descriptions.join('; '));
     for (const each of publications) node.topics.acknowledged(each);
   }
 }
@@ -104,11 +104,11 @@ test('the device message comes first, when an output goes and when it returns as
 });
 
 test('a default output that is not listed is not waited for, with Home Assistant or without', () => {
-  const told = (homeAssistant: boolean) =>
+  const roundsOf = (homeAssistant: boolean) =>
     rounds(published(homeAssistant), defaultIs('nosuch'), drop('audio.outputs', '2'));
-  const shown = ['audio/server; device: Living room', 'no audio/outputs/kitchen; device: Living room'];
-  assert.deepEqual(told(true), shown);
-  assert.deepEqual(told(false), ['audio/server; no audio/outputs/kitchen']);
+  const expected = ['audio/server; device: Living room', 'no audio/outputs/kitchen; device: Living room'];
+  assert.deepEqual(roundsOf(true), expected);
+  assert.deepEqual(roundsOf(false), ['audio/server; no audio/outputs/kitchen']);
 });
 
 test('the default output is repeated behind the device message when it is renamed, and when others are it is not', () => {

@@ -21,10 +21,10 @@ class ScriptedBroker {
   kept: readonly BrokerMessage[] = [];
   /** Called before a message is acknowledged. */
   onPublished: (topic: string, text: string) => void = () => undefined;
-  #say: BrokerOptions['onMessage'] = () => undefined;
+  #deliver: BrokerOptions['onMessage'] = () => undefined;
 
   readonly dial = ({ onMessage }: BrokerOptions): BrokerConnection => {
-    this.#say = onMessage;
+    this.#deliver = onMessage;
     let end: (reason: string) => void = () => undefined;
     const ended = new Promise<string>((resolve) => {
       end = resolve;
@@ -47,14 +47,14 @@ class ScriptedBroker {
         this.onPublished(topic, text);
         return true;
       },
-      takes: () => true,
+      accepts: () => true,
       end: async (reason) => end(reason),
       cut: (reason) => end(reason),
     };
   };
 
-  say(topic: string, text: string, retained = false): void {
-    this.#say({ topic, text, retained });
+  deliver(topic: string, text: string, retained = false): void {
+    this.#deliver({ topic, text, retained });
   }
 }
 
@@ -76,7 +76,8 @@ test('a topic that changes all the time is published once in each gap, and the l
   };
   const node = await serving(t, broker, { clock });
   for (let now = 0; now <= 2000; now += 10) {
-    if (now <= 1000) node.tell(put('audio.outputs', '2', output(2, 'kitchen', { volume: now / 1000 })));
+    if (now <= 1000)
+      node.publishRecords(put('audio.outputs', '2', output(2, 'kitchen', { volume: now / 1000 })));
     clock.advance(10);
     for (let turns = 0; turns < 4; turns += 1) await new Promise(setImmediate);
   }
@@ -104,8 +105,8 @@ test('a message on a topic that is no command of this node does nothing', async 
   const broker = new ScriptedBroker();
   const node = await serving(t, broker);
   for (const topic of NOT_OURS)
-    for (const payload of ['reboot', 'start', '{"volume":1}']) broker.say(topic, payload);
-  broker.say(...FENCE);
+    for (const payload of ['reboot', 'start', '{"volume":1}']) broker.deliver(topic, payload);
+  broker.deliver(...FENCE);
   await until('the command behind them is carried out', () => node.commands.length > 0);
   assert.deepEqual(node.commands, [['muteServer', { muted: true }]]);
   assert.ok(!broker.published.includes(`${T}/error`));
@@ -143,8 +144,8 @@ test('endlessly nested JSON, retained or as a command, ends nothing', async (t) 
   const node = await serving(t, broker);
   assert.ok(broker.published.includes(device), 'it is overwritten');
   const payload = `{"volume":${DEEP}${']'.repeat(16_000)}}`;
-  for (const [topic] of [FENCE, [`${T}/players/mpv/set`]]) broker.say(topic, payload);
-  broker.say(...FENCE);
+  for (const [topic] of [FENCE, [`${T}/players/mpv/set`]]) broker.deliver(topic, payload);
+  broker.deliver(...FENCE);
   await until('all three commands are carried out', () => node.commands.length === 3);
   const operations = new Set(node.commands.map(([what]) => what));
   assert.deepEqual(operations, new Set(['setServerVolume', 'setPlayerVolume mpv', 'muteServer']));
@@ -157,7 +158,7 @@ test('a status that others overwrite, as the will of a lost connection does, is 
   const times = () => broker.published.filter((topic) => topic === `${T}/status`).length;
   for (const retained of [false, true]) {
     const before = times();
-    broker.say(`${T}/status`, 'offline', retained);
+    broker.deliver(`${T}/status`, 'offline', retained);
     await until('the status is published again', () => times() === before + 1);
   }
 });

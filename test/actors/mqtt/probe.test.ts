@@ -1,10 +1,10 @@
-// When a look at a branch is over, on a scripted broker that keeps no order between retained messages and its
-// replies.
+// Tests when the probe of a branch ends, on a scripted broker that keeps no order between retained messages
+// and its replies.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BrokerConnection, BrokerMessage } from '../../../src/actors/mqtt/broker.js';
-import { look } from '../../../src/actors/mqtt/look.js';
+import { probe } from '../../../src/actors/mqtt/probe.js';
 import { systemClock } from '../../../src/clock.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
 import { hurrying } from '../../broker/simulated-node.js';
@@ -24,7 +24,7 @@ async function read(
   clock = systemClock,
 ): Promise<readonly string[]> {
   const { topics } = new AnnouncedNode();
-  const found = await look(topics, clock, (onMessage) => {
+  const found = await probe(topics, clock, (onMessage) => {
     const { publish, unsubscribe } = habits(onMessage);
     let end: (reason: string) => void = () => undefined;
     const ended = new Promise<string>((resolve) => {
@@ -34,7 +34,7 @@ async function read(
       ready: Promise.resolve(true),
       ended,
       window: 16,
-      takes: () => true,
+      accepts: () => true,
       publish,
       subscribe: async () => true,
       unsubscribe: async () => {
@@ -45,7 +45,7 @@ async function read(
       cut: (reason) => end(reason),
     };
   });
-  return 'held' in found ? [...found.held.keys()] : assert.fail(JSON.stringify(found));
+  return 'retained' in found ? [...found.retained.keys()] : assert.fail(JSON.stringify(found));
 }
 
 test('what a broker delivers late is read, as long as it comes before the question comes back', async () => {
@@ -61,7 +61,7 @@ test('what a broker delivers late is read, as long as it comes before the questi
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-test('where the access list refuses or hides the question, the end of the subscription ends the look', async () => {
+test('where the access list refuses or hides the question, the end of the subscription ends the probe', async () => {
   const refuses = await read((deliver) => ({
     publish: async (topic) => ({ topics: [topic], reason: 'Not authorized' }),
     unsubscribe: () => deliver(KITCHEN),

@@ -20,14 +20,14 @@ const ANSWER_MS = 5_000;
 
 /** `deviceOwner`: the branch of the living node that publishes the device of this identifier. */
 export interface RetainedState {
-  readonly held: ReadonlyMap<string, string>;
+  readonly retained: ReadonlyMap<string, string>;
   readonly deviceOwner: string | undefined;
 }
 
 /**
  * The retained state; or why it cannot be read; or the text for people that names the branch's living owner.
  */
-export type Look = RetainedState | { readonly failed: string } | { readonly owner: string };
+export type ProbeResult = RetainedState | { readonly failed: string } | { readonly owner: string };
 
 type Dial = (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
 
@@ -37,17 +37,17 @@ interface Claim {
   readonly isAlive: boolean;
 }
 
-export async function look(topics: RetainedTopics, clock: Clock, dial: Dial): Promise<Look> {
-  const reading = new Reading(topics, clock, dial);
-  const found = await reading.run();
-  return reading.end(found);
+export async function probe(topics: RetainedTopics, clock: Clock, dial: Dial): Promise<ProbeResult> {
+  const running = new Probe(topics, clock, dial);
+  const found = await running.run();
+  return running.end(found);
 }
 
-class Reading {
+class Probe {
   readonly #topics: RetainedTopics;
   readonly #clock: Clock;
   readonly #connection: BrokerConnection;
-  readonly #held = new Map<string, string>();
+  readonly #retained = new Map<string, string>();
   /** A broker may send other topics than those that were subscribed to. */
   readonly #branches: string[];
   #chars = 0;
@@ -59,18 +59,18 @@ class Reading {
     this.#topics = topics;
     this.#clock = clock;
     this.#branches = [topics.topic];
-    this.#connection = dial((message) => this.#take(message));
+    this.#connection = dial((message) => this.#receive(message));
   }
 
   /** Undefined if the connection has ended. */
-  async run(): Promise<Look | undefined> {
+  async run(): Promise<ProbeResult | undefined> {
     const { identifier, topic, device } = this.#topics;
     if (!(await this.#connection.ready)) return undefined;
     const own = await this.#claimOf(topic, [`${topic}/#`, device]);
     if (own === undefined || 'failed' in own) return own;
     if (own.isAlive) return { owner: ownerText(own.node, identifier) };
-    const other = branchOfDevice(this.#held.get(device) ?? '');
-    const state = { held: this.#held, deviceOwner: undefined };
+    const other = branchOfDevice(this.#retained.get(device) ?? '');
+    const state = { retained: this.#retained, deviceOwner: undefined };
     if (other === undefined || other === topic) return state;
     this.#branches.push(other);
     const its = await this.#claimOf(other, [`${other}/node`, `${other}/who`]);
@@ -84,7 +84,7 @@ class Reading {
    * Ends the connection. All messages may have arrived together with the replies, so only the end proves that
    * a look succeeded.
    */
-  async end(found: Look | undefined): Promise<Look> {
+  async end(found: ProbeResult | undefined): Promise<ProbeResult> {
     await this.#connection.end('the look is over');
     if (this.#isTooMuch) return { failed: TOO_MUCH };
     return found ?? { failed: await this.#connection.ended };
@@ -105,18 +105,18 @@ class Reading {
     if (read === true) await this.#connection.subscribe([status], { qos: 1 });
     if (typeof read === 'object') return { failed: refused(read.topics.join(', '), read.reason) };
     const answers = this.#answers(who, status);
-    const asked =
+    const question =
       read && !this.#isTooMuch && (await this.#connection.publish(who, this.#topics.identifier, false));
-    if (asked === false) return undefined;
-    const isBack = asked === true && (await this.#within(answers.marker));
+    if (question === false) return undefined;
+    const isQuestionBack = question === true && (await this.#within(answers.marker));
     // An access list that hides the question: brokers that keep the order have sent everything before this
     // reply.
-    if (!isBack && (await this.#connection.unsubscribe(filters)) === false) return undefined;
-    const node = this.#held.get(`${branch}/node`) ?? '';
+    if (!isQuestionBack && (await this.#connection.unsubscribe(filters)) === false) return undefined;
+    const node = this.#retained.get(`${branch}/node`) ?? '';
     // A power failure of a node or a cut connection of a broker leaves a claim behind, and so may an earlier
     // connection of ours.
-    if (node === '' || this.#held.get(status) !== ONLINE) return { node, isAlive: false };
-    if (typeof asked === 'object') return { failed: refused(who, asked.reason) };
+    if (node === '' || this.#retained.get(status) !== ONLINE) return { node, isAlive: false };
+    if (typeof question === 'object') return { failed: refused(who, question.reason) };
     const isAlive = await this.#within(answers.answer);
     return this.#isTooMuch || isAlive === undefined ? undefined : { node, isAlive };
   }
@@ -145,7 +145,7 @@ class Reading {
     return { marker, answer };
   }
 
-  #take({ topic, text, retained }: BrokerMessage): void {
+  #receive({ topic, text, retained }: BrokerMessage): void {
     const isExpected = this.#branches.some((branch) => topic.startsWith(`${branch}/`));
     if (!isExpected && topic !== this.#topics.device) return;
     if (!retained) {
@@ -153,9 +153,9 @@ class Reading {
       return;
     }
     this.#chars += text.length;
-    this.#isTooMuch ||= this.#held.size >= TOPICS_MAX || this.#chars > CHARS_MAX;
+    this.#isTooMuch ||= this.#retained.size >= TOPICS_MAX || this.#chars > CHARS_MAX;
     if (this.#isTooMuch) this.#connection.cut(TOO_MUCH);
-    else this.#held.set(topic, text);
+    else this.#retained.set(topic, text);
   }
 }
 

@@ -20,7 +20,7 @@ function dropped(): number {
  * `letGo` waits for the first packet of a further connection, and lets the server go on: the second packet
  * comes a second later.
  */
-export async function heldBack(pid: number, port: number) {
+export async function delayConnections(pid: number, port: number) {
   process.kill(pid, 'SIGSTOP');
   const before = dropped();
   const sockets: Socket[] = [];
