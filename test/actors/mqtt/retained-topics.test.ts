@@ -56,7 +56,10 @@ test('a long text of the upgrade lacks its extra members, and a short one has th
   ] as const) {
     const rest = { current: '1', latest: '2', upgrade_available: true, run: { state: 'idle' } };
     const extra = { packages: 'x'.repeat(length) };
-    const node = new AnnouncedNode().publishRecords(health('upgrade', 'up'), put('upgrade', '', { ...rest, extra }));
+    const node = new AnnouncedNode().publishRecords(
+      health('upgrade', 'up'),
+      put('upgrade', '', { ...rest, extra }),
+    );
     const { publications } = node.topics.differences(() => true);
     const text = publications.find(({ topic }) => topic === `${T}/upgrade`)?.text ?? '';
     assert.deepEqual(JSON.parse(text), isKept ? { ...rest, extra } : rest);
