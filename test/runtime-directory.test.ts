@@ -32,7 +32,7 @@ describe('a relative XDG_RUNTIME_DIR is ignored', () => {
   const progress = parseProgress(['end', '--success'], { env, uid: UID });
   const rows: readonly (readonly [who: string, path: unknown, expected: string])[] = [
     ['by the audio actor', places.kind === 'sockets' && places.paths[0], '/run/user/7/pulse/native'],
-    ['by those who seek the bus', bus.ok && bus.paths[0], '/run/user/7/bus'],
+    ['by those who seek the bus', bus.ok && bus.value[0], '/run/user/7/bus'],
     ['by `tonearm progress`', progress.do === 'write' && progress.socket, '/run/user/7/tonearm/upgrade.sock'],
     [
       'by the configuration',

@@ -145,7 +145,7 @@ test('a phone that pairs, connects and is forgotten again and again, and a BlueZ
   // Pauses between events pass at once; deadlines are as long as ever.
   const after: Clock['after'] = (ms, callback) => systemClock.after(ms <= 250 ? 1 : ms, callback);
   const clock: Clock = { ...systemClock, after };
-  const paths = () => ({ ok: true, paths: [bus.path] }) as const;
+  const paths = () => ({ ok: true, value: [bus.path] }) as const;
   const backend = new BluetoothBackend(BLUETOOTH_SETTINGS, recorder, clock, { paths });
   t.after(() => backend.stop());
   await until('the backend is up', () => recorder.state === 'up');

@@ -3,6 +3,7 @@
 
 import { backoffMs } from '../../clock.js';
 import { errorText } from '../../printable.js';
+import { failed } from '../../protocol/actor/result.js';
 import { BUS_METHODS, BUS_NAME, NAME_OWNER_CHANGED, OWNER_CHANGES } from '../../protocol/dbus/daemon.js';
 import {
   type Effect,
@@ -204,17 +205,17 @@ export class Bus<E extends Effect> {
 
   async #try(): Promise<void> {
     const reached = await this.#reach();
-    if ('failed' in reached) this.#away(reached.failed);
-    else if (this.#stopped) reached.connection.lose('stopped');
-    else await this.#settle(reached.connection);
+    if (!reached.ok) this.#away(reached.error);
+    else if (this.#stopped) reached.value.lose('stopped');
+    else await this.#settle(reached.value);
   }
 
   /** The first path on which a bus greets us; else the reason of the last one. */
   async #reach(): Promise<ConnectResult> {
     const found = this.#paths();
-    if (!found.ok) return { failed: found.detail };
-    let reached: ConnectResult = { failed: 'the bus has no address' };
-    for (const path of found.paths) {
+    if (!found.ok) return found;
+    let reached: ConnectResult = failed('the bus has no address');
+    for (const path of found.value) {
       const triedAt = performance.now();
       const bounds = { ...BOUNDS, ...this.#options };
       reached = await connectBus(path, bounds, {
@@ -222,7 +223,7 @@ export class Bus<E extends Effect> {
         called: (call) => (this.#isOwner(call.sender) ? this.#owner.called?.(call) : undefined),
         lost: (reason) => this.#lost(reason, performance.now() - triedAt),
       });
-      if ('connection' in reached) break;
+      if (reached.ok) break;
     }
     return reached;
   }

@@ -5,6 +5,7 @@
 import { Socket } from 'node:net';
 import { DBusError, Message, type MessageBus, MessageType, sessionBus, Variant } from 'dbus-next';
 import { errorText } from '../../printable.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Signal, VariantValue } from '../../protocol/dbus/method.js';
 import { withoutPrototype } from '../text.js';
 import { type BusResult, CLOSED, refusedHere } from './fault.js';
@@ -71,7 +72,8 @@ function privateParts(bus: MessageBus): PrivateParts {
   throw new Error('this version of dbus-next is not the one that tonearm was made for');
 }
 
-export type ConnectResult = { readonly connection: BusConnection } | { readonly failed: string };
+/** The connection, or why there is none. */
+export type ConnectResult = Result<BusConnection, string>;
 
 export async function connectBus(
   path: string,
@@ -91,9 +93,9 @@ export async function connectBus(
     const late = (): void => connection.lose(`no greeting within ${connectDeadlineMs} ms`);
     timer = setTimeout(late, connectDeadlineMs);
     await connection.greeted;
-    return { connection };
+    return success(connection);
   } catch (error) {
-    return { failed: `${path}: ${errorText(error)}` };
+    return failed(`${path}: ${errorText(error)}`);
   } finally {
     clearTimeout(timer);
   }

@@ -57,14 +57,16 @@ export async function commandUnit(
   const refusal = (error: BusError): Answer => faultOf(error, `The ${noun} of ${name} failed`);
   // Read before the links change: afterwards the name may lead nowhere while its unit still runs. What was
   // read earlier may be from before the link was made.
-  const unread = files === 'disable' ? await follower.refresh([name]) : undefined;
-  if (unread !== undefined) return refusal(unread);
+  if (files === 'disable') {
+    const read = await follower.refresh([name]);
+    if (!read.ok) return refusal(read.error);
+  }
   const before = factsNow();
   if (files !== undefined) {
-    const failed = await changeFiles(bus, files, name, leftMs);
+    const changed = await changeFiles(bus, files, name, leftMs);
     // Also after a failure, because some links may have been made.
     await follower.refresh([name]);
-    if (failed !== undefined) return refusal(failed);
+    if (!changed.ok) return refusal(changed.error);
   }
   // The unit that an alias led to before its link was removed.
   const lost = files === 'disable' && before?.id !== factsNow()?.id ? before?.id : undefined;
@@ -90,15 +92,13 @@ async function changeFiles(
   how: 'enable' | 'disable',
   name: string,
   leftMs: () => number,
-): Promise<BusError | undefined> {
+): Promise<BusResult<unknown>> {
   const { enableUnitFiles, disableUnitFiles, reload } = SYSTEMD_METHODS;
   const changed: BusResult<unknown> =
     how === 'enable'
       ? await bus.call(enableUnitFiles, [[name], false, false], { deadlineMs: leftMs() })
       : await bus.call(disableUnitFiles, [[name], false], { deadlineMs: leftMs() });
-  if (!changed.ok) return changed.error;
-  const reloaded = await bus.call(reload, [], { deadlineMs: leftMs() });
-  return reloaded.ok ? undefined : reloaded.error;
+  return changed.ok ? bus.call(reload, [], { deadlineMs: leftMs() }) : changed;
 }
 
 function runsInUnit({ name, facts }: FollowedUnit): boolean {

@@ -6,7 +6,7 @@ import { PROPERTIES_CHANGED, type PropertyRecord } from '../../protocol/dbus/dae
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { SYSTEMD_SIGNALS, UNIT_INTERFACE } from '../../protocol/dbus/systemd.js';
 import type { BusOwner } from '../bus/bus.js';
-import { type BusError, sentence } from '../bus/fault.js';
+import { type BusError, type BusResult, sentence } from '../bus/fault.js';
 import { type FollowedUnit, UnitTable } from './facts.js';
 import { type Interest, type ReadingBus, subscribe, UnitReader, unitRules, watchAll } from './unit-reader.js';
 import { Waits } from './waits.js';
@@ -63,14 +63,14 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   }
 
   /**
-   * Reads units again, or only the states of their files; resolves to the error if they could not be read.
+   * Reads units again, or only the states of their files; fails if they could not be read.
    */
-  async refresh(names: readonly string[], what: 'units' | 'files' = 'units'): Promise<BusError | undefined> {
+  async refresh(names: readonly string[], what: 'units' | 'files' = 'units'): Promise<BusResult<undefined>> {
     const epoch = this.#epoch;
-    const failed = await this.#reader[what](names);
+    const result = await this.#reader[what](names);
     // After a new beginning all units are published anyway.
     if (epoch === this.#epoch) this.#report(this.table.units().filter(({ name }) => names.includes(name)));
-    return failed;
+    return result;
   }
 
   /** Resolves once `holds` is true for the unit, or after `ms`. */
@@ -172,11 +172,11 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     const epoch = this.#epoch;
     this.#timers.cancel('begin');
     const awaited = this.waits.awaited();
-    const refused = await subscribe(this.bus, this.#plan.interest, this.table.names);
+    const subscribed = await subscribe(this.bus, this.#plan.interest, this.table.names);
     if (epoch !== this.#epoch) return;
-    const failed = refused ?? (await this.#readAll());
+    const read = subscribed.ok ? await this.#readAll() : subscribed;
     if (epoch !== this.#epoch) return;
-    if (failed !== undefined) return this.#beginAgain(failed);
+    if (!read.ok) return this.#beginAgain(read.error);
     this.#attempt = 0;
     this.#hasRead();
     this.waits.news();
@@ -184,8 +184,8 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
     this.waits.compare(awaited, (name) => this.table.unit(name)?.facts.job);
   }
 
-  #beginAgain(failed: BusError): void {
-    this.#away(sentence(failed));
+  #beginAgain(error: BusError): void {
+    this.#away(sentence(error));
     this.#attempt += 1;
     const { clock } = this.#plan;
     this.#timers.set('begin', backoffMs(this.#attempt, clock.random()), () => void this.#begin());
@@ -195,14 +195,14 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
    * Signals carry primary names: where a unit is followed by an alias, signals of its primary name are
    * subscribed to as well.
    */
-  async #readAll(): Promise<BusError | undefined> {
-    const failed = await this.#reader.units(this.table.names);
-    if (failed !== undefined) return failed;
+  async #readAll(): Promise<BusResult<undefined>> {
+    const read = await this.#reader.units(this.table.names);
+    if (!read.ok) return read;
     const aliases = this.table.units().filter(({ name, facts }) => name !== facts.id);
-    if (aliases.length === 0) return undefined;
+    if (aliases.length === 0) return read;
     const ids = aliases.map(({ facts }) => facts.id);
-    const unheard = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
-    if (unheard !== undefined) return unheard;
+    const watched = await watchAll(this.bus, unitRules(this.#plan.interest, ids));
+    if (!watched.ok) return watched;
     return this.#reader.units(aliases.map(({ name }) => name));
   }
 
@@ -210,9 +210,9 @@ export class UnitFollower<B extends ReadingBus> implements BusOwner {
   async #readAfterReload(): Promise<void> {
     const epoch = this.#epoch;
     const awaited = this.waits.awaited();
-    const failed = await this.#readAll();
+    const read = await this.#readAll();
     if (epoch !== this.#epoch) return;
-    if (failed !== undefined) this.#beginAgain(failed);
+    if (!read.ok) this.#beginAgain(read.error);
     else if (this.#hasRead()) {
       this.#report(this.table.units());
       this.waits.compare(awaited, (name) => this.table.unit(name)?.facts.job);

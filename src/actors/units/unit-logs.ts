@@ -8,7 +8,8 @@ import { access, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { type Clock, within } from '../../clock.js';
 import type { Answer, UnitScope } from '../../protocol/actor/commands.js';
-import { failure } from '../../protocol/actor/faults.js';
+import { type Fault, failure } from '../../protocol/actor/faults.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { clipped } from '../text.js';
 import { logText } from './log-entries.js';
 
@@ -40,7 +41,7 @@ export class UnitLogs {
 
   async read(query: LogQuery): Promise<Answer> {
     const end = await this.#run(logArguments(query));
-    return 'ok' in end ? end : answerTo(query.scope, end);
+    return end.ok ? answerTo(query.scope, end.value) : failure(end.error.fault, end.error.detail);
   }
 
   /**
@@ -50,17 +51,18 @@ export class UnitLogs {
   async wasStopped(invocation: string): Promise<boolean> {
     const jobs = [`USER_INVOCATION_ID=${invocation}`, 'JOB_RESULT=done', 'JOB_TYPE=start', 'JOB_TYPE=stop'];
     const end = await this.#run(['--output=json', '--output-fields=JOB_TYPE', '--no-pager', ...jobs]);
-    return (
-      !('ok' in end) && /"JOB_TYPE" *: *"stop"/.test(end.stdout) && !/"JOB_TYPE" *: *"start"/.test(end.stdout)
-    );
+    if (!end.ok) return false;
+    const { stdout } = end.value;
+    return /"JOB_TYPE" *: *"stop"/.test(stdout) && !/"JOB_TYPE" *: *"start"/.test(stdout);
   }
 
-  /** A failure if it could not be started now, or has not ended in time and was killed. */
-  async #run(args: readonly string[]): Promise<JournalctlEnd | ReturnType<typeof failure>> {
-    // Loaded when the first log is wanted: it takes 2 MB.
+  /** Fails if too many run already, or if it has not ended in time and was killed. */
+  async #run(args: readonly string[]): Promise<Result<JournalctlEnd, Fault>> {
+    // Loaded for the first log, because it takes 2 MB.
     const { execFile } = await import('node:child_process');
     const { size } = this.#readings;
-    if (size >= READINGS_MAX) return failure('unavailable', `${size} logs are being read already`);
+    if (size >= READINGS_MAX)
+      return failed({ fault: 'unavailable', detail: `${size} logs are being read already` });
     const { PATH } = process.env;
     const env = { LC_ALL: 'C.UTF-8', ...(PATH !== undefined && { PATH }) };
     const options = { env, maxBuffer: OUTPUT_MAX_BYTES, killSignal: 'SIGKILL' } as const;
@@ -70,9 +72,12 @@ export class UnitLogs {
     const end = ended.finally(() => this.#readings.delete(child));
     this.#readings.set(child, end);
     const inTime = await within(this.#clock, READING_MAX_MS, end);
-    if (inTime !== undefined) return inTime;
+    if (inTime !== undefined) return success(inTime);
     child.kill('SIGKILL');
-    return failure('timeout', `journalctl has not answered within ${READING_MAX_MS / 1000} s`);
+    return failed({
+      fault: 'timeout',
+      detail: `journalctl has not answered within ${READING_MAX_MS / 1000} s`,
+    });
   }
 
   /**

@@ -36,6 +36,8 @@ export type Interest = 'state' | 'runs' | 'verdicts';
  */
 const SINGLE_MAX_UNITS = 100;
 
+const DONE: BusResult<undefined> = success(undefined);
+
 const MANAGER: Match = { sender: SYSTEMD_NAME, path: SYSTEMD_PATH, interface: MANAGER_INTERFACE };
 const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
@@ -62,29 +64,30 @@ export async function subscribe(
   bus: ReadingBus,
   interest: Interest,
   names: readonly string[],
-): Promise<BusError | undefined> {
+): Promise<BusResult<undefined>> {
   const members = ['Reloading', 'UnitFilesChanged', ...(interest === 'state' ? [] : ['JobRemoved'])];
   const managerRules = members.map((each) => ({ ...MANAGER, member: each }));
-  const unheard = await watchAll(bus, [...managerRules, ...unitRules(interest, names)]);
-  if (unheard !== undefined) return unheard;
+  const watched = await watchAll(bus, [...managerRules, ...unitRules(interest, names)]);
+  if (!watched.ok) return watched;
   const subscribed = await bus.call(SYSTEMD_METHODS.subscribe, []);
-  if (subscribed.ok) return undefined;
+  if (subscribed.ok) return DONE;
   const { error } = subscribed;
-  return error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.alreadySubscribed ? undefined : error;
+  const wasSubscribed = error.kind === 'dbus' && error.name === SYSTEMD_ERRORS.alreadySubscribed;
+  return wasSubscribed ? DONE : subscribed;
 }
 
 /** Like `subscribe`, if the manager sends signals already. */
-export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusError | undefined> {
-  const outcomes = await Promise.all(rules.map((rule) => bus.watch(rule)));
-  return outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]))[0];
+export async function watchAll(bus: ReadingBus, rules: readonly Match[]): Promise<BusResult<undefined>> {
+  const results = await Promise.all(rules.map((rule) => bus.watch(rule)));
+  return results.find(({ ok }) => !ok) ?? DONE;
 }
 
 /** Each reading takes at most two calls. */
 const READINGS_AT_ONCE = 8;
 
 /** Resolves to the first error, after which the other units are not tried. */
-type ReadUnits = (names: readonly string[]) => Promise<BusError | undefined>;
-type ReadUnit = (name: string) => Promise<BusError | undefined>;
+type ReadUnits = (names: readonly string[]) => Promise<BusResult<undefined>>;
+type ReadUnit = (name: string) => Promise<BusResult<undefined>>;
 
 /** Reads units into the table. */
 export class UnitReader {
@@ -110,23 +113,23 @@ export class UnitReader {
     this.files = inGroups(table.names, (name) => this.#readFile(name));
   }
 
-  async #readUnit(name: string): Promise<BusError | undefined> {
+  async #readUnit(name: string): Promise<BusResult<undefined>> {
     const mark = this.#table.mark(name);
     const [all, file] = await Promise.all([
       this.#bus.call(SYSTEMD_METHODS.getAll, [this.#interface], { path: unitPath(name) }),
       this.#fileState(name),
     ]);
-    if (!file.ok) return file.error;
-    if (!all.ok && !aboutThisUnit(all.error)) return all.error;
+    if (!file.ok) return file;
+    if (!all.ok && !aboutThisUnit(all.error)) return all;
     this.#table.read(name, mark, all.ok ? all.value : {}, file.value);
-    return undefined;
+    return DONE;
   }
 
-  async #readFile(name: string): Promise<BusError | undefined> {
+  async #readFile(name: string): Promise<BusResult<undefined>> {
     const file = await this.#fileState(name);
-    if (!file.ok) return file.error;
+    if (!file.ok) return file;
     this.#table.file(name, file.value);
-    return undefined;
+    return DONE;
   }
 
   async #fileState(name: string): Promise<BusResult<FileReading>> {
@@ -148,11 +151,11 @@ function inGroups(allNames: readonly string[], read: ReadUnit): ReadUnits {
   return async (names) => {
     for (let at = 0; at < names.length; at += READINGS_AT_ONCE) {
       const group = names.slice(at, at + READINGS_AT_ONCE);
-      const errors = await Promise.all(group.map((name) => readings.get(name)?.()));
-      const failure = errors.find((error) => error !== undefined);
+      const results = await Promise.all(group.map((name) => readings.get(name)?.()));
+      const failure = results.find((result) => result?.ok === false);
       if (failure !== undefined) return failure;
     }
-    return undefined;
+    return DONE;
   };
 }
 

@@ -7,6 +7,7 @@ import { chmodSync, lstatSync, mkdirSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { basename, dirname } from 'node:path';
 import { type Clock, RateLimit, within } from '../../clock.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { fileIdentity, PathWatch } from '../path-watch.js';
 import { codeOf } from '../small-file.js';
 import { linesOf, type ProgressLine, parseLine } from './progress-line.js';
@@ -85,17 +86,14 @@ export class ProgressSocket {
     const server = createServer({ allowHalfOpen: true }, (socket) => void this.#read(socket));
     server.maxConnections = CONNECTIONS_MAX;
     server.on('drop', () => this.#owner.problem('there are too many connections'));
-    let problem: string | undefined;
-    try {
-      problem = await listenAt(server, this.#path, this.#clock);
-      if (problem === undefined) this.#server = server;
+    const listening = await listenAt(server, this.#path, this.#clock);
+    if (listening.ok) {
+      this.#server = server;
       // From now on, an error is a failed accept (no descriptors left): the client sees it, the socket lives
       // on.
       server.on('error', () => this.#owner.problem('a connection could not be accepted'));
-    } catch (error) {
-      problem = `cannot listen there (${codeOf(error)})`;
     }
-    this.#owner.problem(problem);
+    this.#owner.problem(listening.ok ? undefined : listening.error);
   }
 
   async #read(socket: Socket): Promise<void> {
@@ -125,11 +123,17 @@ export class ProgressSocket {
   }
 }
 
-/**
- * Listens at the path, for the owner only. Resolves to the reason if the path is taken; rejects with the
- * system's error.
- */
-async function listenAt(server: Server, path: string, clock: Clock): Promise<string | undefined> {
+/** Listens at the path, for the owner only. Never rejects; the error is the reason for `/health`. */
+async function listenAt(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
+  try {
+    return await listenIfFree(server, path, clock);
+  } catch (error) {
+    return failed(`cannot listen there (${codeOf(error)})`);
+  }
+}
+
+/** Fails if the path is in use; rejects with the system's error. */
+async function listenIfFree(server: Server, path: string, clock: Clock): Promise<Result<undefined, string>> {
   const directory = dirname(path);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const { mode, uid } = statSync(directory);
@@ -137,17 +141,17 @@ async function listenAt(server: Server, path: string, clock: Clock): Promise<str
   const isOurs = basename(directory) === OWN_DIRECTORY && uid === process.getuid?.();
   if (isOurs && (mode & 0o077) !== 0) chmodSync(directory, 0o700);
   const found = lstatSync(path, { throwIfNoEntry: false });
-  if (found?.isSocket() === false) return 'there is a file that is not a socket';
+  if (found?.isSocket() === false) return failed('there is a file that is not a socket');
   const identity = fileIdentity(path);
-  if (identity !== undefined && (await isAlive(path, clock))) return PATH_IN_USE;
+  if (identity !== undefined && (await isAlive(path, clock))) return failed(PATH_IN_USE);
   // Another daemon may have put its own socket there meanwhile. From here on nothing is awaited until the
   // socket is bound.
-  if (fileIdentity(path) !== identity) return PATH_IN_USE;
+  if (fileIdentity(path) !== identity) return failed(PATH_IN_USE);
   rmSync(path, { force: true });
   server.listen(path);
   await once(server, 'listening');
   chmodSync(path, 0o600);
-  return undefined;
+  return success(undefined);
 }
 
 async function isAlive(path: string, clock: Clock): Promise<boolean> {

@@ -84,8 +84,8 @@ export class UpgradeUnits implements FollowerOwner {
   async readUpgradeUnit(): Promise<RunFacts | undefined> {
     const { upgradeUnit: upgrade } = this.#parts.settings;
     if (!this.#isUp || upgrade === undefined) return undefined;
-    const failed = await this.#follower.refresh([upgrade]);
-    return failed === undefined ? this.#facts : undefined;
+    const read = await this.#follower.refresh([upgrade]);
+    return read.ok ? this.#facts : undefined;
   }
 
   async startCheck(): Promise<StartResult> {

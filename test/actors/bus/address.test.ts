@@ -12,8 +12,8 @@ function check(find: typeof userBusPaths, rows: readonly Row[]): void {
   for (const [env, paths] of rows) {
     test(`${find.name} in ${JSON.stringify(env)}`, () => {
       const found = find(env, 1000);
-      if (paths instanceof RegExp) assert.match(found.ok ? 'it was accepted' : found.detail, paths);
-      else assert.deepEqual(found, { ok: true, paths });
+      if (paths instanceof RegExp) assert.match(found.ok ? 'it was accepted' : found.error, paths);
+      else assert.deepEqual(found, { ok: true, value: paths });
     });
   }
 }

@@ -102,8 +102,8 @@ for (const [what, signature, body] of TOO_MUCH) {
     const signal = (each: Signal) => owner.signal(each);
     const lost = (reason: string) => owner.down(reason);
     const reached = await connectBus(bus.path, bounds, { signal, called: () => undefined, lost });
-    assert.ok('connection' in reached);
-    t.after(() => reached.connection.lose('the test is over'));
+    assert.ok(reached.ok);
+    t.after(() => reached.value.lose('the test is over'));
     await owner.noted(/^signal: NameAcquired/);
     const ours = String(owner.signals[0]?.values[0]);
     const to = (path: string, member: string, name: string) =>

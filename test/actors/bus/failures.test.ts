@@ -20,7 +20,7 @@ type Options = ConstructorParameters<typeof Bus<'units'>>[1];
 
 function options(...paths: readonly string[]) {
   return {
-    paths: () => ({ ok: true, paths }) as const,
+    paths: () => ({ ok: true, value: paths }) as const,
     backoffMs: (attempt: number) => (attempt === 0 ? 0 : 20),
     connectDeadlineMs: DEADLINE_MS,
     callDeadlineMs: DEADLINE_MS,

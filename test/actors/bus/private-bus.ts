@@ -28,6 +28,6 @@ export async function privateBus(t: { after(end: () => unknown): void }, data?: 
   };
   t.after(() => kill('SIGKILL'));
   await start();
-  const paths = () => ({ ok: true, paths: [path] }) as const;
+  const paths = () => ({ ok: true, value: [path] }) as const;
   return { path, paths, address, start, kill, signal: (signal: NodeJS.Signals) => child?.kill(signal) };
 }

@@ -101,7 +101,7 @@ export async function scriptedBus(scriptOf: (connection: number) => Script, t?: 
     await once(server, 'close');
   };
   t?.after(close);
-  const paths = () => ({ ok: true, paths: [path] }) as const;
+  const paths = () => ({ ok: true, value: [path] }) as const;
   return { path, paths, connections: () => connections, received, close };
 }
 

@@ -24,7 +24,7 @@ async function stage(t: TestContext, more: Partial<UpgradeSettings> = {}, saved?
   };
   if (saved !== undefined) writeFileSync(settings.stateFile, saved);
   const recorder = new Recorder();
-  const paths = () => ({ ok: true, paths: [join(directory, 'no-bus')] }) as const;
+  const paths = () => ({ ok: true, value: [join(directory, 'no-bus')] }) as const;
   const bus = { paths, backoffMs: (attempt: number) => (attempt === 0 ? 0 : 60_000) };
   const clock = { ...systemClock, date: () => 5_000 };
   const backend = new UpgradeBackend(settings, recorder, { bus, bootId: 'boot', clock });
