@@ -10,7 +10,7 @@ import { PLAYER_NAMES, PLAYER_OWNERS } from '../../protocol/dbus/mpris.js';
 import { Bus, type BusOptions, type BusOwner } from '../bus/bus.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { carryOut, isTrackCommand } from './commands.js';
-import { coverReader, type FetchCover } from './cover.js';
+import { CoverReader, type FetchCover } from './cover.js';
 import { Player } from './player.js';
 
 const PLAYERS_MAX = 32;
@@ -21,9 +21,9 @@ const NAMES_MAX = 128;
  * readings a second.
  */
 const SETTLE_MS = 250;
-/** A cover may be embedded in the metadata: twice the maximum size of a cover in base64. */
+/** Metadata may contain a whole cover: this is twice the maximum size of a cover in base64. */
 const MESSAGE_MAX_BYTES = 24 << 20;
-/** How long players that exist at the start are waited for; one that hangs is published when it answers. */
+/** How long the start waits for the players that exist; one that hangs is published when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
 /** Per player: one that hangs must not use up the bound of all together. */
 const COMMANDS_UNDER_WAY_MAX = 8;
@@ -32,25 +32,25 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #publish: Publisher;
   readonly #clock: Clock;
   readonly #bus: Bus<'players'>;
-  readonly #answerCover: ReturnType<typeof coverReader>;
+  readonly #covers: CoverReader;
   /** Owners by bus name: one connection may own several names, as VLC does, and is one player. */
   readonly #owners = new Map<string, string>();
   /** The process ids of these owners. No player is made before the bus has answered. */
-  readonly #processes = new Map<string, number | 'asked' | 'unknown'>();
+  readonly #processes = new Map<string, number | 'requested' | 'unknown'>();
   /** By unique name. */
   readonly #players = new Map<string, Player>();
   readonly #timers: Timers<'settle'>;
   #settledAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
-  /** Names of players that the log says cannot be read. */
+  /** Names of players whose failure to be read is in the log. */
   readonly #unlisted = new Set<string>();
   /**
    * Names whose owner changed since they were listed: that signal is newer than the reply. Only set while
-   * owners are asked for.
+   * the owners are read.
    */
   #changedNames: Set<string> | undefined;
   /** Why there is no bus; undefined while there is one. */
-  #away: string | undefined = 'not connected yet';
+  #unavailableReason: string | undefined = 'not connected yet';
   /** Counts losses, so that a connection that is lost during `up` is not published as up. */
   #losses = 0;
 
@@ -60,7 +60,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#clock = clock;
     this.#timers = new Timers(clock);
     this.#bus = new Bus('players', { messageMaxBytes: MESSAGE_MAX_BYTES, ...bus }, this);
-    this.#answerCover = coverReader(this.#bus, clock, fetch);
+    this.#covers = new CoverReader(this.#bus, clock, fetch);
   }
 
   async up(): Promise<void> {
@@ -84,14 +84,14 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(readings));
     if (losses !== this.#losses) return;
     for (const player of this.#players.values()) player.publishNow();
-    this.#away = undefined;
+    this.#unavailableReason = undefined;
     this.#publish.status('up');
   }
 
   down(reason: string): void {
     this.#losses += 1;
     this.#forgetAll();
-    this.#away = reason;
+    this.#unavailableReason = reason;
     this.#publish.status('connecting', reason);
   }
 
@@ -106,12 +106,12 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   async handle(command: PlayersCommand): Promise<Answer> {
-    if (this.#away !== undefined)
-      return failure('unavailable', `Not connected to the user's bus: ${this.#away}`);
+    if (this.#unavailableReason !== undefined)
+      return failure('unavailable', `Not connected to the user's bus: ${this.#unavailableReason}`);
     const player = this.#players.get(this.#owners.get(command.player) ?? '');
     if (!player?.isKnown)
       return failure('no-such-player', `There is no player ${JSON.stringify(command.player)}`);
-    if (command.do === 'cover') return this.#answerCover(player, command.cachedTag);
+    if (command.do === 'cover') return this.#covers.answer(player, command.cachedTag);
     const { commandsUnderWay } = player;
     if (commandsUnderWay >= COMMANDS_UNDER_WAY_MAX)
       return failure('timeout', `${commandsUnderWay} commands wait for ${command.player} already`);
@@ -137,7 +137,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else return;
     if (owner !== '' && !this.#processes.has(owner)) {
       const losses = this.#losses;
-      this.#processes.set(owner, 'asked');
+      this.#processes.set(owner, 'requested');
       const pid = await this.#bus.call(BUS_METHODS.getConnectionUnixProcessID, [owner]);
       if (losses !== this.#losses) return;
       // 0 means a process of another container.
@@ -152,7 +152,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     else if (!this.#timers.has('settle')) this.#timers.set('settle', waitMs, () => this.#settle());
   }
 
-  /** Updates the players to match the names; each player gets the shortest of its names. */
+  /** Adds and removes players so that they match the names; each player gets the shortest of its names. */
   #settle(): void {
     this.#settledAt = this.#clock.monotonic();
     const names = new Map<string, string>();
@@ -168,15 +168,15 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     }
     for (const [owner, name] of names) {
       const pid = this.#processes.get(owner);
-      if (!this.#players.has(owner) && pid !== undefined && pid !== 'asked') this.#add(name, owner, pid);
+      if (!this.#players.has(owner) && pid !== undefined && pid !== 'requested') this.#add(name, owner, pid);
     }
     const owners = new Set(this.#owners.values());
     for (const owner of this.#processes.keys()) if (!owners.has(owner)) this.#processes.delete(owner);
   }
 
   /**
-   * VLC with `--control dbus` has two connections, the second with its process id in its name (seen with
-   * 3.0.21).
+   * VLC 3.0.21 with `--control dbus` has two connections, and the name of the second ends with its process
+   * id.
    */
   #isSecond(name: string): boolean {
     const [, first = '', pid] = /^(.+)\.instance(\d+)$/.exec(name) ?? [];
@@ -213,7 +213,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 }
 
 export default actorThread<'players'>(({ fetchCovers }, publish) => {
-  // Loaded when the first is wanted: Node's HTTP takes 2 MB.
+  // It is loaded with the first cover to be fetched, because Node's HTTP client takes 2 MB.
   const fetch = async (url: string) => (await import('./web-cover.js')).webCover(url, systemClock);
   return new PlayersBackend(publish, systemClock, {}, fetchCovers ? fetch : undefined);
 });

@@ -1,6 +1,5 @@
-// Commands to players: what is known to stand against each, the method that is called, and the fault for a
-// refusal; in a tracklist, which track is meant, and what may be added (docs/players.md, "Commands" and
-// "Tracklists").
+// Commands to players: refuses those that the player's facts exclude, calls the method for the others, and
+// answers with the fault where the player refuses (docs/players.md, "Commands" and "Tracklists").
 
 import type { Answer, PlayersCommand } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
@@ -14,14 +13,12 @@ import type { Player } from './player.js';
 
 export type PlayerCommand = Exclude<PlayersCommand, { readonly do: 'cover' }>;
 type TrackCommand = Extract<PlayersCommand, { readonly do: 'goto' | 'remove' | 'add' }>;
-type PlainCommand = Exclude<PlayerCommand, TrackCommand>;
 type PositionCommand = Extract<PlayersCommand, { readonly do: 'position' }>;
+type PlainCommand = Exclude<PlayerCommand, TrackCommand | PositionCommand>;
 type PlayersBus = Caller<'players'>;
 type Refusal = Extract<Answer, { readonly ok: false }>;
-/** The outcome of the call, or why there is none. */
-type Called = BusResult<undefined> | Refusal;
 
-/** All others need `can_control`. */
+/** The capability that a command needs; all other commands need `can_control`. */
 const NEEDS: Partial<Readonly<Record<PlayerCommand['do'], keyof PlayerRecord['capabilities']>>> = {
   play: 'can_play',
   pause: 'can_pause',
@@ -39,20 +36,25 @@ export function isTrackCommand(command: PlayersCommand): command is TrackCommand
 /** Sends the command; resolves when the player has accepted it. */
 export async function carryOut(bus: PlayersBus, player: Player, command: PlayerCommand): Promise<Answer> {
   if (refusalOf(player, command) !== undefined) {
-    // Some players announce nothing of it when they become able to do more (Mopidy, when its list is filled).
+    // Some players do not announce that they have become able to do more, such as Mopidy when its list is
+    // filled.
     const isAnswered = await player.readAll(isTrackCommand(command));
     if (!isAnswered) return unansweredBy(player);
     const refusal = refusalOf(player, command);
     if (refusal !== undefined) return refusal;
   }
-  const outcome = await (isTrackCommand(command)
-    ? callTracklist(bus, player, command)
-    : call(bus, player, command));
-  if (outcome.ok) return { ok: true };
-  if ('fault' in outcome) return outcome;
-  const { fault, detail } = faultOf(outcome.error, `${player.busName} did not ${command.do}`);
+  if (command.do === 'position') return setPosition(bus, player, command);
+  const called = isTrackCommand(command)
+    ? await callTracklist(bus, player, command)
+    : await call(bus, player, command);
+  return answerOf(player, command, called);
+}
+
+function answerOf(player: Player, command: PlayerCommand, called: BusResult<undefined>): Answer {
+  if (called.ok) return { ok: true };
+  const { fault, detail } = faultOf(called.error, `${player.busName} did not ${command.do}`);
   // The player left before it answered.
-  return failure(isAbsence(outcome.error) ? 'no-such-player' : fault, detail);
+  return failure(isAbsence(called.error) ? 'no-such-player' : fault, detail);
 }
 
 function unansweredBy({ busName, readings }: Player): Refusal {
@@ -60,10 +62,12 @@ function unansweredBy({ busName, readings }: Player): Refusal {
   return failure('timeout', `${busName} did not answer what it can do now`);
 }
 
-/** Why the command is not sent, by what was read of the player before. */
+/**
+ * The reason why the command is not sent, by the known facts of the player; undefined if it is to be sent.
+ */
 function refusalOf(player: Player, command: PlayerCommand): Refusal | undefined {
   const { facts, busName, plays } = player;
-  // A playing player is paused by it.
+  // `play_pause` pauses a player that plays.
   const needed = command.do === 'play_pause' && plays ? 'can_pause' : (NEEDS[command.do] ?? 'can_control');
   if (!capabilitiesOf(facts)[needed])
     return failure('not-able', `${busName} does not allow this: ${needed} is false`);
@@ -96,20 +100,18 @@ function trackRefusalOf(player: Player, command: TrackCommand): Refusal | undefi
   return failure('bad-value', `uri: ${busName} accepts only ${accepted}`);
 }
 
-/** The track that the command names, by its id or the last segment of it. */
+/** The track in the command: its id, or the last segment of its id. */
 function trackIn(command: TrackCommand): string | undefined {
   return command.do === 'add' ? command.after_track : command.track;
 }
 
-async function call(bus: PlayersBus, player: Player, command: PlainCommand): Promise<Called> {
+async function call(bus: PlayersBus, player: Player, command: PlainCommand): Promise<BusResult<undefined>> {
   const methods = playerMethods(player.owner);
   const set = (property: string, value: VariantValue) =>
     bus.call(methods.set, [PLAYER_INTERFACE, property, value], { path: PLAYER_PATH });
   switch (command.do) {
     case 'seek':
       return bus.call(methods.seek, [command.offset]);
-    case 'position':
-      return setPosition(bus, player, command);
     case 'volume':
       return set('Volume', { variant: 'd', value: command.volume });
     case 'loop':
@@ -122,14 +124,14 @@ async function call(bus: PlayersBus, player: Player, command: PlainCommand): Pro
 }
 
 /** A track without a usable id cannot be named to the player, so the player seeks by the difference. */
-async function setPosition(
-  bus: PlayersBus,
-  player: Player,
-  { position, track_id: named }: PositionCommand,
-): Promise<Called> {
+async function setPosition(bus: PlayersBus, player: Player, command: PositionCommand): Promise<Answer> {
   const methods = playerMethods(player.owner);
   const { trackId, lengthUs = Number.MAX_SAFE_INTEGER } = player.facts.metadata;
-  if (trackId !== undefined) return bus.call(methods.setPosition, [named ?? trackId, position]);
+  const { position } = command;
+  if (trackId !== undefined) {
+    const called = await bus.call(methods.setPosition, [command.track_id ?? trackId, position]);
+    return answerOf(player, command, called);
+  }
   const positionUs = await player.readPosition();
   if (positionUs === undefined)
     return failure(
@@ -137,7 +139,8 @@ async function setPosition(
       `${player.busName} names neither its track nor its position, so none can be set`,
     );
   // Beyond the end, a player would go to its next track.
-  return bus.call(methods.seek, [Math.min(position, lengthUs) - positionUs]);
+  const offset = Math.min(position, lengthUs) - positionUs;
+  return answerOf(player, command, await bus.call(methods.seek, [offset]));
 }
 
 async function callTracklist(

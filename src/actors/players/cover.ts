@@ -16,88 +16,114 @@ import { inTurn } from '../turns.js';
 import { isDataUrl } from './metadata.js';
 import type { Player } from './player.js';
 
-/** From the request to the answer; fetching from the web comes on top. */
+/** The time from the request to the answer, without a fetch from the web. */
 const ANSWER_MAX_MS = 4_000;
-/** The maximum number of players: more requests mean that the disk does not answer. */
+/** There are at most 32 players, so more requests mean that the disk does not answer. */
 const WAITING_MAX = 32;
 
-/** Fetches at a time: each may hold a whole cover. */
+/** Fetches at a time. Each may keep a whole cover in memory. */
 const FETCHES_MAX = 4;
 /**
- * Addresses in the web of which it is known for a while what came of them, so that several pages that show
- * one cover cost one fetch.
+ * Addresses on the web whose last fetch is remembered, so that several pages that show one cover cost one
+ * fetch.
  */
-const KNOWN_MAX = 32;
-/** Some radio stations change the picture behind one address. */
-const KNOWN_MS = 60_000;
+const TRIED_MAX = 32;
+/** The time is short because some radio stations change the picture behind one address. */
+const TRIED_MS = 60_000;
 
 const NONE = failure('no-cover', 'The player names no image that may be served');
 
 type CoverPlayer = Pick<Player, 'facts' | 'owner'>;
 
-/** Undefined if the cover cannot be had. Never rejects, and ends by itself. */
+/** Undefined if the cover cannot be fetched. Never rejects, and ends within a time of its own. */
 export type FetchCover = (url: string) => Promise<ImageAnswer | undefined>;
 
-/**
- * Answers a request; `cachedTag` is the tag of a cover whose bytes the caller has: the gateway keeps them.
- */
-type AnswerCover = (player: CoverPlayer, cachedTag: string | undefined) => Promise<Answer>;
+/** Answers requests for the covers of players. */
+export class CoverReader {
+  readonly #bus: Caller<'players'>;
+  readonly #clock: Clock;
+  /** Undefined if clients are sent to covers on the web. */
+  readonly #web: WebCovers | undefined;
+  readonly #inTurn = inTurn();
+  /** Requests whose cover is being read, or waits for its turn. */
+  #waiting = 0;
 
-/** Without `fetch`, clients are sent to covers on the web. */
-export function coverReader(bus: Caller<'players'>, clock: Clock, fetch?: FetchCover): AnswerCover {
-  const readNext = inTurn();
-  let waiting = 0;
-  const named: AnswerCover = async (player, cachedTag) => {
+  /** `fetch`: undefined if the node fetches no covers. */
+  constructor(bus: Caller<'players'>, clock: Clock, fetch?: FetchCover) {
+    this.#bus = bus;
+    this.#clock = clock;
+    this.#web = fetch && new WebCovers(clock, fetch);
+  }
+
+  /** `cachedTag` is the tag of a cover whose bytes the caller has: the gateway keeps them. */
+  async answer(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
+    const answer = await this.#named(player, cachedTag);
+    const cover = answer.ok ? answer.cover : undefined;
+    if (this.#web === undefined || typeof cover !== 'object' || !('location' in cover)) return answer;
+    return { ok: true, cover: await this.#web.cover(cover.location, cachedTag) };
+  }
+
+  /** The cover that the player names; one on the web as its address. */
+  async #named(player: CoverPlayer, cachedTag: string | undefined): Promise<Answer> {
     const { artUrl, hasLongArtUrl } = player.facts.metadata;
     if (artUrl === undefined && !hasLongArtUrl) return NONE;
     const late = failure('timeout', 'The cover cannot be read now');
-    if (waiting >= WAITING_MAX) return late;
-    waiting += 1;
-    const reading = readNext(async (): Promise<Answer> => {
-      try {
-        const url = artUrl ?? (await longUrl(bus, player));
-        const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, cachedTag);
-        return cover === undefined ? NONE : { ok: true, cover };
-      } finally {
-        waiting -= 1;
-      }
+    if (this.#waiting >= WAITING_MAX) return late;
+    this.#waiting += 1;
+    const reading = this.#inTurn(() => this.#read(player, artUrl, cachedTag)).finally(() => {
+      this.#waiting -= 1;
     });
-    return (await within(clock, ANSWER_MAX_MS, reading)) ?? late;
-  };
-  if (fetch === undefined) return named;
-  const fetched = webCovers(clock, fetch);
-  return async (player, cachedTag) => {
-    const answer = await named(player, cachedTag);
-    const cover = answer.ok ? answer.cover : undefined;
-    if (typeof cover !== 'object' || !('location' in cover)) return answer;
-    return { ok: true, cover: await fetched(cover.location, cachedTag) };
-  };
+    return (await within(this.#clock, ANSWER_MAX_MS, reading)) ?? late;
+  }
+
+  async #read(
+    player: CoverPlayer,
+    artUrl: string | undefined,
+    cachedTag: string | undefined,
+  ): Promise<Answer> {
+    const url = artUrl ?? (await longUrl(this.#bus, player));
+    const cover = url === undefined ? undefined : await coverOf(url, process.getuid?.() ?? 0, cachedTag);
+    return cover === undefined ? NONE : { ok: true, cover };
+  }
 }
 
-/** The function that has a cover fetched, unless it is known what comes of that. */
-function webCovers(clock: Clock, fetch: FetchCover) {
-  /** Without a tag if the last attempt failed. */
-  const known = new Map<string, { readonly tag: string | undefined; readonly until: number }>();
-  let fetches = 0;
-  return async (url: string, cachedTag: string | undefined): Promise<CoverAnswer> => {
-    const elsewhere = { location: url };
-    const last = known.get(url);
-    if (last !== undefined && clock.monotonic() < last.until) {
-      if (last.tag === undefined) return elsewhere;
+/** Fetches covers from the web, and remembers for a while which addresses it has tried. */
+class WebCovers {
+  readonly #clock: Clock;
+  readonly #fetch: FetchCover;
+  /** By address. Without a tag if the last attempt failed. */
+  readonly #tried = new Map<string, { readonly tag: string | undefined; readonly until: number }>();
+  #fetches = 0;
+
+  constructor(clock: Clock, fetch: FetchCover) {
+    this.#clock = clock;
+    this.#fetch = fetch;
+  }
+
+  /** The image, or its address for the client if it cannot be fetched now. */
+  async cover(url: string, cachedTag: string | undefined): Promise<CoverAnswer> {
+    const redirect = { location: url };
+    const last = this.#tried.get(url);
+    if (last !== undefined && this.#clock.monotonic() < last.until) {
+      if (last.tag === undefined) return redirect;
       if (last.tag === cachedTag) return 'unchanged';
     }
-    if (fetches >= FETCHES_MAX) return elsewhere;
-    fetches += 1;
-    const cover = await fetch(url).finally(() => {
-      fetches -= 1;
+    if (this.#fetches >= FETCHES_MAX) return redirect;
+    this.#fetches += 1;
+    const cover = await this.#fetch(url).finally(() => {
+      this.#fetches -= 1;
     });
-    known.delete(url);
-    known.set(url, { tag: cover?.tag, until: clock.monotonic() + KNOWN_MS });
-    const [oldest] = known.keys();
-    if (known.size > KNOWN_MAX && oldest !== undefined) known.delete(oldest);
-    if (cover === undefined) return elsewhere;
+    this.#remember(url, cover?.tag);
+    if (cover === undefined) return redirect;
     return cover.tag === cachedTag ? 'unchanged' : cover;
-  };
+  }
+
+  #remember(url: string, tag: string | undefined): void {
+    this.#tried.delete(url);
+    this.#tried.set(url, { tag, until: this.#clock.monotonic() + TRIED_MS });
+    const [oldest] = this.#tried.keys();
+    if (this.#tried.size > TRIED_MAX && oldest !== undefined) this.#tried.delete(oldest);
+  }
 }
 
 /**
@@ -122,7 +148,7 @@ const TAG_CHARACTERS = 22;
 /** The length of the longest signature below. */
 const MAGIC_BYTES = 12;
 
-/** Opens no link, does not wait for a FIFO's writer, and takes no terminal as ours. */
+/** Opens no link, does not wait for the writer of a FIFO, and makes no terminal that of this process. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 export type ImageAnswer = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
@@ -135,8 +161,8 @@ const BEGINNINGS: readonly (readonly [type: string, pattern: RegExp])[] = [
 ];
 
 /**
- * Undefined if nothing may be served; the network must not learn why. `cachedTag`: the tag of what the caller
- * has. `uid`: ours. Never rejects.
+ * Undefined if nothing may be served; the network must not learn why. `cachedTag` is the tag of the cover
+ * that the caller has, and `uid` the user of this process. Never rejects.
  */
 export async function coverOf(
   url: string,

@@ -1,6 +1,6 @@
-// The facts known of one player, how readings and signals change them, its position, which is read now and
-// then and extrapolated in between (docs/players.md, "Positions"), and the record that clients see
-// (docs/http-api.md, "Player"). Pure.
+// The facts that are known about one player, and how readings and signals change them; the extrapolation of
+// its position between two readings (docs/players.md, "Positions"); and its record (docs/http-api.md,
+// "Player"). Pure.
 
 import type { PlayerRecord } from '../../protocol/actor/schemas.js';
 import { type PropertyRecord, type PropertyValues, readProperties } from '../../protocol/dbus/daemon.js';
@@ -55,13 +55,13 @@ export function withPlayerProperties(facts: PlayerFacts, record: PropertyRecord)
   };
 }
 
-/** Microseconds; undefined if the player gives none. Negative ones become 0. */
+/** Microseconds; undefined if the player reports none. A negative position becomes 0. */
 export function positionIn(record: PropertyRecord): number | undefined {
   const { Position } = readProperties(PLAYER_PROPERTIES, record);
   return typeof Position === 'number' ? Math.max(0, Position) : undefined;
 }
 
-/** The word of the specification. Some players write it in lower case (seen: `playing`). */
+/** The word as the specification writes it. Some players write it in lower case, such as `playing`. */
 function wordIn<W extends string>(words: readonly W[], written: string | undefined): W | undefined {
   return words.find((word) => word.toLowerCase() === written?.toLowerCase());
 }
@@ -117,7 +117,8 @@ export function playerRecord(
 }
 
 /**
- * In ms on both clocks: dates are for people and may jump; durations are measured with the monotonic clock.
+ * One moment on both clocks, in ms. Dates are for people and may jump; durations are measured with the
+ * monotonic clock.
  */
 export interface Moment {
   readonly date: number;
@@ -125,7 +126,7 @@ export interface Moment {
 }
 
 export interface Anchor {
-  /** Undefined if the player gives no position. */
+  /** Undefined if the player reports no position. */
   readonly positionUs: number | undefined;
   readonly at: Moment;
 }
@@ -146,7 +147,7 @@ const JUMP_US = 500_000;
  */
 const CLOCK_STEP_MS = 500;
 
-/** The position now, in microseconds; not beyond the track's end, unless the player itself said so. */
+/** The position now, in microseconds; not beyond the track's end, unless the player itself reported more. */
 export function reckoned({ positionUs, at }: Anchor, motion: Motion, now: Moment): number | undefined {
   const { rate, lengthUs } = motion;
   if (positionUs === undefined) return undefined;
@@ -166,7 +167,7 @@ export function isJump(anchor: Anchor, motion: Motion, positionUs: number | unde
   return Math.abs(expectedUs - positionUs) > JUMP_US;
 }
 
-/** True if the date was set since then, so that clients can no longer extrapolate from the anchor's date. */
+/** True if the clock was set since then, so that clients can no longer extrapolate from the anchor's date. */
 export function hasClockJumped({ at }: Anchor, now: Moment): boolean {
   return Math.abs(now.date - at.date - (now.monotonic - at.monotonic)) > CLOCK_STEP_MS;
 }

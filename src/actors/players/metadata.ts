@@ -11,11 +11,11 @@ const ENTRIES_MAX = 64;
 /** UTF-16 units of all keys and values together; entries beyond it are left out. */
 const ALL_MAX_UNITS = 32 * 1024;
 /**
- * Likewise, of their JSON in UTF-8, where a unit may take six bytes: a line of the event stream has room for
- * the whole record.
+ * The same bound for the JSON of all keys and values in UTF-8, where a unit may take six bytes: a line of the
+ * event stream must have room for the whole record.
  */
 const ALL_MAX_BYTES = 80 * 1024;
-/** A longer cover URL contains the image itself; it is not kept, but read again when a client wants it. */
+/** A longer cover URL contains the image itself; it is not kept, but read again when a client requests it. */
 const KEPT_URL_MAX_UNITS = 8192;
 
 const OBJECT_PATH = /^\/(?:[A-Za-z0-9_]+(?:\/[A-Za-z0-9_]+)*)?$/;
@@ -48,8 +48,8 @@ export function metadataOf(values: Readonly<Record<string, unknown>>): Metadata 
 }
 
 /**
- * True if both are of one track. The title of a stream changes while the track stays the same. Some players
- * give no id, or always the same one: their next track has another title and another length.
+ * True if both belong to the same track. The title of a stream changes while the track stays the same. Some
+ * players have no ids, or the same id for all tracks: their next track has another title and another length.
  */
 export function isSameTrack(a: Metadata, b: Metadata): boolean {
   const hasOtherTitle = a.texts['xesam:title'] !== b.texts['xesam:title'];

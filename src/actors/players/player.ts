@@ -1,5 +1,5 @@
 // One player, as long as one connection owns its name: reads its properties, applies its signals, and
-// publishes its record, gathered for a moment, and positions that clients cannot extrapolate.
+// publishes its record, and positions that clients cannot extrapolate. Changes are gathered for a moment.
 
 import { type Clock, RateLimit, Timers, within } from '../../clock.js';
 import type { PlayerPosition, PlayerRecord } from '../../protocol/actor/schemas.js';
@@ -31,10 +31,10 @@ import { CALL_OPTIONS, fetchProperties, isStandIn } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
 import { Tracklist } from './tracklist.js';
 
-/** The wait for the tracklist, so that the first record usually has whether there is one. */
+/** The first record waits so long for the tracklist, so that it usually tells whether there is one. */
 const TRACKLIST_WAIT_MS = 500;
 const READ_PAUSE_MS = 100;
-/** Per second. A player in use sends some ten signals; each costs this thread a tenth of a millisecond. */
+/** The limit per second. A player in use sends some ten signals; each costs a tenth of a millisecond. */
 const SIGNALS_MAX = 200;
 /** How long the signals of a flooding connection are ignored. */
 const REST_MS = 1_000;
@@ -42,12 +42,15 @@ const REST_MS = 1_000;
 const GATHER_MS = 50;
 /** While it plays: how often to check whether the clock was set, by which clients extrapolate. */
 const CLOCK_CHECK_MS = 30_000;
-/** A player has its name before it answers: one attempt in vain is no reason to log anything. */
+/** A player owns its name before it answers, so a first reading that fails is not logged. */
 const LOGGED_AFTER_FAILURES = 2;
 /** A signal with one of these is a reason to read the position. */
 const POSITION_PROPERTIES = ['Metadata', 'PlaybackStatus'] as const;
 
-/** The bus's words for a player. `pid` is undefined if it is unknown, as of another container. */
+/**
+ * The connection of a player, in the bus's words. `pid` is undefined if it is unknown, as for a process of
+ * another container.
+ */
 interface Connection {
   readonly busName: string;
   readonly owner: string;
@@ -66,14 +69,14 @@ export class Player {
   readonly #methods: ReturnType<typeof playerMethods>;
   readonly #timers: Timers<'rest' | 'gather' | 'clock'>;
   readonly #limit = new RateLimit(SIGNALS_MAX);
-  /** Reads the properties, which is to be done again where the facts may be outdated. */
+  /** Reads the properties, again each time when the facts may be outdated. */
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #place: ReckonedPosition;
-  /** Resolves when it is known whether this is a player by itself; one that is none has stopped then. */
+  /** Resolves when it is known whether this is a stand-in for other players, which has then been stopped. */
   readonly #judged: Promise<void>;
   readonly #unlisted: (reason: string) => void;
-  /** True once it has been read. */
+  /** True once the properties have been read. */
   isKnown = false;
   #published: { text: string; jumps: number; tracks: string | undefined } | undefined;
 
@@ -94,7 +97,7 @@ export class Player {
     this.#methods = playerMethods(owner);
     this.#unlisted = unlisted;
     this.#place = new ReckonedPosition(clock, () => this.readings.again());
-    // Subscribed first, read then: a signal in between causes another reading.
+    // It subscribes first, and then reads: a signal in between causes another reading.
     void bus.watch(playerSignals(owner));
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#changed());
     this.#judged = this.#judge();
@@ -110,8 +113,8 @@ export class Player {
   }
 
   /**
-   * Reads all anew and publishes it; the tracklist too, if the caller needs it. False if the player did not
-   * answer.
+   * Reads all properties again and publishes them, and the tracklist too if the caller needs it. False if the
+   * player did not answer.
    */
   async readAll(withTracks: boolean): Promise<boolean> {
     const readings = withTracks ? [this.readings, this.tracklist.readings] : [this.readings];
@@ -191,7 +194,7 @@ export class Player {
     this.#changed();
   }
 
-  /** The name has another owner, or none. */
+  /** To be called when the name has another owner, or none. */
   stop(): void {
     this.#timers.cancelAll();
     this.#place.stop();
@@ -201,7 +204,7 @@ export class Player {
   }
 
   /**
-   * Ignores a connection that floods for a moment. All is read at the end, so that the last change is not
+   * Ignores a connection that floods, for REST_MS. Then everything is read, so that the last change is not
    * missed.
    */
   #rest(): void {
@@ -217,8 +220,8 @@ export class Player {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
     else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.#facts, changed));
     else return;
-    // The values may be those from before, and the position another: a track begins again, or one without an
-    // id follows another.
+    // The values may be the same as before although the position is another: a track begins again, or a track
+    // without an id follows another.
     const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
     if (invalidated.length > 0 || isAboutPosition || this.#place.isAstray) this.readings.again();
   }
@@ -233,7 +236,7 @@ export class Player {
     if (hasNewTexts && this.tracklist.reading !== undefined) this.tracklist.readings.again();
   }
 
-  /** Ends for ever if it only stands for other players, as it is no player then. */
+  /** Stops for good if this is only a stand-in for other players. */
   async #judge(): Promise<void> {
     if (!(await isStandIn(this.#bus, this.#methods))) return;
     this.stop();
@@ -256,7 +259,7 @@ export class Player {
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
     this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
     this.#place.found(positionIn(player.value));
-    // Only now, because a change that came during the wait would be lost to the older reading.
+    // It waits after the reading is applied: otherwise the reading would overwrite a change from the wait.
     if (!this.isKnown) {
       const others = Promise.all([this.tracklist.readings.first, this.#judged]);
       await within(this.#clock, TRACKLIST_WAIT_MS, others);
@@ -267,7 +270,7 @@ export class Player {
     return true;
   }
 
-  /** A player that has left is no news. */
+  /** Logs once that the player cannot be read, unless it has left. */
   #unread(error: BusError): void {
     const isOften = this.readings.failures + 1 >= LOGGED_AFTER_FAILURES;
     if (!this.isKnown && isOften && !isAbsence(error)) this.#unlisted(sentence(error));

@@ -1,5 +1,5 @@
-// The position of one player between its readings: where it is reckoned to be, how often it jumped, and when
-// it is to be read again (docs/players.md, "Positions"). It reads nothing itself.
+// The position of one player between its readings: reckons it, counts its jumps, and decides when it is to be
+// read again (docs/players.md, "Positions"). It reads nothing itself.
 
 import { type Clock, Timers } from '../../clock.js';
 import {
@@ -17,16 +17,16 @@ import {
 import { isSameTrack } from './metadata.js';
 
 /**
- * After playing began the position is read again: an idle output may take 2 s of sound at once (null sinks;
- * mpv, cmus: 1.9 s, measured).
+ * The position is read again so long after playing began. An idle output may take 2 s of sound at once, and
+ * the player's position is ahead by as much (what-we-learnt.md, "Players").
  */
 const SETTLED_MS = 3_000;
 /**
- * From the reckoned end of a track to the reading there: players report positions late, some in whole
- * seconds.
+ * The position is read so long after the reckoned end of a track, because players report positions late, and
+ * some in whole seconds.
  */
 const END_SLACK_MS = 1_000;
-/** The longest time of a timer. A track that ends later is not awaited. */
+/** The longest time of a timer. The end of a longer track is not waited for. */
 const TIMER_MAX_MS = 0x7fff_ffff;
 
 export class ReckonedPosition {
@@ -57,7 +57,9 @@ export class ReckonedPosition {
     return this.#isAstray;
   }
 
-  /** For a record. It is another one after the clock was set, because clients reckon from its date. */
+  /**
+   * The anchor for a record. It is a new one after the clock was set, because clients reckon from its date.
+   */
   anchor(): Anchor {
     const now = this.#now();
     if (hasClockJumped(this.#anchor, now)) this.#anchor = anchorAt(this.#anchor, this.#motion, now);
@@ -71,7 +73,7 @@ export class ReckonedPosition {
     return positionUs === undefined ? undefined : { positionUs, date: now.date };
   }
 
-  /** The player said that it has jumped there. */
+  /** The player has announced that it jumped to this position. */
   jumped(positionUs: number | undefined): void {
     this.#isEndRead = false;
     this.#jumpTo(positionUs);
@@ -115,9 +117,9 @@ export class ReckonedPosition {
   }
 
   /**
-   * Plans a reading at the end of the track: a player that repeats it may announce nothing (seen: Mopidy, MPD
-   * with mpDris2). Another one follows only from the first half of the track, so that a player that stands
-   * still near its end is not polled.
+   * Plans a reading at the end of the track: a player that repeats the track may announce nothing, such as
+   * Mopidy, and MPD with mpDris2. After that reading the next is planned only once the position is in the
+   * first half of the track, so that a player that stands still near the end is not polled.
    */
   #awaitEnd(): void {
     this.#timers.cancel('end');

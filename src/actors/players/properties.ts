@@ -1,5 +1,5 @@
-// Reads the properties of one of a player's interfaces: all at once, or one by one from a player that answers
-// only so.
+// Reads the properties of one interface of a player: all at once, or one by one where the player does not
+// answer that.
 
 import { type PropertyRecord, type PropertyTable, readProperties } from '../../protocol/dbus/daemon.js';
 import {
@@ -12,7 +12,7 @@ import type { Caller } from '../bus/bus.js';
 import { type BusError, type BusResult, isAbsence } from '../bus/fault.js';
 import { withoutPrototype } from '../text.js';
 
-/** For one call. */
+/** The deadline of one call. */
 const READ_DEADLINE_MS = 5_000;
 export const CALL_OPTIONS = { path: PLAYER_PATH, deadlineMs: READ_DEADLINE_MS };
 
@@ -24,8 +24,8 @@ export function isWithoutReply(error: BusError): boolean {
 }
 
 /**
- * Some players fail at `GetAll` and answer `Get` (seen). Properties that fail are missing; it is an error if
- * all do.
+ * Some players fail at `GetAll` and answer `Get`: then the properties are read one by one. Those that fail
+ * are missing, and it is an error if all do.
  */
 export async function fetchProperties(
   bus: Caller<'players'>,
@@ -45,7 +45,7 @@ export async function fetchProperties(
   return entries.length > 0 ? { ok: true, value: withoutPrototype(entries) } : all;
 }
 
-/** playerctld repeats the newest player, and keeps its state when that has gone. */
+/** True for playerctld: it repeats the newest player, and keeps that player's state when it has gone. */
 export async function isStandIn(bus: Caller<'players'>, methods: Methods): Promise<boolean> {
   const answer = await bus.call(methods.getAll, [STAND_IN_INTERFACE], CALL_OPTIONS);
   return answer.ok && readProperties(STAND_IN_PROPERTIES, answer.value).PlayerNames !== undefined;

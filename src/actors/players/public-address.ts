@@ -31,21 +31,21 @@ const SPECIAL_V4 = [
  */
 const GLOBAL_V6 = ['2000::/3'];
 
-/** Tunnels to other addresses (Teredo, 6to4), and documentation. */
+/** The networks of tunnels to other addresses (Teredo, 6to4), and those for documentation. */
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 /** The well-known prefix of NAT64: the last 32 bits are an IPv4 address. */
 const NAT64 = /^64:ff9b::(?:([0-9a-f]{1,4}):)?([0-9a-f]{1,4})$/;
 
 /**
- * A house has several networks of one prefix, and an address by DHCPv6 stands alone (`/128`): this much
- * counts as the house's.
+ * A house has several networks with one prefix, and an address from DHCPv6 has a network of its own (`/128`):
+ * this many bits of it are taken as the prefix of the house.
  */
 const HOUSE_V6_BITS = 48;
 
 /**
- * `own` are the networks of the node's interfaces (`ADDRESS/BITS`): with IPv6, the house's devices have
- * global addresses, too.
+ * `own` are the networks of the node's interfaces (`ADDRESS/BITS`). They are excluded because with IPv6 the
+ * house's devices have global addresses, too.
  */
 export function isPublic(address: string, own: readonly string[]): boolean {
   if (isIPv4(address)) return !isIn(SPECIAL_V4, address) && !isIn(own, address);

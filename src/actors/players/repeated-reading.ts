@@ -1,5 +1,5 @@
-// Reads something of a player whenever that may have changed: one reading at a time, with a pause between
-// two, and again, backed off, while there is no answer. Nothing is polled.
+// Reads a part of a player's state whenever it may have changed: one reading at a time, with a pause between
+// two. While the player does not answer, it tries again with back-off. Nothing is polled.
 
 import { backoffMs, type Clock } from '../../clock.js';
 
@@ -17,7 +17,7 @@ export class RepeatedReading {
   #waiting: ((isAnswered: boolean) => void)[] = [];
   #waitingForNext: ((isAnswered: boolean) => void)[] = [];
   #cancel: (() => void) | undefined;
-  /** True after `stop`: what is read then counts no more. */
+  /** True after `stop`: a reading that ends later is to be ignored. */
   isStopped = false;
 
   /** `read` resolves to false if there was no answer. It is called once from within the constructor. */
@@ -28,7 +28,9 @@ export class RepeatedReading {
     this.first = this.#readNow();
   }
 
-  /** A change during a reading causes another one, because the order of the two is unknown here. */
+  /**
+   * A change during a reading must cause another reading, because it is unknown which of the two is newer.
+   */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
   }
@@ -82,8 +84,8 @@ export class RepeatedReading {
   }
 
   /**
-   * Resolves what waits for this reading. Without an answer it resolves all, because the next attempt may be
-   * half a minute away.
+   * Resolves the callers that wait for this reading. Without an answer it resolves all callers, because the
+   * next attempt may be half a minute away.
    */
   #settle(isAnswered: boolean): void {
     const settled = isAnswered ? this.#waiting : [...this.#waiting, ...this.#waitingForNext];

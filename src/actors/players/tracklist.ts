@@ -1,6 +1,7 @@
 // The tracklist of one player: when it is read, and the part of it that clients see.
 
 import type { Clock } from '../../clock.js';
+import { success } from '../../protocol/actor/result.js';
 import type { TracklistRecord } from '../../protocol/actor/schemas.js';
 import { PROPERTIES_CHANGED, readProperties } from '../../protocol/dbus/daemon.js';
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
@@ -11,6 +12,7 @@ import {
   TRACKLIST_PROPERTIES,
 } from '../../protocol/dbus/mpris.js';
 import type { Caller } from '../bus/bus.js';
+import type { BusResult } from '../bus/fault.js';
 import { isTrack, metadataOf } from './metadata.js';
 import { CALL_OPTIONS, fetchProperties, isWithoutReply } from './properties.js';
 import { RepeatedReading } from './repeated-reading.js';
@@ -18,7 +20,8 @@ import { RepeatedReading } from './repeated-reading.js';
 /** Tracks of one list, from its beginning; a longer list is cut. */
 const TRACKS_MAX = 500;
 /**
- * UTF-16 units of all ids, keys and values of one list; tracks beyond it are left out. A usual track has 300.
+ * UTF-16 units of all ids, keys and values of one list; tracks beyond that are left out. A usual track has
+ * 300 units.
  */
 const LIST_MAX_UNITS = 256 * 1024;
 /**
@@ -48,8 +51,8 @@ export class Tracklist {
   /** Undefined if the player has none, or has not answered yet. */
   reading: TracklistReading | undefined;
   /**
-   * Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property when the next track
-   * begins (seen).
+   * Tracks that were added, and are not in `Tracks` yet: VLC 3.0 completes that property only when the next
+   * track begins.
    */
   readonly #added = new Set<string>();
 
@@ -60,7 +63,7 @@ export class Tracklist {
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
-  /** The id of a listed track; `ref` is the id or its last segment. */
+  /** The id of a track of the list; `ref` is that id or its last segment. */
   idOf(ref: string): string | undefined {
     const ids = this.reading?.tracks.map(({ track_id }) => track_id) ?? [];
     return ids.find((id) => id === ref) ?? ids.find((id) => id.slice(id.lastIndexOf('/') + 1) === ref);
@@ -85,29 +88,32 @@ export class Tracklist {
 
   async #read(): Promise<boolean> {
     const read = await this.#readOnce();
-    if (read === 'no answer') return false;
-    if (this.readings.isStopped || read?.json === this.reading?.json) return true;
-    this.reading = read;
+    if (!read.ok) return false;
+    if (this.readings.isStopped || read.value?.json === this.reading?.json) return true;
+    this.reading = read.value;
     this.#changed();
     return true;
   }
 
-  /** A player that refuses to answer, or answers something else, has none. */
-  async #readOnce(): Promise<TracklistReading | undefined | 'no answer'> {
+  /**
+   * The value is undefined for a player without a tracklist: it refuses to answer, or answers something else.
+   * It is an error if the player does not answer at all.
+   */
+  async #readOnce(): Promise<BusResult<TracklistReading | undefined>> {
     const bus = this.#bus;
     const listed = await fetchProperties(bus, this.#methods, TRACKLIST_INTERFACE, TRACKLIST_PROPERTIES);
-    if (!listed.ok) return isWithoutReply(listed.error) ? 'no answer' : undefined;
+    if (!listed.ok) return isWithoutReply(listed.error) ? listed : success(undefined);
     const { Tracks, CanEditTracks = false } = readProperties(TRACKLIST_PROPERTIES, listed.value);
-    if (Tracks === undefined) return undefined;
+    if (Tracks === undefined) return success(undefined);
     for (const id of Tracks) this.#added.delete(id);
     const all = [...new Set([...Tracks.filter(isTrack), ...this.#added])];
     const ids = all.slice(0, TRACKS_MAX);
     const described = await bus.call(this.#methods.getTracksMetadata, [ids], CALL_OPTIONS);
-    if (!described.ok && isWithoutReply(described.error)) return 'no answer';
+    if (!described.ok && isWithoutReply(described.error)) return described;
     const tracks = tracksOf(ids, described.ok ? described.value : []);
     const record: TracklistRecord = { can_edit_tracks: CanEditTracks, tracks };
     const lastId = all.at(-1) ?? NO_TRACK;
-    return { json: JSON.stringify(record), canEdit: CanEditTracks, tracks, lastId };
+    return success({ json: JSON.stringify(record), canEdit: CanEditTracks, tracks, lastId });
   }
 }
 

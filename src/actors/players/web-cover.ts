@@ -1,6 +1,6 @@
 // Fetches a cover from the web: one request, at most one redirect, and only from the internet's own
 // addresses, never from those of the house (docs/players.md, "Covers from the web"). Each address of a name
-// is looked at before anything is sent, and the connection is made to these addresses and no others. It keeps
+// is checked before anything is sent, and the connection is made to these addresses and no others. It keeps
 // nothing.
 
 import { Resolver } from 'node:dns/promises';
@@ -12,19 +12,19 @@ import { type Clock, within } from '../../clock.js';
 import { COVER_MAX_BYTES, type ImageAnswer, imageOf } from './cover.js';
 import { isPublic } from './public-address.js';
 
-/** From the first look-up to the last byte. */
+/** The time from the first look-up to the last byte. */
 const FETCH_MAX_MS = 5_000;
 const REDIRECTS_MAX = 1;
 const ADDRESSES_MAX = 16;
 /**
- * For each address of a name but the last. Node's own 250 ms are too short for a server far away, and the
- * kernel repeats a lost first packet after a second; two dead addresses leave time for a third.
+ * The time for each address of a name but the last. Node's own 250 ms are too short for a server far away,
+ * and the kernel repeats a lost first packet after a second; two dead addresses leave time for a third.
  */
 const ATTEMPT_MS = 1_500;
 
 export interface WebAccess {
   readonly isPublic: (address: string) => boolean;
-  /** All addresses of a name; asked of name servers alone, because the node's own files may name anything. */
+  /** All addresses of a name, from name servers alone, because the node's own files may name anything. */
   readonly addressesOf: (host: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** The port of a URL is acceptable: '' is the usual one of its scheme. */
   readonly isPort: (port: string) => boolean;
@@ -36,7 +36,7 @@ const THE_WEB: WebAccess = {
   isPort: (port) => port === '',
 };
 
-/** Undefined if it cannot be had. Never rejects. */
+/** Undefined if the image cannot be fetched. Never rejects. */
 export async function webCover(url: string, clock: Clock, web = THE_WEB): Promise<ImageAnswer | undefined> {
   const ending = new AbortController();
   const fetched = fetchImage(new URL(url), web, ending.signal, REDIRECTS_MAX).catch(() => undefined);
@@ -65,7 +65,7 @@ async function fetchImage(
   }
 }
 
-/** None if one of them is not public. */
+/** Empty if one of the addresses is not public. */
 async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortSignal): Promise<string[]> {
   const literal = hostname.replace(/^\[(.*)\]$/, '$1');
   const addresses = isIP(literal) === 0 ? await web.addressesOf(hostname, signal) : [literal];
@@ -74,7 +74,7 @@ async function checkedAddresses(hostname: string, web: WebAccess, signal: AbortS
 
 function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal): Promise<IncomingMessage> {
   const known = addresses.map((address) => ({ address, family: isIP(address) }));
-  // With `autoSelectFamily` all addresses are asked for, and tried one after the other.
+  // With `autoSelectFamily`, Node requests all addresses, and tries one after the other.
   const lookup: LookupFunction = (_host, _options, found) => found(null, known);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
   // The types of a request lack what it passes on to its socket.
@@ -114,7 +114,7 @@ function ownNetworks(): readonly string[] {
 }
 
 /**
- * getaddrinfo would also ask mDNS and the node's own files, and would hold one of the process's few file
+ * getaddrinfo would also use mDNS and the node's own files, and would block one of the process's few file
  * threads while it waits.
  */
 async function addressesOf(host: string, signal: AbortSignal): Promise<readonly string[]> {

@@ -9,7 +9,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { coverOf, coverReader } from '../../../src/actors/players/cover.js';
+import { CoverReader, coverOf } from '../../../src/actors/players/cover.js';
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { ManualClock } from '../../manual-clock.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -201,9 +201,9 @@ test('a cover that hangs is answered after 4 s, one is read at a time, and at mo
     calls += 1;
     return new Promise<never>(() => undefined);
   };
-  const answer = coverReader({ call }, clock);
-  const answers = Array.from({ length: 32 }, () => answer(PLAYER, undefined));
-  assert.equal(faultOf(await answer(PLAYER, undefined)), 'timeout');
+  const covers = new CoverReader({ call }, clock);
+  const answers = Array.from({ length: 32 }, () => covers.answer(PLAYER, undefined));
+  assert.equal(faultOf(await covers.answer(PLAYER, undefined)), 'timeout');
   await until('the first cover is being read', () => calls > 0);
   assert.equal(calls, 1);
   clock.advance(3_999);
@@ -218,8 +218,9 @@ test('a reading that throws gives its place back', async () => {
     if (mustThrow) throw new Error('a defect');
     return { ok: true, value: { Metadata: { 'mpris:artUrl': urlOf(file('whole', PNG)) } } } as never;
   };
-  const answer = coverReader({ call }, new ManualClock());
-  for (let times = 0; times < 33; times += 1) await assert.rejects(answer(PLAYER, undefined), /a defect/);
+  const covers = new CoverReader({ call }, new ManualClock());
+  for (let times = 0; times < 33; times += 1)
+    await assert.rejects(covers.answer(PLAYER, undefined), /a defect/);
   mustThrow = false;
-  assert.equal((await answer(PLAYER, undefined)).ok, true);
+  assert.equal((await covers.answer(PLAYER, undefined)).ok, true);
 });

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { coverReader, type FetchCover } from '../../../src/actors/players/cover.js';
+import { CoverReader, type FetchCover } from '../../../src/actors/players/cover.js';
 import { NOTHING_KNOWN, withPlayerProperties } from '../../../src/actors/players/facts.js';
 import { isPublic } from '../../../src/actors/players/public-address.js';
 import { type WebAccess, webCover } from '../../../src/actors/players/web-cover.js';
@@ -188,8 +188,9 @@ const locationOf = (answer: Answer): string => {
 /** A reader of covers that asks this fetcher, for players that name a cover on the web. */
 function covers(fetch: FetchCover, clock = new ManualClock()) {
   const call = () => Promise.reject(new Error('nothing is asked of the player'));
-  const answer = coverReader({ call }, clock, fetch);
-  const read = (url: string, cachedTag?: string) => answer({ owner: ':1.7', facts: naming(url) }, cachedTag);
+  const reader = new CoverReader({ call }, clock, fetch);
+  const read = (url: string, cachedTag?: string) =>
+    reader.answer({ owner: ':1.7', facts: naming(url) }, cachedTag);
   return { read, clock };
 }
 
