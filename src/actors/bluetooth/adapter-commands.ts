@@ -15,13 +15,16 @@ import { Pairing } from './pairing.js';
 interface AdapterCommandParts extends Omit<ConnectingParts, 'pairing'> {
   readonly settings: BluetoothSettings;
   readonly blocked: (detail: string) => void;
-  /** Pairing mode, or what is under way, is different. */
+  /** Pairing mode, the scan, or the connections under way have changed. */
   readonly changed: () => void;
 }
 
 const DONE: Answer = { ok: true };
 
-/** A client gets a timeout after 10 s (docs/http-api.md, "Limits"). */
+/**
+ * The time in which a command must get its turn: a client gets a timeout after 10 s (docs/http-api.md,
+ * "Limits").
+ */
 const TURN_MAX_MS = 9_000;
 
 /** BlueZ asks a device for its services two seconds after it has paired. */
@@ -53,13 +56,13 @@ export class AdapterCommands {
     return this.#pairing.isActive || this.#timers.has('scan') || !this.#connecting.isIdle;
   }
 
-  /** True if the device may pair and connect now. */
+  /** True if the device may pair and connect now. In pairing mode this device is remembered as admitted. */
   admits(device: string): boolean {
     if (this.#pairing.isActive) this.#pairing.admit(device, false);
     return this.#pairing.isActive || this.#connecting.includes(device);
   }
 
-  /** Takes over a new adapter, and hides it: nobody may find it or pair with it yet. */
+  /** Takes over a new adapter, and closes it: no device may find it or pair with it yet. */
   begin({ path, Discoverable, Pairable }: Adapter, powerOn: boolean): Promise<void> {
     return this.#inTurn(async () => {
       if (Discoverable === true || Pairable === true) await this.#pairing.end(path);
@@ -80,7 +83,7 @@ export class AdapterCommands {
     };
     const latest = this.#parts.clock.monotonic() + TURN_MAX_MS;
     return this.#inTurn(async () => {
-      // Its client has a timeout by now, and may have asked for something else.
+      // The client got a timeout by now, and may have sent another command.
       if (this.#parts.clock.monotonic() > latest)
         return failure('timeout', 'The commands before this one took too long');
       return verbs[verb]().finally(this.#parts.changed);
@@ -114,17 +117,17 @@ export class AdapterCommands {
   }
 
   /**
-   * For a device that is paired; `before` if it was so when something changed last, undefined if it was not
-   * there.
+   * To be called when a paired device has changed. `before`: whether it was paired before that change;
+   * undefined if it was not there.
    */
   isPaired(adapter: Adapter, device: Device, before: boolean | undefined): void {
     if (before !== true) this.#hasPaired(adapter, device, before === false);
     const decided = this.#pairing.decide(device);
-    // The first one that pairs ends pairing mode, but only once it is trusted: its sound may come at once.
+    // The first device that pairs ends pairing mode, but only once it is trusted: its sound may come at once.
     void decided?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
-  /** A device that appears already paired may have been so for years: then it has not paired `now`. */
+  /** `isNow` is false for a device that was paired already when it appeared: that may be years ago. */
   #hasPaired(adapter: Adapter, device: Device, isNow: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
@@ -134,31 +137,31 @@ export class AdapterCommands {
     }
     this.#pairing.admit(path, true);
     if (!isActive) return;
-    // BlueZ may not know its services yet.
+    // BlueZ may not know the device's services yet.
     const leftMs = Math.min(SERVICES_MAX_MS, until - this.#parts.clock.date());
     this.#endPairingIn(adapter, leftMs);
   }
 
-  /** By us or by others. BlueZ ends scans itself. */
+  /** To be called when anybody has switched the adapter off. BlueZ itself ends the scans. */
   wasSwitchedOff(): void {
     this.#timers.cancelAll();
     this.#pairing.over();
   }
 
-  /** The adapter is gone, and all that was under way with it. */
+  /** To be called when the adapter is gone, and everything that was under way with it. */
   adapterLost(): void {
     this.#timers.cancelAll();
     this.#pairing.adapterLost();
     this.#connecting.adapterLost();
   }
 
-  /** BlueZ is gone, or the connection to it. */
+  /** To be called when BlueZ is gone, or the connection to it. */
   bluezLost(): void {
     this.adapterLost();
     this.#pairing.bluezLost();
   }
 
-  /** The daemon ends: nobody is to find the node any more. */
+  /** To be called when the daemon ends: no device is to find the node any more. */
   async leave({ path }: Adapter, withinMs: number): Promise<void> {
     this.#timers.cancelAll();
     const left = this.#inTurn(async () => {
@@ -206,7 +209,10 @@ export class AdapterCommands {
     });
   }
 
-  /** An end that failed can be tried again: the door may be open although the mode is over. */
+  /**
+   * An end that failed can be tried again: the adapter may still be discoverable although pairing mode is
+   * over.
+   */
   async #stopPairing({ path, Discoverable, Pairable }: Adapter): Promise<Answer> {
     this.#timers.cancel('pairing');
     if (!this.#pairing.isActive && Discoverable !== true && Pairable !== true) return DONE;

@@ -1,5 +1,5 @@
-// The Bluetooth backend: which adapter is ours, what of it is published, and when it is switched. BlueZ keeps
-// the state; nothing here outlives it but the wish for pairing mode, a scan, or a connection.
+// The Bluetooth backend: decides which adapter is used, publishes it with its devices, and runs commands.
+// BlueZ keeps all state. Only what a client has requested is kept here: pairing mode, a scan, a connection.
 
 import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, BluetoothCommand } from '../../protocol/actor/commands.js';
@@ -19,8 +19,15 @@ import { BluetoothPublisher, IS_DONE } from './publisher.js';
 import { BluezReading } from './reading.js';
 import { type BluetoothRecords, DeviceOutputs, recordsOf } from './records.js';
 
-/** How long the end of the daemon waits until the node is hidden. */
+/** The end of the daemon waits at most so long until the node is hidden. */
 const STOP_MAX_MS = 300;
+
+type State =
+  | { readonly kind: 'unavailable'; readonly reason: string }
+  /**
+   * `adapter` is the one that is published; `detail` is that of `up` in `/health`, and '' if there is none.
+   */
+  | { readonly kind: 'up'; readonly adapter: Adapter; readonly detail: string };
 
 export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #settings: BluetoothSettings;
@@ -32,15 +39,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   readonly #idle: IdleSwitch;
   readonly #outputs = new DeviceOutputs();
   #objects = new BluezObjects();
-  /** Undefined while there is none that is ours. */
-  #adapter: Adapter | undefined;
-  #isChangedSoon = false;
+  #state: State = { kind: 'unavailable', reason: 'not connected yet' };
+  /** The adapter is switched on at the start only, and not when it comes back. */
+  #hasBeenUp = false;
+  /** True while `#changed` is to be called at the end of this turn. */
+  #isChangeQueued = false;
   #isStopped = false;
-  /** Why there is no adapter; undefined while there is one. */
-  #away: string | undefined = 'not connected yet';
-  #wasUp = false;
-  /** The detail of `up` in `/health`; '' if there is none, undefined while it is not up. */
-  #detail: string | undefined;
 
   constructor(settings: BluetoothSettings, publish: Publisher, clock: Clock, bus: BusOptions = {}) {
     this.#settings = settings;
@@ -59,7 +63,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       settings,
       publish,
       clock,
-      blocked: (detail) => this.#reportUp(detail),
+      blocked: (detail) => this.#reportDetail(detail),
       changed: () => this.#changed(),
       ended: () => {
         this.#publisher.ended();
@@ -73,7 +77,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       idleTimeoutMs: settings.idleTimeout * 1000,
       isIdle: () => this.#isIdle(),
       switchOff: async (isIdle) => {
-        if (this.#adapter !== undefined) await this.#commands.switchOffIf(this.#adapter, isIdle);
+        if (this.#state.kind === 'up') await this.#commands.switchOffIf(this.#state.adapter, isIdle);
       },
       log: (message) => publish.log('info', message),
     });
@@ -98,7 +102,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   signal(signal: Signal): void {
-    if (!this.#reading.keeps(signal)) this.#apply(signal);
+    if (!this.#reading.queues(signal)) this.#apply(signal);
   }
 
   called(call: Signal): CallVerdict {
@@ -110,8 +114,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   async handle(command: BluetoothCommand): Promise<Answer> {
-    const adapter = this.#adapter;
-    if (adapter === undefined) return failure('unavailable', `There is no adapter: ${this.#away}`);
+    if (this.#state.kind === 'unavailable')
+      return failure('unavailable', `There is no adapter: ${this.#state.reason}`);
+    const { adapter } = this.#state;
     if (!('address' in command))
       return this.#oncePublished(command, await this.#commands.switchAdapter(adapter, command.do));
     const address = command.address.toUpperCase();
@@ -142,12 +147,19 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#reading.cancel();
     this.#idle.cancel();
     this.#publisher.forget();
-    if (this.#adapter !== undefined) await this.#commands.leave(this.#adapter, STOP_MAX_MS);
+    if (this.#state.kind === 'up') await this.#commands.leave(this.#state.adapter, STOP_MAX_MS);
     this.#bus.stop();
   }
 
+  /** Undefined while there is none that is ours. */
+  get #adapter(): Adapter | undefined {
+    return this.#state.kind === 'up' ? this.#state.adapter : undefined;
+  }
+
+  /** The devices of our adapter. */
   #devices(): readonly Device[] {
-    return this.#adapter === undefined ? [] : this.#objects.devicesOf(this.#adapter.path);
+    const adapter = this.#adapter;
+    return adapter === undefined ? [] : this.#objects.devicesOf(adapter.path);
   }
 
   #hasRead(objects: BluezObjects): void {
@@ -155,12 +167,12 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#objects = objects;
     for (const device of objects.devices()) this.#follow(device, before.device(device.path));
     this.#changed();
-    if (this.#adapter === undefined) this.#lose(this.#missing());
+    if (this.#state.kind === 'unavailable') this.#lose(this.#missing());
   }
 
   /**
-   * Another program's scan brings thousands of signals a second, nearly all of devices: each costs little by
-   * itself.
+   * Applies a signal. A scan by another program brings thousands of signals a second, nearly all about
+   * devices, so one signal must cost little.
    */
   #apply(signal: Signal): void {
     const change = this.#objects.apply(signal);
@@ -179,17 +191,17 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#commands.isPaired(adapter, device, before && before.Paired === true);
   }
 
-  /** Once for all signals that are read in one go. */
+  /** Calls `#changed` once for all signals that are read together. */
   #changedSoon(): void {
-    if (this.#isChangedSoon) return;
-    this.#isChangedSoon = true;
+    if (this.#isChangeQueued) return;
+    this.#isChangeQueued = true;
     void Promise.resolve().then(() => {
-      this.#isChangedSoon = false;
+      this.#isChangeQueued = false;
       this.#changed();
     });
   }
 
-  /** Brings everything in line with the objects of BlueZ. */
+  /** Makes the state and the records match the objects of BlueZ. */
   #changed(): void {
     if (this.#isStopped) return;
     const before = this.#adapter;
@@ -198,31 +210,37 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
       if (before !== undefined) this.#lose(this.#missing());
       return;
     }
-    this.#adapter = adapter;
-    if (before?.path !== adapter.path) this.#arrived(adapter);
-    else {
-      if (before.Powered === true && adapter.Powered !== true) this.#commands.wasSwitchedOff();
-      if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
-        this.#reportUp(blockedIn(adapter));
-      this.#publisher.changed();
-    }
+    if (before?.path === adapter.path) this.#adapterChanged(before, adapter);
+    else this.#arrived(adapter);
     this.#idle.watch();
   }
 
-  #arrived(adapter: Adapter): void {
-    if (this.#away === undefined) this.#lose('another adapter is used from now on');
-    this.#adapter = adapter;
-    this.#away = undefined;
-    this.#publisher.publishNow();
-    this.#reportUp(blockedIn(adapter));
-    this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
-    void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#wasUp);
-    this.#wasUp = true;
+  #adapterChanged(before: Adapter, adapter: Adapter): void {
+    if (this.#state.kind === 'up') this.#state = { ...this.#state, adapter };
+    if (before.Powered === true && adapter.Powered !== true) this.#commands.wasSwitchedOff();
+    if (before.PowerState !== adapter.PowerState || before.Powered !== adapter.Powered)
+      this.#reportDetail(blockedIn(adapter));
+    this.#publisher.changed();
   }
 
-  #reportUp(detail: string): void {
-    if (this.#away !== undefined || this.#detail === detail) return;
-    this.#detail = detail;
+  #arrived(adapter: Adapter): void {
+    if (this.#state.kind === 'up') this.#lose('another adapter is used from now on');
+    const detail = blockedIn(adapter);
+    this.#state = { kind: 'up', adapter, detail };
+    this.#publisher.publishNow();
+    this.#publishUp(detail);
+    this.#publish.log('info', 'using the Bluetooth adapter', { adapter: adapter.path });
+    void this.#commands.begin(adapter, this.#settings.powerOnStart && !this.#hasBeenUp);
+    this.#hasBeenUp = true;
+  }
+
+  #reportDetail(detail: string): void {
+    if (this.#state.kind !== 'up' || this.#state.detail === detail) return;
+    this.#state = { ...this.#state, detail };
+    this.#publishUp(detail);
+  }
+
+  #publishUp(detail: string): void {
     this.#publish.status('up', detail === '' ? undefined : detail);
   }
 
@@ -231,7 +249,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     return `BlueZ has no adapter${adapter === undefined ? '' : ` ${adapter}`}`;
   }
 
-  /** Nothing is known of BlueZ any more. */
+  /** Forgets everything about BlueZ. */
   #forget(reason: string): void {
     this.#objects = new BluezObjects();
     this.#lose(reason);
@@ -243,10 +261,8 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#idle.cancel();
     this.#publisher.forget();
     this.#commands.adapterLost();
-    const isNews = this.#away !== reason;
-    this.#adapter = undefined;
-    this.#detail = undefined;
-    this.#away = reason;
+    const isNews = this.#state.kind === 'up' || this.#state.reason !== reason;
+    this.#state = { kind: 'unavailable', reason };
     if (isNews) this.#publish.status('connecting', reason);
   }
 

@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import type { Clock } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import type { FaultCode } from '../../protocol/actor/faults.js';
+import type { Failure } from '../../protocol/actor/result.js';
 import { ADAPTER_INTERFACE, BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { VariantValue } from '../../protocol/dbus/method.js';
 import type { Bus } from '../bus/bus.js';
@@ -12,7 +13,7 @@ import type { Publisher } from '../runtime.js';
 
 export type Bluez = Bus<'bluetooth'>['call'];
 
-/** The needs of everything that commands BlueZ. */
+/** The parts that everything needs that commands BlueZ. */
 export interface BluezParts {
   readonly bluez: Bluez;
   readonly clock: Clock;
@@ -27,7 +28,7 @@ export const CALL_DEADLINE_MS = 8_000;
 const BUSY_PAUSE_MS = 200;
 const BUSY_TRIES_MAX = 10;
 
-/** A device or an adapter that left before the call reached it. */
+/** The faults for a device or an adapter that left before the call reached it, or that is busy. */
 const VANISHED: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.doesNotExist]: 'no-such-device',
   [BLUEZ_ERRORS.unknownObject]: 'no-such-device',
@@ -35,7 +36,7 @@ const VANISHED: Readonly<Record<string, FaultCode>> = {
   [BLUEZ_ERRORS.inProgress]: 'in-progress',
 };
 
-/** These say what helps, where BlueZ's text does not. Its older versions have the texts of errno. */
+/** Sentences that help where BlueZ's text does not. Older versions of BlueZ have the texts of errno. */
 const HELP: readonly (readonly [text: RegExp, help: string])[] = [
   [
     /br-connection-profile-unavailable|Protocol not available/,
@@ -47,7 +48,7 @@ const HELP: readonly (readonly [text: RegExp, help: string])[] = [
   [/br-connection-adapter-not-powered|Resource Not Ready/, 'the adapter is off'],
 ];
 
-export function isError({ error }: BusResult<never> & { readonly ok: false }, name: string): boolean {
+export function isError({ error }: Failure<BusError>, name: string): boolean {
   return error.kind === 'dbus' && error.name === name;
 }
 
@@ -58,8 +59,8 @@ export function refusedBy(error: BusError, what: string, isDevice = false): Answ
 }
 
 /**
- * Sets a property of the adapter. BlueZ is busy while it changes that one already, as it does by itself when
- * an adapter comes.
+ * Sets a property of the adapter. While BlueZ is changing that property already, as it does by itself when an
+ * adapter comes, it answers "busy": then the call is repeated.
  */
 export async function setAdapter(
   { bluez, clock }: BluezParts,

@@ -1,8 +1,9 @@
-// Connections that a client asks for: pairs where needed, connects, and gives up after a while.
+// Connections that a client requests: pairs the device where needed, connects it, and gives up after a while.
 
 import { within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
 import { failure } from '../../protocol/actor/faults.js';
+import { success } from '../../protocol/actor/result.js';
 import { BLUEZ_ERRORS, BLUEZ_METHODS } from '../../protocol/dbus/bluez.js';
 import type { BusResult } from '../bus/fault.js';
 import { type BluezParts, isError, refusedBy } from './bluez.js';
@@ -10,8 +11,8 @@ import type { Device } from './objects.js';
 import type { Pairing } from './pairing.js';
 
 /**
- * A client gets an answer before the 10 s are over after which it gets a timeout (docs/http-api.md,
- * "Limits").
+ * The client gets an answer after this time at the latest, because after 10 s it would get a timeout
+ * (docs/http-api.md, "Limits").
  */
 const ANSWER_WITHIN_MS = 9_000;
 /** Pairing and connection together. */
@@ -21,7 +22,7 @@ export interface ConnectingParts extends BluezParts {
   readonly pairing: Pairing;
   /** Resolves when the published record shows the device as connected, or after a while. */
   readonly untilConnected: (address: string) => Promise<void>;
-  /** A connection has ended after its client was answered. */
+  /** Called when a connection has ended after its client was answered. */
   readonly ended: () => void;
 }
 
@@ -42,7 +43,7 @@ export class Connecting {
     return this.#underWay.has(device);
   }
 
-  /** Resolves with the outcome, or with an acceptance if that takes too long: then it is an event. */
+  /** Resolves with the outcome. If that takes too long it resolves with `ok`, and the outcome is an event. */
   async connect(device: Device): Promise<Answer> {
     const { path, Address: address = '' } = device;
     if (this.#underWay.has(path)) return failure('in-progress', `${address} is being connected already`);
@@ -61,7 +62,7 @@ export class Connecting {
     return { ok: true };
   }
 
-  /** BlueZ may leave the calls to a device of that adapter without an answer. */
+  /** Ends all connections: BlueZ may never answer the calls to the devices of that adapter. */
   adapterLost(): void {
     for (const lose of this.#underWay.values()) lose();
   }
@@ -91,7 +92,7 @@ export class Connecting {
     const { path, Address: address = '' } = device;
     const connected = await this.#pairAndConnect(device);
     if (connected.ok) return { ok: true };
-    // Without this BlueZ would go on trying.
+    // Without this call BlueZ would go on trying to connect.
     if (connected.error.kind === 'timeout') void this.#parts.bluez(BLUEZ_METHODS.disconnect, [], { path });
     return refusedBy(connected.error, `${address} could not be connected`, true);
   }
@@ -106,6 +107,6 @@ export class Connecting {
     }
     const connected = await bluez(BLUEZ_METHODS.connect, [], options());
     const isThere = connected.ok || isError(connected, BLUEZ_ERRORS.alreadyConnected);
-    return isThere ? { ok: true, value: undefined } : connected;
+    return isThere ? success(undefined) : connected;
   }
 }

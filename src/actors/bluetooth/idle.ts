@@ -1,10 +1,10 @@
-// Switches an adapter off that nobody has used for the time of `bluetooth.idleTimeout`.
+// Switches the adapter off when it was not used for the time of `bluetooth.idleTimeout`.
 
 import { type Clock, Timers } from '../../clock.js';
 
 interface IdleParts {
   readonly clock: Clock;
-  /** 0: never. */
+  /** 0 means that the adapter is never switched off. */
   readonly idleTimeoutMs: number;
   readonly isIdle: () => boolean;
   /** Switches the adapter off if, when its turn comes, `isIdle` is still true. */
@@ -21,7 +21,7 @@ export class IdleSwitch {
     this.#timers = new Timers(parts.clock);
   }
 
-  /** To be called when the adapter may have become idle, or is no more. */
+  /** To be called when the adapter may have become idle, or may no longer be idle. */
   watch(): void {
     const { idleTimeoutMs, isIdle } = this.#parts;
     if (idleTimeoutMs === 0 || !isIdle()) this.cancel();

@@ -21,11 +21,14 @@ import {
 import { type Signal, signalValues } from '../../protocol/dbus/method.js';
 import { capped } from '../text.js';
 
-/** A scan in a house full of radios finds some hundred; BlueZ itself keeps them for half a minute only. */
+/**
+ * A scan in a house full of radios finds some hundred devices; BlueZ itself keeps them for only half a
+ * minute.
+ */
 const OBJECTS_MAX = 512;
 
 const ADDRESS = /^[0-9A-F]{2}(?::[0-9A-F]{2}){5}$/;
-/** The radio's own bound for a name is 248 bytes. A path of a device has some forty characters. */
+/** Bluetooth's own bound for a name is 248 bytes. A path of a device has some forty characters. */
 const TEXT_MAX_UNITS = 248;
 
 const TABLES = {
@@ -45,7 +48,7 @@ export interface Device extends PropertyValues<typeof DEVICE_PROPERTIES> {
   readonly path: string;
   /** In percent. */
   readonly battery: number | undefined;
-  /** A scan has found it, whoever scanned; false for one that is there because it has connected. */
+  /** True if a scan of any program has found it; false if it is there because it has connected. */
   readonly wasFound: boolean;
 }
 
@@ -68,8 +71,8 @@ export class BluezObjects {
   }
 
   /**
-   * The one called `name` (`hci0`). Without a name: that at the path `present` while it is in use, or
-   * `isBusy` with us; else BlueZ's default.
+   * The adapter to use: the one called `name` (`hci0`). Without a name it is the one at the path `present`
+   * while that is in use, or `isBusy` with our commands; otherwise BlueZ's default.
    */
   adapter(name: string | undefined, present: string | undefined, isBusy: boolean): Adapter | undefined {
     const found = [...this.#objects].flatMap(([path, { [ADAPTER_INTERFACE]: adapter }]) =>
@@ -80,7 +83,7 @@ export class BluezObjects {
     return kept ?? found.sort((one, other) => numberOf(one.path) - numberOf(other.path))[0];
   }
 
-  /** True while it scans or has a connection. */
+  /** True while the adapter scans or has a connection. */
   isInUse({ path, Discovering }: Adapter): boolean {
     return Discovering === true || this.devicesOf(path).some(({ Connected }) => Connected === true);
   }
@@ -101,7 +104,7 @@ export class BluezObjects {
     return this.devices().filter((device) => device.Adapter === adapter);
   }
 
-  /** Undefined if nothing has changed that is used. */
+  /** Undefined if nothing has changed that is used here. */
   apply(signal: Signal): BluezChange | undefined {
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (changed !== undefined) return this.#compare(signal.path, () => this.#change(signal.path, ...changed));
@@ -155,19 +158,19 @@ function isUsed(name: string): name is Interface {
 }
 
 /**
- * Much comes from strangers' devices: an address has its form, a text its bound, and some services decide
- * nothing.
+ * Many values come from strangers' devices: an address must have its form, a text is cut, and services that
+ * decide nothing are left out.
  */
 function bounded(record: PropertyRecord): PropertyRecord {
   const known = Object.entries(record).flatMap(([name, value]) => {
     if (name === 'Address' && !(typeof value === 'string' && ADDRESS.test(value))) return [];
-    if (name === 'UUIDs' && Array.isArray(value)) return [[name, value.filter(decides)]];
+    if (name === 'UUIDs' && Array.isArray(value)) return [[name, value.filter(isDecisive)]];
     return [[name, typeof value === 'string' ? capped(value, TEXT_MAX_UNITS) : value]];
   });
   return Object.fromEntries(known);
 }
 
-const decides = (uuid: unknown): boolean =>
+const isDecisive = (uuid: unknown): boolean =>
   typeof uuid === 'string' && (isSoundService(uuid) || isInputService(uuid));
 
 /** Devices that do not know their charge report 255. */
@@ -175,7 +178,7 @@ function percentage(value: number | undefined): number | undefined {
   return value !== undefined && value <= 100 ? value : undefined;
 }
 
-/** BlueZ's default has the lowest. */
+/** The number of an adapter. BlueZ's default is the adapter with the lowest number. */
 function numberOf(path: string): number {
   return Number(/\d+$/.exec(path)?.[0] ?? Number.POSITIVE_INFINITY);
 }

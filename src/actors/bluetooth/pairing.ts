@@ -1,6 +1,7 @@
-// Decides who may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at BlueZ, and
-// trusts or forgets devices that have paired. It sets no timer.
+// Decides which devices may pair (docs/bluetooth.md, "Who may pair"): keeps pairing mode and our agent at
+// BlueZ, and trusts or forgets devices that have paired. It sets no timer.
 
+import { success } from '../../protocol/actor/result.js';
 import {
   AGENT_CALLS,
   AGENT_CAPABILITY,
@@ -20,16 +21,16 @@ import type { Adapter, Device } from './objects.js';
 
 const AGENT_PATH = '/tonearm/agent';
 const ADMITTED_MAX = 16;
-const DONE: BusResult<undefined> = { ok: true, value: undefined };
+const DONE: BusResult<undefined> = success(undefined);
 
 export class Pairing {
   readonly #parts: BluezParts;
   /** Registrations of the agent and their ends. */
   readonly #inTurn = inTurn();
   #holders = 0;
-  /** `unknown`: BlueZ has not said yes. It may have the agent all the same, or get the request late. */
+  /** `unknown`: BlueZ has not confirmed it. It may have the agent all the same, or get the request late. */
   #agent: 'none' | 'unknown' | 'registered' = 'none';
-  /** Counts the deaths of BlueZ: an answer of an earlier one says nothing about this one. */
+  /** Counts the deaths of BlueZ: an answer from an earlier process is not valid for the present one. */
   #bluezDeaths = 0;
   #until: number | undefined;
   /**
@@ -78,11 +79,11 @@ export class Pairing {
   }
 
   /**
-   * Begins it, or has it last `seconds` from now. It is not active afterwards if the adapter was switched off
-   * or lost meanwhile.
+   * Begins pairing mode, or prolongs it to `seconds` from now. It is not active afterwards if the adapter was
+   * switched off or lost meanwhile.
    */
   async begin(adapter: string, seconds: number): Promise<BusResult<undefined>> {
-    // BlueZ gets the times first, and from us: it closes the door by itself when this process dies.
+    // BlueZ gets the times first: it then ends both by itself if this process dies.
     const steps = [
       ['DiscoverableTimeout', seconds],
       ['PairableTimeout', seconds],
@@ -107,7 +108,7 @@ export class Pairing {
     return DONE;
   }
 
-  /** Ends it, whoever has opened the door. Both steps are tried. */
+  /** Ends pairing mode, also if another program has begun it. Both steps are tried. */
   async end(adapter: string): Promise<BusResult<undefined>> {
     this.over();
     const hidden = await setAdapter(this.#parts, adapter, 'Discoverable', false);
@@ -115,20 +116,22 @@ export class Pairing {
     return hidden.ok ? closed : hidden;
   }
 
-  /** It has ended without us: the adapter is off or gone. */
+  /** To be called when pairing mode has ended by itself: the adapter is off or gone. */
   over(): void {
     if (!this.isActive) return;
     this.#until = undefined;
     this.releaseAgent();
   }
 
-  /** The adapter is gone. BlueZ may still be there, and keeps the agent until that is unregistered. */
+  /**
+   * To be called when the adapter is gone. BlueZ may still run, and keeps the agent until we unregister it.
+   */
   adapterLost(): void {
     this.over();
     this.#admitted.clear();
   }
 
-  /** BlueZ, or the connection to it, is gone, and the agent with it. */
+  /** To be called when BlueZ, or the connection to it, is gone, and the agent with it. */
   bluezLost(): void {
     this.adapterLost();
     this.#bluezDeaths += 1;
@@ -146,13 +149,13 @@ export class Pairing {
   }
 
   /**
-   * Trusts an admitted device that has paired and is for sound. Undefined if it is not to be decided, or not
-   * yet; resolves when it is.
+   * Trusts an admitted device that has paired and is for sound; resolves when that is done. Undefined if
+   * there is nothing to decide about this device, or not yet.
    */
   decide({ path, UUIDs = [] }: Device): Promise<void> | undefined {
     if (this.#admitted.get(path) !== true) return undefined;
     const isInput = UUIDs.some(isInputService);
-    // BlueZ does not know its services yet.
+    // BlueZ does not know the device's services yet.
     if (!isInput && !UUIDs.some(isSoundService)) return undefined;
     this.#admitted.delete(path);
     return this.#decided(path, !isInput);
@@ -160,16 +163,17 @@ export class Pairing {
 
   async #decided(path: string, isForSound: boolean): Promise<void> {
     const { bluez, publish } = this.#parts;
-    // BlueZ asks nobody about the services of a trusted device, so it may come back by itself.
+    // BlueZ asks no agent about the services of a trusted device, so that the device may come back by itself.
     const trusted = [DEVICE_INTERFACE, 'Trusted', { variant: 'b', value: true }] as const;
     const isTrusted = isForSound && (await bluez(BLUEZ_METHODS.set, trusted, { path })).ok;
     publish.log('info', 'a device has paired', { device: path, isTrusted });
   }
 
   /**
-   * For a device that has paired unasked: while any agent is registered all adapters are pairable, and under
-   * one without keys and display, as ours, the kernel accepts everybody. Who pairs by another program has
-   * found the device, or made the adapter discoverable: that one stays.
+   * Forgets a device that has paired although it was not admitted. That can happen because all adapters are
+   * pairable while any agent is registered, and with an agent without keys and display, such as ours, the
+   * kernel accepts every device. A device that another program has paired stays: that program has found the
+   * device, or made the adapter discoverable.
    */
   async refuse(adapter: Adapter, { path, Trusted, wasFound }: Device, isConnecting: boolean): Promise<void> {
     if (adapter.Discoverable === true || Trusted === true || (wasFound && !isConnecting)) return;
@@ -184,8 +188,8 @@ function rejectCall(text: string): CallVerdict {
 }
 
 /**
- * Accepts only devices that `admits` allows to pair and connect now, by their paths, and of their services
- * only sound and its remote control.
+ * Answers a request from BlueZ. Accepts only devices that `admits` allows, by their paths, to pair and
+ * connect now, and only their services for sound and its remote control.
  */
 export function agentAnswer(call: Signal, admits: (device: string) => boolean): CallVerdict {
   if (call.path !== AGENT_PATH || call.interface !== AGENT_INTERFACE)

@@ -1,23 +1,23 @@
-// Publishes the adapter and its devices: records that differ from what was published before, no more often
-// than clients were promised (docs/events.md, "Events").
+// Publishes the records of the adapter and its devices where they have changed, no more often than clients
+// were promised (docs/events.md, "Events").
 
 import { type Clock, Timers, within } from '../../clock.js';
 import type { BluetoothCommand } from '../../protocol/actor/commands.js';
 import type { Publisher } from '../runtime.js';
 import type { BluetoothRecords } from './records.js';
 
-/** One change of BlueZ's causes several signals, and becomes one event. */
+/** One change in BlueZ causes several signals within this time, and becomes one event. */
 const GATHER_MS = 50;
-/** Four events a second. */
+/** The pause between two events of the adapter and its known devices: at most four a second. */
 const PAUSE_MS = 250;
-/** Ten events a second. */
+/** The pause between two events of a scan: at most ten a second. */
 const DISCOVERED_PAUSE_MS = 100;
 /** BlueZ announces a change within milliseconds of its reply, and the next event is at most a pause away. */
 const PUBLISHED_MAX_MS = 1_000;
 
 /**
- * Table of the commands: true if the published state shows that one has been carried out. A connection has
- * its own time, and its end is an event.
+ * Table of the commands: the function returns true if the published records show that the command has been
+ * carried out. `connect` is missing, because its end is an event of its own.
  */
 export const IS_DONE: Readonly<
   Partial<Record<BluetoothCommand['do'], (records: BluetoothRecords, address: string) => boolean>>
@@ -74,7 +74,7 @@ export class BluetoothPublisher {
     this.#waiters.delete(waiter);
   }
 
-  /** Something ended that a client waits for: there will be an event, even if nothing is different. */
+  /** A connection that a client waits for has ended: there will be an event, even if nothing has changed. */
   ended(): void {
     this.#isOutcome = true;
     this.changed();
@@ -97,7 +97,7 @@ export class BluetoothPublisher {
     for (const [isTrue, done] of this.#waiters) if (isTrue(records)) done();
   }
 
-  /** Forgets what was published: leaving `up` has removed it, or made it old. */
+  /** Forgets all published records: the journal drops them when the backend is no longer up. */
   forget(): void {
     this.#timers.cancelAll();
     this.#published = '';
@@ -126,7 +126,7 @@ export class BluetoothPublisher {
     this.#publish.drop('bluetooth.discovered', address);
   }
 
-  /** One device at a time; new ones do not wait for those whose signal is only stronger now. */
+  /** Publishes one device at a time. New devices come first: others may only have a stronger signal now. */
   #discover(): void {
     const [address] = this.#found.size > 0 ? this.#found : this.#changed;
     const text = address === undefined ? undefined : this.#devices.get(address);

@@ -9,7 +9,7 @@ import type { Adapter, Device } from './objects.js';
 /** The adapter's record is one event. The list of all devices has no such bound. */
 const KNOWN_DEVICES_MAX_BYTES = 64 * 1024;
 
-/** The present state, as clients are to see it. */
+/** The records of the present state, for clients. */
 export interface BluetoothRecords {
   readonly bluetooth: BluetoothRecord;
   readonly devices: ReadonlyMap<string, DeviceRecord>;
@@ -37,7 +37,7 @@ export function recordsOf(
     if (address === undefined) continue;
     const record = deviceRecord(device, Discovering, outputs.outputName(address));
     devices.set(address, record);
-    // These stay; the others are what a scan has found, and BlueZ forgets them by itself.
+    // A scan has found the other devices, and BlueZ forgets them by itself.
     if (Paired === true || Trusted === true || Connected === true) known.push(record);
   }
   const sorted = known.toSorted((one, other) => (one.address < other.address ? -1 : 1));
@@ -73,22 +73,22 @@ function deviceRecord(device: Device, isScanning: boolean, output: string | unde
 }
 
 /**
- * An output's properties with its device's address: PipeWire's, then PulseAudio's, which has other texts for
- * other devices.
+ * The properties of an output that contain the address of its device: PipeWire's, then PulseAudio's, which
+ * has other texts for other devices.
  */
 const ADDRESS_PROPERTIES = ['api.bluez5.address', 'device.string'];
 const ADDRESS = /^(?:[0-9A-F]{2}:){5}[0-9A-F]{2}$/i;
 
 /**
- * PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer ones `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio:
- * `bluez_sink.AA_...`.
+ * The name of an output that is a device. PipeWire: `bluez_output.AA_BB_CC_DD_EE_FF.1`, newer versions
+ * `bluez_output.AA:BB:CC:DD:EE:FF`; PulseAudio: `bluez_sink.AA_...`.
  */
 const OF_BLUEZ = /^bluez_(?:output|sink)\.((?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2})(?![0-9A-Z])/i;
 
 /** Any text with an address in one of the two forms. */
 const WITH_ADDRESS = /(?:[0-9A-F]{2}[:_]){5}[0-9A-F]{2}/i;
 
-/** Undefined if the output is no Bluetooth device. */
+/** The address of the output's device; undefined if it has no Bluetooth device. */
 function addressOf({ name, props }: Pick<OutputRecord, 'name'> & Partial<OutputRecord>): string | undefined {
   const named = ADDRESS_PROPERTIES.map((key) => props?.[key]).find(
     (value) => value !== undefined && ADDRESS.test(value),
@@ -101,13 +101,13 @@ export class DeviceOutputs {
   /** By the records' keys. */
   readonly #found = new Map<string, { readonly address: string; readonly name: string }>();
 
-  /** True if any device is another output now, or none. */
+  /** True if any device now belongs to another output, or to none. */
   applyChanges({ isWhole, changes }: ChangeBatch): boolean {
     const before = JSON.stringify([...this.#found]);
     if (isWhole) this.#found.clear();
     for (const change of changes) {
       this.#found.delete(change.key);
-      // Most outputs are no device, and change often: they are not worth being parsed.
+      // Most outputs belong to no device, and change often: they are not parsed, to save time.
       if (change.kind === 'drop' || !WITH_ADDRESS.test(change.json)) continue;
       const output = JSON.parse(change.json) as OutputRecord;
       const address = addressOf(output);
