@@ -32,9 +32,11 @@ const isVague = (name: string): boolean =>
 
 /** Folders whose names are words of the field; others follow. */
 const CHECKED = [
+  'src/actors/bluetooth/',
   'src/actors/bus/',
   'src/actors/discovery/',
   'src/actors/mqtt/',
+  'src/actors/players/',
   'src/actors/power/',
   'src/actors/systemd/',
   'src/actors/units/',
@@ -42,9 +44,11 @@ const CHECKED = [
   'src/cli/',
   'src/protocol/',
   'src/supervisor/',
+  'test/actors/bluetooth/',
   'test/actors/bus/',
   'test/actors/discovery/',
   'test/actors/mqtt/',
+  'test/actors/players/',
   'test/actors/power/',
   'test/actors/systemd/',
   'test/actors/units/',
@@ -52,7 +56,9 @@ const CHECKED = [
   'test/broker/',
   'test/consumer/',
   'test/crash/',
+  'test/hardware/',
   'test/node/',
+  'test/players/',
   'test/supervisor/',
 ];
 

@@ -12,10 +12,10 @@ const SURROUND = 'output:analog-surround-51+input:analog-stereo';
 const SURROUND_OUTPUT = LOOPBACK.replace('analog-stereo', 'analog-surround-51');
 
 export function cardScenarios(node: () => EmulatedNode): void {
-  const held = () => node().stream.model.known;
+  const known = () => node().stream.model.known;
   const isActive = (profile: string): Promise<void> =>
     node().until(`${profile} of ${CARD}`, () =>
-      [...held().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),
+      [...known().cards.values()].some((card) => card.name === CARD && card.active_profile === profile),
     );
 
   test('a profile takes its outputs away and brings others, and an output of another card is never removed', async () => {
@@ -60,7 +60,7 @@ export function cardScenarios(node: () => EmulatedNode): void {
       // The mixer's steps, and what is rounded.
       const expected = delta > 0 ? volume + 0.03 : volume;
       await node().until(`a volume near ${expected}`, () =>
-        [...held().outputs.values()].some(
+        [...known().outputs.values()].some(
           (output) => output.name === DUMMY && Math.abs(output.volume - expected) <= 0.011,
         ),
       );

@@ -111,7 +111,7 @@ export class EmulatedNode {
     return this.#brought(({ clients }) => clients, { name, output });
   }
 
-  async #brought<T extends object>(of: (held: NodeState) => ReadonlyMap<number, T>, values: object) {
+  async #brought<T extends object>(of: (known: NodeState) => ReadonlyMap<number, T>, values: object) {
     const found = (): T | undefined =>
       [...of(this.stream.model.known).values()].find((record) => hasValues(record, values));
     const what = `a record with ${JSON.stringify(values)}`;
