@@ -32,6 +32,7 @@ const isVague = (name: string): boolean =>
 
 /** Folders whose names are words of the field; others follow. */
 const CHECKED = [
+  'src/actors/audio/',
   'src/actors/bluetooth/',
   'src/actors/bus/',
   'src/actors/discovery/',
@@ -44,6 +45,7 @@ const CHECKED = [
   'src/cli/',
   'src/protocol/',
   'src/supervisor/',
+  'test/actors/audio/',
   'test/actors/bluetooth/',
   'test/actors/bus/',
   'test/actors/discovery/',
@@ -59,6 +61,7 @@ const CHECKED = [
   'test/hardware/',
   'test/node/',
   'test/players/',
+  'test/sound/',
   'test/supervisor/',
 ];
 

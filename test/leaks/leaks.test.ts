@@ -106,16 +106,16 @@ describe('a gateway', () => {
 
 test('a sound server that is lost again and again leaves nothing', async (t) => {
   // It has been up for long whenever it is lost, so that it is tried again at once.
-  const { server, seen: recorder } = await connected(t, undefined, { stableMs: 0 });
+  const { server, recorder } = await connected(t, undefined, { stableMs: 0 });
   const lose = async (): Promise<void> => {
     const connections = server.connections();
-    server.say.hangUp();
+    server.responder.hangUp();
     await turnsUntil(() => recorder.up && server.connections() > connections);
   };
   await staysFlat(t, {
     full: 1000,
     part: 240,
-    round: again(lose, recorder.published, recorder.logs, server.heard),
+    round: again(lose, recorder.published, recorder.logs, server.received),
   });
 });
 

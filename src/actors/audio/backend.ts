@@ -13,7 +13,7 @@ import { Link } from '../dial.js';
 import { fileIdentity } from '../path-watch.js';
 import { type Actor, actorThread, type Publisher } from '../runtime.js';
 import { SoundConnection } from './connection.js';
-import { hasNoSoundCard, noCardWatch } from './no-card.js';
+import { hasNoSoundCard, NoCardWatch } from './no-card.js';
 import { SoundPublisher } from './publisher.js';
 import { findServer, readMachineId, type ServerContext } from './server-address.js';
 import { type AwaitedSocket, cookiePaths, readCookie, socketOrDelay } from './server-files.js';
@@ -85,7 +85,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   readonly #running: Promise<void>;
   #live: SoundConnection | undefined;
   #isWatched = false;
-  #untoldRounds = 0;
+  #roundsWithoutDefault = 0;
   #patienceRounds = 1;
   /** Why there is no connection; undefined until a reason has been published. */
   #detail: string | undefined;
@@ -172,7 +172,7 @@ export class AudioBackend implements Actor<AudioCommand> {
     };
     return new Promise((resolve) => {
       let leaveUp: (detail: string) => ConnectionEnd = (detail) => ({ detail });
-      const noCard = noCardWatch(this.#publish, this.#timing.noCardMs);
+      const noCard = new NoCardWatch(this.#publish, this.#timing.noCardMs);
       // A server that hangs in the handshake must not keep us from the one that has taken its place.
       const watch = new AbortController();
       const place = { path, before: fileIdentity(path) };
@@ -194,7 +194,7 @@ export class AudioBackend implements Actor<AudioCommand> {
             watch.abort();
             leaveUp = this.#up(connection, path);
           }
-          noCard.look(hasNoSoundCard(this.#state));
+          noCard.update(hasNoSoundCard(this.#state));
         },
         onClosed: (reason) => {
           watch.abort();
@@ -214,7 +214,7 @@ export class AudioBackend implements Actor<AudioCommand> {
   #up(connection: SoundConnection, path: string): (detail: string) => ConnectionEnd {
     const since = performance.now();
     const reconcile = setInterval(() => {
-      if (this.#isUntold(connection.state))
+      if (this.#lacksDefault(connection.state))
         connection.close({ kind: 'transport-failed', detail: 'it names no default output' });
       else connection.readAll();
     }, this.#timing.reconcileMs);
@@ -239,13 +239,13 @@ export class AudioBackend implements Actor<AudioCommand> {
    * another connection it names the default. The patience doubles each time, because a server without a
    * session manager has none.
    */
-  #isUntold(state: SoundState): boolean {
-    const isTold = state.sinks.size === 0 || state.defaultSink() !== undefined;
-    this.#untoldRounds = isTold ? 0 : this.#untoldRounds + 1;
-    if (isTold) this.#patienceRounds = 1;
-    if (this.#untoldRounds < this.#patienceRounds) return false;
+  #lacksDefault(state: SoundState): boolean {
+    const hasDefault = state.sinks.size === 0 || state.defaultSink() !== undefined;
+    this.#roundsWithoutDefault = hasDefault ? 0 : this.#roundsWithoutDefault + 1;
+    if (hasDefault) this.#patienceRounds = 1;
+    if (this.#roundsWithoutDefault < this.#patienceRounds) return false;
     this.#patienceRounds = Math.min(this.#patienceRounds * 2, PATIENCE_MAX_ROUNDS);
-    this.#untoldRounds = 0;
+    this.#roundsWithoutDefault = 0;
     return true;
   }
 

@@ -17,7 +17,7 @@ import {
 } from '../../protocol/pulse/volume.js';
 import { hasVolume, howPlayed, passthroughOn } from './passthrough.js';
 import type { ReadRequest } from './refetch.js';
-import type { HeldRecord, SoundState } from './state.js';
+import type { KnownRecord, SoundState } from './state.js';
 
 type ServerSetting = 'SET_CARD_PROFILE' | 'SET_DEFAULT_SINK' | 'MOVE_SINK_INPUT';
 type SettingName = Extract<RequestName, `SET_SINK_${string}`> | ServerSetting;
@@ -57,8 +57,8 @@ export type SettingPlan =
   | { readonly kind: 'fault'; readonly fault: Fault; readonly basis?: ReadRequest };
 
 type CommandTarget =
-  | { readonly kind: 'sink'; readonly held: HeldRecord<SinkInfo> }
-  | { readonly kind: 'sink-input'; readonly held: HeldRecord<SinkInputInfo> };
+  | { readonly kind: 'sink'; readonly record: KnownRecord<SinkInfo> }
+  | { readonly kind: 'sink-input'; readonly record: KnownRecord<SinkInputInfo> };
 
 const NOTHING: SettingPlan = { kind: 'nothing' };
 
@@ -77,11 +77,11 @@ function notFound(what: 'output' | 'client' | 'card', ref: string): SettingPlan 
 
 function resolveTarget(state: SoundState, target: AudioTarget): CommandTarget | SettingPlan {
   if (target.kind === 'client') {
-    const held = state.findInput(target.ref);
-    return held === undefined ? notFound('client', target.ref) : { kind: 'sink-input', held };
+    const record = state.findInput(target.ref);
+    return record === undefined ? notFound('client', target.ref) : { kind: 'sink-input', record };
   }
-  const held = target.kind === 'output' ? state.findSink(target.ref) : state.defaultSink();
-  if (held !== undefined) return { kind: 'sink', held };
+  const record = target.kind === 'output' ? state.findSink(target.ref) : state.defaultSink();
+  if (record !== undefined) return { kind: 'sink', record };
   if (target.kind === 'output') return notFound('output', target.ref);
   return faultPlan('no-such-output', 'There is no default output');
 }
@@ -90,9 +90,9 @@ function setPlan(setting: Setting, of: ReadRequest['of'], index?: number): SetPl
   return { kind: 'set', setting, after: index === undefined ? { of } : { of, index } };
 }
 
-function planMute(target: CommandTarget, wanted: boolean | undefined): SettingPlan {
-  const { index, muted: before } = target.held.info;
-  const args = { index, muted: wanted ?? !before };
+function planMute(target: CommandTarget, desired: boolean | undefined): SettingPlan {
+  const { index, muted: before } = target.record.info;
+  const args = { index, muted: desired ?? !before };
   const command = target.kind === 'sink' ? 'SET_SINK_MUTE' : 'SET_SINK_INPUT_MUTE';
   return setPlan({ command, args }, target.kind, index);
 }
@@ -114,20 +114,20 @@ export function volumeAfter(delta: number, channels: readonly number[], most = 1
   if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
   // A volume set in hundredths is not exact when read back; without this, the errors of repeated steps would
   // add up.
-  const shown = fractionOf(loudest);
-  const from = rawOf(shown) === loudest ? shown : loudest / RAW_NORM;
+  const rounded = fractionOf(loudest);
+  const from = rawOf(rounded) === loudest ? rounded : loudest / RAW_NORM;
   return Math.min(most, Math.max(0, from + delta));
 }
 
 /** Why the target takes no volume, where that is known; undefined if it takes one. */
 function planWithoutVolume(state: SoundState, target: CommandTarget): SettingPlan | undefined {
   if (target.kind === 'sink') {
-    const input = passthroughOn(state.inputs, target.held.info.index);
+    const input = passthroughOn(state.inputs, target.record.info.index);
     if (input === undefined) return undefined;
     const detail = `The output has no volume while ${JSON.stringify(input.name)} is played ${howPlayed(input.info)}`;
     return faultOf({ of: 'sink-input', index: input.info.index }, 'no-volume', detail);
   }
-  const { info } = target.held;
+  const { info } = target.record;
   const why = hasVolume(info) ? 'it follows its output' : `it is played ${howPlayed(info)}`;
   if (hasVolume(info) && info.volumeWritable) return undefined;
   const basis: ReadRequest = { of: 'sink-input', index: info.index };
@@ -136,21 +136,21 @@ function planWithoutVolume(state: SoundState, target: CommandTarget): SettingPla
 
 /** `wanted`: undefined if the volume is to stay unchanged. */
 function planVolume(
-  { kind, held: { info, balance } }: CommandTarget,
-  wanted: number | undefined,
+  { kind, record: { info, balance } }: CommandTarget,
+  desired: number | undefined,
 ): SettingPlan {
-  if (wanted === undefined) return NOTHING;
-  const args = { index: info.index, volume: channelsAt(wanted, info.volume, balance) };
+  if (desired === undefined) return NOTHING;
+  const args = { index: info.index, volume: channelsAt(desired, info.volume, balance) };
   const command = kind === 'sink' ? 'SET_SINK_VOLUME' : 'SET_SINK_INPUT_VOLUME';
   return setPlan({ command, args }, kind, info.index);
 }
 
-function planBalance(state: SoundState, sink: HeldRecord<SinkInfo>, wanted: number): SettingPlan {
+function planBalance(state: SoundState, sink: KnownRecord<SinkInfo>, desired: number): SettingPlan {
   const { index, volume, channelMap } = sink.info;
-  const balance = partsOf(wanted, channelMap);
+  const balance = partsOf(desired, channelMap);
   if (balance === undefined)
     return faultPlan('not-stereo', 'The output needs exactly two channels, left and right');
-  const refusal = planWithoutVolume(state, { kind: 'sink', held: sink });
+  const refusal = planWithoutVolume(state, { kind: 'sink', record: sink });
   if (refusal !== undefined) return refusal;
   const limit = state.limits.of(sink.info) ?? Number.POSITIVE_INFINITY;
   const loudest = Math.min(loudestOf(volume), rawOf(limit));
@@ -167,17 +167,17 @@ function planPort({ index, ports }: SinkInfo, port: string): SettingPlan {
   return setPlan({ command: 'SET_SINK_PORT', args: { index, port } }, 'sink', index);
 }
 
-function planProfile(state: SoundState, ref: string, wanted: string): SettingPlan {
+function planProfile(state: SoundState, ref: string, desired: string): SettingPlan {
   const card = state.findCard(ref);
   if (card === undefined) return notFound('card', ref);
   const { index, profiles } = card;
   const basis: ReadRequest = { of: 'card', index };
-  const profile = profiles.find(({ name }) => name === wanted);
-  const named = JSON.stringify(wanted);
+  const profile = profiles.find(({ name }) => name === desired);
+  const named = JSON.stringify(desired);
   if (profile === undefined) return faultOf(basis, 'no-such-profile', `The card has no profile ${named}`);
   const unplugged = `Profile ${named} cannot be used now: nothing is plugged in for it`;
   if (profile.available === 0) return faultOf(basis, 'profile-unavailable', unplugged);
-  return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: wanted } }, 'card', index);
+  return setPlan({ command: 'SET_CARD_PROFILE', args: { index, profile: desired } }, 'card', index);
 }
 
 /** PulseAudio takes the name alone, and PipeWire then takes the first output of that name. */
@@ -202,9 +202,9 @@ function planMove(state: SoundState, clientRef: string, outputRef: string): Sett
   return setPlan({ command: 'MOVE_SINK_INPUT', args: { index, sink: sink.info.index } }, 'sink-input', index);
 }
 
-function planKeepLimit(state: SoundState, held: HeldRecord<SinkInfo>): SettingPlan {
-  const isAbove = state.limits.isExceeded(held.info);
-  return isAbove ? planVolume({ kind: 'sink', held }, state.limits.of(held.info)) : NOTHING;
+function planKeepLimit(state: SoundState, record: KnownRecord<SinkInfo>): SettingPlan {
+  const isAbove = state.limits.isExceeded(record.info);
+  return isAbove ? planVolume({ kind: 'sink', record }, state.limits.of(record.info)) : NOTHING;
 }
 
 /** A volume, or a step, of a sink or a stream. */
@@ -216,9 +216,9 @@ function planLevel(
   const refusal = planWithoutVolume(state, target);
   if (refusal !== undefined) return refusal;
   const ofSink = target.kind === 'sink';
-  const limit = ofSink ? state.limits.of(target.held.info) : state.limits.ofFlat(target.held.info);
+  const limit = ofSink ? state.limits.of(target.record.info) : state.limits.ofFlat(target.record.info);
   if (command.do === 'delta') {
-    const from = ofSink ? state.stepsFrom(target.held.info) : target.held.info.volume;
+    const from = ofSink ? state.stepsFrom(target.record.info) : target.record.info.volume;
     return planVolume(target, volumeAfter(command.delta, from, limit));
   }
   if (ofSink && limit !== undefined && command.volume > limit)
@@ -230,15 +230,15 @@ export function planCommand(state: SoundState, command: SoundCommand): SettingPl
   if (command.do === 'move') return planMove(state, command.client, command.output);
   if (command.do === 'profile') return planProfile(state, command.card, command.profile);
   if ('output' in command) {
-    const held = state.findSink(command.output);
-    if (held === undefined) return notFound('output', command.output);
-    if (command.do === 'port') return planPort(held.info, command.port);
-    if (command.do === 'balance') return planBalance(state, held, command.balance);
-    if (command.do === 'keep-limit') return planKeepLimit(state, held);
-    return planDefault(state, held.info);
+    const record = state.findSink(command.output);
+    if (record === undefined) return notFound('output', command.output);
+    if (command.do === 'port') return planPort(record.info, command.port);
+    if (command.do === 'balance') return planBalance(state, record, command.balance);
+    if (command.do === 'keep-limit') return planKeepLimit(state, record);
+    return planDefault(state, record.info);
   }
   const target = resolveTarget(state, command.target);
-  if (!('held' in target)) return target;
+  if (!('record' in target)) return target;
   return command.do === 'mute' ? planMute(target, command.muted) : planLevel(state, target, command);
 }
 
@@ -248,7 +248,7 @@ export function sinkOf(state: SoundState, command: SoundCommand): number | undef
     return state.findSink(command.output)?.info.index;
   if (!('target' in command)) return undefined;
   const target = resolveTarget(state, command.target);
-  return target.kind === 'sink' ? target.held.info.index : undefined;
+  return target.kind === 'sink' ? target.record.info.index : undefined;
 }
 
 /** The same command with its present sink as a fixed target, so that a new default does not redirect it. */

@@ -11,7 +11,7 @@ import { type CommandTiming, Executor, type Performer } from './executor.js';
 import { LimitGuard } from './limit-guard.js';
 import { LimitKeeper } from './limit-keeper.js';
 import { Meters } from './meters.js';
-import { type ProfileSwitch, profileSwitch, type WantedProfile, wantedProfile } from './profile-switch.js';
+import { type DesiredProfile, desiredProfile, ProfileSwitch } from './profile-switch.js';
 import type { SoundPublisher } from './publisher.js';
 import {
   ALL,
@@ -27,7 +27,7 @@ import {
   Refetch,
 } from './refetch.js';
 import type { RecordKind, SoundState } from './state.js';
-import { type OpenLink, type Waker, waker } from './wake.js';
+import { type OpenLink, Waker } from './wake.js';
 
 interface ConnectionTiming extends CommandTiming {
   /** Until a card's new profile has made its outputs, in ms. */
@@ -88,7 +88,7 @@ export class SoundConnection implements Performer {
         context.onClosed(reason);
       },
     });
-    this.#waker = waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
+    this.#waker = new Waker(openLink, state, timing.wakeMs, () => this.executor.proceed());
     this.meters = new Meters(openLink, state, publishLevel);
   }
 
@@ -150,15 +150,15 @@ export class SoundConnection implements Performer {
     // PipeWire sends the change's event before its reply, PulseAudio after it: the record is read once for
     // both.
     refetch.hold(changes.index);
-    const wanted =
-      command === 'SET_CARD_PROFILE' && wantedProfile(this.state, args.index, args.profile, deadlineMs);
+    const desired =
+      command === 'SET_CARD_PROFILE' && desiredProfile(this.state, args.index, args.profile, deadlineMs);
     return new Promise((resolve) => {
       const settle = (result: Result<unknown>): void => {
         const finish = (): void => {
           ended(result.ok);
           resolve(result);
         };
-        if (result.ok && wanted !== false) void this.#switched(wanted).then(finish);
+        if (result.ok && desired !== false) void this.#switched(desired).then(finish);
         else finish();
         // After a success, `readAgain` does this.
         if (result.ok) return;
@@ -178,9 +178,9 @@ export class SoundConnection implements Performer {
    * Resolves when the new profile's outputs are there. Until then nothing is published, so that for clients
    * it is one change.
    */
-  #switched(wanted: WantedProfile): Promise<void> {
+  #switched(desired: DesiredProfile): Promise<void> {
     if (this.#ended) return Promise.resolve();
-    const change = profileSwitch(this.state, wanted, this.#context.timing.switchMs, () => {
+    const change = new ProfileSwitch(this.state, desired, this.#context.timing.switchMs, () => {
       this.#isShaken = true;
       this.#pump();
     });

@@ -84,7 +84,7 @@ export function isSame(a: Peaks, b: Peaks): boolean {
 }
 
 /** The loudest peaks since the last sent level; but silence is shown at once, not one level later. */
-export function heldPeaks(before: Peaks, newest: Peaks): Peaks {
+export function loudestPeaks(before: Peaks, newest: Peaks): Peaks {
   if (newest.every((peak) => peak === 0)) return newest;
   return before.map((peak, channel) => Math.max(peak, newest[channel] ?? 0));
 }

@@ -5,10 +5,10 @@ import { systemClock, Timers } from '../../clock.js';
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Link } from '../dial.js';
 import {
-  heldPeaks,
   isSame,
   levelsNow,
   levelText,
+  loudestPeaks,
   type Peaks,
   peakStream,
   peaksOf,
@@ -37,7 +37,7 @@ interface Meter {
   /** The index of its record stream, once created. */
   stream?: number;
   /** True if its level includes a fragment that came after the last sent level. */
-  isHeld: boolean;
+  isUnsent: boolean;
   hasFailed: boolean;
 }
 
@@ -100,23 +100,23 @@ export class Meters {
    */
   follow(): void {
     const playing = playingSinks(this.#state);
-    const wanted = playing.slice(0, METERS_MAX_OUTPUTS);
+    const desired = playing.slice(0, METERS_MAX_OUTPUTS);
     this.#loseLevels(playing.slice(METERS_MAX_OUTPUTS));
-    if (wanted.length === 0) this.#closeLink();
+    if (desired.length === 0) this.#closeLink();
     else if (this.#link === undefined) this.#openLink();
-    else if (this.#isReady) this.#fit(this.#link, wanted);
+    else if (this.#isReady) this.#fit(this.#link, desired);
     this.#send();
   }
 
-  #fit(link: Link, wanted: readonly SinkInfo[]): void {
+  #fit(link: Link, desired: readonly SinkInfo[]): void {
     for (const meter of this.#meters.values()) {
       const { sink, source, channels } = meter;
-      const found = wanted.find(({ index }) => index === sink);
+      const found = desired.find(({ index }) => index === sink);
       if (found?.monitorSource === source && found.channelMap.length === channels) continue;
       this.#meters.delete(meter.sink);
       this.#end(link, meter);
     }
-    const missing = wanted.find(({ index }) => !this.#meters.has(index));
+    const missing = desired.find(({ index }) => !this.#meters.has(index));
     if (missing?.monitorSource === undefined || this.#isCreating) return;
     this.#begin(link, missing, missing.monitorSource);
   }
@@ -157,7 +157,7 @@ export class Meters {
 
   #begin(link: Link, { index, channelMap }: SinkInfo, source: number): void {
     const channels = channelMap.length;
-    const meter: Meter = { sink: index, source, channels, isHeld: false, hasFailed: false };
+    const meter: Meter = { sink: index, source, channels, isUnsent: false, hasFailed: false };
     this.#meters.set(index, meter);
     this.#isCreating = true;
     const stream = peakStream(source, channelMap, 'Peak meter', true);
@@ -213,8 +213,11 @@ export class Meters {
     const newest = peaksOf(fragment, meter.channels);
     // At rest the link is not paused: unchanged fragments, 40 times a second, stop here.
     if (this.#pace === 'rest' && before !== undefined && isSame(before, newest)) return;
-    this.#levels.set(meter.sink, meter.isHeld && before !== undefined ? heldPeaks(before, newest) : newest);
-    meter.isHeld = true;
+    this.#levels.set(
+      meter.sink,
+      meter.isUnsent && before !== undefined ? loudestPeaks(before, newest) : newest,
+    );
+    meter.isUnsent = true;
     this.#send();
   }
 
@@ -229,7 +232,7 @@ export class Meters {
 
   /** Sends only a changed level. During the pause nothing is read, which saves three of four wake-ups. */
   #sendNow(): void {
-    for (const meter of this.#meters.values()) meter.isHeld = false;
+    for (const meter of this.#meters.values()) meter.isUnsent = false;
     this.#levels = levelsNow(this.#state, this.#levels);
     const level = levelText(this.#levels);
     const pace = this.#pace;

@@ -9,7 +9,7 @@ const PULSEAUDIO_NO_NAME = '(null)';
 export type Props = Readonly<Record<string, string>>;
 
 /** The name a stream gets if no other has it: media.name, application.name, the binary, or `stream`. */
-export function wantedName(name: string | undefined, props: Props): string {
+export function preferredName(name: string | undefined, props: Props): string {
   const own = props['media.name'] || (name === PULSEAUDIO_NO_NAME ? undefined : name);
   return own || props['application.name'] || props['application.process.binary'] || 'stream';
 }

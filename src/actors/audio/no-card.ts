@@ -34,35 +34,46 @@ export async function whyNoCard(folder = DEVICES): Promise<string> {
 }
 
 /**
- * For one connection: `look` is called after each publication. A server that has just begun finds its cards
- * late; hence `afterMs`.
+ * Watches one connection. A server that has just begun finds its cards late, so the lack of one is reported
+ * after `afterMs`.
  */
-export function noCardWatch(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number) {
-  let timer: NodeJS.Timeout | undefined;
-  let isWithout = false;
-  let isReported = false;
-  const report = async (): Promise<void> => {
+export class NoCardWatch {
+  readonly #publish: Pick<Publisher, 'status' | 'log'>;
+  readonly #afterMs: number;
+  #timer: NodeJS.Timeout | undefined;
+  #isWithout = false;
+  #isReported = false;
+
+  constructor(publish: Pick<Publisher, 'status' | 'log'>, afterMs: number) {
+    this.#publish = publish;
+    this.#afterMs = afterMs;
+  }
+
+  /** To be called after each publication. */
+  update(isWithout: boolean): void {
+    if (isWithout === this.#isWithout) return;
+    this.#isWithout = isWithout;
+    clearTimeout(this.#timer);
+    if (isWithout) this.#timer = setTimeout(() => void this.#report(), this.#afterMs);
+    else if (this.#isReported) {
+      this.#isReported = false;
+      this.#publish.status('up');
+      this.#publish.log('info', 'the sound server sees a sound card');
+    }
+  }
+
+  /** To be called when the connection has ended. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#isWithout = false;
+  }
+
+  async #report(): Promise<void> {
     const why = await whyNoCard();
     // A card may have come meanwhile, or the connection has ended.
-    if (!isWithout || isReported) return;
-    isReported = true;
-    publish.status('up', `${NO_CARD}: ${why}`);
-    publish.log('warn', 'the sound server sees no sound card', { why });
-  };
-  const look = (isWithoutNow: boolean): void => {
-    if (isWithoutNow === isWithout) return;
-    isWithout = isWithoutNow;
-    clearTimeout(timer);
-    if (isWithout) timer = setTimeout(() => void report(), afterMs);
-    else if (isReported) {
-      isReported = false;
-      publish.status('up');
-      publish.log('info', 'the sound server sees a sound card');
-    }
-  };
-  const stop = (): void => {
-    clearTimeout(timer);
-    isWithout = false;
-  };
-  return { look, stop };
+    if (!this.#isWithout || this.#isReported) return;
+    this.#isReported = true;
+    this.#publish.status('up', `${NO_CARD}: ${why}`);
+    this.#publish.log('warn', 'the sound server sees no sound card', { why });
+  }
 }

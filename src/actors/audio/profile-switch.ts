@@ -1,12 +1,12 @@
-// Decides when a card has switched its profile: in PulseAudio before the reply, in PipeWire later, a node at
-// a time. It reads nothing.
+// Decides when a card has switched its profile: PulseAudio has made the new outputs before it replies,
+// PipeWire makes them later, one after the other. It reads nothing.
 
 import type { SoundState } from './state.js';
 
-export interface WantedProfile {
+export interface DesiredProfile {
   readonly card: number;
   readonly profile: string;
-  /** The streams that had a sink before; the others wait for something else. */
+  /** The streams that had a sink before. The others wait for something else. */
   readonly streams: ReadonlySet<number>;
   /** The end of the command's time, on the monotonic clock. */
   readonly latest: number;
@@ -16,12 +16,12 @@ export interface WantedProfile {
 const READ_AGAIN_MS = 100;
 
 /** To be called before the profile is set; all of it may take `deadlineMs`. */
-export function wantedProfile(
+export function desiredProfile(
   state: SoundState,
   card: number,
   profile: string,
   deadlineMs: number,
-): WantedProfile {
+): DesiredProfile {
   return { card, profile, streams: streamsWithSink(state), latest: performance.now() + deadlineMs };
 }
 
@@ -30,12 +30,12 @@ function streamsWithSink({ inputs, sinks }: SoundState): ReadonlySet<number> {
 }
 
 /** True if the card has the profile and its outputs, and every stream has one to play to. */
-function isReached(state: SoundState, { card, profile, streams }: WantedProfile): boolean {
+function isReached(state: SoundState, { card, profile, streams }: DesiredProfile): boolean {
   const info = state.cards.get(card);
   if (info === undefined) return true;
-  const wanted = info.profiles.find(({ name }) => name === profile)?.sinks;
+  const desired = info.profiles.find(({ name }) => name === profile)?.sinks;
   const made = [...state.sinks.values()].filter((sink) => sink.info.card === card).length;
-  if (info.activeProfile !== profile || made !== wanted) return false;
+  if (info.activeProfile !== profile || made !== desired) return false;
   if (state.sinks.size === 0) return true;
   const settled = streamsWithSink(state);
   return (
@@ -44,31 +44,39 @@ function isReached(state: SoundState, { card, profile, streams }: WantedProfile)
   );
 }
 
-export type ProfileSwitch = ReturnType<typeof profileSwitch>;
+/** One switch, from the server's reply until it is complete, or until `limitMs` have passed. */
+export class ProfileSwitch {
+  /** Resolves when the switch is over, in one way or the other. */
+  readonly over: Promise<void>;
+  readonly #state: SoundState;
+  readonly #desired: DesiredProfile;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #reading: NodeJS.Timeout;
+  #isOver = false;
+  #resolveOver = (): void => undefined;
 
-/** After `limitMs` it counts as over. Until then `readAgain` is called now and then. */
-export function profileSwitch(
-  state: SoundState,
-  wanted: WantedProfile,
-  limitMs: number,
-  readAgain: () => void,
-) {
-  const ending = new AbortController();
-  const { signal } = ending;
-  const end = (): void => {
-    clearTimeout(timer);
-    clearInterval(reading);
-    ending.abort();
-  };
-  const waitMs = Math.max(0, Math.min(limitMs, wanted.latest - performance.now()));
-  const timer = setTimeout(end, waitMs);
-  const reading = setInterval(readAgain, READ_AGAIN_MS);
-  /** Resolves when it is over, in one way or the other. */
-  const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
-  /** To be asked when something has been read. */
-  const isStillGoing = (): boolean => {
-    if (!signal.aborted && isReached(state, wanted)) end();
-    return !signal.aborted;
-  };
-  return { over, end, isStillGoing };
+  /** `readAgain` is called now and then until the switch is over. */
+  constructor(state: SoundState, desired: DesiredProfile, limitMs: number, readAgain: () => void) {
+    this.#state = state;
+    this.#desired = desired;
+    this.over = new Promise((resolve) => {
+      this.#resolveOver = resolve;
+    });
+    const waitMs = Math.max(0, Math.min(limitMs, desired.latest - performance.now()));
+    this.#deadline = setTimeout(() => this.end(), waitMs);
+    this.#reading = setInterval(readAgain, READ_AGAIN_MS);
+  }
+
+  end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#deadline);
+    clearInterval(this.#reading);
+    this.#resolveOver();
+  }
+
+  /** To be called when something has been read. Ends a switch that is complete. */
+  isStillGoing(): boolean {
+    if (!this.#isOver && isReached(this.#state, this.#desired)) this.end();
+    return !this.#isOver;
+  }
 }

@@ -36,7 +36,7 @@ type Sink = Pick<Publisher, 'put' | 'drop' | 'log'>;
 type Named = 'audio.clients' | 'audio.outputs' | 'audio.cards';
 
 /** A record's name and text, as they were published. */
-interface Told {
+interface PublishedRecord {
   /** Its id as text. */
   readonly key: string;
   readonly name: string;
@@ -46,14 +46,14 @@ interface Told {
 export class SoundPublisher {
   readonly #publish: Sink;
   readonly #wishes: OutputWishes;
-  readonly #told: Readonly<Record<Named, Map<number, Told>>> = {
+  readonly #published: Readonly<Record<Named, Map<number, PublishedRecord>>> = {
     'audio.clients': new Map(),
     'audio.outputs': new Map(),
     'audio.cards': new Map(),
   };
   #kind: string | undefined;
   #server: string | undefined;
-  readonly #shown = new ClientProps();
+  readonly #clientProps = new ClientProps();
   /** Kinds that hit RECORDS_MAX; cleared once half are gone. */
   readonly #full = new Set<'outputs' | 'streams'>();
 
@@ -66,7 +66,7 @@ export class SoundPublisher {
   forget(): void {
     this.#kind = undefined;
     this.#server = undefined;
-    for (const told of Object.values(this.#told)) told.clear();
+    for (const published of Object.values(this.#published)) published.clear();
   }
 
   /**
@@ -81,11 +81,11 @@ export class SoundPublisher {
     if (changed.server || changed.cards.length > 0) this.#updateAround(state, server, changed);
     const kind = state.kind;
     for (const id of changed.inputs) {
-      const held = state.inputs.get(id);
-      if (held === undefined) continue;
-      const { info, name } = held;
+      const input = state.inputs.get(id);
+      if (input === undefined) continue;
+      const { info, name } = input;
       const output = info.sink === undefined ? undefined : state.sinks.get(info.sink)?.info.name;
-      this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#shown));
+      this.#put('audio.clients', id, name, clientRecord(info, { kind, name, output }, this.#clientProps));
     }
     if (state.inputs.size >= RECORDS_MAX || this.#full.size > 0) this.#logFull('streams', state.inputs.size);
     return changed;
@@ -115,7 +115,7 @@ export class SoundPublisher {
         wish: wishFor(this.#wishes, name),
         volumeLimit: state.limits.of(sink.info),
       };
-      this.#put('audio.outputs', id, name, outputRecord(sink, around, this.#shown));
+      this.#put('audio.outputs', id, name, outputRecord(sink, around, this.#clientProps));
     }
     this.#logFull('outputs', state.sinks.size);
   }
@@ -124,7 +124,7 @@ export class SoundPublisher {
     if (known <= RECORDS_MAX / 2) this.#full.delete(what);
     if (known < RECORDS_MAX || this.#full.has(what)) return;
     this.#full.add(what);
-    this.#publish.log('warn', `too many ${what}: some are left out`, { shown: RECORDS_MAX });
+    this.#publish.log('warn', `too many ${what}: some are left out`, { most: RECORDS_MAX });
   }
 
   #putServer(kind: string, server: string): void {
@@ -135,21 +135,21 @@ export class SoundPublisher {
   }
 
   #put(collection: Named, id: number, name: string, record: Listing): void {
-    const told = this.#told[collection];
+    const published = this.#published[collection];
     const whole = JSON.stringify(record);
     const json = whole.length > JSON_MAX_UNITS ? JSON.stringify(shortened(record)) : whole;
-    const before = told.get(id);
+    const before = published.get(id);
     if (before?.json === json) return;
     const key = before?.key ?? String(id);
-    told.set(id, { key, name, json });
+    published.set(id, { key, name, json });
     this.#publish.put(collection, key, json);
   }
 
   #dropUnlessCalled(collection: Named, id: number, name: string | undefined): void {
-    const told = this.#told[collection];
-    const before = told.get(id);
+    const published = this.#published[collection];
+    const before = published.get(id);
     if (before === undefined || before.name === name) return;
-    told.delete(id);
+    published.delete(id);
     this.#publish.drop(collection, before.key);
   }
 }

@@ -82,9 +82,9 @@ export class Refetch {
   readonly #underWay: number[] = [];
   /** Removed since the running reads began; their replies about these records are outdated. */
   readonly #removed = new Set<number>();
-  #list: 'unwanted' | 'wanted' | 'under way' = 'unwanted';
+  #list: 'not due' | 'due' | 'under way' = 'not due';
   #listAgain = false;
-  #held: number | undefined;
+  #onHold: number | undefined;
 
   constructor(of: ReadKind) {
     this.#of = of;
@@ -93,7 +93,7 @@ export class Refetch {
   /** Marks everything: at connect, once a minute, and after anything odd. */
   markAll(): void {
     if (this.#list === 'under way') this.#listAgain = true;
-    else this.#list = 'wanted';
+    else this.#list = 'due';
     this.#dirty = [];
   }
 
@@ -104,12 +104,12 @@ export class Refetch {
 
   /** Keeps this record from being read for now: a command changes it and reads it when done. */
   hold(index: number | undefined): void {
-    this.#held = index;
+    this.#onHold = index;
   }
 
   /** Has the record read by a request that begins after this call. */
   mark(index: number): void {
-    if (this.#list === 'wanted' || this.#listAgain) return;
+    if (this.#list === 'due' || this.#listAgain) return;
     if (!this.#dirty.includes(index)) this.#dirty.push(index);
     if (this.#dirty.length + this.#underWay.length > BURST_MAX_RECORDS) this.markAll();
   }
@@ -123,8 +123,8 @@ export class Refetch {
 
   /** Returns the reads to request now. Each of them must be settled, however it ends. */
   take(): readonly ReadRequest[] {
-    if (this.#list === 'under way' || (this.#list === 'unwanted' && this.#dirty.length === 0)) return NONE;
-    if (this.#list === 'wanted') {
+    if (this.#list === 'under way' || (this.#list === 'not due' && this.#dirty.length === 0)) return NONE;
+    if (this.#list === 'due') {
       if (this.#underWay.length > 0) return NONE;
       this.#list = 'under way';
       return [{ of: this.#of }];
@@ -132,7 +132,7 @@ export class Refetch {
     const reads: ReadRequest[] = [];
     const later: number[] = [];
     for (const index of this.#dirty) {
-      if (this.#underWay.includes(index) || index === this.#held) {
+      if (this.#underWay.includes(index) || index === this.#onHold) {
         later.push(index);
         continue;
       }
@@ -154,7 +154,7 @@ export class Refetch {
   settleList(): ReadonlySet<number> {
     const past = new Set(this.#removed);
     this.#removed.clear();
-    this.#list = this.#listAgain ? 'wanted' : 'unwanted';
+    this.#list = this.#listAgain ? 'due' : 'not due';
     this.#listAgain = false;
     return past;
   }

@@ -42,14 +42,14 @@ export function socketOrDelay(
     };
     const aborted = () => end(false);
     const timer = setTimeout(aborted, delayMs);
-    const look = () => {
+    const check = () => {
       if (awaited.some(isNew)) end(true);
     };
-    const watches = awaited.map(({ path }) => new PathWatch(path, look, SETTLE_MS));
+    const watches = awaited.map(({ path }) => new PathWatch(path, check, SETTLE_MS));
     signal.addEventListener('abort', aborted);
     // The watches do not report changes made before they were set.
     if (signal.aborted) end(false);
-    else look();
+    else check();
   });
 }
 

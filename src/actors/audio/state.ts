@@ -8,7 +8,7 @@ import type { CardInfo, ServerInfo, SinkInfo, SinkInputInfo } from '../../protoc
 import { type Balance, loudestOf, rememberBalance } from '../../protocol/pulse/volume.js';
 import { VolumeLimits } from './limits.js';
 import { isFilter } from './masters.js';
-import { ClientNames, wantedName } from './names.js';
+import { ClientNames, preferredName } from './names.js';
 import { NO_WISHES, type OutputWishes } from './wishes.js';
 
 /** Named as the events name them. */
@@ -25,13 +25,13 @@ export function kindOfServer(server: ServerInfo): SoundServerKind {
 }
 
 /** A record together with its balance, which a reading of silent channels would lose. */
-export interface HeldRecord<R> {
+export interface KnownRecord<R> {
   readonly info: R;
   readonly balance: Balance | undefined;
 }
 
 /** A stream with the name that clients know it by. */
-export interface HeldInput extends HeldRecord<SinkInputInfo> {
+export interface KnownInput extends KnownRecord<SinkInputInfo> {
   readonly name: string;
 }
 
@@ -60,11 +60,11 @@ function byId<R>(records: ReadonlyMap<number, R>, ref: string): R | undefined {
 
 export class SoundState {
   #serverInfo: ServerInfo | undefined;
-  readonly #sinks = new Map<number, HeldRecord<SinkInfo>>();
-  readonly #inputs = new Map<number, HeldInput>();
+  readonly #sinks = new Map<number, KnownRecord<SinkInfo>>();
+  readonly #inputs = new Map<number, KnownInput>();
   readonly #cards = new Map<number, CardInfo>();
-  readonly sinks: ReadonlyMap<number, HeldRecord<SinkInfo>> = this.#sinks;
-  readonly inputs: ReadonlyMap<number, HeldInput> = this.#inputs;
+  readonly sinks: ReadonlyMap<number, KnownRecord<SinkInfo>> = this.#sinks;
+  readonly inputs: ReadonlyMap<number, KnownInput> = this.#inputs;
   readonly cards: ReadonlyMap<number, CardInfo> = this.#cards;
   /**
    * By sink, the volume that a command set, and what the server made of it: the steps of its mixer are
@@ -133,7 +133,9 @@ export class SoundState {
     if (before === undefined && this.#inputs.size >= RECORDS_MAX) return;
     // An equal list of properties is the same object (text-cache.ts).
     const isNamedSo = before?.info.name === info.name && before?.info.props === info.props;
-    const name = isNamedSo ? before.name : this.#names.assign(info.index, wantedName(info.name, info.props));
+    const name = isNamedSo
+      ? before.name
+      : this.#names.assign(info.index, preferredName(info.name, info.props));
     this.#inputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
     add(this.#changed.inputs, info.index);
     // It may be the stream of a filter, which has another master then.
@@ -142,8 +144,8 @@ export class SoundState {
 
   /** Stores a sink's balance as it was set, because silent channels do not show it. */
   putBalance(sink: number, balance: Balance): void {
-    const held = this.#sinks.get(sink);
-    if (held !== undefined) this.#sinks.set(sink, { ...held, balance });
+    const known = this.#sinks.get(sink);
+    if (known !== undefined) this.#sinks.set(sink, { ...known, balance });
   }
 
   remove(of: RecordKind, index: number): void {
@@ -177,7 +179,7 @@ export class SoundState {
     const live = this.#keepOnly('sink-input', this.#inputs, list, past).sort((a, b) => a.index - b.index);
     // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants
     // it.
-    for (const { index, name, props } of live) this.#names.vacate(index, wantedName(name, props));
+    for (const { index, name, props } of live) this.#names.vacate(index, preferredName(name, props));
     for (const info of live) this.putInput(info);
   }
 
@@ -204,8 +206,8 @@ export class SoundState {
 
   /** To be called when the sink has been read after its volume was set. */
   putRequested(sink: number, raw: number): void {
-    const held = this.#sinks.get(sink);
-    if (held !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(held.info.volume) });
+    const known = this.#sinks.get(sink);
+    if (known !== undefined) this.#requested.set(sink, { raw, reported: loudestOf(known.info.volume) });
   }
 
   /**
@@ -213,25 +215,25 @@ export class SoundState {
    * coarse steps would stay where it is.
    */
   stepsFrom({ index, volume }: SinkInfo): readonly number[] {
-    const asked = this.#requested.get(index);
-    return asked !== undefined && asked.reported === loudestOf(volume) ? [asked.raw] : volume;
+    const requested = this.#requested.get(index);
+    return requested !== undefined && requested.reported === loudestOf(volume) ? [requested.raw] : volume;
   }
 
   /**
    * The default sink, if it exists: servers name placeholders (`@DEFAULT_SINK@`, `@NONE@`) while there is
    * none.
    */
-  defaultSink(): HeldRecord<SinkInfo> | undefined {
+  defaultSink(): KnownRecord<SinkInfo> | undefined {
     return this.#sinkNamed(this.#serverInfo?.defaultSink);
   }
 
   /** By id, else by exact name: a name made of digits is found unless it is also an id. */
-  findSink(ref: string): HeldRecord<SinkInfo> | undefined {
+  findSink(ref: string): KnownRecord<SinkInfo> | undefined {
     return byId(this.#sinks, ref) ?? this.#sinkNamed(ref);
   }
 
   /** By id, else by unique name. */
-  findInput(ref: string): HeldInput | undefined {
+  findInput(ref: string): KnownInput | undefined {
     return byId(this.#inputs, ref) ?? this.#inputs.get(this.#names.idOf(ref) ?? -1);
   }
 
@@ -253,7 +255,7 @@ export class SoundState {
     return taken;
   }
 
-  #sinkNamed(name: string | undefined): HeldRecord<SinkInfo> | undefined {
+  #sinkNamed(name: string | undefined): KnownRecord<SinkInfo> | undefined {
     for (const sink of this.#sinks.values()) if (sink.info.name === name) return sink;
     return undefined;
   }

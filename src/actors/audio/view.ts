@@ -15,7 +15,7 @@ import { balanceOf, levelOf } from '../../protocol/pulse/volume.js';
 import { withoutPrototype } from '../text.js';
 import type { Props } from './names.js';
 import { hasVolume } from './passthrough.js';
-import { type HeldRecord, kindOfServer, PIPEWIRE } from './state.js';
+import { type KnownRecord, kindOfServer, PIPEWIRE } from './state.js';
 import type { OutputWish } from './wishes.js';
 
 /** Profiles shown of one card, the first: every combination of its outputs and inputs is one. */
@@ -29,7 +29,7 @@ const PORT_STATES = ['unknown', 'no', 'yes'] as const;
 const PLUGGED_IN = PORT_STATES.indexOf('yes');
 
 /** The parts of records that come from a property list. */
-interface Shown {
+interface ClientParts {
   readonly props: Record<string, string>;
   readonly app: string | undefined;
   readonly binary: string | undefined;
@@ -38,26 +38,26 @@ interface Shown {
 }
 
 /**
- * Property lists as shown, each built once: an unchanged one is the same object (text-cache.ts), and building
- * takes as long as the rest.
+ * The property lists of records, each built once. An unchanged list is the same object (text-cache.ts), and
+ * to build one takes as long as the rest of its record.
  */
 export class ClientProps {
-  readonly #made = new WeakMap<Props, Shown>();
+  readonly #made = new WeakMap<Props, ClientParts>();
 
   /** Keys are sorted: a server may list the same properties in another order, and that is no change. */
-  of(props: Props): Shown {
+  of(props: Props): ClientParts {
     const known = this.#made.get(props);
     if (known !== undefined) return known;
     const binary = optional(props['application.process.binary']);
-    const shown = {
+    const parts = {
       props: withoutPrototype(Object.entries(props).sort(([a], [b]) => (a < b ? -1 : 1))),
       app: optional(props['application.name']) ?? binary,
       binary,
       user: optional(props['application.process.user']),
       host: optional(props['application.process.host']),
     };
-    this.#made.set(props, shown);
-    return shown;
+    this.#made.set(props, parts);
+    return parts;
   }
 }
 
@@ -78,7 +78,7 @@ function portsOf(info: SinkInfo): PortRecord[] {
 
 export function audioServerRecord(
   server: ServerInfo,
-  defaultSink: HeldRecord<SinkInfo> | undefined,
+  defaultSink: KnownRecord<SinkInfo> | undefined,
 ): Encodable<AudioServerRecord> {
   const version = PIPEWIRE.exec(server.packageName ?? '')?.[1] ?? server.packageVersion;
   return {
@@ -100,12 +100,12 @@ export interface OutputSurroundings {
 }
 
 export function outputRecord(
-  sink: HeldRecord<SinkInfo>,
+  sink: KnownRecord<SinkInfo>,
   { isDefault, card, wish, volumeLimit }: OutputSurroundings,
-  shown: ClientProps,
+  clientProps: ClientProps,
 ): Encodable<OutputRecord> {
   const { info } = sink;
-  const { props } = shown.of(info.props);
+  const { props } = clientProps.of(info.props);
   return {
     id: info.index,
     name: info.name,
@@ -182,9 +182,9 @@ export interface ClientSurroundings {
 export function clientRecord(
   info: SinkInputInfo,
   { kind, name, output }: ClientSurroundings,
-  shown: ClientProps,
+  clientProps: ClientProps,
 ): Encodable<ClientRecord> {
-  const { app = name, binary, user, host, props } = shown.of(info.props);
+  const { app = name, binary, user, host, props } = clientProps.of(info.props);
   return {
     id: info.index,
     name,

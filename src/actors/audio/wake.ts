@@ -13,35 +13,67 @@ export type OpenLink = (events: LinkEvents) => Link;
 const MONO = 0;
 
 /**
- * True if the output hides its volume and mute. A virtual one of PipeWire 1.4 that was never awake is shown
- * at 100 %, whatever WirePlumber restored, and reports no accepted volume or mute, so a step would start from
- * the wrong volume. Its first reading as idle or running has the true volume; later changes are reported at
- * once, also asleep (measured: 12 of 12). An output of a card always reports them, asleep or not (the flag
- * PA_SINK_HARDWARE does not help: PipeWire 1.4.2 gives it to its null sinks, too).
+ * True if the output hides its volume and mute. PipeWire 1.4 does so for a virtual output that has never been
+ * awake: it reports 100 %, whatever WirePlumber restored, and no volume or mute that it accepted, so a step
+ * would start from the wrong volume. The first reading as idle or running has the true volume, and later
+ * changes are reported at once, also while it sleeps (docs/development/what-we-learnt.md, "PulseAudio and
+ * PipeWire"). An output of a card always reports both. The flag PA_SINK_HARDWARE cannot decide this: PipeWire
+ * 1.4.2 gives it to its null sinks, too.
  */
 export function keepsBack(state: SoundState, sink: SinkInfo): boolean {
   return sink.card === undefined && state.mayWake(sink.index) && state.kind === 'pipewire';
 }
 
 /**
- * Each capture has a connection of its own, and ends with it: none is left over, and a failure does not
- * affect the main connection. `ended` is called each time a sink has woken or will not wake; after `limitMs`
- * at the latest.
+ * Each capture has a connection of its own, and ends with it: no stream is left over, and a failure does not
+ * affect the main connection.
  */
-export function waker(open: OpenLink, state: SoundState, limitMs: number, ended: () => void) {
+export class Waker {
+  readonly #open: OpenLink;
+  readonly #state: SoundState;
+  readonly #limitMs: number;
+  readonly #onEnded: () => void;
   /** By the sinks that are being woken. */
-  const captures = new Map<number, Link>();
+  readonly #captures = new Map<number, Link>();
+  readonly waking: ReadonlyMap<number, unknown> = this.#captures;
+
+  /** `onEnded` is called each time a sink has woken or will not wake; after `limitMs` at the latest. */
+  constructor(open: OpenLink, state: SoundState, limitMs: number, onEnded: () => void) {
+    this.#open = open;
+    this.#state = state;
+    this.#limitMs = limitMs;
+    this.#onEnded = onEnded;
+  }
+
+  /** True if a command must wait for the sink; starts waking it if needed. */
+  isWaking(index: number): boolean {
+    const source = this.#captures.has(index) ? undefined : this.#monitorOf(index);
+    if (source !== undefined) this.#wake(index, source);
+    return this.#captures.has(index);
+  }
+
+  /** To be called when something has been read. */
+  onRead(): void {
+    for (const [index, link] of this.#captures)
+      if (this.#monitorOf(index) === undefined) link.close({ kind: 'stopped' });
+  }
+
+  stop(): void {
+    for (const link of this.#captures.values()) link.close({ kind: 'stopped' });
+  }
+
   /** The monitor of a sink that is asleep. */
-  const monitorOf = (index: number): number | undefined => {
-    const sink = state.sinks.get(index)?.info;
-    return sink !== undefined && keepsBack(state, sink) ? sink.monitorSource : undefined;
-  };
-  const wake = (index: number, source: number): void => {
+  #monitorOf(index: number): number | undefined {
+    const sink = this.#state.sinks.get(index)?.info;
+    return sink !== undefined && keepsBack(this.#state, sink) ? sink.monitorSource : undefined;
+  }
+
+  #wake(index: number, source: number): void {
     const giveUp = (): void => {
-      state.letSleep(index);
+      this.#state.letSleep(index);
       link.close({ kind: 'stopped' });
     };
-    const link = open({
+    const link = this.#open({
       onReady: () =>
         link.request('CREATE_RECORD_STREAM', peakStream(source, [MONO], 'Wake up', false), (result) => {
           if (!result.ok && result.error.kind === 'server') giveUp();
@@ -49,28 +81,11 @@ export function waker(open: OpenLink, state: SoundState, limitMs: number, ended:
       onEvent: () => undefined,
       onClosed: () => {
         clearTimeout(timer);
-        captures.delete(index);
-        ended();
+        this.#captures.delete(index);
+        this.#onEnded();
       },
     });
-    const timer = setTimeout(giveUp, limitMs);
-    captures.set(index, link);
-  };
-  /** True if a command must wait for the sink; starts waking it if needed. */
-  const isWaking = (index: number): boolean => {
-    const source = captures.has(index) ? undefined : monitorOf(index);
-    if (source !== undefined) wake(index, source);
-    return captures.has(index);
-  };
-  /** To be called when something has been read. */
-  const onRead = (): void => {
-    for (const [index, link] of captures) if (monitorOf(index) === undefined) link.close({ kind: 'stopped' });
-  };
-  const stop = (): void => {
-    for (const link of captures.values()) link.close({ kind: 'stopped' });
-  };
-  const waking: ReadonlyMap<number, unknown> = captures;
-  return { waking, isWaking, onRead, stop };
+    const timer = setTimeout(giveUp, this.#limitMs);
+    this.#captures.set(index, link);
+  }
 }
-
-export type Waker = ReturnType<typeof waker>;

@@ -1,4 +1,4 @@
-// The audio backend on a sound server, and what it has said.
+// The audio backend on a sound server, and what it has published.
 
 import type { TestContext } from 'node:test';
 import { AudioBackend, TIMING, type Timing } from '../../../src/actors/audio/backend.js';
@@ -57,13 +57,13 @@ export function backed(
   home = '/nowhere',
   volumeLimit?: AudioSettings['volumeLimit'],
 ) {
-  const seen = new AudioRecorder();
+  const recorder = new AudioRecorder();
   const flush = () => undefined;
   const context = { env: { PULSE_SERVER: `unix:${socketPath}` }, uid: 0, home, machineId: undefined, flush };
   const settings = { enabled: true, serveCookie: true, outputs: {}, volumeLimit };
-  const backend = new AudioBackend(settings, context, seen, { ...TIMING, ...timing });
+  const backend = new AudioBackend(settings, context, recorder, { ...TIMING, ...timing });
   t.after(() => backend.stop());
-  return { backend, seen };
+  return { backend, recorder };
 }
 
 /** A backend that is up, on a scripted server. */
@@ -75,7 +75,7 @@ export async function connected(
   volumeLimit?: AudioSettings['volumeLimit'],
 ) {
   const server = await scriptedServer(t, handler);
-  const { backend, seen } = backed(t, server.socketPath, timing, home, volumeLimit);
-  await until('the backend is up', () => seen.up);
-  return { backend, seen, server };
+  const { backend, recorder } = backed(t, server.socketPath, timing, home, volumeLimit);
+  await until('the backend is up', () => recorder.up);
+  return { backend, recorder, server };
 }

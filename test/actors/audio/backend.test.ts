@@ -20,59 +20,65 @@ const NAMELESS = bytesOf.server({ defaultSink: '@DEFAULT_SINK@' });
 
 describe('connecting', DEADLINE, () => {
   test('subscribes before it reads, and is up behind the records', async (t) => {
-    const { server, seen } = await connected(t);
-    const subscribed = server.heard.indexOf(COMMAND.subscribe);
+    const { server, recorder } = await connected(t);
+    const subscribed = server.received.indexOf(COMMAND.subscribe);
     for (const read of [COMMAND.getServerInfo, COMMAND.getSinks, COMMAND.getInputs]) {
-      assert.ok(server.heard.lastIndexOf(read) > subscribed);
+      assert.ok(server.received.lastIndexOf(read) > subscribed);
     }
     const puts = ['put audio.kind', 'put audio.server', 'put audio.outputs 0', 'put audio.clients 5'];
-    assert.deepEqual(seen.published, [...puts, 'up']);
+    assert.deepEqual(recorder.published, [...puts, 'up']);
   });
 
   const troubles: readonly (readonly [string, Handler])[] = [
     ['does not answer the handshake', () => undefined],
     ['does not answer the first request', but({ [COMMAND.getSinks]: () => undefined })],
-    ['refuses to tell its name', but({ [COMMAND.getServerInfo]: ({ tag }, say) => say.error(tag, 1) })],
-    ['refuses the subscription', but({ [COMMAND.subscribe]: ({ tag }, say) => say.error(tag, 1) })],
-    ['refuses a list', but({ [COMMAND.getInputs]: ({ tag }, say) => say.error(tag, 10) })],
+    [
+      'refuses to tell its name',
+      but({ [COMMAND.getServerInfo]: ({ tag }, responder) => responder.error(tag, 1) }),
+    ],
+    [
+      'refuses the subscription',
+      but({ [COMMAND.subscribe]: ({ tag }, responder) => responder.error(tag, 1) }),
+    ],
+    ['refuses a list', but({ [COMMAND.getInputs]: ({ tag }, responder) => responder.error(tag, 10) })],
     ['sends garbage', () => Buffer.from('rubbish, and more than twenty bytes of it')],
     ['announces a huge frame', () => Buffer.from(framed([], { length: 0x7fffffff }))],
-    ['hangs up', (_, say) => void say.hangUp()],
+    ['hangs up', (_, responder) => void responder.hangUp()],
   ];
   for (const [what, handler] of troubles) {
     test(`tries again when the server ${what}, and does not repeat the reason`, async (t) => {
       const server = await scriptedServer(t, handler);
-      const { seen, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });
+      const { recorder, backend } = backed(t, server.socketPath, { authMs: 30, requestMs: 30 });
       await until('a second attempt', () => server.connections() >= 2);
       assert.ok(
-        seen.published.every(
-          (line, at) => line.startsWith('connecting: ') && line !== seen.published[at - 1],
+        recorder.published.every(
+          (line, at) => line.startsWith('connecting: ') && line !== recorder.published[at - 1],
         ),
       );
       assert.equal(faultOf(await backend.handle(VOLUME)), 'unavailable');
       server.handler = ordinary;
-      await until('the backend is up', () => seen.up);
-      assert.deepEqual(seen.logs, ['info: connected to the sound server']);
+      await until('the backend is up', () => recorder.up);
+      assert.deepEqual(recorder.logs, ['info: connected to the sound server']);
     });
   }
 
   test('takes the first address that answers', async (t) => {
     const server = await scriptedServer(t);
-    const { seen } = backed(t, `/nonexistent/native unix:${server.socketPath}`);
-    await until('the backend is up', () => seen.up);
+    const { recorder } = backed(t, `/nonexistent/native unix:${server.socketPath}`);
+    await until('the backend is up', () => recorder.up);
     assert.equal(server.connections(), 1);
   });
 
   test('waits when there is no server at all, and ends at once when it is stopped', async (t) => {
-    const { seen, backend } = backed(t, '/nonexistent/native');
+    const { recorder, backend } = backed(t, '/nonexistent/native');
     const early = await backend.handle(VOLUME);
     assert.deepEqual(early, { ok: false, fault: 'unavailable', detail: 'Not connected yet' });
-    await until('an attempt has failed', () => seen.published.length > 0);
+    await until('an attempt has failed', () => recorder.published.length > 0);
     const late = await backend.handle(VOLUME);
     const detail = late.ok ? '' : late.detail;
     assert.match(detail, /^Not connected: the connection to the sound server failed: .*ENOENT/);
     await backend.stop();
-    assert.equal(seen.published.filter((line) => line.startsWith('connecting')).length, 1);
+    assert.equal(recorder.published.filter((line) => line.startsWith('connecting')).length, 1);
   });
 });
 
@@ -81,7 +87,7 @@ describe('a lost server', DEADLINE, () => {
     const { server, backend } = await connected(t, but({ [COMMAND.setInputVolume]: () => undefined }));
     const commands = [VOLUME, TOGGLE, VOLUME].map((command) => backend.handle(command));
     await until('the first one is sent', () => server.count(COMMAND.setInputVolume) === 1);
-    server.say.hangUp();
+    server.responder.hangUp();
     for (const answer of await Promise.all(commands)) assert.equal(faultOf(answer), 'unavailable');
   });
 
@@ -96,22 +102,23 @@ describe('a lost server', DEADLINE, () => {
   }
 
   test('is noticed by the reading once a minute when the server sends nothing', async (t) => {
-    const { server, seen } = await connected(t, ordinary, { reconcileMs: 20, requestMs: 50 });
+    const { server, recorder } = await connected(t, ordinary, { reconcileMs: 20, requestMs: 50 });
     server.handler = () => undefined;
-    await until('the dead server is noticed', () => !seen.up);
-    assert.match(seen.published.join('\n'), /^connecting: .*did not answer GET_/m);
+    await until('the dead server is noticed', () => !recorder.up);
+    assert.match(recorder.published.join('\n'), /^connecting: .*did not answer GET_/m);
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
   test('is one that names no default output for a round, while another connection is told it', async (t) => {
     const server = await scriptedServer(t);
     const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
-    server.handler = (request, say) => (server.connections() === 1 ? nameless : ordinary)(request, say);
-    const { seen } = backed(t, server.socketPath, { reconcileMs: 20, stableMs: 0 });
-    await until('the default is published', () => seen.output('living')?.default === true);
+    server.handler = (request, responder) =>
+      (server.connections() === 1 ? nameless : ordinary)(request, responder);
+    const { recorder } = backed(t, server.socketPath, { reconcileMs: 20, stableMs: 0 });
+    await until('the default is published', () => recorder.output('living')?.default === true);
     assert.equal(server.connections(), 2);
     const lost = 'connecting: the connection to the sound server failed: it names no default output';
-    assert.ok(seen.published.includes(lost), seen.published.join());
+    assert.ok(recorder.published.includes(lost), recorder.published.join());
   });
 
   test('that names no default output to anybody is replaced ever more seldom', async (t) => {
@@ -127,21 +134,21 @@ describe('a lost server', DEADLINE, () => {
 
 describe('events', DEADLINE, () => {
   test('about a record that the server no longer knows remove it', async (t) => {
-    const forgetful = but({ [COMMAND.getInput]: ({ tag }, say) => say.error(tag, 5) });
-    const { server, seen } = await connected(t, forgetful);
-    server.say.send(event('inputChange', 5));
-    await until('the client is dropped', () => seen.published.includes('drop audio.clients 5'));
-    assert.equal(seen.up, true);
+    const forgetful = but({ [COMMAND.getInput]: ({ tag }, responder) => responder.error(tag, 5) });
+    const { server, recorder } = await connected(t, forgetful);
+    server.responder.send(event('inputChange', 5));
+    await until('the client is dropped', () => recorder.published.includes('drop audio.clients 5'));
+    assert.equal(recorder.up, true);
   });
 
   test('that were lost are made up for by reading everything again', async (t) => {
-    const { server, seen } = await connected(t, undefined, { reconcileMs: 20 });
-    seen.published.length = 0;
+    const { server, recorder } = await connected(t, undefined, { reconcileMs: 20 });
+    recorder.published.length = 0;
     await until('some readings', () => server.count(COMMAND.getSinks) > 3);
-    assert.deepEqual(seen.published, []);
+    assert.deepEqual(recorder.published, []);
     server.handler = but({ [COMMAND.getSinks]: bytesOf.sink(0, 'living', { volume: [0, 0] }) });
-    await until('the difference is published', () => seen.output('living')?.volume === 0);
-    assert.deepEqual(seen.published, ['put audio.server', 'put audio.outputs 0']);
+    await until('the difference is published', () => recorder.output('living')?.volume === 0);
+    assert.deepEqual(recorder.published, ['put audio.server', 'put audio.outputs 0']);
   });
 });
 
@@ -150,13 +157,13 @@ describe('commands', DEADLINE, () => {
   const events = { PipeWire: COMMAND.setInputVolume, PulseAudio: COMMAND.getInput };
   for (const [kind, command] of Object.entries(events)) {
     test(`read the record that they change once, with an event as from ${kind}`, async (t) => {
-      const telling: Handler = (request, say) => {
-        if (request.command === command) say.send(event('inputChange', 5));
-        return ordinary(request, say);
+      const telling: Handler = (request, responder) => {
+        if (request.command === command) responder.send(event('inputChange', 5));
+        return ordinary(request, responder);
       };
       const { backend, server } = await connected(t, telling);
       assert.deepEqual(await backend.handle(VOLUME), { ok: true });
-      server.say.send(event('serverChange', 0xffffffff));
+      server.responder.send(event('serverChange', 0xffffffff));
       await until('a later reading is done', () => server.count(COMMAND.getServerInfo) === 2);
       assert.equal(server.count(COMMAND.getInput), 1);
     });
@@ -166,15 +173,15 @@ describe('commands', DEADLINE, () => {
     test(`that were accepted are answered with success when ${what} before it is read again`, async (t) => {
       const silent = but({ [COMMAND.getInput]: () => undefined });
       const { backend, server } = await connected(t, silent, { requestMs: 60_000 });
-      server.say.send(event('inputChange', 5));
+      server.responder.send(event('inputChange', 5));
       await until('the client is being read', () => server.count(COMMAND.getInput) === 1);
       const answer = backend.handle(VOLUME);
       await until('the command is sent', () => server.count(COMMAND.setInputVolume) === 1);
       // The request that follows this event shows that the backend has read the reply before it.
-      server.say.send(event('serverChange', 0xffffffff));
+      server.responder.send(event('serverChange', 0xffffffff));
       await until('the reply is processed', () => server.count(COMMAND.getServerInfo) === 2);
-      if (what === 'the connection ends') server.say.hangUp();
-      else server.say.send(event('inputRemove', 5));
+      if (what === 'the connection ends') server.responder.hangUp();
+      else server.responder.send(event('inputRemove', 5));
       assert.deepEqual(await answer, { ok: true });
     });
   }
@@ -183,19 +190,20 @@ describe('commands', DEADLINE, () => {
 test('a port is switched, and the answer comes when the record shows it', DEADLINE, async (t) => {
   const ports = ['speaker', 'headphones'].map((name) => [name, 2] as const);
   let activePort = 'speaker';
-  const sink: Handler = ({ tag }, say) => say.reply(tag, bytesOf.sink(0, 'living', { ports, activePort }));
+  const sink: Handler = ({ tag }, responder) =>
+    responder.reply(tag, bytesOf.sink(0, 'living', { ports, activePort }));
   const desk = but({
     [COMMAND.getSinks]: sink,
     [COMMAND.getSink]: sink,
-    [COMMAND.setSinkPort]: ({ tag, fields }, say) => {
+    [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {
       activePort = fields.toString('utf8', fields.indexOf('t') + 1, fields.length - 1);
-      return say.reply(tag);
+      return responder.reply(tag);
     },
   });
-  const { backend, seen } = await connected(t, desk);
+  const { backend, recorder } = await connected(t, desk);
   for (const port of ['headphones', 'speaker']) {
     assert.deepEqual(await backend.handle({ do: 'port', output: 'living', port }), { ok: true });
-    assert.equal(seen.output('living')?.active_port, port);
+    assert.equal(recorder.output('living')?.active_port, port);
   }
 });
 
@@ -206,9 +214,9 @@ test('the cookie is answered, and sent to the server, as the file has it', DEADL
   writeFileSync(join(home, '.config/pulse/cookie'), cookie);
   let sent: Buffer = Buffer.alloc(0);
   const noting = but({
-    [COMMAND.auth]: (request, say) => {
+    [COMMAND.auth]: (request, responder) => {
       sent = request.fields.subarray(-256);
-      return ordinary(request, say);
+      return ordinary(request, responder);
     },
   });
   const { backend } = await connected(t, noting, {}, home);
@@ -218,9 +226,9 @@ test('the cookie is answered, and sent to the server, as the file has it', DEADL
 
 test('a socket that appears ends the wait for a server that hangs in the handshake', DEADLINE, async (t) => {
   const hanging = await scriptedServer(t, () => undefined);
-  const { seen } = backed(t, hanging.socketPath, { authMs: 60_000 });
-  await until('the hanging server has got AUTH', () => hanging.heard.includes(COMMAND.auth));
+  const { recorder } = backed(t, hanging.socketPath, { authMs: 60_000 });
+  await until('the hanging server has got AUTH', () => hanging.received.includes(COMMAND.auth));
   const server = await scriptedServer(t);
   renameSync(server.socketPath, hanging.socketPath);
-  await until('the backend is up', () => seen.up);
+  await until('the backend is up', () => recorder.up);
 });

@@ -74,25 +74,31 @@ class World {
     reply(tag, bytesOf.input(5, 'News', { sink: this.streamOn }));
 
   readonly handler = but({
-    [COMMAND.getServerInfo]: ({ tag }, say) => say.reply(tag, bytesOf.server({ defaultSink: this.default })),
-    [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, ...[...this.sinks.keys()].map(this.#sink)),
-    [COMMAND.getSink]: ({ tag, fields }, say) => {
+    [COMMAND.getServerInfo]: ({ tag }, responder) =>
+      responder.reply(tag, bytesOf.server({ defaultSink: this.default })),
+    [COMMAND.getSinks]: ({ tag }, responder) =>
+      responder.reply(tag, ...[...this.sinks.keys()].map(this.#sink)),
+    [COMMAND.getSink]: ({ tag, fields }, responder) => {
       const index = fields.readUInt32BE(1);
-      return this.sinks.has(index) ? say.reply(tag, this.#sink(index)) : say.error(tag, 5);
+      return this.sinks.has(index) ? responder.reply(tag, this.#sink(index)) : responder.error(tag, 5);
     },
     [COMMAND.getInputs]: this.#input,
     [COMMAND.getInput]: this.#input,
-    [COMMAND.getCards]: ({ tag }, say) =>
+    [COMMAND.getCards]: ({ tag }, responder) =>
       Buffer.concat([
-        say.reply(tag, ...this.cards.map(() => cardFields(this.profile, this.unplugged))),
+        responder.reply(tag, ...this.cards.map(() => cardFields(this.profile, this.unplugged))),
         ...this.onListed(),
       ]),
-    [COMMAND.getCard]: ({ tag, fields }, say) => {
+    [COMMAND.getCard]: ({ tag, fields }, responder) => {
       const isThere = this.cards.includes(fields.readUInt32BE(1));
-      return isThere ? say.reply(tag, cardFields(this.profile, this.unplugged)) : say.error(tag, 5);
+      return isThere
+        ? responder.reply(tag, cardFields(this.profile, this.unplugged))
+        : responder.error(tag, 5);
     },
-    [COMMAND.setCardProfile]: ({ tag }, say) =>
-      this.onProfile === undefined ? say.error(tag, 5) : Buffer.concat([say.reply(tag), ...this.onProfile()]),
+    [COMMAND.setCardProfile]: ({ tag }, responder) =>
+      this.onProfile === undefined
+        ? responder.error(tag, 5)
+        : Buffer.concat([responder.reply(tag), ...this.onProfile()]),
   });
 }
 
@@ -106,11 +112,11 @@ const PATIENT = { switchMs: 3_600_000, commandMs: 3_600_000 };
 
 describe('a card', DEADLINE, () => {
   test('is shown with what can be known of each profile, and its output names it', async (t) => {
-    const { seen } = await node(t);
-    const shown = (name: string, outputs: number, available: string) => {
+    const { recorder } = await node(t);
+    const profileRecord = (name: string, outputs: number, available: string) => {
       return { name, description: `Profile ${name}`, available, outputs, inputs: 0 };
     };
-    assert.deepEqual(seen.cards(), [
+    assert.deepEqual(recorder.cards(), [
       {
         id: 3,
         name: 'dac',
@@ -118,15 +124,15 @@ describe('a card', DEADLINE, () => {
         driver: 'alsa',
         active_profile: 'stereo',
         profiles: [
-          shown('off', 0, 'yes'),
-          shown('stereo', 1, 'yes'),
-          shown('surround', 1, 'unknown'),
-          shown('hdmi', 1, 'no'),
-          shown('usb', 1, 'unknown'),
+          profileRecord('off', 0, 'yes'),
+          profileRecord('stereo', 1, 'yes'),
+          profileRecord('surround', 1, 'unknown'),
+          profileRecord('hdmi', 1, 'no'),
+          profileRecord('usb', 1, 'unknown'),
         ],
       },
     ]);
-    const cards = seen.outputs().map(({ card }) => card);
+    const cards = recorder.outputs().map(({ card }) => card);
     assert.deepEqual(cards, ['dac', undefined]);
   });
 
@@ -141,8 +147,8 @@ describe('a card', DEADLINE, () => {
   });
 
   test('is read again before a profile is refused, and the record follows', async (t) => {
-    const { backend, seen, server, world } = await node(t);
-    const available = () => seen.cards()[0]?.profiles.find(({ name }) => name === 'hdmi')?.available;
+    const { backend, recorder, server, world } = await node(t);
+    const available = () => recorder.cards()[0]?.profiles.find(({ name }) => name === 'hdmi')?.available;
     assert.equal(faultOf(await backend.handle(profile('hdmi'))), 'profile-unavailable');
     assert.equal(available(), 'no');
     world.unplugged = [];
@@ -153,18 +159,18 @@ describe('a card', DEADLINE, () => {
     const isAccepted = backend.handle(profile('hdmi'));
     await until('the profile is set', () => server.count(COMMAND.setCardProfile) === 1);
     assert.deepEqual(await isAccepted, { ok: true });
-    assert.deepEqual([available(), seen.cards()[0]?.active_profile], ['unknown', 'hdmi']);
+    assert.deepEqual([available(), recorder.cards()[0]?.active_profile], ['unknown', 'hdmi']);
   });
 
   test('is switched without an event of the card, and without waiting for a stream that had no output before', async (t) => {
-    const { backend, seen, server, world } = await node(t, { streamOn: NOWHERE }, PATIENT);
+    const { backend, recorder, server, world } = await node(t, { streamOn: NOWHERE }, PATIENT);
     world.onProfile = () => {
       setImmediate(() => {
         world.sinks.delete(0);
         world.sinks.set(7, ['surround', { card: CARD }]);
-        server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 7)]));
+        server.responder.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 7)]));
         world.default = 'surround';
-        server.say.send(serverChanged);
+        server.responder.send(serverChanged);
         // Later than any event has it read.
         world.onListed = () => {
           if (server.count(COMMAND.getCards) > 5) world.profile = 'surround';
@@ -174,11 +180,11 @@ describe('a card', DEADLINE, () => {
       return [];
     };
     assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
-    assert.equal(seen.cards()[0]?.active_profile, 'surround');
+    assert.equal(recorder.cards()[0]?.active_profile, 'surround');
   });
 
   test('is not switched before its new output exists, though the profile is active and no stream waits', async (t) => {
-    const { backend, seen, world } = await node(t, { streamOn: 1 }, PATIENT);
+    const { backend, recorder, world } = await node(t, { streamOn: 1 }, PATIENT);
     let readings = 0;
     world.onProfile = () => {
       world.sinks.delete(0);
@@ -192,22 +198,22 @@ describe('a card', DEADLINE, () => {
       return [event('sinkRemove', 0), event('cardChange', CARD), serverChanged];
     };
     assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
-    assert.notEqual(seen.output('surround'), undefined);
+    assert.notEqual(recorder.output('surround'), undefined);
   });
 
   test('that never gets there is answered in the end, shown as it is, and followed again', async (t) => {
-    const { backend, seen, server, world } = await node(t, {}, { switchMs: 30 });
+    const { backend, recorder, server, world } = await node(t, {}, { switchMs: 30 });
     world.onProfile = () => {
       world.sinks.delete(0);
       Object.assign(world, { profile: 'surround', default: 'kitchen', streamOn: 1 });
       return [event('sinkRemove', 0), serverChanged];
     };
     assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
-    assert.equal(seen.output('stereo'), undefined);
-    assert.equal(seen.cards()[0]?.active_profile, 'surround');
+    assert.equal(recorder.output('stereo'), undefined);
+    assert.equal(recorder.cards()[0]?.active_profile, 'surround');
     world.sinks.set(8, ['late', {}]);
-    server.say.send(event('sinkNew', 8));
-    await until('the next change is shown', () => seen.output('late') !== undefined);
+    server.responder.send(event('sinkNew', 8));
+    await until('the next change is shown', () => recorder.output('late') !== undefined);
   });
 
   /** The switch from stereo to surround, in the steps of each kind of server. */
@@ -245,35 +251,35 @@ describe('a card', DEADLINE, () => {
   };
   for (const [kind, prepare] of Object.entries(switches)) {
     test(`is switched in one change for clients (${kind})`, async (t) => {
-      const { backend, seen, world } = await node(t);
+      const { backend, recorder, world } = await node(t);
       prepare(world);
-      seen.published.length = 0;
+      recorder.published.length = 0;
       assert.deepEqual(await backend.handle(profile('surround')), { ok: true });
-      assert.deepEqual(seen.published.toSorted(), [
+      assert.deepEqual(recorder.published.toSorted(), [
         'drop audio.outputs 0',
         'put audio.cards 3',
         'put audio.clients 5',
         'put audio.outputs 7',
         'put audio.server',
       ]);
-      assert.equal(seen.client('News')?.output, 'surround');
-      assert.equal(seen.output('surround')?.default, true);
-      assert.equal(seen.cards()[0]?.active_profile, 'surround');
+      assert.equal(recorder.client('News')?.output, 'surround');
+      assert.equal(recorder.output('surround')?.default, true);
+      assert.equal(recorder.cards()[0]?.active_profile, 'surround');
     });
   }
 });
 
 describe('an output', DEADLINE, () => {
   test('that is unplugged goes in one change with what played to it; commands do not find it', async (t) => {
-    const { backend, seen, server, world } = await node(t);
+    const { backend, recorder, server, world } = await node(t);
     world.sinks.delete(0);
     // Its index is given away at once.
     world.sinks.set(0, ['hdmi', {}]);
     Object.assign(world, { cards: [], default: 'kitchen', streamOn: 1 });
-    seen.published.length = 0;
-    server.say.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 0)]));
-    await until('the other one is shown', () => seen.output('hdmi') !== undefined);
-    assert.deepEqual(seen.published, [
+    recorder.published.length = 0;
+    server.responder.send(Buffer.concat([event('sinkRemove', 0), event('sinkNew', 0)]));
+    await until('the other one is shown', () => recorder.output('hdmi') !== undefined);
+    assert.deepEqual(recorder.published, [
       'drop audio.outputs 0',
       'drop audio.cards 3',
       'put audio.server',
@@ -281,19 +287,19 @@ describe('an output', DEADLINE, () => {
       'put audio.outputs 1',
       'put audio.clients 5',
     ]);
-    assert.equal(seen.client('News')?.output, 'kitchen');
+    assert.equal(recorder.client('News')?.output, 'kitchen');
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'stereo' } };
     assert.equal(faultOf(await backend.handle(mute)), 'no-such-output');
     assert.equal(server.count(COMMAND.setSinkMute), 0);
   });
 
   test('is another one when its index gets another name, even without an event of removal', async (t) => {
-    const { seen, server, world } = await node(t);
+    const { recorder, server, world } = await node(t);
     world.sinks.set(0, ['hdmi', {}]);
-    seen.published.length = 0;
-    server.say.send(event('sinkChange', 0));
-    await until('the other output is shown', () => seen.output('hdmi') !== undefined);
-    assert.equal(seen.published[0], 'drop audio.outputs 0');
+    recorder.published.length = 0;
+    server.responder.send(event('sinkChange', 0));
+    await until('the other output is shown', () => recorder.output('hdmi') !== undefined);
+    assert.equal(recorder.published[0], 'drop audio.outputs 0');
   });
 
   /** A mixer with steps of 3 %. */
@@ -303,14 +309,14 @@ describe('an output', DEADLINE, () => {
     const set = (raw: number): void =>
       void world.sinks.set(1, ['kitchen', { volume: [Math.round(raw / STEP) * STEP, 0] }]);
     set(10 * STEP);
-    const { backend, seen } = await connected(t, (request, say) => {
-      if (request.command !== COMMAND.setSinkVolume) return world.handler(request, say);
+    const { backend, recorder } = await connected(t, (request, responder) => {
+      if (request.command !== COMMAND.setSinkVolume) return world.handler(request, responder);
       set(request.fields.readUInt32BE(request.fields.indexOf('v') + 2));
-      return say.reply(request.tag);
+      return responder.reply(request.tag);
     });
     const after = async (delta: number): Promise<number | undefined> => {
       await backend.handle({ do: 'delta', target: { kind: 'output', ref: 'kitchen' }, delta });
-      return seen.output('kitchen')?.volume;
+      return recorder.output('kitchen')?.volume;
     };
     const volumes = [];
     for (const delta of [0.01, 0.01, 0.01, 0.01, 0.01, -0.01, -0.01, -0.01]) volumes.push(await after(delta));
@@ -322,14 +328,14 @@ describe('the lack of any card', DEADLINE, () => {
   test('is the detail of the backend, until a card appears', async (t) => {
     const sinks: World['sinks'] = new Map([[0, ['auto_null', {}]]]);
     const bare = { sinks, cards: [], default: 'auto_null' };
-    const { seen, server, world } = await node(t, bare, { noCardMs: 1 });
-    const isSaid = (line: RegExp): boolean => seen.published.some((each) => line.test(each));
-    await until('the detail is published', () => isSaid(/^up: The sound server sees no sound card: \w/));
-    assert.ok(seen.logs.includes('warn: the sound server sees no sound card'));
+    const { recorder, server, world } = await node(t, bare, { noCardMs: 1 });
+    const isPublished = (line: RegExp): boolean => recorder.published.some((each) => line.test(each));
+    await until('the detail is published', () => isPublished(/^up: The sound server sees no sound card: \w/));
+    assert.ok(recorder.logs.includes('warn: the sound server sees no sound card'));
     world.cards = [CARD];
-    server.say.send(event('cardNew', CARD));
-    await until('the detail goes', () => seen.logs.at(-1) === 'info: the sound server sees a sound card');
-    assert.equal(seen.published.at(-1), 'up');
+    server.responder.send(event('cardNew', CARD));
+    await until('the detail goes', () => recorder.logs.at(-1) === 'info: the sound server sees a sound card');
+    assert.equal(recorder.published.at(-1), 'up');
   });
 
   test('may be because there is none, it may not be opened, or it is not used', async (t) => {

@@ -41,9 +41,9 @@ function performing(parts: Partial<Performer> = {}): Performer {
 describe('the time limit of a command starts when it arrives', DEADLINE, () => {
   test('the commands before it use it up', async () => {
     let now = 100;
-    const given: number[] = [];
+    const deadlines: number[] = [];
     const send: Performer['send'] = async (_, _changes, deadlineMs) => {
-      given.push(deadlineMs);
+      deadlines.push(deadlineMs);
       // The other commands must arrive at the same time.
       await Promise.resolve();
       now += 3_000;
@@ -51,12 +51,12 @@ describe('the time limit of a command starts when it arrives', DEADLINE, () => {
     };
     const executor = new Executor(performing({ send }), TIMING, () => now);
     const answers = await Promise.all([MUTE, MUTE, MUTE, MUTE].map((command) => executor.run(command)));
-    assert.deepEqual(given, [9_000, 6_000, 3_000]);
+    assert.deepEqual(deadlines, [9_000, 6_000, 3_000]);
     assert.deepEqual(answers.slice(0, 3), [OK, OK, OK]);
     const detail = 'The commands before this one took too long';
     assert.deepEqual(answers[3], { ok: false, fault: 'timeout', detail });
     assert.deepEqual(await executor.run(MUTE), OK);
-    assert.equal(given[3], 9_000);
+    assert.equal(deadlines[3], 9_000);
   });
 
   test('a command is answered in time though the reading after it hangs', async () => {
@@ -158,10 +158,10 @@ describe('each failure has a sentence', () => {
   });
 
   test('no answer: the connection is closed', async () => {
-    const givenUp: string[] = [];
-    const giveUp: Performer['giveUp'] = (command, error) => givenUp.push(`${command} ${error.kind}`);
+    const abandoned: string[] = [];
+    const giveUp: Performer['giveUp'] = (command, error) => abandoned.push(`${command} ${error.kind}`);
     const send: Performer['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });
     await new Executor(performing({ send, giveUp }), TIMING).run(MUTE);
-    assert.deepEqual(givenUp, ['SET_SINK_INPUT_MUTE timeout']);
+    assert.deepEqual(abandoned, ['SET_SINK_INPUT_MUTE timeout']);
   });
 });

@@ -48,22 +48,22 @@ class Amplifier {
   }
 
   readonly handler = but({
-    [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, this.#sink()),
-    [COMMAND.getSink]: ({ tag }, say) => say.reply(tag, this.#sink()),
-    [COMMAND.getCards]: ({ tag }, say) => say.reply(tag, this.#card()),
-    [COMMAND.getCard]: ({ tag }, say) => say.reply(tag, this.#card()),
-    [COMMAND.setSinkPort]: ({ tag }, say) => Buffer.concat([say.reply(tag), this.restore()]),
-    [COMMAND.setCardProfile]: ({ tag }, say) => {
+    [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, this.#sink()),
+    [COMMAND.getSink]: ({ tag }, responder) => responder.reply(tag, this.#sink()),
+    [COMMAND.getCards]: ({ tag }, responder) => responder.reply(tag, this.#card()),
+    [COMMAND.getCard]: ({ tag }, responder) => responder.reply(tag, this.#card()),
+    [COMMAND.setSinkPort]: ({ tag }, responder) => Buffer.concat([responder.reply(tag), this.restore()]),
+    [COMMAND.setCardProfile]: ({ tag }, responder) => {
       this.profile = 'digital';
-      return Buffer.concat([say.reply(tag), event('cardChange', CARD), this.restore()]);
+      return Buffer.concat([responder.reply(tag), event('cardChange', CARD), this.restore()]);
     },
-    [COMMAND.setSinkVolume]: ({ tag, fields }, say) => {
+    [COMMAND.setSinkVolume]: ({ tag, fields }, responder) => {
       const at = fields.indexOf('v') + 2;
       this.volume = [fields.readUInt32BE(at), fields.readUInt32BE(at + 4)];
       this.sets.push(this.volume);
       this.restores -= 1;
       const restored = this.restores >= 0 ? this.restore() : event('sinkChange', 0);
-      return Buffer.concat([say.reply(tag), restored]);
+      return Buffer.concat([responder.reply(tag), restored]);
     },
   });
 }
@@ -82,24 +82,24 @@ describe('an output whose stored volume is above its limit', DEADLINE, () => {
   for (const command of COMMANDS) {
     for (const restores of [0, 2]) {
       test(`is set back after a ${command.do}, though the server restores it ${restores} more times`, async (t) => {
-        const { amplifier, backend, seen } = await node(t, restores);
+        const { amplifier, backend, recorder } = await node(t, restores);
         assert.deepEqual(await backend.handle(command), { ok: true });
         await until('the output is at its limit', () => amplifier.sets.length === restores + 1);
-        await until('the limit is published', () => seen.output('living')?.volume === LIMIT);
-        assert.equal(seen.output('living')?.balance, -0.5);
+        await until('the limit is published', () => recorder.output('living')?.volume === LIMIT);
+        assert.equal(recorder.output('living')?.balance, -0.5);
         await until('it is logged', () =>
-          seen.logs.includes('info: an output was set back to its volume limit'),
+          recorder.logs.includes('info: an output was set back to its volume limit'),
         );
       });
     }
   }
 
   test('is left as it is when others have set it', async (t) => {
-    const { amplifier, backend, seen, server } = await node(t);
-    server.say.send(amplifier.restore());
-    await until('the volume of others is published', () => seen.output('living')?.volume === 1);
+    const { amplifier, backend, recorder, server } = await node(t);
+    server.responder.send(amplifier.restore());
+    await until('the volume of others is published', () => recorder.output('living')?.volume === 1);
     const mute: AudioCommand = { do: 'mute', target: { kind: 'output', ref: 'living' }, muted: true };
     assert.deepEqual(await backend.handle(mute), { ok: true });
-    assert.deepEqual([amplifier.sets, seen.output('living')?.volume], [[], 1]);
+    assert.deepEqual([amplifier.sets, recorder.output('living')?.volume], [[], 1]);
   });
 });

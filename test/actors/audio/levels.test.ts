@@ -2,7 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { heldPeaks, levelsNow, levelText, peaksOf, playingSinks } from '../../../src/actors/audio/levels.js';
+import {
+  levelsNow,
+  levelText,
+  loudestPeaks,
+  peaksOf,
+  playingSinks,
+} from '../../../src/actors/audio/levels.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, sinkInfo } from './sound-records.js';
@@ -34,11 +40,11 @@ describe('an output is playing', () => {
 });
 
 test('a level is what was measured where something plays, 0 elsewhere, and left out where it is unknown', () => {
-  const shown = (...measured: (readonly [sink: number, peak: readonly number[]])[]) =>
+  const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) =>
     levelText(levelsNow(state([LIVING, KITCHEN], [NEWS]), new Map(measured)));
   const both = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';
-  assert.equal(shown([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), both);
-  assert.equal(shown(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
+  assert.equal(textOf([1, [0.7]], [3, [0.5, 0.25]], [9, [1]]), both);
+  assert.equal(textOf(), '{"outputs":[{"id":1,"peak":[0,0]}]}');
 });
 
 describe('a fragment', () => {
@@ -59,8 +65,8 @@ describe('a fragment', () => {
   }
 
   test('and the one behind it become the louder channels of both, or silence', () => {
-    assert.deepEqual(heldPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
-    assert.deepEqual(heldPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
-    assert.deepEqual(heldPeaks([0.5, 0.1], [0, 0]), [0, 0]);
+    assert.deepEqual(loudestPeaks([0.5, 0.1], [0.2, 0.3]), [0.5, 0.3]);
+    assert.deepEqual(loudestPeaks([0.5, 0.1], [0, 0.1]), [0.5, 0.1]);
+    assert.deepEqual(loudestPeaks([0.5, 0.1], [0, 0]), [0, 0]);
   });
 });

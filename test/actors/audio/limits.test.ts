@@ -110,18 +110,18 @@ describe('an output that stands above its limit after a command', () => {
       let now = 0;
       const guard = new LimitGuard(state, () => now);
       const ended = guard.watch(setting);
-      const taken = (): number[] => guard.take().map(({ index }) => index);
-      assert.deepEqual(taken(), []);
+      const takenIds = (): number[] => guard.take().map(({ index }) => index);
+      assert.deepEqual(takenIds(), []);
       louder(state);
-      assert.deepEqual(taken(), [0]);
-      assert.deepEqual(taken(), [], 'it is being set back');
+      assert.deepEqual(takenIds(), [0]);
+      assert.deepEqual(takenIds(), [], 'it is being set back');
       guard.settled(0);
       ended(true);
       now = 1_000;
-      assert.deepEqual(taken(), [0], 'the server has restored it once more');
+      assert.deepEqual(takenIds(), [0], 'the server has restored it once more');
       guard.settled(0);
       now = 1_001;
-      assert.deepEqual(taken(), [], 'others have set it');
+      assert.deepEqual(takenIds(), [], 'others have set it');
     });
   }
 
@@ -176,7 +176,7 @@ const BLUETOOTH: Readonly<Record<string, Partial<SinkInfo>>> = {
 
 describe('an output that appears above its limit', () => {
   /** The names of outputs to set back after the output has appeared beside those of a first look. */
-  function takenOf(fields: Partial<SinkInfo>, lookAtMs: number): readonly string[] {
+  function takenOf(fields: Partial<SinkInfo>, takeAtMs: number): readonly string[] {
     let now = 0;
     const state = new SoundState({ volumeLimit: 0.5, outputs: {} });
     state.putServer(serverInfo({ defaultSink: 'card' }));
@@ -185,7 +185,7 @@ describe('an output that appears above its limit', () => {
     assert.deepEqual(guard.take(), [], 'what was there before is as others have set it');
     state.putSink(sinkInfo(1, 'new', { volume: HALF, ...fields }));
     assert.deepEqual(guard.take(), []);
-    now = lookAtMs;
+    now = takeAtMs;
     state.putSink(sinkInfo(1, 'new', { volume: FULL, ...fields }));
     return guard.take().map(({ index }) => `${index}`);
   }

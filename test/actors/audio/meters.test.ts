@@ -18,11 +18,11 @@ const METERS = 1;
 async function metered(t: TestContext, handler: Handler, timing: Partial<Timing> = {}) {
   const both = await connected(t, handler, timing);
   /** The number of requested meters. */
-  const asked = () => both.server.count(COMMAND.createRecordStream);
-  return { ...both, asked, told: () => both.seen.levels.at(-1) };
+  const requested = () => both.server.count(COMMAND.createRecordStream);
+  return { ...both, requested, lastLevel: () => both.recorder.levels.at(-1) };
 }
 
-const GIVEN: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(4));
+const GRANTED: Handler = ({ tag }, { reply }) => reply(tag, bytesOf.capture(4));
 /** The ordinary server, except that `captured` answers captures. */
 const withCaptures = (captured: Handler) => but({ [COMMAND.createRecordStream]: captured });
 
@@ -30,98 +30,98 @@ const living = (...peak: number[]) => `{"outputs":[{"id":0,"peak":${JSON.stringi
 const UNKNOWN = '{"outputs":[]}';
 
 /** A backend whose levels are watched, and which has published 0.5 and 0.25. */
-async function telling(t: TestContext) {
-  const one = await metered(t, withCaptures(GIVEN));
-  assert.deepEqual([one.server.connections(), one.seen.levels], [1, []]);
+async function publishing(t: TestContext) {
+  const one = await metered(t, withCaptures(GRANTED));
+  assert.deepEqual([one.server.connections(), one.recorder.levels], [1, []]);
   one.backend.watchLevels(true);
-  await until('the meter is opened', () => one.asked() === 1);
-  one.server.say.send(peaks(4, 0.5, 0.25), METERS);
-  await until('the level is published', () => one.told() === living(0.5, 0.25));
+  await until('the meter is opened', () => one.requested() === 1);
+  one.server.responder.send(peaks(4, 0.5, 0.25), METERS);
+  await until('the level is published', () => one.lastLevel() === living(0.5, 0.25));
   return one;
 }
 
 /** Makes the backend read the stream's record again. */
 async function readAgain(server: ScriptedServer): Promise<void> {
   const readings = server.count(COMMAND.getInput);
-  server.say.send(event('inputChange', 5), 0);
+  server.responder.send(event('inputChange', 5), 0);
   await until('a change is read', () => server.count(COMMAND.getInput) > readings);
 }
 
 describe('a meter', DEADLINE, () => {
   test('publishes only levels that changed, and all of them when a listener comes', async (t) => {
-    const { server, backend, seen, told } = await metered(t, withCaptures(GIVEN));
+    const { server, backend, recorder, lastLevel } = await metered(t, withCaptures(GRANTED));
     backend.watchLevels(true);
     await until('the meter is opened', () => server.connections() === 2);
     const fragments = Buffer.concat(Array.from({ length: 50 }, () => peaks(4, 0, 0)));
     let sent = 0;
     await until('the level is 0, and nothing has been held back for long', () => {
-      server.say.send(fragments, METERS);
+      server.responder.send(fragments, METERS);
       sent += 1;
-      return sent > 20 && told() === living(0, 0);
+      return sent > 20 && lastLevel() === living(0, 0);
     });
-    server.say.send(peaks(4, 0.5, 0.5), METERS);
-    await until('the level is 0.5', () => told() === living(0.5, 0.5));
-    assert.deepEqual(seen.levels, [UNKNOWN, living(0, 0), living(0.5, 0.5)]);
+    server.responder.send(peaks(4, 0.5, 0.5), METERS);
+    await until('the level is 0.5', () => lastLevel() === living(0.5, 0.5));
+    assert.deepEqual(recorder.levels, [UNKNOWN, living(0, 0), living(0.5, 0.5)]);
     backend.watchLevels(true);
-    await until('the new listener gets the level', () => seen.levels.length === 4);
-    assert.equal(told(), living(0.5, 0.5));
+    await until('the new listener gets the level', () => recorder.levels.length === 4);
+    assert.equal(lastLevel(), living(0.5, 0.5));
   });
 
   test('publishes ten levels a second at most, however often they change', async (t) => {
-    const { server, seen } = await telling(t);
+    const { server, recorder } = await publishing(t);
     let sent = 0;
     await until('the levels of three seconds are published', () => {
       sent += 1;
-      server.say.send(peaks(4, (sent % 100) / 100, 0.5), METERS);
-      return seen.levels.length > 25;
+      server.responder.send(peaks(4, (sent % 100) / 100, 0.5), METERS);
+      return recorder.levels.length > 25;
     });
-    const seconds = seen.levelsAt.slice(10).map((at, index) => at - (seen.levelsAt[index] ?? 0));
+    const seconds = recorder.levelsAt.slice(10).map((at, index) => at - (recorder.levelsAt[index] ?? 0));
     assert.ok(Math.min(...seconds) >= 1000, `${seconds}`);
   });
 
   test('that others end has no level, and is opened again', async (t) => {
-    const { server, asked, told } = await telling(t);
-    server.say.send(packet(COMMAND.recordStreamKilled, NONE, u32(4)), METERS);
-    await until('the level is unknown', () => told() === UNKNOWN);
-    await until('the meter is opened again', () => asked() === 2);
-    server.say.send(peaks(4, 0.125, 0.125), METERS);
-    await until('the level is known again', () => told() === living(0.125, 0.125));
+    const { server, requested, lastLevel } = await publishing(t);
+    server.responder.send(packet(COMMAND.recordStreamKilled, NONE, u32(4)), METERS);
+    await until('the level is unknown', () => lastLevel() === UNKNOWN);
+    await until('the meter is opened again', () => requested() === 2);
+    server.responder.send(peaks(4, 0.125, 0.125), METERS);
+    await until('the level is known again', () => lastLevel() === living(0.125, 0.125));
   });
 
   test('that the server refuses is tried again, after a pause', async (t) => {
     let refused = 3;
-    const refusing: Handler = (request, say) => {
+    const refusing: Handler = (request, responder) => {
       refused -= 1;
-      return refused < 0 ? GIVEN(request, say) : say.error(request.tag, 1);
+      return refused < 0 ? GRANTED(request, responder) : responder.error(request.tag, 1);
     };
-    const { server, backend, asked, told, seen } = await metered(t, withCaptures(refusing));
+    const { server, backend, requested, lastLevel, recorder } = await metered(t, withCaptures(refusing));
     backend.watchLevels(true);
-    await until('the meter is refused', () => asked() === 1);
+    await until('the meter is refused', () => requested() === 1);
     await readAgain(server);
-    assert.equal(asked(), 1);
-    await until('the meter is granted', () => asked() === 4);
-    server.say.send(peaks(4, 0.5, 0.25), METERS);
-    await until('the level is published', () => told() === living(0.5, 0.25));
-    assert.ok(seen.up);
+    assert.equal(requested(), 1);
+    await until('the meter is granted', () => requested() === 4);
+    server.responder.send(peaks(4, 0.5, 0.25), METERS);
+    await until('the level is published', () => lastLevel() === living(0.5, 0.25));
+    assert.ok(recorder.up);
   });
 
   test('whose connection is lost has no level, and is opened on another connection', async (t) => {
-    const { server, asked, told, seen } = await telling(t);
-    server.say.hangUp(METERS);
-    await until('the level is unknown', () => told() === UNKNOWN);
+    const { server, requested, lastLevel, recorder } = await publishing(t);
+    server.responder.hangUp(METERS);
+    await until('the level is unknown', () => lastLevel() === UNKNOWN);
     await readAgain(server);
     assert.equal(server.connections(), 2, 'not before a while');
-    await until('the meter is opened again', () => asked() === 2);
-    assert.ok(seen.up && seen.logs.length === 1, 'the records do not notice');
+    await until('the meter is opened again', () => requested() === 2);
+    assert.ok(recorder.up && recorder.logs.length === 1, 'the records do not notice');
   });
 
   test('without an answer ends with its connection', async (t) => {
     const silent = withCaptures(() => undefined);
-    const { server, backend, asked, seen } = await metered(t, silent, { requestMs: 1_000 });
+    const { server, backend, requested, recorder } = await metered(t, silent, { requestMs: 1_000 });
     backend.watchLevels(true);
-    await until('the meter is tried again', () => asked() >= 2);
+    await until('the meter is tried again', () => requested() >= 2);
     await until('the connection of the first one has ended', () => server.open() === 2);
-    assert.ok(seen.up);
+    assert.ok(recorder.up);
   });
 
   test('that is granted too late is ended', async (t) => {
@@ -132,19 +132,22 @@ describe('a meter', DEADLINE, () => {
       [COMMAND.getSinks]: [...bytesOf.sink(0, 'living'), ...bytesOf.sink(1, 'kitchen')],
       [COMMAND.getInputs]: [...bytesOf.input(5, 'News'), ...bytesOf.input(6, 'Song', { sink: 1 })],
       [COMMAND.createRecordStream]: ({ tag }, { reply, send }) => {
-        if (asked() > 1) return reply(tag, bytesOf.capture(5));
+        if (requested() > 1) return reply(tag, bytesOf.capture(5));
         answer = () => send(reply(tag, bytesOf.capture(4)), METERS);
         return undefined;
       },
     });
-    const { server, backend, asked } = await metered(t, two);
+    const { server, backend, requested } = await metered(t, two);
     backend.watchLevels(true);
-    await until('the meter is requested', () => asked() === 1);
+    await until('the meter is requested', () => requested() === 1);
     corked = true;
     await readAgain(server);
     answer();
     const ended = () => server.count(COMMAND.deleteRecordStream) === 1;
-    await until('the late meter is ended, and the other one is requested', () => ended() && asked() === 2);
+    await until(
+      'the late meter is ended, and the other one is requested',
+      () => ended() && requested() === 2,
+    );
     assert.equal(server.open(), 2);
   });
 
@@ -161,20 +164,20 @@ describe('a meter', DEADLINE, () => {
         return reply(tag, bytesOf.capture(streams));
       },
     });
-    const { server, backend, asked, told } = await metered(t, many);
+    const { server, backend, requested, lastLevel } = await metered(t, many);
     backend.watchLevels(true);
-    await until('all levels are 0', () => (told()?.match(/0,0/g) ?? []).length === ids.length);
+    await until('all levels are 0', () => (lastLevel()?.match(/0,0/g) ?? []).length === ids.length);
     corked = false;
-    for (const id of ids) server.say.send(event('inputChange', 100 + id), 0);
-    await until('32 meters are opened', () => asked() === 32);
-    for (let stream = 1; stream <= 32; stream += 1) server.say.send(peaks(stream, 0.5, 0.5), METERS);
-    await until('32 levels are published', () => (told()?.match(/0\.5,0\.5/g) ?? []).length === 32);
-    assert.ok(!told()?.includes('"id":32'));
-    assert.equal(asked(), 32);
+    for (const id of ids) server.responder.send(event('inputChange', 100 + id), 0);
+    await until('32 meters are opened', () => requested() === 32);
+    for (let stream = 1; stream <= 32; stream += 1) server.responder.send(peaks(stream, 0.5, 0.5), METERS);
+    await until('32 levels are published', () => (lastLevel()?.match(/0\.5,0\.5/g) ?? []).length === 32);
+    assert.ok(!lastLevel()?.includes('"id":32'));
+    assert.equal(requested(), 32);
   });
 
   test('does not hold up the end of the daemon', async (t) => {
-    const { server, backend } = await telling(t);
+    const { server, backend } = await publishing(t);
     await backend.stop();
     await until('all connections have ended', () => server.open() === 0);
   });

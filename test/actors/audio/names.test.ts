@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ClientNames, type Props, wantedName } from '../../../src/actors/audio/names.js';
+import { ClientNames, type Props, preferredName } from '../../../src/actors/audio/names.js';
 
 describe('the name of a client', () => {
   const app = { 'application.name': 'Radio', 'application.process.binary': 'radiod' };
@@ -17,7 +17,7 @@ describe('the name of a client', () => {
     ['is "stream" when nothing is known', '', {}, 'stream'],
   ];
   for (const [what, name, props, expected] of rows) {
-    test(what, () => assert.equal(wantedName(name, props), expected));
+    test(what, () => assert.equal(preferredName(name, props), expected));
   }
 });
 
@@ -36,13 +36,13 @@ describe('names of live clients', () => {
     test(what, () => {
       const names = new ClientNames();
       for (const step of steps) {
-        const [, number, wanted, name, left] =
+        const [, number, preferred, name, left] =
           /^(\d+) (?:(.+) -> (.+)|leaves for (.+)|ends)$/.exec(step) ?? [];
         const id = Number(number);
         if (left !== undefined) names.vacate(id, left);
-        else if (wanted === undefined || name === undefined) names.release(id);
+        else if (preferred === undefined || name === undefined) names.release(id);
         else {
-          assert.equal(names.assign(id, wanted), name);
+          assert.equal(names.assign(id, preferred), name);
           assert.equal(names.idOf(name), id);
         }
       }

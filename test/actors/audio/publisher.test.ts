@@ -7,19 +7,19 @@ import { SoundState } from '../../../src/actors/audio/state.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 function setUp() {
-  const said: string[] = [];
+  const published: string[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({
-    put: (collection, key) => said.push(`put ${collection} ${key}`),
-    drop: (collection, key) => said.push(`drop ${collection} ${key}`),
-    log: (level, message, fields) => said.push(`${level} ${message} ${JSON.stringify(fields)}`),
+    put: (collection, key) => published.push(`put ${collection} ${key}`),
+    drop: (collection, key) => published.push(`drop ${collection} ${key}`),
+    log: (level, message, fields) => published.push(`${level} ${message} ${JSON.stringify(fields)}`),
   });
   state.putServer(serverInfo());
   state.replaceSinks([sinkInfo(0, 'living'), sinkInfo(1, 'kitchen')], new Set());
   state.replaceInputs([inputInfo(5, 'News')], new Set());
   const update = () => {
     publisher.update(state);
-    return said.splice(0);
+    return published.splice(0);
   };
   return { state, publisher, update };
 }
@@ -39,28 +39,42 @@ test('clients that swap names are both removed under the old names before either
   state.putInput(inputInfo(6, 'Weather'));
   update();
   state.replaceInputs([inputInfo(5, 'Weather'), inputInfo(6, 'News')], new Set());
-  const told = ['drop audio.clients 5', 'drop audio.clients 6', 'put audio.clients 5', 'put audio.clients 6'];
-  assert.deepEqual(update(), told);
+  const expected = [
+    'drop audio.clients 5',
+    'drop audio.clients 6',
+    'put audio.clients 5',
+    'put audio.clients 6',
+  ];
+  assert.deepEqual(update(), expected);
 });
 
 test('the bound of known records is logged once, until half of them have gone', () => {
   const { state, update } = setUp();
-  const told = (count: number) => {
+  const warningsAt = (count: number) => {
     const sinks = Array.from({ length: count }, (_, index) => sinkInfo(index, `sink ${index}`));
     state.replaceSinks(sinks, new Set());
     const inputs = Array.from({ length: count }, (_, index) => inputInfo(index, `stream ${index}`));
     state.replaceInputs(inputs, new Set());
     return update().filter((line) => line.startsWith('warn'));
   };
-  const full = ['outputs', 'streams'].map((what) => `warn too many ${what}: some are left out {"shown":512}`);
-  assert.deepEqual([511, 512, 600, 511, 257, 512, 256, 512].map(told), [[], full, [], [], [], [], [], full]);
+  const full = ['outputs', 'streams'].map((what) => `warn too many ${what}: some are left out {"most":512}`);
+  assert.deepEqual([511, 512, 600, 511, 257, 512, 256, 512].map(warningsAt), [
+    [],
+    full,
+    [],
+    [],
+    [],
+    [],
+    [],
+    full,
+  ]);
 });
 
 test('properties that become six times as long in JSON are left out', () => {
-  const told: string[] = [];
+  const published: string[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({
-    put: (collection, _key, json) => void (collection === 'audio.clients' && told.push(json)),
+    put: (collection, _key, json) => void (collection === 'audio.clients' && published.push(json)),
     drop: () => undefined,
     log: () => undefined,
   });
@@ -69,15 +83,15 @@ test('properties that become six times as long in JSON are left out', () => {
   state.putInput(inputInfo(5, 'Long', { props: props('x'.repeat(1000)) }));
   state.putInput(inputInfo(6, 'Wild', { props: props('\u0001'.repeat(1000)) }));
   publisher.update(state);
-  const records = told.map((json) => JSON.parse(json) as { name: string; props: object });
-  const shown = records.map(({ name, props: each }) => `${name} ${Object.keys(each).length}`);
-  assert.deepEqual(shown, ['Long 8', 'Wild 0']);
+  const records = published.map((json) => JSON.parse(json) as { name: string; props: object });
+  const kept = records.map(({ name, props: each }) => `${name} ${Object.keys(each).length}`);
+  assert.deepEqual(kept, ['Long 8', 'Wild 0']);
 });
 
 test('long lists of ports are cut, and the active port is always among them', () => {
-  const told: string[] = [];
+  const published: string[] = [];
   const publisher = new SoundPublisher({
-    put: (collection, _key, json) => collection === 'audio.outputs' && told.push(json),
+    put: (collection, _key, json) => collection === 'audio.outputs' && published.push(json),
     drop: () => undefined,
     log: () => undefined,
   });
@@ -96,7 +110,7 @@ test('long lists of ports are cut, and the active port is always among them', ()
     new Set(),
   );
   publisher.update(state);
-  const [json = ''] = told;
+  const [json = ''] = published;
   assert.ok(Buffer.byteLength(json) < 120 * 1024, `${Buffer.byteLength(json)}`);
   const { ports: kept } = JSON.parse(json) as { readonly ports: readonly { readonly name: string }[] };
   assert.deepEqual([kept[0]?.name, kept.at(-1)?.name], [ports[0]?.name, activePort]);

@@ -22,12 +22,12 @@ const client = (ref: string): AudioTarget => ({ kind: 'client', ref });
 const KITCHEN_AT_40 = /kitchen.*0\.06[34]/;
 
 function listen(t: TestContext, server: SoundServer, timing: Partial<Timing> = {}) {
-  const { backend, seen } = backed(t, server.socketPath, timing, server.directory);
+  const { backend, recorder } = backed(t, server.socketPath, timing, server.directory);
   return {
     server,
-    seen,
+    recorder,
     /** Fails unless the command is accepted. */
-    tell: async (command: AudioCommand) =>
+    run: async (command: AudioCommand) =>
       assert.deepEqual(await backend.handle(command), { ok: true }, JSON.stringify(command)),
     /** The fault in the answer to the command. */
     refused: async (command: AudioCommand) => faultOf(await backend.handle(command)),
@@ -41,13 +41,16 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const server = await start({ sinks });
       const listening = listen(t, server, timing);
       t.after(() => server.stop());
-      await until('both outputs are there', () => listening.seen.up && listening.seen.outputs().length === 2);
-      await until('the default is known', () => listening.seen.server?.default_sink === 'living');
+      await until(
+        'both outputs are there',
+        () => listening.recorder.up && listening.recorder.outputs().length === 2,
+      );
+      await until('the default is known', () => listening.recorder.server?.default_sink === 'living');
       return listening;
     }
 
     async function restoredStep(t: TestContext): Promise<void> {
-      const { server, seen, tell } = await node(t);
+      const { server, recorder, run } = await node(t);
       const playing = await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-volume', 'kitchen', '26214', '13107');
       const stored = join(server.directory, '.local/state/wireplumber');
@@ -56,9 +59,9 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       );
       await playing.stop();
       await server.restart();
-      await until('the server is back', () => seen.up && seen.outputs().length === 2);
-      await tell({ do: 'delta', target: output('kitchen'), delta: -0.05 });
-      const kitchen = seen.output('kitchen');
+      await until('the server is back', () => recorder.up && recorder.outputs().length === 2);
+      await run({ do: 'delta', target: output('kitchen'), delta: -0.05 });
+      const kitchen = recorder.output('kitchen');
       assert.deepEqual([kitchen?.volume, kitchen?.balance], [0.35, -0.5]);
     }
 
@@ -66,30 +69,33 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
       const captures = (server: SoundServer) => server.pactl('list', 'short', 'source-outputs');
 
       test('has the requested volume when the answer comes, and is captured no more', async (t) => {
-        const { server, seen, tell } = await node(t);
-        await tell({ do: 'volume', target: output('kitchen'), volume: 0.4 });
-        assert.equal(seen.output('kitchen')?.volume, 0.4);
-        await tell({ do: 'mute', target: SERVER });
-        assert.equal(seen.server?.muted, true);
-        const shown = (await server.sinks()).map(({ name, mute, volume }) => {
+        const { server, recorder, run } = await node(t);
+        await run({ do: 'volume', target: output('kitchen'), volume: 0.4 });
+        assert.equal(recorder.output('kitchen')?.volume, 0.4);
+        await run({ do: 'mute', target: SERVER });
+        assert.equal(recorder.server?.muted, true);
+        const reported = (await server.sinks()).map(({ name, mute, volume }) => {
           return `${name} ${mute} ${Object.values(volume)[0]?.value_percent}`;
         });
-        assert.deepEqual(shown.sort(), ['kitchen false 40%', 'living true 100%']);
+        assert.deepEqual(reported.sort(), ['kitchen false 40%', 'living true 100%']);
         await until('no capture is left', async () => (await captures(server)).trim() === '');
       });
 
       test('shows what others have set when it wakes, and keeps their balance through 0', async (t) => {
-        const { server, seen, tell } = await node(t);
+        const { server, recorder, run } = await node(t);
         for (const name of ['living', 'kitchen']) {
           await server.pactl('set-sink-volume', name, '52428', '26214');
         }
-        await tell({ do: 'mute', target: output('kitchen'), muted: true });
-        await until('the balance of others is published', () => seen.output('kitchen')?.balance === -0.5);
-        for (const volume of [0, 0.6]) await tell({ do: 'volume', target: output('kitchen'), volume });
-        assert.deepEqual([seen.output('kitchen')?.volume, seen.output('kitchen')?.balance], [0.6, -0.5]);
+        await run({ do: 'mute', target: output('kitchen'), muted: true });
+        await until('the balance of others is published', () => recorder.output('kitchen')?.balance === -0.5);
+        for (const volume of [0, 0.6]) await run({ do: 'volume', target: output('kitchen'), volume });
+        assert.deepEqual(
+          [recorder.output('kitchen')?.volume, recorder.output('kitchen')?.balance],
+          [0.6, -0.5],
+        );
         await server.play({ sink: 'living' });
-        await until('the volume of others is published', () => seen.output('living')?.volume === 0.8);
-        assert.equal(seen.output('living')?.balance, -0.5);
+        await until('the volume of others is published', () => recorder.output('living')?.volume === 0.8);
+        assert.equal(recorder.output('living')?.balance, -0.5);
       });
 
       // PulseAudio restores a volume before any client sees the output.
@@ -97,25 +103,25 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     });
 
     test('names and balance outlive a server that hangs and goes on', async (t) => {
-      const { server, seen, tell } = await node(t, { requestMs: 1_000, authMs: 1_000, reconcileMs: 100 });
+      const { server, recorder, run } = await node(t, { requestMs: 1_000, authMs: 1_000, reconcileMs: 100 });
       await server.play({ sink: 'kitchen' });
       await server.pactl('set-sink-volume', 'kitchen', '65536', '32768');
-      await until('the balance is published', () => seen.output('kitchen')?.balance === -0.5);
-      await tell({ do: 'volume', target: output('kitchen'), volume: 0 });
+      await until('the balance is published', () => recorder.output('kitchen')?.balance === -0.5);
+      await run({ do: 'volume', target: output('kitchen'), volume: 0 });
       const streams = await server.streams('Radio');
       const song = { props: { 'media.name': 'Song' } };
       const [older, younger] = (await streams.open([song, song])).toSorted((a, b) => a.id - b.id);
       assert.ok(older && younger);
-      await until('the younger stream has a number', () => seen.client(`Song #${younger.id}`));
+      await until('the younger stream has a number', () => recorder.client(`Song #${younger.id}`));
       await older.remove();
-      await until('the older stream is gone', () => seen.client(older.id) === undefined);
+      await until('the older stream is gone', () => recorder.client(older.id) === undefined);
       server.freeze();
-      await until('the hanging server is noticed', () => !seen.up);
+      await until('the hanging server is noticed', () => !recorder.up);
       server.thaw();
-      await until('the server is found again', () => seen.up && seen.client(younger.id));
-      assert.equal(seen.client(younger.id)?.name, `Song #${younger.id}`);
-      assert.equal(seen.output('kitchen')?.balance, -0.5);
-      await tell({ do: 'volume', target: output('kitchen'), volume: 0.6 });
+      await until('the server is found again', () => recorder.up && recorder.client(younger.id));
+      assert.equal(recorder.client(younger.id)?.name, `Song #${younger.id}`);
+      assert.equal(recorder.output('kitchen')?.balance, -0.5);
+      await run({ do: 'volume', target: output('kitchen'), volume: 0.6 });
       const sink = (await server.sinks()).find(({ name }) => name === 'kitchen');
       const channels = Object.values(sink?.volume ?? {}).map(({ value_percent }) => value_percent);
       assert.deepEqual(channels, ['60%', '30%']);
@@ -126,12 +132,12 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
 describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) }, () => {
   test('a passthrough stream has no volume, and refuses one', async (t) => {
     const server = await startPulseAudio({ sinks: [{ name: 'living' }] });
-    const { seen, refused } = listen(t, server);
+    const { recorder, refused } = listen(t, server);
     t.after(() => server.stop());
-    await until('the backend is up', () => seen.up);
+    await until('the backend is up', () => recorder.up);
     const streams = await server.streams();
     const [stream] = await streams.open([{ passthrough: true, props: { 'media.name': 'Film' } }]);
-    const record = await until('the stream is published', () => seen.client('Film'));
+    const record = await until('the stream is published', () => recorder.client('Film'));
     assert.equal(record.id, stream?.id);
     assert.equal('volume' in record, false);
     assert.equal(await refused({ do: 'volume', target: client('Film'), volume: 0.5 }), 'no-volume');
@@ -139,13 +145,16 @@ describe('with PulseAudio alone', { skip: lacks({ programs: ['pulseaudio', 'pact
 
   test('without any output there is no default, and it comes with the first one', async (t) => {
     const server = await startPulseAudio({ sinks: [], alwaysSink: false });
-    const { seen, refused } = listen(t, server);
+    const { recorder, refused } = listen(t, server);
     t.after(() => server.stop());
-    await until('the backend is up', () => seen.up);
-    assert.deepEqual([seen.server?.default_sink, seen.server?.volume, seen.outputs()], ['', 0, []]);
+    await until('the backend is up', () => recorder.up);
+    assert.deepEqual(
+      [recorder.server?.default_sink, recorder.server?.volume, recorder.outputs()],
+      ['', 0, []],
+    );
     assert.equal(await refused({ do: 'volume', target: SERVER, volume: 0.5 }), 'no-such-output');
     await server.addSink('garden');
-    await until('the new output is the default', () => seen.output('garden')?.default === true);
-    assert.equal(seen.server?.default_sink, 'garden');
+    await until('the new output is the default', () => recorder.output('garden')?.default === true);
+    assert.equal(recorder.server?.default_sink, 'garden');
   });
 });

@@ -8,7 +8,7 @@ import { BURST_MAX_RECORDS, REMOVALS_MAX_RECORDS, Refetch } from '../../../src/a
  * Steps: an event of a record, its end, an order to read everything, and replies, which are accepted or
  * ignored.
  */
-const HAPPENS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
+const ACTIONS: Readonly<Record<string, (refetch: Refetch, index: number) => unknown>> = {
   nothing: () => undefined,
   event: (refetch, index) => refetch.changed(index),
   mark: (refetch, index) => refetch.mark(index),
@@ -44,9 +44,9 @@ for (const [what, steps] of ROWS) {
   test(what, () => {
     const refetch = new Refetch('sink-input');
     for (const step of steps.split('; ')) {
-      const [happens = '', read] = step.split(': ');
-      const [word = '', index] = happens.split(' ');
-      (HAPPENS[word] ?? assert.fail(`no such step: ${step}`))(refetch, Number(index));
+      const [action = '', read] = step.split(': ');
+      const [word = '', index] = action.split(' ');
+      (ACTIONS[word] ?? assert.fail(`no such step: ${step}`))(refetch, Number(index));
       if (read !== undefined) assert.equal(taken(refetch).join() || '-', read, step);
     }
   });

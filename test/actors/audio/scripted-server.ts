@@ -33,12 +33,12 @@ interface Request {
 }
 
 /** `reply` takes the fields of the answer; undefined means no answer. */
-export type Handler = (request: Request, say: Say) => Buffer | undefined;
+export type Handler = (request: Request, responder: Responder) => Buffer | undefined;
 
-type Say = ReturnType<typeof sayingTo>;
+type Responder = ReturnType<typeof responderFor>;
 
 /** The sockets stand in the order of their arrival; one that has ended leaves an empty place. */
-const sayingTo = (sockets: readonly (Socket | undefined)[]) => ({
+const responderFor = (sockets: readonly (Socket | undefined)[]) => ({
   reply: (tag: number, ...fields: wire.Bytes[]) => packet(COMMAND.reply, tag, ...fields),
   error: (tag: number, code: number) => packet(COMMAND.error, tag, wire.u32(code)),
   /** Sends to the latest client, or to the one with this number, from 0. */
@@ -77,8 +77,8 @@ export interface SinkFields {
 
 const FULL: readonly number[] = [0x10000, 0x10000];
 
-function sinkFields(index: number, name: string, given: SinkFields = {}): wire.Bytes {
-  const { volume = FULL, ports = [], activePort = ports[0]?.[0], ...fields } = given;
+function sinkFields(index: number, name: string, options: SinkFields = {}): wire.Bytes {
+  const { volume = FULL, ports = [], activePort = ports[0]?.[0], ...fields } = options;
   return wire.sink({
     index,
     name,
@@ -149,9 +149,9 @@ export const ordinary: Handler = ({ command, tag }, { reply }) => {
 
 /** The ordinary server, except for some commands: these fields are their answer, or a handler has it. */
 export function but(answers: Readonly<Partial<Record<number, Handler | wire.Bytes>>>): Handler {
-  return (request, say) => {
+  return (request, responder) => {
     const answer = answers[request.command] ?? ordinary;
-    return typeof answer === 'function' ? answer(request, say) : say.reply(request.tag, answer);
+    return typeof answer === 'function' ? answer(request, responder) : responder.reply(request.tag, answer);
   };
 }
 
@@ -164,15 +164,15 @@ export type ScriptedServer = Awaited<ReturnType<typeof scriptedServer>>;
 export async function scriptedServer(t: { after(end: () => unknown): void }, handler: Handler = ordinary) {
   const socketPath = join(temporaryFolder(t), 'native');
   const sockets: (Socket | undefined)[] = [];
-  const say = sayingTo(sockets);
+  const responder = responderFor(sockets);
   /** The received commands, in order, over all connections. */
-  const heard: number[] = [];
+  const received: number[] = [];
   const server = {
     socketPath,
-    heard,
-    say,
+    received,
+    responder,
     /** The number of times that this command has arrived. */
-    count: (command: number) => heard.filter((each) => each === command).length,
+    count: (command: number) => received.filter((each) => each === command).length,
     /** Connections so far. */
     connections: () => sockets.length,
     /** Connections that have not ended. */
@@ -186,15 +186,15 @@ export async function scriptedServer(t: { after(end: () => unknown): void }, han
     socket.on('close', () => {
       sockets[number] = undefined;
     });
-    let received: Buffer = Buffer.alloc(0);
+    let unparsed: Buffer = Buffer.alloc(0);
     socket.on('data', (data) => {
-      const { payloads, rest } = split(Buffer.concat([received, data]));
-      received = rest;
+      const { payloads, rest } = split(Buffer.concat([unparsed, data]));
+      unparsed = rest;
       for (const payload of payloads) {
         const command = payload.readUInt32BE(1);
         const tag = payload.readUInt32BE(6);
-        heard.push(command);
-        const answer = server.handler({ command, tag, fields: payload.subarray(10) }, say);
+        received.push(command);
+        const answer = server.handler({ command, tag, fields: payload.subarray(10) }, responder);
         if (answer !== undefined) socket.write(answer);
       }
     });

@@ -148,7 +148,7 @@ describe('client.conf', () => {
     assert.deepEqual(server, { kind: 'sockets', paths: ['/c'] });
   });
 
-  test('that names a server on the network is said with its file', async (t) => {
+  test('that names a server on the network is reported with its file', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = tcp:hifi:4713');
     const detail = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
@@ -158,11 +158,11 @@ describe('client.conf', () => {
 
 describe('the backend', { timeout: 60_000 }, () => {
   function started(t: TestContext, env: Variables, home: string) {
-    const seen = new Recorder();
+    const recorder = new Recorder();
     const settings = { enabled: true, serveCookie: false, outputs: {} };
-    const backend = new AudioBackend(settings, context(env, home), seen, TIMING);
+    const backend = new AudioBackend(settings, context(env, home), recorder, TIMING);
     t.after(() => backend.stop());
-    return seen;
+    return recorder;
   }
 
   test('says that the named server is on the network, and takes no other', async (t) => {
@@ -170,17 +170,17 @@ describe('the backend', { timeout: 60_000 }, () => {
     const home = dirname(server.socketPath);
     mkdirSync(join(home, 'pulse'));
     renameSync(server.socketPath, join(home, 'pulse/native'));
-    const seen = started(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
+    const recorder = started(t, { PULSE_SERVER: 'tcp:hifi:4713', XDG_RUNTIME_DIR: home }, home);
     const detail = `PULSE_SERVER is tcp:hifi:4713: ${ONLY}`;
-    await until('it is said', () => seen.state === `connecting: ${detail}`);
+    await until('the address is reported', () => recorder.state === `connecting: ${detail}`);
     assert.equal(server.connections(), 0);
   });
 
   test('names the usual socket where there is none at all', async (t) => {
     const home = temporaryFolder(t);
-    const seen = started(t, { XDG_RUNTIME_DIR: home }, home);
-    await until('the reason is published', () => seen.state !== '');
-    assert.match(seen.state, new RegExp(`^connecting: .*: connect ENOENT ${home}/pulse/native$`));
+    const recorder = started(t, { XDG_RUNTIME_DIR: home }, home);
+    await until('the reason is published', () => recorder.state !== '');
+    assert.match(recorder.state, new RegExp(`^connecting: .*: connect ENOENT ${home}/pulse/native$`));
   });
 
   const REAL = { skip: lacks({ programs: ['pulseaudio', 'pactl'] }) };

@@ -108,8 +108,9 @@ describe('of the cookie files', () => {
   for (const [what, files, expected] of rows) {
     test(what, async (t) => {
       const cookie = await readCookie(cookiePaths({}, home(t, files)));
-      const wanted = expected === undefined ? undefined : new Uint8Array(COOKIE_BYTES).fill(expected.length);
-      assert.deepEqual(cookie && new Uint8Array(cookie), wanted);
+      const expectedBytes =
+        expected === undefined ? undefined : new Uint8Array(COOKIE_BYTES).fill(expected.length);
+      assert.deepEqual(cookie && new Uint8Array(cookie), expectedBytes);
     });
   }
 });

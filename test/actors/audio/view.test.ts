@@ -16,17 +16,17 @@ import { AudioServerRecord, ClientRecord, OutputRecord } from '../../../src/prot
 import type { SinkInfo, SinkInputInfo } from '../../../src/protocol/pulse/records.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
-const held = (info: SinkInfo, balance?: readonly number[]) => ({ info, balance });
+const known = (info: SinkInfo, balance?: readonly number[]) => ({ info, balance });
 
 /** The record as clients get it, checked against its schema. */
 function published<T>(schema: TSchema, record: T): T {
-  const seen: T = JSON.parse(JSON.stringify(record));
-  assert.ok(Check(schema, seen), JSON.stringify(seen));
-  return seen;
+  const parsed: T = JSON.parse(JSON.stringify(record));
+  assert.ok(Check(schema, parsed), JSON.stringify(parsed));
+  return parsed;
 }
 
 function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
-  const sink = held(sinkInfo(7, 'living', fields), balance);
+  const sink = known(sinkInfo(7, 'living', fields), balance);
   const facts = { isDefault: false, card: undefined, wish, volumeLimit: wish.volumeLimit };
   return published(OutputRecord, outputRecord(sink, facts, new ClientProps()));
 }
@@ -50,7 +50,7 @@ describe('the sound server', () => {
     test(`${packageName}, ${packageVersion} is ${kind} ${version}`, () => {
       const server = serverInfo({ packageName, packageVersion });
       assert.equal(kindOfServer(server), kind);
-      const record = published(AudioServerRecord, audioServerRecord(server, held(sinkInfo(7, 'living'))));
+      const record = published(AudioServerRecord, audioServerRecord(server, known(sinkInfo(7, 'living'))));
       assert.deepEqual(record, {
         kind,
         default_sink: 'living',
@@ -101,8 +101,8 @@ describe('an output', () => {
   test('has its configured limit and label; the label replaces the nick of its device', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, undefined, { label: 'Bath', volumeLimit: 0.6, hidden: true });
-    const shown = [record.nick, record.props, record.volume_limit, record.hidden];
-    assert.deepEqual(shown, ['Bath', { 'device.class': 'sound' }, 0.6, true]);
+    const values = [record.nick, record.props, record.volume_limit, record.hidden];
+    assert.deepEqual(values, ['Bath', { 'device.class': 'sound' }, 0.6, true]);
   });
 
   test('omits the fields that it does not have', () => {

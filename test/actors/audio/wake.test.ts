@@ -94,16 +94,16 @@ describe('a sleeping output', DEADLINE, () => {
 
   for (const [what, captured] of VAIN) {
     test(`${what} is left asleep, and is not tried again, nor on a later connection to that server`, async (t) => {
-      const { backend, server, seen, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
+      const { backend, server, recorder, captures } = await sleeping(t, captured, { wakeMs: 1_000 });
       assert.deepEqual(await backend.handle(MUTE), OK);
-      assert.equal(seen.output('living')?.muted, false);
+      assert.equal(recorder.output('living')?.muted, false);
       await until('the capture has ended', () => server.open() === 1);
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(captures(), 1);
-      assert.equal(seen.up, true);
-      server.say.hangUp(0);
-      await until('the connection is lost', () => !seen.up);
-      await until('the next connection is up', () => seen.up);
+      assert.equal(recorder.up, true);
+      server.responder.hangUp(0);
+      await until('the connection is lost', () => !recorder.up);
+      await until('the next connection is up', () => recorder.up);
       assert.deepEqual(await backend.handle(MUTE), OK);
       assert.equal(captures(), 1);
     });
@@ -134,13 +134,16 @@ describe('a sleeping output', DEADLINE, () => {
   });
 
   test('whose server goes meanwhile delays nobody', async (t) => {
-    const { backend, server, seen, captures } = await sleeping(t, (_, { hangUp }) => {
+    const { backend, server, recorder, captures } = await sleeping(t, (_, { hangUp }) => {
       hangUp(0);
       return undefined;
     });
     assert.equal(faultOf(await backend.handle(MUTE)), 'unavailable');
     assert.equal(captures(), 1);
-    await until('the connection is made anew, and the capture is gone', () => seen.up && server.open() === 1);
+    await until(
+      'the connection is made anew, and the capture is gone',
+      () => recorder.up && server.open() === 1,
+    );
   });
 
   test('does not hold up the end of the daemon', async (t) => {

@@ -56,7 +56,7 @@ export async function startCardServer(t: Ending) {
     /** The card is unplugged. */
     unplug: (): void => {
       now.hasCard = false;
-      server.say.send(event('cardRemove', CARD));
+      server.responder.send(event('cardRemove', CARD));
     },
   };
 }
