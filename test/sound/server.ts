@@ -1,5 +1,5 @@
-// A private sound server as tests hold it, whichever kind it is: its clients, its sinks, its life and its
-// end. How each kind is started is described in servers.ts.
+// A private sound server of a test, of either kind: its clients, its sinks, how it hangs, restarts and ends.
+// servers.ts describes how each kind is started.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export interface PlayOptions {
 
 export type Playing = Awaited<ReturnType<SoundServer['play']>>;
 
-/** How one kind of server is brought up. */
+/** How one kind of server is started. */
 export interface Recipe {
   readonly kind: Kind;
   /**
@@ -57,7 +57,7 @@ function environment(directory: string, socketPath: string): Environment {
     TMPDIR: directory,
     PULSE_SERVER: `unix:${socketPath}`,
     DBUS_SESSION_BUS_ADDRESS: `unix:path=${directory}/bus`,
-    // Nowhere: a private server must not ask the machine's own services for anything.
+    // There is no bus there: a private server must not use the machine's own services.
     DBUS_SYSTEM_BUS_ADDRESS: `unix:path=${directory}/no-system-bus`,
   };
 }
@@ -67,7 +67,7 @@ export class SoundServer {
   /** Mode 0700; the runtime and home directory of the server and its clients. */
   readonly directory = temporaryFolder();
   readonly socketPath = join(this.directory, 'pulse/native');
-  /** Environment for programs that shall talk to this server. */
+  /** The environment of programs that connect to this server. */
   readonly env = environment(this.directory, this.socketPath);
   readonly #recipe: Recipe;
   readonly #sinks: Map<string, SinkSpec>;
@@ -96,7 +96,7 @@ export class SoundServer {
     }
   }
 
-  /** Runs pactl on this server and gives what it prints. Rejects when pactl fails. */
+  /** Runs pactl on this server and returns its output. Rejects when pactl fails. */
   pactl(...args: readonly string[]): Promise<string> {
     return pactl(this.env, ...args);
   }
@@ -177,7 +177,7 @@ export class SoundServer {
     await this.#programs.at(-1)?.end(signal);
   }
 
-  /** The server stands still: it holds its socket and answers nothing. */
+  /** The server hangs: its socket stays open, and it answers nothing. */
   freeze(): void {
     this.#programs.at(-1)?.signal('SIGSTOP');
   }

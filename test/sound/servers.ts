@@ -1,5 +1,4 @@
-// Real sound servers for tests, each private to its test: PulseAudio and PipeWire, started on demand and gone
-// afterwards.
+// Real sound servers for tests, PulseAudio and PipeWire. Each is private to its test, and ends with it.
 
 import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -8,9 +8,9 @@ import { COMMAND, PROTOCOL_VERSION, packet, split } from './packet.js';
 
 const ANSWER_DEADLINE_MS = 30_000;
 /**
- * Creations under way at once on one connection. Given 150 at once on a busy machine, PipeWire 0.3.65 leaves
- * some of them without an answer, and mostly all that follow on that connection (measured: 10 of 72 times; 8
- * at once: 0 of 80).
+ * Creations under way at once on one connection. With 150 at once on a busy machine, PipeWire 0.3.65 left
+ * some of them unanswered in 10 of 72 tries, and then mostly all that followed on that connection. With 8 at
+ * once it answered all, in 80 tries.
  */
 const CREATIONS_AT_ONCE = 8;
 const COOKIE_BYTES = 256;
@@ -155,9 +155,8 @@ export async function connectStreams(socketPath: string, application: string) {
   await connection.ask(COMMAND.setClientName, properties({ 'application.name': application }));
   return {
     /**
-     * Creates the streams, a few at once; they come back in the order in which they were asked for. PipeWire
-     * 0.3.65 takes 128 on one sink and leaves the next one without any answer (measured); PulseAudio 16 takes
-     * 256.
+     * Creates the streams, a few at once, and returns them in the order of `streams`. PipeWire 0.3.65 takes
+     * 128 on one sink and does not answer the request for the next one; PulseAudio 16 takes 256.
      */
     open: async (streams: readonly StreamOptions[]): Promise<readonly Stream[]> => {
       const opened: Stream[] = [];

@@ -22,7 +22,7 @@ import type { OpenLink } from './wake.js';
 
 export const TIMING = {
   connectMs: 5_000,
-  // A socket-activated PipeWire was once seen to take 25 s until its first answer.
+  // A socket-activated PipeWire once took 25 s until its first answer.
   authMs: 30_000,
   // Below the 10 s after which a client gets a timeout (docs/http-api.md, "Limits").
   commandMs: 9_000,
@@ -57,8 +57,8 @@ const FOR_EVER_MS = 2 ** 31 - 1;
 const PENDING_MAX_REQUESTS = 64;
 
 /**
- * A server that never names a default output is connected to anew once in so many rounds of the
- * reconciliation.
+ * Rounds of the reconciliation. The connection to a server that never names a default output is replaced once
+ * in so many rounds at least.
  */
 const PATIENCE_MAX_ROUNDS = 64;
 
@@ -142,9 +142,9 @@ export class AudioBackend implements Actor<AudioCommand> {
   }
 
   /**
-   * Tries the sockets that exist, in order, until one gives a complete connection; resolves when that
-   * connection has ended. Where none does, the first one's failure is the reason, and where none exists the
-   * first one is tried for it.
+   * Tries the sockets that exist, in order, until one gives a complete connection. Resolves when that
+   * connection has ended. If every attempt fails, the reason is the failure of the first one. If no socket
+   * exists, the first one is tried for its failure.
    */
   async #connectFirst(
     sockets: readonly AwaitedSocket[],

@@ -48,11 +48,11 @@ interface SetPlan {
 
 export type SettingPlan =
   | SetPlan
-  /** The server already is in the wanted state. */
+  /** The server already is in the desired state. */
   | { readonly kind: 'nothing' }
   /**
-   * `basis`: the record whose last reading is the reason. It may be out of date, so it is read again before
-   * anybody is refused.
+   * `basis` is the record whose last reading is the reason. That reading may be out of date, so the record is
+   * read again before the command is refused.
    */
   | { readonly kind: 'fault'; readonly fault: Fault; readonly basis?: ReadRequest };
 
@@ -66,7 +66,7 @@ function faultPlan(code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail } };
 }
 
-/** A refusal by what was read of a record. */
+/** A refusal whose reason is the last reading of a record. */
 function faultOf(basis: ReadRequest, code: FaultCode, detail: string): SettingPlan {
   return { kind: 'fault', fault: { fault: code, detail }, basis };
 }
@@ -112,14 +112,14 @@ export function channelsAt(volume: number, channels: readonly number[], remember
 export function volumeAfter(delta: number, channels: readonly number[], most = 1): number | undefined {
   const loudest = loudestOf(channels);
   if (delta === 0 || (delta > 0 && loudest >= rawOf(most))) return undefined;
-  // A volume set in hundredths is not exact when read back; without this, the errors of repeated steps would
-  // add up.
+  // A volume that was set in hundredths is not exact when it is read back. Without this rounding, the errors
+  // of repeated steps would add up.
   const rounded = fractionOf(loudest);
   const from = rawOf(rounded) === loudest ? rounded : loudest / RAW_NORM;
   return Math.min(most, Math.max(0, from + delta));
 }
 
-/** Why the target takes no volume, where that is known; undefined if it takes one. */
+/** The refusal for a target that takes no volume; undefined if it takes one. */
 function planWithoutVolume(state: SoundState, target: CommandTarget): SettingPlan | undefined {
   if (target.kind === 'sink') {
     const input = passthroughOn(state.inputs, target.record.info.index);
@@ -134,7 +134,7 @@ function planWithoutVolume(state: SoundState, target: CommandTarget): SettingPla
   return faultOf(basis, 'no-volume', `The stream has no volume of its own: ${why}`);
 }
 
-/** `wanted`: undefined if the volume is to stay unchanged. */
+/** `desired` is undefined if the volume is to stay unchanged. */
 function planVolume(
   { kind, record: { info, balance } }: CommandTarget,
   desired: number | undefined,
@@ -257,8 +257,8 @@ export function onSink(command: SoundCommand, sink: number): SoundCommand {
 }
 
 /**
- * The fault for a record that the server did not find. The state has been read again before, so planning anew
- * finds which one.
+ * The fault for a record that the server did not find. The state has been read again meanwhile, so planning
+ * the command once more shows which record it is.
  */
 export function missingFault(state: SoundState, command: SoundCommand): Fault {
   const again = planCommand(state, command);

@@ -1,6 +1,6 @@
-// Runs commands one after another, but lets others overtake those for a sleeping output, and turns the sound
-// server's replies into answers. It does not plan commands (commands.ts does) and reads nothing itself (the
-// connection does).
+// Runs commands one after another, except that commands for a sleeping output wait while others overtake
+// them. Turns the sound server's replies into answers. It does not plan commands (commands.ts does) and reads
+// nothing itself (the connection does).
 
 import { systemClock, within } from '../../clock.js';
 import type { Answer } from '../../protocol/actor/commands.js';
@@ -133,7 +133,8 @@ export class Executor {
   }
 
   /**
-   * A refusal by what was read before is first read again, because servers do not announce all that changes.
+   * Servers do not announce every change. So if a command is refused because of an earlier reading, the
+   * record is read again, and the command planned anew.
    */
   async #planned(command: SoundCommand, latest: number): Promise<SettingPlan> {
     const { state } = this.#performer;

@@ -10,9 +10,9 @@ import type { SoundState } from './state.js';
 const FLOAT32 = 5;
 const FLOAT32_BYTES = 4;
 /**
- * More than twice the rate of sent levels, so that a level is not only the peak in which a sound ends. Not
- * 25: PipeWire 0.3.65 crashes when a peak stream has two peaks in one cycle of its graph (measured: SIGSEGV
- * in its resampler). The stream's own latency keeps a cycle below 50 ms.
+ * More than twice the rate of sent levels, so that each level covers more than one peak, not just the one in
+ * which a sound ends. It is not 25, because the resampler of PipeWire 0.3.65 crashes (SIGSEGV) when a peak
+ * stream has two peaks in one cycle of its graph. The stream's own latency keeps a cycle below 50 ms.
  */
 const PEAKS_PER_SECOND = 20;
 /** `SinkInfo.state` of a sleeping output, also of one that was suspended while clients play to it. */
@@ -93,8 +93,8 @@ export function loudestPeaks(before: Peaks, newest: Peaks): Peaks {
 type LevelsBySink = ReadonlyMap<number, Peaks>;
 
 /**
- * The level of every output where it is known; 0 where nothing or only muted clients play, which a meter
- * would show 0.2 s later.
+ * The level of every output whose level is known. It is 0 where nothing plays, or only muted clients do: a
+ * meter would report that 0.2 s later.
  */
 export function levelsNow(
   state: Pick<SoundState, 'sinks' | 'inputs'>,

@@ -1,7 +1,7 @@
 // Finds the outputs that a command has left above their volume limit: the sound server stores a volume for
-// each port and profile, and may restore it by itself. What others set is left alone, so only the outputs of
-// a recent command are looked at, and those of Bluetooth devices that have just appeared. Pure: it sends
-// nothing.
+// each port and profile, and may restore it by itself. It leaves alone the volumes that others set, so it
+// checks only the outputs of a recent command, and those of Bluetooth devices that have just appeared. Pure:
+// it sends nothing.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
 import type { Setting } from './commands.js';
@@ -10,15 +10,14 @@ import { passthroughOn } from './passthrough.js';
 import type { SoundState } from './state.js';
 
 /**
- * How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s
- * (measured).
+ * How long after a command the server may still restore a volume. WirePlumber does so within 0.1 s.
  */
 const RESTORING_MS = 1_000;
 
-/** A server that does not take the limit, such as one with a coarse mixer, is not asked for ever. */
+/** Attempts per command. A server with a coarse mixer, for example, may never reach the limit. */
 const TRIES_MAX = 8;
 
-/** Commands within `RESTORING_MS` whose outputs are looked at; more replace the oldest. */
+/** Commands of the last `RESTORING_MS` whose outputs are watched. One more replaces the oldest. */
 const WATCHED_MAX_COMMANDS = 32;
 
 const BLUETOOTH_NAME = /^bluez_(?:output|sink)\./;
@@ -54,8 +53,8 @@ export class LimitGuard {
   watch(setting: Setting): (isDone: boolean) => void {
     const outputs = this.#outputsOf(setting);
     if (outputs === undefined) return () => undefined;
-    // A port or profile has another stored volume, so what others set before was for the port or profile
-    // before.
+    // The server stores a volume for each port and profile. So the volume that others set before belongs to
+    // the old port or profile.
     const isAnother = setting.command === 'SET_SINK_PORT' || setting.command === 'SET_CARD_PROFILE';
     const exempt = new Set(isAnother ? [] : this.#exceeded(outputs).map(({ index }) => index));
     const watched = this.#add(outputs, exempt, Number.POSITIVE_INFINITY);

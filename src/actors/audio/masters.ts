@@ -1,4 +1,4 @@
-// Filters: which sink a filter plays to, which volume limit it has thereby, and which sinks share a volume.
+// Filters: to which sink a filter plays, whose volume limit it therefore has, and which sinks share a volume.
 // Pure.
 
 import type { SinkInfo, SinkInputInfo } from '../../protocol/pulse/records.js';
@@ -25,8 +25,9 @@ export function isFilter({ props }: SinkInfo): boolean {
 /** The stream by which a filter plays belongs to its module, and to no client. */
 function masterOf({ sinks, inputs }: SoundRecords, filter: SinkInfo): SinkInfo | undefined {
   if (!isFilter(filter)) return undefined;
-  // The stream comes first: after a move of it, PulseAudio's property still names the sink before (measured,
-  // 16.1).
+  // The stream decides, and the property only where there is none: after the stream has been moved,
+  // PulseAudio's property still names the old sink (docs/development/what-we-learnt.md, "PulseAudio and
+  // PipeWire").
   for (const { info } of inputs.values()) {
     const isOwn = info.client === undefined && info.ownerModule !== undefined;
     if (!isOwn || info.ownerModule !== filter.ownerModule) continue;

@@ -20,9 +20,9 @@ import type { OpenLink } from './wake.js';
 /** Outputs measured at a time, the first by index; further playing ones have no level. */
 const METERS_MAX_OUTPUTS = 32;
 /**
- * docs/events.md, "Levels": at most 10 a second, also where the network delivers delayed ones together; 8
- * keep two outputs below 1 % of a core. The first level after a rest often covers half a window, old and new
- * sound mixed: the second may come sooner, the third later.
+ * At most 10 levels a second, also where the network delivers delayed ones together (docs/events.md,
+ * "Levels"); with 8 a second, two outputs take less than 1 % of a core. The first level after a rest often
+ * mixes old and new sound. So the second one comes sooner, and the third one later.
  */
 const PAUSES_MS = { rest: 50, first: 150, busy: 120 } as const;
 /** The remaining part of the first pause, when nothing has followed. */
@@ -95,8 +95,8 @@ export class Meters {
   }
 
   /**
-   * Opens meters that are wanted, closes others, sends the level. To be called when something has been read
-   * while somebody watches.
+   * Opens the meters that are missing, closes those of outputs that no longer play, and sends the level. To
+   * be called when something has been read while somebody watches.
    */
   follow(): void {
     const playing = playingSinks(this.#state);
@@ -176,7 +176,7 @@ export class Meters {
   #end(link: Link, { stream }: Meter): void {
     if (stream === undefined) return;
     link.request('DELETE_RECORD_STREAM', { stream }, (result) => {
-      // A server's error means that there is no such stream, which is the wanted result.
+      // A server's error means that there is no such stream. That is what the request was for.
       if (!result.ok && result.error.kind !== 'server') link.close({ kind: 'stopped' });
     });
   }

@@ -1,5 +1,5 @@
-// Reports in `/health` and in the log that the sound server sees no sound card, and why, once that has
-// lasted. It reads only who may open the kernel's devices, and opens none.
+// Reports in `/health` and in the log that the sound server has seen no sound card for a while, and why. It
+// checks whether this user may open the kernel's devices, and opens none.
 
 import { access, constants, readdir } from 'node:fs/promises';
 import { join } from 'node:path';

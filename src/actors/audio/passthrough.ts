@@ -1,6 +1,6 @@
 // Passthrough: streams that are played as they are, such as AC-3 for an amplifier, so that neither they nor
-// their output have a volume. PulseAudio accepts a volume for such an output, and ignores it. A mute has its
-// effect (measured, 16.1). Pure.
+// their output have a volume. PulseAudio accepts a volume for such an output and ignores it, but a mute works
+// (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). Pure.
 
 import type { SinkInputInfo } from '../../protocol/pulse/records.js';
 

@@ -11,8 +11,8 @@ import { audioServerRecord, ClientProps, cardRecord, clientRecord, outputRecord 
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
- * UTF-16 units of a record's JSON. A longer one has control characters, which take six each, or long lists:
- * it is shortened.
+ * UTF-16 units of a record's JSON. A longer record has long lists, or control characters, which take six
+ * units each. It is shortened.
  */
 const JSON_MAX_UNITS = 16 * 1024;
 /**
@@ -70,8 +70,8 @@ export class SoundPublisher {
   }
 
   /**
-   * Publishes, and returns, changes. Removals go first, under their old name, which is free then
-   * (docs/http-api.md, "Names of clients").
+   * Publishes the changes, and returns them. Removals go first, under the old names, which are free from then
+   * on (docs/http-api.md, "Names of clients").
    */
   update(state: SoundState): Readonly<ChangedRecords> | undefined {
     const { server } = state;

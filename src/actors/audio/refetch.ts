@@ -24,8 +24,8 @@ export interface ReadRequest {
 }
 
 /**
- * A read request and where its reply is put; a list is put together with the records removed while it was
- * read.
+ * A read request, and the method that stores its reply. For a list that method also gets the records that
+ * were removed while the list was read.
  */
 export interface ReadSpec<C extends RequestName, Removed extends readonly ReadonlySet<number>[] = []> {
   readonly command: C;
@@ -40,8 +40,7 @@ export interface ReadRequests {
 }
 
 /**
- * In the order of reading: sinks after cards, so that the outputs of a new profile are read with it or after
- * it.
+ * The order of reading. Sinks come after cards, so that a new profile is never read later than its outputs.
  */
 export const KINDS: readonly ReadKind[] = ['server', 'card', 'sink', 'sink-input'];
 
@@ -70,14 +69,15 @@ export const ONE: { readonly [K in RecordKind]: ReadSpec<OneRequest[K]> } = {
 const NONE: readonly ReadRequest[] = [];
 
 /**
- * The reads of one kind. A list and single reads never overlap: replies may come out of order (PipeWire), and
- * an old single one after a new list would undo it. An event that comes while its record is being read needs
- * no further read: both servers send events and replies about a record in order, so the reply is newer.
+ * The reads of one kind. A list and single records are never read at the same time: PipeWire may reply out of
+ * order, and an older reply about one record would then undo a newer list. An event about a record that is
+ * being read needs no further read: both servers send events and replies about one record in order, so the
+ * reply is newer than the event.
  */
 export class Refetch {
   readonly #of: ReadKind;
-  // At most BURST_MAX_RECORDS together. A set of one or two would take a new table with each addition and
-  // each deletion.
+  // Together at most BURST_MAX_RECORDS. These are arrays, because a set that mostly has one or two members
+  // allocates a new table with each addition and deletion.
   #dirty: number[] = [];
   readonly #underWay: number[] = [];
   /** Removed since the running reads began; their replies about these records are outdated. */
@@ -161,8 +161,8 @@ export class Refetch {
 }
 
 /**
- * It waits until a record has been read again: the running command, or an earlier one whose time ran out
- * meanwhile.
+ * A command that waits until its record has been read again. It is the running one, or an earlier one whose
+ * time has run out meanwhile.
  */
 export interface ReadWaiter {
   readonly read: ReadRequest;
@@ -178,7 +178,7 @@ export class ReadWaiters {
     return new Promise((done) => this.#all.push({ read, done }));
   }
 
-  /** Those that a read settles: of a list all of its kind. */
+  /** Returns the waiters that a read settles. A list settles all waiters of its kind. */
   take({ of, index }: ReadRequest): readonly ReadWaiter[] {
     if (this.#all.length === 0) return NOBODY;
     const taken = this.#all.filter(

@@ -1,5 +1,5 @@
-// Where the sound server is, found as libpulse finds it: named by PULSE_SERVER, else by `default-server` of
-// client.conf, else at the usual places. It reads files and connects to nothing.
+// Finds the sound server as libpulse does: by PULSE_SERVER, else by `default-server` of client.conf, else at
+// the usual places. It reads files and connects to nothing.
 
 import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
@@ -36,7 +36,7 @@ const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
 const CONFIGURATION_MAX_BYTES = 64 * 1024;
 /** Files of client.conf.d that are read, the first. */
 const CONFIGURATION_MAX_FILES = 64;
-/** Characters of an address that are shown. */
+/** Characters of an address in a detail. */
 const ADDRESS_MAX_UNITS = 200;
 
 const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];

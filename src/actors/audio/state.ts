@@ -67,15 +67,15 @@ export class SoundState {
   readonly inputs: ReadonlyMap<number, KnownInput> = this.#inputs;
   readonly cards: ReadonlyMap<number, CardInfo> = this.#cards;
   /**
-   * By sink, the volume that a command set, and what the server made of it: the steps of its mixer are
-   * coarser.
+   * By sink, the volume that a command set, and the volume that the server then reported: a mixer may have
+   * coarser steps.
    */
   readonly #requested = new Map<number, { readonly raw: number; readonly reported: number }>();
   /** Sinks that have been seen awake in this life of the server, and those that could not be woken. */
   readonly #awake = new Set<number>();
   #names = new ClientNames();
   #changed = new ChangedRecords();
-  /** The first one before the server's info is there. */
+  /** PulseAudio until the server's info has been read. */
   kind: SoundServerKind = 'pulseaudio';
   readonly limits: VolumeLimits;
 
@@ -88,10 +88,10 @@ export class SoundState {
   }
 
   /**
-   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info: a
-   * random number that stays the same as long as no index is given twice (PulseAudio 16 and 17; PipeWire
-   * 0.3.65 and 1.4, where it is the core's, and a restarted pipewire-pulse continues the same numbers:
-   * measured). With another cookie all old state is dropped.
+   * To be called when a connection begins, before anything is put. `cookie` comes from the server's info. It
+   * is a random number that stays the same as long as the server gives no index twice
+   * (docs/development/what-we-learnt.md, "PulseAudio and PipeWire"). With another cookie all old state is
+   * dropped.
    */
   enterLife(cookie: number): void {
     if (this.#serverInfo?.cookie === cookie) return;
@@ -116,7 +116,8 @@ export class SoundState {
   putSink(info: SinkInfo): void {
     const known = this.#sinks.get(info.index);
     if (known === undefined && this.#sinks.size >= RECORDS_MAX) return;
-    // Another sink under the index of one that has gone unnoticed: it inherits nothing.
+    // The index now belongs to another sink, as the removal of the old one was missed. The new one inherits
+    // nothing.
     if (known !== undefined && known.info.name !== info.name) this.remove('sink', info.index);
     const balance = rememberBalance(this.#sinks.get(info.index)?.balance, info.volume);
     this.#sinks.set(info.index, { info, balance });
@@ -131,14 +132,14 @@ export class SoundState {
   putInput(info: SinkInputInfo): void {
     const before = this.#inputs.get(info.index);
     if (before === undefined && this.#inputs.size >= RECORDS_MAX) return;
-    // An equal list of properties is the same object (text-cache.ts).
+    // Equal lists of properties are the same object (text-cache.ts).
     const isNamedSo = before?.info.name === info.name && before?.info.props === info.props;
     const name = isNamedSo
       ? before.name
       : this.#names.assign(info.index, preferredName(info.name, info.props));
     this.#inputs.set(info.index, { info, name, balance: rememberBalance(before?.balance, info.volume) });
     add(this.#changed.inputs, info.index);
-    // It may be the stream of a filter, which has another master then.
+    // It may be the stream of a filter. Then the filter has another master now.
     if (info.client === undefined && before?.info.sink !== info.sink) this.#filtersChange();
   }
 
@@ -172,13 +173,13 @@ export class SoundState {
   }
 
   /**
-   * Like `replaceSinks`. In the order of ids, so that the older of two streams of one name gets it
-   * unnumbered.
+   * Works like `replaceSinks`, but in the order of ids: the older of two streams of one name gets that name
+   * without a number.
    */
   replaceInputs(list: readonly SinkInputInfo[], past: ReadonlySet<number>): void {
     const live = this.#keepOnly('sink-input', this.#inputs, list, past).sort((a, b) => a.index - b.index);
-    // Names are freed first for the whole list: a name that no stream keeps goes to the first one that wants
-    // it.
+    // All names that streams no longer use are freed before any stream gets a new one. So a freed name goes
+    // to the first stream of the list that has it.
     for (const { index, name, props } of live) this.#names.vacate(index, preferredName(name, props));
     for (const info of live) this.putInput(info);
   }
@@ -211,8 +212,8 @@ export class SoundState {
   }
 
   /**
-   * A step begins where the last one was to end, unless somebody changed the volume since: a mixer with
-   * coarse steps would stay where it is.
+   * Returns where a step begins: at the volume that the last command set, unless the volume has changed
+   * since. Otherwise small steps would not move a mixer that has coarse ones.
    */
   stepsFrom({ index, volume }: SinkInfo): readonly number[] {
     const requested = this.#requested.get(index);

@@ -18,7 +18,10 @@ import { hasVolume } from './passthrough.js';
 import { type KnownRecord, kindOfServer, PIPEWIRE } from './state.js';
 import type { OutputWish } from './wishes.js';
 
-/** Profiles shown of one card, the first: every combination of its outputs and inputs is one. */
+/**
+ * Profiles in the record of one card. A card has one for every combination of its outputs and inputs, and the
+ * first ones are kept.
+ */
 const PROFILES_MAX = 128;
 
 /** PA_SINK_NETWORK in libpulse's def.h. */
@@ -129,8 +132,8 @@ export function outputRecord(
 }
 
 /**
- * The server reports only what is certainly of no use now; a port that something is plugged into makes the
- * rest certain.
+ * The server itself only reports profiles that are certainly unusable now. A profile is certainly usable if
+ * something is plugged into one of its ports.
  */
 function availabilityOf(
   { name, available, sinks, sources }: CardInfo['profiles'][number],

@@ -1,4 +1,4 @@
-// Wakes a virtual output of PipeWire 1.4 by a short capture of its monitor, before the first command on it is
+// Wakes a virtual output of PipeWire 1.4 by capturing its monitor for a moment, before its first command is
 // planned.
 
 import type { SinkInfo } from '../../protocol/pulse/records.js';
