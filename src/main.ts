@@ -10,7 +10,7 @@ import { systemClock } from './clock.js';
 import { AVAHI_SOCKET } from './gateway/avahi-names.js';
 import { canNeverBe } from './gateway/bind.js';
 import { Gateway } from './gateway/gateway.js';
-import { whyRefused } from './gateway/listening.js';
+import { listenError } from './gateway/listen-error.js';
 import { readNodeInfo } from './gateway/node-info.js';
 import { readPageFiles } from './gateway/page.js';
 import { logWarnings } from './node-warnings.js';
@@ -206,7 +206,7 @@ async function listen(gateway: Gateway, { bind, api }: Settings): Promise<string
   if (canNeverBe(bind, existsSync('/proc/net/if_inet6')))
     return `cannot listen on ${bind.join(', ')}: this kernel has no IPv6`;
   for (const address of gateway.listen(bind, api.port).refused) {
-    const why = UNLISTENABLE[(await whyRefused(address, api.port)) ?? ''];
+    const why = UNLISTENABLE[(await listenError(address, api.port)) ?? ''];
     if (why !== undefined) return `cannot listen on ${address} port ${api.port}: ${why}`;
   }
   return undefined;

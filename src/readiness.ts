@@ -14,13 +14,13 @@ const SILENT_MAX_MS = 20_000;
  * `$RUNTIME_DIRECTORY`. Never rejects.
  */
 export async function reportReady(
-  gateway: Pick<Gateway, 'verdict'>,
+  gateway: Pick<Gateway, 'firstHealth'>,
   directory: string | undefined,
   pid: number,
   failed: (reason: string) => void,
 ): Promise<void> {
   if (directory === undefined) return;
-  await gateway.verdict('upgrade', SILENT_MAX_MS);
+  await gateway.firstHealth('upgrade', SILENT_MAX_MS);
   try {
     writeFileSync(`${directory}/ready.${pid}`, '');
   } catch (error) {

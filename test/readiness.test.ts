@@ -20,13 +20,13 @@ function begin(t: TestContext) {
   const failures: string[] = [];
   const asked: unknown[] = [];
   let speak = (): void => undefined;
-  const verdict = (...question: unknown[]) => {
+  const firstHealth = (...question: unknown[]) => {
     asked.push(question);
     return new Promise<void>((resolve) => {
       speak = resolve;
     });
   };
-  const reported = reportReady({ verdict }, directory, PID, (reason) => failures.push(reason));
+  const reported = reportReady({ firstHealth }, directory, PID, (reason) => failures.push(reason));
   const isReady = () => existsSync(join(directory, `ready.${PID}`));
   return { directory, failures, asked, isReady, reported, speak: () => speak() };
 }

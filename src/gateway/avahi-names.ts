@@ -38,7 +38,7 @@ interface AvahiAccess {
 export class AvahiNames {
   readonly #access: AvahiAccess;
   #names: ReadonlySet<string> = new Set();
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #requestedAt = Number.NEGATIVE_INFINITY;
   #underWay: Promise<void> | undefined;
 
   constructor(access: AvahiAccess) {
@@ -48,25 +48,25 @@ export class AvahiNames {
   /** Undefined if Avahi must be asked. `name` is in lower case. */
   has(name: string): boolean | undefined {
     if (!name.endsWith(SUFFIX)) return false;
-    const age = this.#access.clock.monotonic() - this.#askedAt;
+    const age = this.#access.clock.monotonic() - this.#requestedAt;
     const isKnown = this.#names.has(name);
     return age < (isKnown ? KNOWN_MS : UNKNOWN_MS) ? isKnown : undefined;
   }
 
   /** Asks Avahi for all names; whoever comes meanwhile waits for the same answer. Never rejects. */
   ask(): Promise<void> {
-    this.#underWay ??= this.#askNow().finally(() => {
+    this.#underWay ??= this.#requestNames().finally(() => {
       this.#underWay = undefined;
     });
     return this.#underWay;
   }
 
-  async #askNow(): Promise<void> {
+  async #requestNames(): Promise<void> {
     const isRunning = existsSync(join(dirname(this.#access.socketPath), RUNS_FILE));
     const addresses = isRunning ? this.#access.addresses().slice(0, ADDRESSES_MAX) : [];
     const names = await Promise.all(addresses.map((address) => nameOf(address, this.#access)));
     this.#names = new Set(names.flatMap((name) => name ?? []));
-    this.#askedAt = this.#access.clock.monotonic();
+    this.#requestedAt = this.#access.clock.monotonic();
   }
 }
 

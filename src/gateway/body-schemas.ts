@@ -19,7 +19,7 @@ interface PlainSchema {
 }
 
 /** Limit for a refused value in a problem's detail. */
-const SHOWN_CHARACTERS = 60;
+const QUOTED_CHARACTERS_MAX = 60;
 
 /** One sentence; undefined if the body fits. */
 export function bodyFault(name: BodyName, json: unknown): string | undefined {
@@ -37,14 +37,14 @@ function explain(schema: PlainSchema, json: unknown): string {
   const names = Object.keys(known).join(' or ');
   if (json === undefined) return `A body is needed: an object with ${names}`;
   if (typeof json !== 'object' || json === null || Array.isArray(json))
-    return `The body must be an object with ${names}, got ${shownValue(json)}`;
+    return `The body must be an object with ${names}, got ${quotedValue(json)}`;
   const fields = Object.entries(json);
   const stranger = fields.find(([field]) => !Object.hasOwn(known, field));
-  if (stranger !== undefined) return `Field ${shownValue(stranger[0])} does not exist, only ${names}`;
+  if (stranger !== undefined) return `Field ${quotedValue(stranger[0])} does not exist, only ${names}`;
   for (const [field, value] of fields) {
     const expected = known[field];
     if (expected === undefined || Check(expected, value)) continue;
-    return `Field ${field} must be ${expectation(expected)}, got ${shownValue(value)}`;
+    return `Field ${field} must be ${expectation(expected)}, got ${quotedValue(value)}`;
   }
   const missing = schema.required?.find((field) => !Object.hasOwn(json, field));
   if (missing !== undefined) return `Field ${missing} is missing`;
@@ -64,9 +64,9 @@ function expectation(schema: PlainSchema): string {
 }
 
 /** Objects are only named: JSON.stringify overflows the stack on a body that is nested thousands deep. */
-function shownValue(value: unknown): string {
+function quotedValue(value: unknown): string {
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'an object';
   // JSON.stringify would show 1e400, which parses to Infinity, as null.
   const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
-  return text.length <= SHOWN_CHARACTERS ? text : `${text.slice(0, SHOWN_CHARACTERS)}...`;
+  return text.length <= QUOTED_CHARACTERS_MAX ? text : `${text.slice(0, QUOTED_CHARACTERS_MAX)}...`;
 }

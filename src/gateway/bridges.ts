@@ -59,7 +59,7 @@ export class BridgeFeeds {
    * `send` is that of `ChildListener`. A thread that ends takes its feed with it, as only the thread that has
    * pulled is sent anything.
    */
-  pulled(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
+  feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);
     if (subscriber === undefined) return;
     const reached = isFirst ? undefined : this.#feeds.get(subscriber)?.reached;
@@ -82,8 +82,8 @@ export class BridgeFeeds {
 
   #send(subscriber: Subscriber, feed: Feed, isWhole: boolean, entries: readonly JournalEntry[]): void {
     feed.reached = this.#journal.newest;
-    const wanted = entries.filter(({ collection }) => !UNWANTED[subscriber](collection));
-    const changes = wanted.map(
+    const relevant = entries.filter(({ collection }) => !UNWANTED[subscriber](collection));
+    const changes = relevant.map(
       ({ kind, collection, key, json }): Change =>
         kind === 'removal' ? { kind: 'drop', collection, key } : { kind: 'put', collection, key, json },
     );

@@ -40,10 +40,10 @@ export interface ConnectionLimits {
 }
 
 /** `streamsWanted` is `api.sse.maxClients`; `descriptorsMax` is the process's limit, infinite if unknown. */
-export function connectionLimits(streamsWanted: number, descriptorsMax: number): ConnectionLimits {
-  const wanted = streamsWanted + CONNECTIONS_BESIDE_STREAMS;
-  const connections = Math.min(wanted, remaining(descriptorsMax, OTHER_DESCRIPTORS));
-  const streams = Math.min(streamsWanted, remaining(connections, CONNECTIONS_BESIDE_STREAMS));
+export function connectionLimits(configuredStreams: number, descriptorsMax: number): ConnectionLimits {
+  const desired = configuredStreams + CONNECTIONS_BESIDE_STREAMS;
+  const connections = Math.min(desired, remaining(descriptorsMax, OTHER_DESCRIPTORS));
+  const streams = Math.min(configuredStreams, remaining(connections, CONNECTIONS_BESIDE_STREAMS));
   return {
     connections,
     spare: Math.min(SPARE_CONNECTIONS, Math.max(0, descriptorsMax - OTHER_DESCRIPTORS - connections)),

@@ -29,7 +29,7 @@ export interface Connection {
   /** Costs a system call. */
   readonly isOpen: () => boolean;
   /** False: it has sent no request since it was opened. */
-  readonly hasAsked: () => boolean;
+  readonly hasRequested: () => boolean;
   /** It has had its last answer, and has sent no request since. */
   readonly isIdle: () => boolean;
 }
@@ -76,10 +76,10 @@ export class Connections<C extends Connection> {
    * one that has waited longest without a request, else an idle one, of the peer that has most; if none can
    * be spared, the newest is refused.
    */
-  giver(): C | undefined {
+  surplus(): C | undefined {
     const mustGive = this.#givers();
     if (mustGive === undefined) return undefined;
-    const isSilent = ({ connection }: Entry<C>): boolean => !connection.hasAsked();
+    const isSilent = ({ connection }: Entry<C>): boolean => !connection.hasRequested();
     const isIdle = ({ connection }: Entry<C>): boolean => connection.isIdle();
     for (const canGive of [isSilent, isIdle]) {
       const at = this.#oldestOfMost((entry) => mustGive(entry.peer) && canGive(entry));

@@ -16,7 +16,7 @@ export class Covers {
   readonly #backends: Backends;
   readonly #kept = new Map<string, KeptCover>();
   /** Concurrent requests for the same cover share one answer. */
-  readonly #asked = new Map<string, Promise<CoverResult>>();
+  readonly #pending = new Map<string, Promise<CoverResult>>();
 
   constructor(backends: Backends) {
     this.#backends = backends;
@@ -24,9 +24,10 @@ export class Covers {
 
   /** `ifNoneMatch` is the header's text, '' when absent. */
   async reply(player: string, ifNoneMatch: string): Promise<HttpReply> {
-    const asked = this.#asked.get(player) ?? this.#fetch(player).finally(() => this.#asked.delete(player));
-    this.#asked.set(player, asked);
-    const found = await asked;
+    const pending =
+      this.#pending.get(player) ?? this.#fetch(player).finally(() => this.#pending.delete(player));
+    this.#pending.set(player, pending);
+    const found = await pending;
     if ('fault' in found) return problemReply(found);
     if ('location' in found)
       return { status: 307, headers: [['Location', found.location], REVALIDATE], body: '' };

@@ -1,6 +1,6 @@
 // Responses to `GET` of backends: texts of the journal, joined once and cached until one changes; and the
-// health of each enabled child. It parses no text, and waits for a thread only for a backend's first verdict
-// while the service starts.
+// health of each enabled child. It parses no text, and waits for a thread only while the service starts, for a
+// backend's first health report.
 
 import type { Clock } from '../clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
@@ -11,7 +11,7 @@ import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
 
 /** docs/http-api.md, "Answers": a client that returns when the service starts should find the records. */
-const FIRST_VERDICT_MS = 2000;
+const FIRST_HEALTH_MS = 2000;
 
 export class Documents {
   readonly #journal: Journal;
@@ -20,11 +20,11 @@ export class Documents {
   readonly #health: Map<ChildName, BackendHealth>;
   /** When each backend came up last, which is the time of change of what has not changed since. */
   readonly #up = new Map<ChildName, Changed>();
-  /** Each with the last change of what it holds. */
+  /** Each with the last change of its records. */
   readonly #cached = new Map<Resource, Changed & { readonly response: CachedResponse }>();
-  /** Each as long as the journal has its entry. */
+  /** Each is cached as long as the journal has its entry. */
   readonly #tracklists = new WeakMap<JournalEntry, CachedResponse>();
-  /** Requests that wait for a child's first verdict; the child is removed then. */
+  /** Requests that wait for a child's first health report; the child is removed then. */
   readonly #waiting: Map<ChildName, Set<() => void>>;
 
   constructor(enabled: readonly ChildName[], journal: Journal, maker: ResponseMaker, clock: Clock) {
@@ -41,7 +41,7 @@ export class Documents {
     this.#health.set(child, health);
     if (health.state === 'up' && before?.state !== 'up')
       this.#up.set(child, { order: this.#journal.order, at: this.#clock.date() });
-    // A starting backend is `connecting` without a reason, which is not a verdict.
+    // A starting backend is `connecting` without a reason, which reports nothing yet.
     if (health.state === 'connecting' && health.detail === undefined) return;
     for (const settle of this.#waiting.get(child) ?? []) settle();
     this.#waiting.delete(child);
@@ -53,7 +53,7 @@ export class Documents {
   }
 
   /** Undefined if there is nothing to wait for. Never rejects; resolves at the latest after `withinMs`. */
-  firstVerdict(child: ChildName, withinMs = FIRST_VERDICT_MS): Promise<void> | undefined {
+  firstHealth(child: ChildName, withinMs = FIRST_HEALTH_MS): Promise<void> | undefined {
     const waiting = this.#waiting.get(child);
     if (waiting === undefined) return undefined;
     return new Promise((resolve) => {

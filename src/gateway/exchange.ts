@@ -58,7 +58,7 @@ export class Exchange {
   #isCollecting = false;
   #isPaused = false;
   /** False if the kernel did not take the whole of the stream's last write. */
-  #isTaken = true;
+  #isWriteComplete = true;
   #onGone: (() => void) | undefined;
 
   constructor(response: HttpResponse, request: HttpRequest, clock: Clock) {
@@ -79,7 +79,7 @@ export class Exchange {
    * without it.
    */
   get isPeersTurn(): boolean {
-    return this.#state === 'answered' || (this.#state === 'streaming' && !this.#isTaken);
+    return this.#state === 'answered' || (this.#state === 'streaming' && !this.#isWriteComplete);
   }
 
   /** '' when absent; `name` in lower case. Only until the handler's first await: later calls throw. */
@@ -89,11 +89,11 @@ export class Exchange {
 
   /** The first of these headers that is repeated. Same rule as `header`. */
   repeated(names: readonly string[]): string | undefined {
-    const seen = new Set<string>();
+    const earlier = new Set<string>();
     let twice: string | undefined;
     this.#head().forEach((name) => {
-      if (seen.has(name) && names.includes(name)) twice ??= name;
-      seen.add(name);
+      if (earlier.has(name) && names.includes(name)) twice ??= name;
+      earlier.add(name);
     });
     return twice;
   }
@@ -202,13 +202,13 @@ export class Exchange {
     let pending = '';
     const writeCorked = (): void => {
       if (this.#state === 'open') begin();
-      this.#isTaken = response.write(pending) && response.write(COMMENT);
+      this.#isWriteComplete = response.write(pending) && response.write(COMMENT);
     };
     const write = (text: string): boolean => {
       if (this.#state !== 'open' && this.#state !== 'streaming') return false;
       pending = text;
       response.cork(writeCorked);
-      return this.#isTaken;
+      return this.#isWriteComplete;
     };
     const sink: TextSink = {
       write,
@@ -261,7 +261,7 @@ export class Exchange {
     if (body !== undefined && this.method !== 'HEAD') {
       const isSmall = typeof body === 'string' || body.byteLength <= COPIED_MAX_BYTES || close;
       if (isSmall || this.#isInHandler) this.#response.end(body, close);
-      else this.#sendAsTaken(body);
+      else this.#sendAsAccepted(body);
       return;
     }
     // `end` would send a body to HEAD too, and `endWithoutBody` with any argument leaves the response
@@ -271,7 +271,7 @@ export class Exchange {
     this.#response.endWithoutBody();
   }
 
-  #sendAsTaken(body: Uint8Array): void {
+  #sendAsAccepted(body: Uint8Array): void {
     const begun = this.#response.getWriteOffset();
     const send = (from: number) => this.#response.tryEnd(body.subarray(from), body.byteLength);
     if (!send(0)[1]) this.#response.onWritable((offset) => send(offset - begun)[0]);

@@ -63,15 +63,15 @@ export class Gateway {
     const { settings, backends, clock, log } = options;
     this.#options = options;
     this.#bootId = Math.floor(clock.date()).toString(36) + Math.floor(clock.random() * 36 ** 6).toString(36);
-    const boot = this.#bootId;
-    const responses = new ResponseMaker(boot);
+    const bootId = this.#bootId;
+    const responses = new ResponseMaker(bootId);
     const journal = new Journal();
     // Each child has a section of its own name in the settings.
     const enabled = CHILD_NAMES.filter((name) => settings[name].enabled);
     this.#documents = new Documents(enabled, journal, responses, clock);
     const limits = limitsOf(options);
     this.#hub = new EventHub({
-      boot,
+      bootId,
       clock,
       journal,
       maxClients: limits.streams,
@@ -97,8 +97,8 @@ export class Gateway {
   /**
    * Resolves when an enabled child has reported that it is up, or why not; at the latest after `withinMs`.
    */
-  async verdict(child: ChildName, withinMs: number): Promise<void> {
-    await this.#documents.firstVerdict(child, withinMs);
+  async firstHealth(child: ChildName, withinMs: number): Promise<void> {
+    await this.#documents.firstHealth(child, withinMs);
   }
 
   /**
@@ -199,9 +199,9 @@ export class Gateway {
       changes: this.#intake.changes,
       level: this.#intake.level,
       health: this.#intake.health,
-      pulled: (child, isFirst, send) => this.#feeds.pulled(child, isFirst, send),
+      feedRequest: (child, isFirst, send) => this.#feeds.feedRequest(child, isFirst, send),
       bridgeRequest: (_child, request) =>
-        handler.awaited(carryOut(request, { handler, replies, settings, log })),
+        handler.track(carryOut(request, { handler, replies, settings, log })),
     };
   }
 }

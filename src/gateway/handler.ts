@@ -13,6 +13,7 @@ import type { HostIdentity } from './host-identity.js';
 import type { OperationReplies } from './operation-replies.js';
 import type { Page } from './page.js';
 import { type Problem, problem, problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
+import { refusedNameReply } from './refused-name.js';
 import type { HeaderPairs } from './reply.js';
 import { methodsOf, type OperationRoute, type Route, type RouteMatch, type Router } from './routes.js';
 import type { ExchangeHandler } from './server.js';
@@ -23,7 +24,6 @@ import {
   optionsReply,
   originProblem,
   originStanding,
-  refusedNameReply,
 } from './trust.js';
 
 export interface HandlerParts {
@@ -81,11 +81,11 @@ export class RequestHandler implements ExchangeHandler {
   serve(exchange: Exchange): Handled {
     const learning = this.#parts.identity.learning(exchange.header('host'));
     const handled = learning === undefined ? this.#serve(exchange) : this.#serveAfter(learning, exchange);
-    return handled && this.awaited(handled);
+    return handled && this.track(handled);
   }
 
-  /** Has `shutDown` wait for an answer. */
-  awaited<T>(answer: Promise<T>): Promise<T> {
+  /** Makes `shutDown` wait for an answer. */
+  track<T>(answer: Promise<T>): Promise<T> {
     this.#underWay.add(answer);
     const isOver = (): boolean => this.#underWay.delete(answer);
     answer.then(isOver, isOver);
@@ -108,10 +108,10 @@ export class RequestHandler implements ExchangeHandler {
     exchange.setHeaders(corsHeaders(origin, standing, rules));
     const ambiguity = ambiguityProblem(exchange);
     if (ambiguity !== undefined) return refuseAmbiguous(exchange, ambiguity);
-    const foreign = identity.distrust(host);
-    if (foreign !== undefined) return exchange.answer(refusedNameReply(foreign, exchange, placeFor));
-    const distrust = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
-    if (distrust !== undefined) return refuse(exchange, distrust);
+    const foreignHost = identity.hostProblem(host);
+    if (foreignHost !== undefined) return exchange.answer(refusedNameReply(foreignHost, exchange, placeFor));
+    const foreign = originProblem(exchange.method, origin, standing, exchange.header('sec-fetch-site'));
+    if (foreign !== undefined) return refuse(exchange, foreign);
     if (exchange.method !== 'OPTIONS' || this.#isShutDown) return this.#serveTrusted(exchange, standing);
     const match = router.match(exchange.path);
     if (!match.ok) return refuse(exchange, match);
@@ -149,8 +149,8 @@ export class RequestHandler implements ExchangeHandler {
       return exchange.answer(page.reply(exchange, standing, route.part, params['file']));
     if (route.method === 'POST') return this.#change(exchange, route, params);
     const knownTag = exchange.header('if-none-match');
-    const given = route.kind === 'log' ? { params, knownTag, query: exchange.query() } : { params, knownTag };
-    const reply = replies.reply(route, given);
+    const input = route.kind === 'log' ? { params, knownTag, query: exchange.query() } : { params, knownTag };
+    const reply = replies.reply(route, input);
     return reply instanceof Promise ? reply.then((made) => exchange.answer(made)) : exchange.answer(reply);
   }
 

@@ -151,9 +151,9 @@ export class Journal {
   }
 
   /** True if nothing after a sequence number was dropped from the wanted collections. */
-  reaches(sequence: number, isWanted: (collection: Collection) => boolean): boolean {
+  reaches(sequence: number, isRelevant: (collection: Collection) => boolean): boolean {
     for (const [collection, forgotten] of this.#forgotten)
-      if (forgotten > sequence && isWanted(collection)) return false;
+      if (forgotten > sequence && isRelevant(collection)) return false;
     return true;
   }
 

@@ -22,8 +22,8 @@ export class KeptRequest implements RequestHead {
     this.#query = request.getQuery();
   }
 
-  getHeader(wanted: string): string {
-    return this.#headers.find(([name]) => name === wanted)?.[1] ?? '';
+  getHeader(requestedName: string): string {
+    return this.#headers.find(([name]) => name === requestedName)?.[1] ?? '';
   }
 
   getQuery(): string | undefined {

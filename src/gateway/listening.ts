@@ -1,10 +1,8 @@
 // Opens and closes listening sockets as the addresses that `bind` names come and go (docs/configuration.md,
 // "Addresses"). The system does not notify of such changes, so addresses that can change are polled.
 
-import { createServer } from 'node:net';
 import type { Clock } from '../clock.js';
 import { bestFirst, type InterfaceAddresses, reachableAt } from '../own-addresses.js';
-import { errorText } from '../printable.js';
 import type { Log } from '../protocol/actor/messages.js';
 import { type BindAddress, canChange, hostFor, resolveBind } from './bind.js';
 
@@ -12,7 +10,7 @@ import { type BindAddress, canChange, hostFor, resolveBind } from './bind.js';
  * docs/configuration.md, "Addresses" promises 10 s. Each poll is a wake-up; the whole process has 1.3 per
  * second.
  */
-const LOOK_EVERY_MS = 8000;
+const POLL_EVERY_MS = 8000;
 
 export interface ListeningSocket {
   readonly port: number;
@@ -44,14 +42,14 @@ export class ListeningSockets {
   readonly #open = new Map<string, ListeningSocket>();
   #waiting: readonly string[] = [];
   #refused: readonly string[] = [];
-  /** The findings of the last look, each of which is logged when it is new. */
+  /** The findings of the last poll. A finding is logged when it is new. */
   #notes: readonly string[] = [];
   #cancel: () => void = () => undefined;
 
   /** Polls once before it returns, and then until `stop`. */
   constructor(options: ListeningOptions) {
     this.#options = options;
-    this.#look();
+    this.#poll();
   }
 
   get state(): ListeningState {
@@ -86,12 +84,12 @@ export class ListeningSockets {
     this.#closeAllBut([]);
   }
 
-  readonly #look = (): void => {
+  readonly #poll = (): void => {
     const interfaces = this.#interfaces();
     if (interfaces !== undefined) this.#follow(interfaces);
     const { bind, clock } = this.#options;
     const isWhole = this.#waiting.length === 0 && interfaces !== undefined;
-    if (!isWhole || canChange(bind)) this.#cancel = clock.after(LOOK_EVERY_MS, this.#look);
+    if (!isWhole || canChange(bind)) this.#cancel = clock.after(POLL_EVERY_MS, this.#poll);
   };
 
   #bestFirst(): InterfaceAddresses {
@@ -152,16 +150,4 @@ export class ListeningSockets {
       this.#options.log('info', 'listening', { addresses: opened.join(' '), port: this.port });
     return missing.filter(({ address }) => !this.#open.has(address));
   }
-}
-
-/**
- * Finds the kernel's error code, such as `EADDRINUSE`, as uWebSockets.js reports only that listening failed.
- * Undefined if listening works now. Leaves no socket open, and never rejects.
- */
-export function whyRefused(address: string, port: number): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? errorText(error)));
-    server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve(undefined)));
-  });
 }

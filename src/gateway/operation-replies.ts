@@ -68,18 +68,18 @@ export class OperationReplies {
     this.#server = parts.responses.make(JSON.stringify(parts.serverRecord()), this.#startedDate);
   }
 
-  reply(operation: Operation, given: OperationInput): Reply {
+  reply(operation: Operation, input: OperationInput): Reply {
     const backend = operation.method === 'GET' && 'backend' in operation ? operation.backend : undefined;
-    const verdict = backend && this.#parts.documents.firstVerdict(backend);
-    return verdict?.then(() => this.#replyNow(operation, given)) ?? this.#replyNow(operation, given);
+    const firstHealth = backend && this.#parts.documents.firstHealth(backend);
+    return firstHealth?.then(() => this.#replyNow(operation, input)) ?? this.#replyNow(operation, input);
   }
 
-  #replyNow(operation: Operation, given: OperationInput): Reply {
-    const { params, knownTag = '', query = '' } = given;
+  #replyNow(operation: Operation, input: OperationInput): Reply {
+    const { params, knownTag = '', query = '' } = input;
     const { documents, covers, clock, responses, serverRecord } = this.#parts;
     switch (operation.kind) {
       case 'command':
-        return this.#change(operation, given);
+        return this.#change(operation, input);
       case 'document':
         return documentReply(documents.read(operation.resource), knownTag);
       case 'tracklist':

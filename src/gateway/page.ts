@@ -65,17 +65,17 @@ export function readPageFiles(folder: string): PageFiles {
 export class Page {
   readonly #files: PageFiles;
   readonly #policy: HeaderPair;
-  readonly #boot: string;
+  readonly #bootId: string;
 
   /**
-   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `boot` differs for each start,
+   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `bootId` differs for each start,
    * and becomes the document's tag: a hash of its few bytes would take 6 ms of CPU at each start, for loading
    * Node's cryptography (measured).
    */
-  constructor(files: PageFiles, origins: readonly string[], boot: string) {
+  constructor(files: PageFiles, origins: readonly string[], bootId: string) {
     this.#files = files;
     this.#policy = ['Content-Security-Policy', securityPolicy(origins)];
-    this.#boot = boot;
+    this.#bootId = bootId;
   }
 
   reply(
@@ -96,7 +96,7 @@ export class Page {
     if (part === 'file')
       return { status: 200, headers: [...ALWAYS, FOR_EVER, ...contentHeaders(name, coding)], body };
     // Each encoding has its own tag, because a strong tag means the same bytes (RFC 9110, section 8.8.1).
-    const etag = `"${this.#boot}-${coding}"`;
+    const etag = `"${this.#bootId}-${coding}"`;
     const headers: HttpReply['headers'] = [...ALWAYS, REVALIDATE, this.#policy, ['ETag', etag]];
     if (isMatch(request.header('if-none-match'), etag)) return { status: 304, headers };
     return { status: 200, headers: [...headers, ...contentHeaders(name, coding)], body };

@@ -55,18 +55,18 @@ export const REVALIDATE: HeaderPair = ['Cache-Control', 'no-cache'];
 
 /** Makes cached responses with tags that are unique, also across restarts of the process. */
 export class ResponseMaker {
-  readonly #boot: string;
+  readonly #bootId: string;
   #revision = 0;
 
-  /** `boot` differs for each start of the process, and is safe in a quoted tag. */
-  constructor(boot: string) {
-    this.#boot = boot;
+  /** `bootId` differs for each start of the process, and is safe in a quoted tag. */
+  constructor(bootId: string) {
+    this.#bootId = bootId;
   }
 
   /** `changedAt` is milliseconds since the epoch. */
   make(text: string, changedAt: number): CachedResponse {
     this.#revision += 1;
-    const etag = `"${this.#boot}-${this.#revision}"`;
+    const etag = `"${this.#bootId}-${this.#revision}"`;
     const validators: HeaderPairs = [
       ['ETag', etag],
       ['X-Cache-Updated-At', new Date(changedAt).toISOString()],

@@ -76,9 +76,12 @@ export function createServer(
     open: (address: string, port: number): ListeningSocket | undefined => {
       let socket: ListeningSocket | undefined;
       // `listen` calls back before it returns.
-      app.listen(address, port, EXCLUSIVE_PORT, (held) => {
-        if (held === false) return;
-        socket = { port: us_socket_local_port(held), close: () => us_listen_socket_close(held) };
+      app.listen(address, port, EXCLUSIVE_PORT, (listenSocket) => {
+        if (listenSocket === false) return;
+        socket = {
+          port: us_socket_local_port(listenSocket),
+          close: () => us_listen_socket_close(listenSocket),
+        };
       });
       return socket;
     },
@@ -112,15 +115,15 @@ function boundConnections(
 
   /** False if there are not too many. */
   const closeOne = (): boolean => {
-    const giver = connections.giver();
-    if (giver === undefined) return false;
+    const surplus = connections.surplus();
+    if (surplus === undefined) return false;
     isClosing = true;
-    giver.response.close();
+    surplus.response.close();
     isClosing = false;
     const now = clock.monotonic();
     if (now - loggedAt < LOG_PAUSE_MS) return true;
     loggedAt = now;
-    onFull(giver.peer);
+    onFull(surplus.peer);
     return true;
   };
   const closeSome = (most: number): void => {
@@ -151,10 +154,10 @@ function boundConnections(
  * is the oldest such connection of a peer that has too many.
  */
 function httpConnection(response: HttpResponse, newestExchange: () => Exchange | undefined): HttpConnection {
-  let hasAsked = false;
+  let hasRequested = false;
   response.onData(() => {
-    if (hasAsked) return;
-    hasAsked = true;
+    if (hasRequested) return;
+    hasRequested = true;
     if (newestExchange()?.isPeersTurn !== true) return;
     // A data handler has switched the timeout for idle connections off. `resume` sets it, but only after
     // `pause` (measured).
@@ -165,7 +168,7 @@ function httpConnection(response: HttpResponse, newestExchange: () => Exchange |
     response,
     peer: peerOf(response.getRemoteAddress()),
     isOpen: () => response.getRemoteAddress().byteLength > 0,
-    hasAsked: () => hasAsked,
+    hasRequested: () => hasRequested,
     // The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next
     // request (measured).
     isIdle: () => response.getWriteOffset() > 0,

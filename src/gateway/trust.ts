@@ -1,12 +1,11 @@
 // Decides who may use the interface (docs/http-api.md, "Host and Origin"): checks Host, Origin,
-// Sec-Fetch-Site and ambiguous headers, makes the CORS headers, and answers who comes by a name that is not
-// the node's. Functions of header texts; the hostname is an argument. The checks run on every request, before
-// routing and before anything has an effect.
+// Sec-Fetch-Site and ambiguous headers, and makes the CORS headers. Functions of header texts; the hostname is
+// an argument. The checks run on every request, before routing and before anything has an effect.
 
 import { isIP } from 'node:net';
 import type { Exchange } from './exchange.js';
-import { PROBLEMS, type Problem, problem, problemReply } from './problem.js';
-import { type HeaderPair, type HeaderPairs, type HttpReply, weightsIn } from './reply.js';
+import { type Problem, problem } from './problem.js';
+import type { HeaderPair, HeaderPairs, HttpReply } from './reply.js';
 
 /**
  * The configuration has normalized both: lower case, no trailing dot or slash, an origin as browsers send it.
@@ -170,52 +169,4 @@ function isSameOrigin(origin: string, host: string): boolean {
 
 function plainName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '');
-}
-
-/**
- * A problem, or for a browser a page with an address that works. `placeFor` is that of `ListeningSockets`; it
- * is called only for the page.
- */
-export function refusedNameReply(
-  found: Problem,
-  request: Pick<Exchange, 'header' | 'path' | 'peer'>,
-  placeFor: (client: string) => string,
-): HttpReply {
-  if (!prefersHtml(request.header('accept'))) return problemReply(found);
-  const { status, title } = PROBLEMS[found.fault];
-  const host = request.header('host');
-  const name = escapeHtml(parseHost(host)?.host ?? host);
-  const address = escapeHtml(`http://${placeFor(request.peer)}${request.path}`);
-  return {
-    status,
-    headers: [
-      ['Content-Type', 'text/html; charset=utf-8'],
-      ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-      ['X-Content-Type-Options', 'nosniff'],
-      ['Cache-Control', 'no-store'],
-    ],
-    body: `<!doctype html>
-<html lang="en">
-<meta name="viewport" content="width=device-width">
-<title>${title}</title>
-<p>This node is not called <b>${name}</b>: open <a href="${address}">${address}</a>, or add the name to <code>api.hosts</code> in its configuration.
-`,
-  };
-}
-
-/**
- * True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1).
- */
-export function prefersHtml(accept: string): boolean {
-  const weights = weightsIn(accept);
-  const weightOf = (type: string, range: string): number =>
-    weights.get(type) ?? weights.get(range) ?? weights.get('*/*') ?? 0;
-  const html = weightOf('text/html', 'text/*');
-  return ['application/problem+json', 'application/json'].every(
-    (type) => html > weightOf(type, 'application/*'),
-  );
-}
-
-function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

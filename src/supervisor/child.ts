@@ -272,7 +272,7 @@ export class Child {
     },
     pull: ({ isFirst }) => {
       const pulling = this.#incarnation;
-      this.#context.listener.pulled(this.name, isFirst, (batch) =>
+      this.#context.listener.feedRequest(this.name, isFirst, (batch) =>
         pulling?.send({ kind: 'changes', ...batch }),
       );
     },

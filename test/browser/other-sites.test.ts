@@ -141,7 +141,7 @@ test('the page works in a frame of a site of api.cors.origins', { skip }, async 
   await page.goto(`${site.origin}/?${node.url}`);
   const frame = page.frameLocator('iframe');
   await frame.getByText('Connected', { exact: true }).waitFor();
-  const isAsked = (): boolean => node.backends.asked.some(({ command }) => command.do === 'mute');
+  const isAsked = (): boolean => node.backends.requests.some(({ command }) => command.do === 'mute');
   await until('the node gets the command', async () => {
     // Chromium may not deliver the first click to the frame yet (seen on a very busy machine).
     await frame.getByRole('button', { name: 'Mute Living room' }).click();

@@ -31,7 +31,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.up({ audio: IN_THE_KITCHEN, ...more });
     await page.goto(node.url + query);
     await page.locator('main .heard, main .output').first().waitFor();
-    node.backends.asked.length = 0;
+    node.backends.requests.length = 0;
   };
   /** The height of all of the page on such a screen. */
   const heightAt = async (width: number, height: number): Promise<number> => {

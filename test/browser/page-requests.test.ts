@@ -65,7 +65,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const dialog = page.getByRole('dialog', { name: 'Upgrade to \u20681.5.0\u2069?' });
     await dialog.getByText('The node may restart.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
-    assert.deepEqual(node.backends.asked, []);
+    assert.deepEqual(node.backends.requests, []);
     await begin.press('Enter');
     await dialog.getByRole('button', { name: 'Upgrade to' }).press('Enter');
     assert.deepEqual(await asked(), { do: 'start' });
@@ -113,7 +113,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await focused('textContent'), 'Cancel');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    assert.deepEqual(node.backends.asked, []);
+    assert.deepEqual(node.backends.requests, []);
     await button('Switch off').press('Enter');
     await dialog.waitFor();
     await page.keyboard.press('Tab');

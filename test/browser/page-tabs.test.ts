@@ -73,7 +73,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     node.change(output(0, { default: true, volume: 0.7 }));
     await show(70, all);
     for (const each of all) {
-      node.backends.asked.length = 0;
+      node.backends.requests.length = 0;
       await each.getByRole('button', { name: 'Make default: Kitchen' }).click();
       assert.deepEqual(await asked(), { do: 'default', output: '1' });
     }

@@ -25,7 +25,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   const scrolled = (): Promise<number> => page.evaluate('scrollY');
   /** The volumes and positions that the page has requested from the node, in order. */
   const asked = (): number[] =>
-    node.backends.asked.flatMap(({ command }) => {
+    node.backends.requests.flatMap(({ command }) => {
       if (command.do === 'volume' && 'volume' in command) return [command.volume ?? Number.NaN];
       return command.do === 'position' ? [command.position] : [];
     });

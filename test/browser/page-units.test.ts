@@ -20,7 +20,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     node.up({ systemd: [service('mpd.service', more)] });
     await page.goto(node.url);
     await page.locator('.service').waitFor();
-    node.backends.asked.length = 0;
+    node.backends.requests.length = 0;
   };
   const tell = (more: object): void => node.change(service('mpd.service', more));
   const button = (name: string): Locator => page.getByRole('button', { name: `${name} MPD`, exact: true });

@@ -4,7 +4,7 @@
 import { after, afterEach, before, beforeEach } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import type { Asked } from '../gateway/scripted-backends.js';
+import type { BackendRequest } from '../gateway/scripted-backends.js';
 import { until } from '../until.js';
 import { type OpenBrowser, openChromium } from './chromium.js';
 import { NodeWithPage } from './node-with-page.js';
@@ -38,22 +38,22 @@ export async function openPage(state: Parameters<NodeWithPage['up']>[0] = {}): P
   node.up(state);
   await page.goto(node.url);
   await page.locator('#system .button').first().waitFor();
-  node.backends.asked.length = 0;
+  node.backends.requests.length = 0;
 }
 
 /** The commands that the page has requested, apart from the status of the power. */
-export const commands = (): readonly Asked['command'][] =>
-  node.backends.asked.map(({ command }) => command).filter((command) => command.do !== 'status');
+export const commands = (): readonly BackendRequest['command'][] =>
+  node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
 /** Resolves with the first command; the next call waits for the next one. */
 export async function asked(): Promise<object> {
   const first = await until('a command has come', () => commands()[0]);
-  node.backends.asked.length = 0;
+  node.backends.requests.length = 0;
   return first;
 }
 
 /** Resolves when the page has requested this and nothing else since the last call. */
 export async function asks(...wanted: readonly object[]): Promise<void> {
   await until(JSON.stringify(wanted), () => isDeepStrictEqual(commands(), wanted));
-  node.backends.asked.length = 0;
+  node.backends.requests.length = 0;
 }

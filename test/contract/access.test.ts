@@ -28,12 +28,12 @@ import {
   without,
 } from './access-rows.js';
 
-type Wanted = Pick<RouteAccess, 'url' | 'body'>;
+type Target = Pick<RouteAccess, 'url' | 'body'>;
 
 /** One address of the gateway. */
 function doorAt(host: Address, port: number) {
   /** Resolves with the head of the answer. */
-  const ask = (method: string, { url, body }: Wanted, headers: object = {}): Promise<HttpAnswer> => {
+  const ask = (method: string, { url, body }: Target, headers: object = {}): Promise<HttpAnswer> => {
     // Node would send a body with OPTIONS without declaring its length.
     const json = method === 'POST' && body !== undefined && { body };
     const typed = json && { 'Content-Type': 'application/json' };
@@ -165,7 +165,7 @@ for (const { whom, all, methods, status, mayBeReadable = false } of ASKERS) {
         }
       }
     }
-    const effects = under.backends.asked.filter(({ command }) => !READING.includes(command.do));
+    const effects = under.backends.requests.filter(({ command }) => !READING.includes(command.do));
     const posts = whom === 'its own page' ? rows.filter(({ method }) => method === 'POST').length : 0;
     assert.equal(effects.length, posts);
   });
@@ -180,7 +180,7 @@ test('no route answers a request without a host', async (context) => {
       assert.doesNotMatch(answer, /^HTTP\/1\.1 [23]/, `${name} ${end}`);
     }
   }
-  assert.deepEqual(under.backends.asked, []);
+  assert.deepEqual(under.backends.requests, []);
 });
 
 describe('a part that is not configured does not exist', () => {

@@ -86,8 +86,8 @@ inOwnNetwork(import.meta.url, () => {
     }
     ip('route', 'add', 'default', 'via', '10.5.0.1');
     const { daemon } = await bound(t, 'all');
-    const asked = { path: '/ui', headers: { Host: 'music.example.org', Accept: 'text/html' } };
-    assert.match((await send(daemon.port, asked)).text, /http:\/\/10\.5\.0\.2:/);
+    const request = { path: '/ui', headers: { Host: 'music.example.org', Accept: 'text/html' } };
+    assert.match((await send(daemon.port, request)).text, /http:\/\/10\.5\.0\.2:/);
     const printed = execFileSync(process.execPath, [
       ENTRY,
       '--check-config',

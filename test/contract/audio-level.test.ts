@@ -16,15 +16,15 @@ const VISITS_AT_ONCE = 10;
 /** The accuracy for a sine that has passed the servers' resamplers. */
 const TOLERANCE = 0.02;
 
-const isNear = (value: number | undefined, wanted: number): boolean =>
-  value !== undefined && Math.abs(value - wanted) < TOLERANCE;
+const isNear = (value: number | undefined, expected: number): boolean =>
+  value !== undefined && Math.abs(value - expected) < TOLERANCE;
 
-async function shows(stream: EventConsumer, output: number, ...peak: readonly number[]): Promise<void> {
-  const isShown = ({ model }: EventConsumer): boolean => {
+async function untilLevel(stream: EventConsumer, output: number, ...peak: readonly number[]): Promise<void> {
+  const isReached = ({ model }: EventConsumer): boolean => {
     const level = model.known.levels.get(output);
-    return level?.length === peak.length && peak.every((wanted, at) => isNear(level[at], wanted));
+    return level?.length === peak.length && peak.every((expected, at) => isNear(level[at], expected));
   };
-  await stream.until(isShown, `the level ${peak.join(', ')} of output ${output}`);
+  await stream.until(isReached, `the level ${peak.join(', ')} of output ${output}`);
 }
 
 /** The number of the server's captures. */
@@ -55,7 +55,7 @@ onEachSoundServer('the level of an output', (node) => {
     await until('the outputs sleep', async () => !(await states())?.includes('RUNNING'));
     const resting = await states();
     const stream = await listen(t);
-    for (const name of ['living', 'kitchen']) await shows(stream, (await node().output(name)).id, 0, 0);
+    for (const name of ['living', 'kitchen']) await untilLevel(stream, (await node().output(name)).id, 0, 0);
     assert.equal(await captures(node().sound), 0);
     // An output may only have fallen asleep: PipeWire puts an idle one to sleep after some seconds.
     const now = await states();
@@ -69,23 +69,23 @@ onEachSoundServer('the level of an output', (node) => {
     const kitchen = await node().output('kitchen');
     const stream = await listen(t);
     const playing = await playTone(t, 'living');
-    await shows(stream, living.id, 0.5, 0.25);
+    await untilLevel(stream, living.id, 0.5, 0.25);
     assert.deepEqual(stream.model.known.levels.get(kitchen.id), [0, 0]);
     await captured(node().sound, 1);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '1');
-    await shows(stream, living.id, 0, 0);
+    await untilLevel(stream, living.id, 0, 0);
     await sound.pactl('set-sink-input-mute', `${playing.id}`, '0');
-    await shows(stream, living.id, 0.5, 0.25);
+    await untilLevel(stream, living.id, 0.5, 0.25);
     const move = () => sound.pactl('move-sink-input', `${playing.id}`, 'kitchen');
     await node().moves(playing.id, 'kitchen', move);
-    await shows(stream, kitchen.id, 0.5, 0.25);
-    await shows(stream, living.id, 0, 0);
+    await untilLevel(stream, kitchen.id, 0.5, 0.25);
+    await untilLevel(stream, living.id, 0, 0);
     await captured(node().sound, 1);
     const silence = await sound.play({ sink: 'living' });
     await captured(node().sound, 2);
     assert.deepEqual(stream.model.known.levels.get(living.id), [0, 0]);
     await playing.stop();
-    await shows(stream, kitchen.id, 0, 0);
+    await untilLevel(stream, kitchen.id, 0, 0);
     await captured(node().sound, 1);
     await silence.stop();
     await captured(node().sound, 0);
@@ -102,7 +102,7 @@ onEachSoundServer('the level of an output', (node) => {
     for (let visits = 0; visits < VISITS; visits += VISITS_AT_ONCE) {
       const streams = await Promise.all(Array.from({ length: VISITS_AT_ONCE }, () => listen(t)));
       // Some streams close before they have received anything.
-      if (visits % 20 === 0) await Promise.all(streams.map((stream) => shows(stream, id, 0.5, 0.25)));
+      if (visits % 20 === 0) await Promise.all(streams.map((stream) => untilLevel(stream, id, 0.5, 0.25)));
       for (const stream of streams) stream.close();
     }
     await captured(node().sound, 0);

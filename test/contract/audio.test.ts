@@ -16,11 +16,11 @@ import {
 } from './audio-node.js';
 import { Daemon } from './daemon.js';
 
-type Seen = readonly { readonly type: string; readonly data: string }[];
+type ReceivedEvents = readonly { readonly type: string; readonly data: string }[];
 
 /** Records of one event type, newest last. */
-const records = (seen: Seen, type: string): readonly (Client & Output)[] =>
-  seen.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
+const records = (received: ReceivedEvents, type: string): readonly (Client & Output)[] =>
+  received.flatMap((event) => (event.type === type ? JSON.parse(event.data) : []));
 
 const TARGETS = { living: '/audio/server', kitchen: '/audio/outputs/kitchen' };
 const raw = (percent: number): number => Math.round(percent * 0x10000);
@@ -74,8 +74,8 @@ onEachSoundServer('audio', (node) => {
     await node().change('/audio/outputs/kitchen/volume', { volume: 0.5 });
     for (const balance of [-0.5, 0]) {
       await node().change('/audio/outputs/kitchen/balance', { balance });
-      const { volume, balance: told } = await node().output('kitchen');
-      assert.deepEqual([volume, told], [0.5, balance]);
+      const { volume, balance: actual } = await node().output('kitchen');
+      assert.deepEqual([volume, actual], [0.5, balance]);
     }
     await node().streamAgrees();
   });
@@ -127,30 +127,34 @@ onEachSoundServer('audio', (node) => {
   });
 
   /** Waits for an event of a record with these values. */
-  const sees = (seen: () => Seen, type: string, values: Partial<Client & Output>): Promise<void> =>
-    node().stream.until(() => records(seen(), type).some((each) => hasValues(each, values)), type);
+  const untilReceived = (
+    received: () => ReceivedEvents,
+    type: string,
+    values: Partial<Client & Output>,
+  ): Promise<void> =>
+    node().stream.until(() => records(received(), type).some((each) => hasValues(each, values)), type);
 
   test('a stream appears, changes, moves, corks and ends', async () => {
-    const seen = node().mark();
+    const received = node().mark();
     const client = await node().sound.streams('corker');
     const props = { 'media.name': 'a song' };
     const [stream] = await client.open([{ sink: 'living', corked: false, props }]);
     assert.ok(stream);
     const { id } = stream;
-    await sees(seen, 'audio.updated', { id, name: 'a song', output: 'living' });
+    await untilReceived(received, 'audio.updated', { id, name: 'a song', output: 'living' });
     await node().sound.pactl('set-sink-input-volume', `${id}`, '40%');
-    await sees(seen, 'audio.updated', { id, volume: 0.4 });
+    await untilReceived(received, 'audio.updated', { id, volume: 0.4 });
     await node().sound.pactl('set-sink-input-mute', `${id}`, '1');
-    await sees(seen, 'audio.updated', { id, muted: true });
+    await untilReceived(received, 'audio.updated', { id, muted: true });
     await node().moves(id, 'kitchen', () => node().sound.pactl('move-sink-input', `${id}`, 'kitchen'));
-    await sees(seen, 'audio.updated', { id, output: 'kitchen' });
+    await untilReceived(received, 'audio.updated', { id, output: 'kitchen' });
     await stream.cork(true);
-    await sees(seen, 'audio.updated', { id, corked: true });
+    await untilReceived(received, 'audio.updated', { id, corked: true });
     await node().streamAgrees();
     await stream.remove();
-    await sees(seen, 'audio.removed', { id });
+    await untilReceived(received, 'audio.removed', { id });
     const [last, removed] = (['audio.updated', 'audio.removed'] as const).map((type) =>
-      records(seen(), type).findLast((record) => record.id === id),
+      records(received(), type).findLast((record) => record.id === id),
     );
     // PipeWire may cork a stream that ends; that change and the end at the same time are one event, which
     // carries the newest record.
@@ -161,11 +165,11 @@ onEachSoundServer('audio', (node) => {
   });
 
   test('a sink appears and goes', async () => {
-    const seen = node().mark();
+    const received = node().mark();
     await node().sound.addSink('attic', 'Attic');
-    await sees(seen, 'audio.output.updated', { name: 'attic' });
+    await untilReceived(received, 'audio.output.updated', { name: 'attic' });
     await node().sound.removeSink('attic');
-    await sees(seen, 'audio.output.removed', { name: 'attic' });
+    await untilReceived(received, 'audio.output.removed', { name: 'attic' });
     await node().streamAgrees();
   });
 
@@ -194,8 +198,8 @@ test('outputs that the configuration names have their label, are marked, and ref
 }, async (t) => {
   const { daemon } = await startAudio(t, { config: WISHES });
   const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
-  const told = outputs.map(({ name, nick, hidden, volume_limit }) => [name, nick, hidden, volume_limit]);
-  assert.equal(JSON.stringify(told), '[["living","Living room",null,0.6],["kitchen",null,true,null]]');
+  const actual = outputs.map(({ name, nick, hidden, volume_limit }) => [name, nick, hidden, volume_limit]);
+  assert.equal(JSON.stringify(actual), '[["living","Living room",null,0.6],["kitchen",null,true,null]]');
   const volume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
   assert.equal((await volume('outputs/living', { volume: 0.5 })).status, 202);
   for (const path of ['outputs/living', 'server', `outputs/${outputs[0]?.id}`]) {

@@ -79,7 +79,7 @@ const FILTERS: readonly (readonly [ConnectOptions, readonly Slice[]])[] = [
 class Watched {
   readonly live: Live;
   readonly slices: readonly Slice[];
-  readonly heard: Partial<NodeState> = {};
+  readonly received: Partial<NodeState> = {};
   #levels: boolean;
 
   constructor(url: string, options: ConnectOptions, slices: readonly Slice[]) {
@@ -87,7 +87,7 @@ class Watched {
     this.slices = slices;
     this.#levels = options.levels ?? false;
     for (const slice of slices)
-      this.live.subscribe(slice, (value) => Object.assign(this.heard, { [slice]: value }));
+      this.live.subscribe(slice, (value) => Object.assign(this.received, { [slice]: value }));
   }
 
   /** Closes the connection, and opens a new one at once. */
@@ -96,12 +96,12 @@ class Watched {
     this.live.setLevels(this.#levels);
   }
 
-  assertHears(truth: Readonly<Partial<Record<Slice, unknown>>>): void {
+  assertReceived(truth: Readonly<Partial<Record<Slice, unknown>>>): void {
     const { state } = this.live;
     assert.equal(state.connection.status, 'live');
     for (const slice of this.slices) {
       assert.deepEqual(plain(state[slice]), truth[slice], slice);
-      assert.equal(this.heard[slice], state[slice], `${slice} as it was told`);
+      assert.equal(this.received[slice], state[slice], `${slice} as it was received`);
     }
   }
 }
@@ -156,7 +156,7 @@ describe(`the client's state (TONEARM_FUZZ_SEED=${SEED})`, { skip }, () => {
 
   async function areAllTrue(): Promise<true> {
     const now = await truth();
-    for (const each of watched) each.assertHears(now);
+    for (const each of watched) each.assertReceived(now);
     return true;
   }
 

@@ -73,20 +73,20 @@ test('examples/limit.mjs limits volumes, prints what plays, and outlives the dae
   const args = [join(folder, 'limit.mjs'), `http://127.0.0.1:${daemon.port}`];
   const program = startProgram(process.execPath, args, { env: { PATH: process.env['PATH'] ?? '' }, log });
   t.after(() => program.end());
-  const says = (line: RegExp) =>
+  const untilPrinted = (line: RegExp) =>
     until(`the example prints ${line}`, () => line.test(readFileSync(log, 'utf8')));
   const areKeptDown = () =>
     until('all outputs are at 60 %', async () => {
       const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
       return outputs.length > 0 && outputs.every(({ volume }) => volume === 0.6);
     });
-  await says(/^live/m);
+  await untilPrinted(/^live/m);
   await areKeptDown();
   await sound.play({ name: 'News', sink: 'kitchen' });
-  await says(/^plays: News$/m);
+  await untilPrinted(/^plays: News$/m);
   await daemon.restart();
-  await says(/^lost The service on the node has ended$/m);
-  await says(/^lost[\s\S]*^live/m);
+  await untilPrinted(/^lost The service on the node has ended$/m);
+  await untilPrinted(/^lost[\s\S]*^live/m);
   await sound.pactl('set-sink-volume', 'kitchen', '90%');
   await areKeptDown();
   assert.equal(program.alive(), true);

@@ -59,7 +59,7 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
   });
 
   test('carries out commands, and others see it', async () => {
-    const sees = (what: string, read: () => Promise<string>, fits: RegExp) =>
+    const untilRead = (what: string, read: () => Promise<string>, fits: RegExp) =>
       until(what, async () => {
         assert.match(await read(), fits, `refused: ${spy.texts(`${T}/error`).join()}`);
         return true;
@@ -67,13 +67,13 @@ describe('a daemon on a sound server with a broker', { skip }, () => {
     const volume = () => sound.pactl('get-sink-volume', 'living');
     const mute = () => sound.pactl('get-sink-mute', 'living');
     await spy.publish(`${OUTPUTS}/living/set`, { volume: 0.5, muted: true, balance: -0.5 });
-    await sees('volume and balance', volume, /50%.*balance -0\.50/s);
-    await sees('the mute', mute, /yes/);
+    await untilRead('volume and balance', volume, /50%.*balance -0\.50/s);
+    await untilRead('the mute', mute, /yes/);
     await spy.publish(`${T}/audio/server/set`, { muted: false, delta: -0.2 });
-    await sees('the step down', volume, /30%/);
-    await sees('the end of the mute', mute, /no/);
+    await untilRead('the step down', volume, /30%/);
+    await untilRead('the end of the mute', mute, /no/);
     await spy.publish(`${T}/audio/server/set`, { output: 'kitchen' });
-    await sees('the default', () => sound.pactl('get-default-sink'), /kitchen/);
+    await untilRead('the default', () => sound.pactl('get-default-sink'), /kitchen/);
   });
 
   test('that is killed is offline by its will; topics of what vanished meanwhile are removed on its return', async () => {

@@ -55,8 +55,8 @@ test('a cover is an image with its tag, a redirect to the web, or missing', asyn
   const whole = await fetch(`http://127.0.0.1:${daemon.port}${COVER}`);
   assert.deepEqual(Buffer.from(await whole.arrayBuffer()), large);
   const head = await daemon.send('HEAD', COVER);
-  const shown = [head.status, head.text, head.headers['content-length'], head.headers['etag']];
-  assert.deepEqual(shown, [200, '', headers['content-length'], headers['etag']]);
+  const actual = [head.status, head.text, head.headers['content-length'], head.headers['etag']];
+  assert.deepEqual(actual, [200, '', headers['content-length'], headers['etag']]);
   const again = async () => (await daemon.get(COVER, { 'If-None-Match': String(headers['etag']) })).status;
   assert.equal(await again(), 304);
   writeFileSync(path, PNG);

@@ -101,7 +101,7 @@ const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
  * The stream that is lost on a full disk, standard output (1) or standard error (2), and the text on the
  * other one.
  */
-for (const [what, args, lost, status, said] of [
+for (const [what, args, lost, status, message] of [
   ['tonearm progress still never fails', ['progress', 'end', '--success'], 2, 0, /^$/],
   ['nor does its help', ['progress', '--help'], 1, 0, DISK_FULL],
   ['an answer that is lost is an error', ['--version'], 1, 74, DISK_FULL],
@@ -113,7 +113,7 @@ for (const [what, args, lost, status, said] of [
     const options = { env: ENV, encoding: 'utf8', timeout: 20_000, stdio } as const;
     const ended = spawnSync(process.execPath, [ENTRY, ...args], options);
     assert.equal(ended.status, status);
-    assert.match(`${ended.stdout ?? ''}${ended.stderr ?? ''}`, said);
+    assert.match(`${ended.stdout ?? ''}${ended.stderr ?? ''}`, message);
   });
 }
 
@@ -130,7 +130,7 @@ test('a start as root is refused in one line: exit 77', { skip: lacks({ root: tr
 });
 
 /** True if the process has its own handler for the signal (proc(5)). */
-function hears(pid: number, signal: number): boolean {
+function handlesSignal(pid: number, signal: number): boolean {
   const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
   return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
 }
@@ -138,11 +138,11 @@ function hears(pid: number, signal: number): boolean {
 test('with no address of api.bind present the daemon waits, logs for which, and ends as always', async (context) => {
   const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
   const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
-  const told = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
-  await until('it says so', () => told.test(log()) || child.exitCode !== null);
+  const waiting = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
+  await until('it says so', () => waiting.test(log()) || child.exitCode !== null);
   // The program installs its handler of SIGHUP last. SIGTERM cannot show this: Node itself catches it from
   // the beginning, and ends.
-  await until('the daemon handles signals', () => hears(child.pid ?? 0, constants.signals.SIGHUP));
+  await until('the daemon handles signals', () => handlesSignal(child.pid ?? 0, constants.signals.SIGHUP));
   child.kill();
   assert.deepEqual(await once(child, 'exit'), [0, null], log());
 });

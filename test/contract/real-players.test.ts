@@ -38,20 +38,20 @@ interface Row {
   readonly body?: object;
   readonly property: string;
   readonly value: unknown;
-  readonly shown: (player: PlayerRecord) => boolean;
+  readonly isPublished: (player: PlayerRecord) => boolean;
 }
 
-type Effect = Pick<Row, 'property' | 'value' | 'shown'>;
+type Effect = Pick<Row, 'property' | 'value' | 'isPublished'>;
 
 const seconds = (at: number): Effect => ({
   property: 'time-pos',
   value: at,
-  shown: ({ position = Number.NaN }) => near(position, at * SECOND_US),
+  isPublished: ({ position = Number.NaN }) => near(position, at * SECOND_US),
 });
 const paused = (value: boolean): Effect => ({
   property: 'pause',
   value,
-  shown: ({ playback_status }) => playback_status === (value ? 'Paused' : 'Playing'),
+  isPublished: ({ playback_status }) => playback_status === (value ? 'Paused' : 'Playing'),
 });
 const titled =
   (title: string | undefined) =>
@@ -60,12 +60,12 @@ const titled =
 const track = (at: number): Effect => ({
   property: 'playlist-pos',
   value: at,
-  shown: titled(TONES[at]?.title),
+  isPublished: titled(TONES[at]?.title),
 });
 const loops = (property: string, value: unknown, status: string): Effect => ({
   property,
   value,
-  shown: ({ loop_status }) => loop_status === status,
+  isPublished: ({ loop_status }) => loop_status === status,
 });
 
 /** In this order, from the first tone on; the player is paused where positions are compared. */
@@ -77,16 +77,27 @@ const COMMANDS: readonly Row[] = [
   { command: 'seek', body: { offset: 15 * SECOND_US }, ...seconds(35) },
   { command: 'seek', body: { offset: -5 * SECOND_US }, ...seconds(30) },
   { command: 'position', body: { position: 10 * SECOND_US, track_id: '/0' }, ...seconds(10) },
-  { command: 'volume', body: { volume: 0.4 }, property: 'volume', value: 40, shown: (p) => p.volume === 0.4 },
+  {
+    command: 'volume',
+    body: { volume: 0.4 },
+    property: 'volume',
+    value: 40,
+    isPublished: (p) => p.volume === 0.4,
+  },
   { command: 'loop', body: { loop: 'Track' }, ...loops('loop-file', 'inf', 'Track') },
   { command: 'loop', body: { loop: 'Playlist' }, ...loops('loop-playlist', 'inf', 'Playlist') },
   { command: 'loop', body: { loop: 'None' }, ...loops('loop-playlist', false, 'None') },
   { command: 'next', ...track(1) },
   { command: 'previous', ...track(0) },
-  { command: 'stop', property: 'idle-active', value: true, shown: (p) => p.playback_status === 'Stopped' },
+  {
+    command: 'stop',
+    property: 'idle-active',
+    value: true,
+    isPublished: (p) => p.playback_status === 'Stopped',
+  },
 ];
 
-type CmusRow = readonly [command: string, body: object, line: string, value: string, shown: object];
+type CmusRow = readonly [command: string, body: object, line: string, value: string, expected: object];
 /** Those that mpv lacks, or does otherwise: a line of its state, and what the record then has. */
 const CMUS_COMMANDS: readonly CmusRow[] = [
   ['shuffle', { shuffle: true }, 'set shuffle', 'tracks', { shuffle: true }],
@@ -141,15 +152,15 @@ describe('mpv', { skip }, () => {
     assert.ok(typeof position === 'number' && Number.isInteger(position));
     assert.match(position_updated_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/);
     const added = node.stream.dataOf('player.added') as { data: PlayerRecord; emitted_at: number }[];
-    const told = added.map(({ data, emitted_at }) => `${data.bus_name} ${typeof emitted_at}`);
-    assert.deepEqual(told, [`${MPV} number`]);
+    const events = added.map(({ data, emitted_at }) => `${data.bus_name} ${typeof emitted_at}`);
+    assert.deepEqual(events, [`${MPV} number`]);
   });
 
   test('has the position where it really is, though its output first took two seconds and it stood still', async () => {
     const place = async (): Promise<number> => Number(await mpv.get('time-pos')) * SECOND_US;
     await until('mpv plays on', async () => (await place()) > 1.5 * SECOND_US);
-    const shown = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
-    await until('the position is shown', async () => near(await shown(), await place()));
+    const published = async (): Promise<number> => reckoned(await node.player(MPV), Date.now());
+    await until('the position is shown', async () => near(await published(), await place()));
   });
 
   test('has the pid of its stream', async () => {
@@ -164,13 +175,13 @@ describe('mpv', { skip }, () => {
     // Several positions: at the first one the position may still be read because of the pause.
     for (const at of [45, 5, 25]) {
       await mpv.command('seek', at, 'absolute');
-      await node.player(MPV, `at ${at} s`, seconds(at).shown);
+      await node.player(MPV, `at ${at} s`, seconds(at).isPublished);
     }
     await mpv.command('set_property', 'pause', false);
     await node.player(MPV, 'playing', ({ playback_status }) => playback_status === 'Playing');
   });
 
-  for (const [at, { command, body, property, value, shown }] of COMMANDS.entries()) {
+  for (const [at, { command, body, property, value, isPublished }] of COMMANDS.entries()) {
     test(`obeys ${command} ${JSON.stringify(body ?? {})}`, async () => {
       // The commands use the short and the full name in turn.
       await node.change(at % 2 === 0 ? 'mpv' : MPV, command, body);
@@ -178,15 +189,15 @@ describe('mpv', { skip }, () => {
         const real = await mpv.get(property);
         return typeof value === 'number' ? near(Number(real) * SECOND_US, value * SECOND_US) : real === value;
       });
-      await node.player(MPV, 'shown so', shown);
+      await node.player(MPV, 'shown so', isPublished);
       await node.streamAgrees();
     });
   }
 
   test('has sent each change, and each jump with its position', async () => {
     const updates = node.stream.dataOf('player.updated') as { data: PlayerRecord; emitted_at: number }[];
-    const has = (what: string, told: (player: PlayerRecord) => boolean): void =>
-      assert.notEqual(updates.filter(({ data }) => told(data)).length, 0, what);
+    const has = (what: string, isExpected: (player: PlayerRecord) => boolean): void =>
+      assert.notEqual(updates.filter(({ data }) => isExpected(data)).length, 0, what);
     has('the pause', (player) => player.playback_status === 'Paused');
     has('the volume', (player) => player.volume === 0.4);
     has('the loop', (player) => player.loop_status === 'Track');
@@ -196,8 +207,8 @@ describe('mpv', { skip }, () => {
     type Jump = { bus_name: string; position: number; emitted_at: number };
     const jumps = node.stream.dataOf('player.position').flat() as Jump[];
     for (const at of [45, 20, 35, 30, 10]) {
-      const isTold = jumps.some(({ position }) => near(position, at * SECOND_US));
-      assert.ok(isTold, `the jump to ${at} s in ${JSON.stringify(jumps)}`);
+      const isReported = jumps.some(({ position }) => near(position, at * SECOND_US));
+      assert.ok(isReported, `the jump to ${at} s in ${JSON.stringify(jumps)}`);
     }
     assert.ok(jumps.every(({ bus_name: of, emitted_at: us }) => of.startsWith(MPV) && Number.isInteger(us)));
   });
@@ -246,11 +257,11 @@ describe('cmus', { skip }, () => {
     assert.equal(added.map(({ data }) => data.bus_name).join(), CMUS, 'the snapshot says so too');
   });
 
-  for (const [command, body, line, value, shown] of CMUS_COMMANDS) {
+  for (const [command, body, line, value, expected] of CMUS_COMMANDS) {
     test(`obeys ${command} ${JSON.stringify(body)}`, async () => {
       await node.change('cmus', command, body);
       await until(`${line} of cmus is ${value}`, async () => (await cmus.get(line)) === value);
-      await node.player(CMUS, 'shown so', (player) => hasValues(player, shown));
+      await node.player(CMUS, 'shown so', (player) => hasValues(player, expected));
       await node.streamAgrees();
     });
   }

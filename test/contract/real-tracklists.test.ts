@@ -35,10 +35,10 @@ describe('the tracklist of VLC', { skip: lacks(NEEDS) }, () => {
   const list = (): Promise<TracklistRecord> => node.daemon.read('/players/vlc/tracklist');
   const titles = ({ tracks }: TracklistRecord): string =>
     tracks.map(({ metadata }) => metadata['xesam:title']).join();
-  const becomes = (wanted: string): Promise<TracklistRecord> =>
-    until(`the tracks are ${wanted}`, async () => {
+  const becomes = (expected: string): Promise<TracklistRecord> =>
+    until(`the tracks are ${expected}`, async () => {
       const now = await list();
-      assert.equal(titles(now), wanted);
+      assert.equal(titles(now), expected);
       return now;
     });
   const plays = (title: string): Promise<PlayerRecord> =>

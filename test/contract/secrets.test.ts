@@ -26,7 +26,7 @@ const SPELLINGS = [PASSWORD, COOKIE.slice(0, 33)].flatMap((secret) => {
   return [secret, bytes.toString('hex'), bytes.toString('base64').slice(0, 40), encodeURIComponent(secret)];
 });
 
-function holdsNoSecret(what: string, text: string): void {
+function assertNoSecret(what: string, text: string): void {
   for (const spelling of SPELLINGS) assert.ok(!text.includes(spelling), `${what}: ${spelling} in ${text}`);
 }
 
@@ -72,20 +72,20 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
   /**
    * Searches all output of the daemon at this moment: answers, log, messages, environment and command line.
    */
-  async function saysNothing(): Promise<void> {
+  async function assertNoSecretAnywhere(): Promise<void> {
     for (const path of ['/health', '/server', '/openapi.json', '/audio', '/audio/cookie', '/nowhere'])
-      holdsNoSecret(path, (await daemon.get(path)).text);
-    holdsNoSecret('the log', daemon.log);
-    for (const { topic, text } of spy.received) holdsNoSecret(topic, `${topic} ${text}`);
+      assertNoSecret(path, (await daemon.get(path)).text);
+    assertNoSecret('the log', daemon.log);
+    for (const { topic, text } of spy.received) assertNoSecret(topic, `${topic} ${text}`);
     for (const file of ['environ', 'cmdline'])
-      holdsNoSecret(file, readFileSync(`/proc/${daemon.pid}/${file}`, 'latin1'));
+      assertNoSecret(file, readFileSync(`/proc/${daemon.pid}/${file}`, 'latin1'));
   }
 
   test('everything works', async () => {
     await is('up', /^$/);
     await daemon.backend('audio', 'up');
     assert.match(await spy.holds('t/status'), /online/);
-    await saysNothing();
+    await assertNoSecretAnywhere();
   });
 
   test('the password is wrong', async () => {
@@ -94,7 +94,7 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     await is('connecting', /./);
     await broker.start();
     await is('connecting', /Not authorized|Bad User Name/i);
-    await saysNothing();
+    await assertNoSecretAnywhere();
   });
 
   test('the broker is another program that echoes what it gets', async () => {
@@ -106,14 +106,14 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     }).listen(broker.port, '127.0.0.1');
     await until('the echoing program has got two attempts', () => echoing.size > 1);
     await is('connecting', /./);
-    await saysNothing();
+    await assertNoSecretAnywhere();
     for (const socket of echoing) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
 
   test('the broker is away', async () => {
     await is('connecting', /ECONNREFUSED/);
-    await saysNothing();
+    await assertNoSecretAnywhere();
   });
 
   test('the password file cannot be read', async () => {
@@ -121,13 +121,13 @@ describe('no secret is in the output of a daemon when', { skip }, () => {
     await is('connecting', /passwordFile: \S+: it does not exist/);
     mkdirSync(join(secrets, 'password'));
     await is('connecting', /passwordFile: \S+: it is a directory/);
-    await saysNothing();
+    await assertNoSecretAnywhere();
   });
 
   test('the daemon ends', async () => {
     daemon.signal('SIGTERM');
     await until('the daemon has ended', () => !daemon.alive());
-    holdsNoSecret('the log', daemon.log);
+    assertNoSecret('the log', daemon.log);
     assert.match(daemon.log, /backend is connecting/);
   });
 });
@@ -156,6 +156,6 @@ for (const mistake of MISTAKES) {
     const args = [ENTRY, '--check-config', '--config', config];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
     assert.ok(status === 78 || stderr.includes('unknown key'), stderr);
-    holdsNoSecret('what it says', stdout + stderr);
+    assertNoSecret('what it says', stdout + stderr);
   });
 }

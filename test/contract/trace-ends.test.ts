@@ -49,7 +49,7 @@ async function joined(t: TestContext, { env, servers }: Peers, ...args: readonly
 const closed = (side: Socket): Promise<unknown> =>
   new Promise((resolve) => side.resume().once('close', resolve));
 
-const hasSaid = (tracer: Tracer, text: string): Promise<true> =>
+const untilPrinted = (tracer: Tracer, text: string): Promise<true> =>
   until(`the tracer prints ${text}`, () => tracer.out().includes(text) || undefined);
 
 test('audio data without lines is counted at the end of its connection', BOUNDED, async (t) => {
@@ -58,7 +58,7 @@ test('audio data without lines is counted at the end of its connection', BOUNDED
   const block = Buffer.from(wire.framed(Array(65_536).fill(0x55), { channel: 0 }));
   client.end(Buffer.concat([block, block]));
   server.end();
-  await hasSaid(tracer, '#1 closed; not shown: 2 blocks of audio data, 131072 bytes');
+  await untilPrinted(tracer, '#1 closed; not shown: 2 blocks of audio data, 131072 bytes');
 });
 
 test('bytes that are no frame end their connection, after what came before them', BOUNDED, async (t) => {
@@ -69,15 +69,15 @@ test('bytes that are no frame end their connection, after what came before them'
   client.write(Buffer.concat([good, Buffer.alloc(20)]));
   await closed(server);
   assert.deepEqual(Buffer.concat(received), good);
-  await hasSaid(tracer, '#1 > malformed: a frame of 0 bytes; the connection is ended');
-  await hasSaid(tracer, '#1 closed');
+  await untilPrinted(tracer, '#1 > malformed: a frame of 0 bytes; the connection is ended');
+  await untilPrinted(tracer, '#1 closed');
 });
 
 test("without a sound server a client's connection is closed, and a line says why", BOUNDED, async (t) => {
   const { env } = await peers(t);
   const tracer = await trace(t, { ...env, PULSE_SERVER: 'unix:/nowhere/native' });
   await closed(connect(tracer.path));
-  await hasSaid(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
+  await untilPrinted(tracer, '#1 no sound server: connect ENOENT /nowhere/native');
 });
 
 const ENDS: readonly (readonly [string, (tracer: Tracer) => void])[] = [

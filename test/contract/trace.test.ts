@@ -21,7 +21,7 @@ import { toneFile } from '../sound/tone.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
-import { type Said, trace } from './tracer.js';
+import { type TraceLine, trace } from './tracer.js';
 
 const run = promisify(execFile);
 
@@ -105,7 +105,7 @@ const commands = (sinkInput: string, sourceOutput: string, wav: string): readonl
 ];
 
 /** The messages that both sides send in these tests, on each kind of server. */
-const SEEN = `
+const EXPECTED_COMMANDS = `
   AUTH, SET_CLIENT_NAME, REPLY, ERROR, SUBSCRIBE, SUBSCRIBE_EVENT, STAT, GET_SERVER_INFO, GET_SINK_INFO, GET_SINK_INFO_LIST,
   GET_SOURCE_INFO, GET_SOURCE_INFO_LIST, GET_MODULE_INFO_LIST, GET_CLIENT_INFO_LIST, GET_SINK_INPUT_INFO_LIST,
   GET_SOURCE_OUTPUT_INFO_LIST, GET_CARD_INFO_LIST, GET_SAMPLE_INFO_LIST, LOAD_MODULE, SET_SINK_VOLUME, SET_SINK_MUTE,
@@ -137,8 +137,8 @@ function cookieOf({ directory }: SoundServer): Buffer {
   return cookie;
 }
 
-function assertNamed(said: readonly Said[]): void {
-  for (const line of said) {
+function assertNamed(traced: readonly TraceLine[]): void {
+  for (const line of traced) {
     const { command, unnamed, problem, answers, note, data } = line;
     if (note !== undefined || data !== undefined) continue;
     const name = command === 'REPLY' || command === 'ERROR' ? answers : command;
@@ -148,9 +148,9 @@ function assertNamed(said: readonly Said[]): void {
 }
 
 /** Every capture must decode to the lines that were printed while it was made. */
-function assertReadsBack(list: string, said: readonly Said[]): void {
+function assertReadsBack(list: string, traced: readonly TraceLine[]): void {
   const { files, read } = captures(pathToFileURL(list));
-  const numbers = new Set(said.map(({ connection }) => connection));
+  const numbers = new Set(traced.map(({ connection }) => connection));
   assert.equal(files.length, 2 * numbers.size);
   for (const number of numbers) {
     const conversation = new Conversation(new TextCache());
@@ -168,13 +168,13 @@ function assertReadsBack(list: string, said: readonly Said[]): void {
       });
       assert.equal(entry.frames.length, decoded.length + data);
       assert.equal(entry.negotiated_version, 35);
-      const own = said.filter((line) => line.connection === number && line.from === from);
+      const own = traced.filter((line) => line.connection === number && line.from === from);
       assert.equal(own.filter((line) => line.data !== undefined).length, data);
       const lines = own.filter((line) => line.command !== undefined);
       const printed = lines.map(({ seconds: _, connection: __, declined: ___, ...line }) => line);
-      const isShown = (key: string, value: unknown[]): boolean =>
+      const isPrinted = (key: string, value: unknown[]): boolean =>
         key !== 'declined' && (key !== 'unnamed' || value.length > 0);
-      const text = JSON.stringify(decoded, (key, value) => (isShown(key, value) ? value : undefined));
+      const text = JSON.stringify(decoded, (key, value) => (isPrinted(key, value) ? value : undefined));
       assert.deepEqual(printed, JSON.parse(text));
     }
   }
@@ -241,16 +241,16 @@ for (const { kind, skip, start } of SOUND_SERVERS) {
     tracer.child.kill('SIGINT');
     assert.equal(await tracer.ended, 0);
     assert.equal(statSync(tracer.path, { throwIfNoEntry: false }), undefined);
-    const said: Said[] = tracer
+    const traced: TraceLine[] = tracer
       .out()
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line));
-    assertNamed(said);
-    const names = new Set(said.map(({ command }) => command));
-    for (const name of SEEN) assert.ok(names.has(name), name);
-    assert.ok(said.some((line) => line.declined?.join() === 'shm,memfd'));
-    assertReadsBack(list, said);
+    assertNamed(traced);
+    const names = new Set(traced.map(({ command }) => command));
+    for (const name of EXPECTED_COMMANDS) assert.ok(names.has(name), name);
+    assert.ok(traced.some((line) => line.declined?.join() === 'shm,memfd'));
+    assertReadsBack(list, traced);
     const kept = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
     for (const bytes of [...kept, Buffer.from(tracer.out()), Buffer.from(tracer.err())]) {
       for (let at = 0; at < COOKIE_BYTES; at += 8)

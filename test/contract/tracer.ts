@@ -9,7 +9,7 @@ import { until } from '../until.js';
 import { ENTRY } from './daemon.js';
 
 /** A line of `--json`. */
-export interface Said {
+export interface TraceLine {
   readonly seconds: number;
   readonly connection: number;
   readonly from?: 'client' | 'server';

@@ -70,10 +70,10 @@ export class ReportRecorder implements ChildListener {
     this.#recheck();
   }
 
-  /** Sends changes to the thread that has pulled last. */
-  send: Parameters<ChildListener['pulled']>[2] = () => assert.fail('no thread has pulled');
+  /** Sends changes to the thread that has requested its feed last. */
+  send: Parameters<ChildListener['feedRequest']>[2] = () => assert.fail('no thread has requested its feed');
 
-  pulled(child: ChildName, isFirst: boolean, send: Parameters<ChildListener['pulled']>[2]): void {
+  feedRequest(child: ChildName, isFirst: boolean, send: Parameters<ChildListener['feedRequest']>[2]): void {
     this.send = send;
     this.sequence.push(isFirst ? `${child} pulls first` : `${child} pulls`);
     this.#recheck();

@@ -11,7 +11,7 @@ const under = GatewayUnderTest.up({
   api: { ...SETTINGS.api, hosts: ['radio.lan'], cors: { origins: ['http://app.lan'] } },
 }).within({ after });
 beforeEach(() => {
-  under.backends.asked.length = 0;
+  under.backends.requests.length = 0;
 });
 
 test('a request that is refused before its body arrives leaves the connection usable', async () => {
@@ -23,7 +23,7 @@ test('a request that is refused before its body arrives leaves the connection us
   const all = await connection.until((text) => text.split('HTTP/1.1 ').length === 3);
   assert.match(all, /HTTP\/1\.1 404 /);
   connection.destroy();
-  assert.deepEqual(under.backends.asked, []);
+  assert.deepEqual(under.backends.requests, []);
 });
 
 describe('an ambiguous request', () => {
@@ -52,7 +52,7 @@ describe('an ambiguous request', () => {
   for (const [what, headers, body = '', status = 400, line = start] of rows)
     test(`${what}: ${status}`, async () => {
       assert.equal(await statusOf(under.port, `${line}${headers}\r\n${body}`), status);
-      assert.deepEqual(under.backends.asked, []);
+      assert.deepEqual(under.backends.requests, []);
     });
 
   const unclear = `${start}${own}Transfer-Encoding: gzip, chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`;
@@ -65,7 +65,7 @@ describe('an ambiguous request', () => {
     const apart = await one.write(`${start}${own}\r\n`).closed();
     assert.match(apart, /^HTTP\/1\.1 400 /);
     assert.equal(apart.split('HTTP/1.1 ').length, 2);
-    assert.deepEqual(under.backends.asked, []);
+    assert.deepEqual(under.backends.requests, []);
   });
 
   const foreign = 'Host: evil.example\r\n';

@@ -6,14 +6,18 @@ import { checkBody, checkContentType, type ParsedBody, parseBody } from '../../s
 import type { BodyName } from '../../src/protocol/actor/schemas.js';
 
 /** The two fields of a row in the table of operations. */
-const taken = (body: BodyName | undefined, isRequired = true) => ({ body, isRequired, absent: undefined });
+const operationWith = (body: BodyName | undefined, isRequired = true) => ({
+  body,
+  isRequired,
+  absent: undefined,
+});
 const BODIES = {
-  none: taken(undefined, false),
-  mute: taken('mute', false),
-  volume: taken('volume'),
-  port: taken('port'),
-  balance: taken('balance'),
-  move: taken('move'),
+  none: operationWith(undefined, false),
+  mute: operationWith('mute', false),
+  volume: operationWith('volume'),
+  port: operationWith('port'),
+  balance: operationWith('balance'),
+  move: operationWith('move'),
 };
 
 async function decodeBody(name: keyof typeof BODIES, body: string | Buffer): Promise<ParsedBody> {

@@ -51,8 +51,8 @@ describe('a request of a bridge', () => {
     test(`for ${what}: ${expected}, with the text of the HTTP answer`, async () => {
       const reply = await ask(request);
       assert.equal(reply.status, expected, reply.body);
-      const { status: told, text } = await under.fetch(http);
-      assert.deepEqual(reply, { status: told, body: text });
+      const { status, text } = await under.fetch(http);
+      assert.deepEqual(reply, { status, body: text });
     });
   }
 
@@ -66,13 +66,13 @@ describe('a request of a bridge', () => {
 
   test('of a backend that goes is followed by one message: its state and the end of its records', async (context) => {
     const under = GatewayUnderTest.up().within(context);
-    const { gateway, told } = under;
+    const { gateway, batches } = under;
     under.pull('mqtt', true);
     under.pull('mqtt', false);
-    told.length = 0;
+    batches.length = 0;
     gateway.listener.health('audio', { state: 'connecting', since: 1, restarts: 0 });
-    assert.equal(told.length, 1);
-    const words = told[0]?.changes.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
+    assert.equal(batches.length, 1);
+    const words = batches[0]?.changes.map(({ kind, collection, key }) => `${kind} ${collection} ${key}`);
     const ends = ['drop audio.outputs 0', 'drop audio.outputs 1', 'drop audio.clients 7'];
     assert.deepEqual(words, ['put backends audio', ...ends]);
   });
@@ -82,11 +82,11 @@ describe('a request of a bridge', () => {
     under.pull('mqtt', true);
     const reboot = put('power.action', '', { action: 'reboot' });
     listener.changes([reboot]);
-    assert.equal(under.told.length, 1, 'it has not taken in the first message');
+    assert.equal(under.batches.length, 1, 'it has not taken in the first message');
     const closed = under.gateway.close(1000);
     assert.equal((await ask({ operation: 'server' })).status, 503);
     await closed;
-    assert.deepEqual(under.told.at(-1), { bridge: 'mqtt', isWhole: false, changes: [reboot] });
+    assert.deepEqual(under.batches.at(-1), { bridge: 'mqtt', isWhole: false, changes: [reboot] });
   });
 });
 
@@ -99,7 +99,7 @@ const gone = (id: number): Change => drop('audio.outputs', String(id));
 const line = (percent: number): Change => put('upgrade.progress', '', { percent });
 
 class Node {
-  readonly told: ChangeBatch[] = [];
+  readonly batches: ChangeBatch[] = [];
   readonly journal = new Journal();
   readonly feeds = new BridgeFeeds(this.journal);
   readonly #bridge: Bridge;
@@ -114,17 +114,17 @@ class Node {
   }
 
   /** Confirms the last batch as the bridge does; returns the batch that follows, if any. */
-  pulled(isFirst = false): readonly Change[] | undefined {
-    const before = this.told.length;
-    this.feeds.pulled(this.#bridge, isFirst, (batch) => this.told.push(batch));
-    return this.told[before]?.changes;
+  requestFeed(isFirst = false): readonly Change[] | undefined {
+    const before = this.batches.length;
+    this.feeds.feedRequest(this.#bridge, isFirst, (batch) => this.batches.push(batch));
+    return this.batches[before]?.changes;
   }
 }
 
 /** A node that has sent the whole state; the bridge has not confirmed it yet. */
 function slow(): Node {
   const node = new Node();
-  node.pulled(true);
+  node.requestFeed(true);
   return node;
 }
 
@@ -135,13 +135,13 @@ describe('a bridge', () => {
     for (const isSlow of [false, true]) {
       const node = new Node();
       node.change(unit);
-      node.pulled(true);
-      if (!isSlow) node.pulled();
+      node.requestFeed(true);
+      if (!isSlow) node.requestFeed();
       node.change(ended);
-      if (isSlow) node.pulled();
-      const told = node.told.at(-1);
+      if (isSlow) node.requestFeed();
+      const batch = node.batches.at(-1);
       assert.deepEqual(
-        told,
+        batch,
         isSlow ? { isWhole: true, changes: [UP, SERVED] } : { isWhole: false, changes: [ended] },
       );
     }
@@ -150,48 +150,48 @@ describe('a bridge', () => {
   test('gets all records first, then changes, one message at a time', () => {
     const node = new Node();
     node.change(output(1), line(1));
-    assert.deepEqual(node.told, [], 'nobody has pulled');
-    node.pulled(true);
-    assert.deepEqual(node.told, [{ isWhole: true, changes: [UP, SERVED, output(1)] }]);
+    assert.deepEqual(node.batches, [], 'nobody has pulled');
+    node.requestFeed(true);
+    assert.deepEqual(node.batches, [{ isWhole: true, changes: [UP, SERVED, output(1)] }]);
     node.change(output(2));
-    assert.equal(node.told.length, 1, 'the first message is not taken in');
-    assert.deepEqual(node.pulled(), [output(2)]);
-    assert.equal(node.pulled(), undefined, 'nothing has changed');
+    assert.equal(node.batches.length, 1, 'the first message is not taken in');
+    assert.deepEqual(node.requestFeed(), [output(2)]);
+    assert.equal(node.requestFeed(), undefined, 'nothing has changed');
     node.change(output(3), gone(2));
-    assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [output(3), gone(2)] });
+    assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [output(3), gone(2)] });
   });
 
   test('gets only the records that it needs', () => {
     const node = new Node('discovery');
-    assert.deepEqual(node.pulled(true), [SERVED]);
-    node.pulled();
+    assert.deepEqual(node.requestFeed(true), [SERVED]);
+    node.requestFeed();
     node.change(output(1), line(1), AWAY);
-    assert.equal(node.told.length, 1);
+    assert.equal(node.batches.length, 1);
     const served = put('served', '', { port: 1, addresses: [] });
     node.change(served);
-    assert.deepEqual(node.told.at(-1), { isWhole: false, changes: [served] });
+    assert.deepEqual(node.batches.at(-1), { isWhole: false, changes: [served] });
   });
 
   test('is sent nothing for a former thread, also where that was ready when it ended', () => {
     const node = new Node();
     const former: ChangeBatch[] = [];
-    node.feeds.pulled('mqtt', true, (batch) => former.push(batch));
-    node.feeds.pulled('mqtt', false, (batch) => former.push(batch));
+    node.feeds.feedRequest('mqtt', true, (batch) => former.push(batch));
+    node.feeds.feedRequest('mqtt', false, (batch) => former.push(batch));
     // The thread has ended, and nothing but its own pull says that there is another one.
     node.change(output(1));
     node.change(output(2));
-    assert.equal(node.told.length, 0);
-    assert.deepEqual(node.pulled(true), [UP, SERVED, output(1), output(2)]);
-    assert.equal(node.told.at(-1)?.isWhole, true);
+    assert.equal(node.batches.length, 0);
+    assert.deepEqual(node.requestFeed(true), [UP, SERVED, output(1), output(2)]);
+    assert.equal(node.batches.at(-1)?.isWhole, true);
     assert.equal(former.length, 2, 'what was sent for the former thread went to that');
   });
 
   test('whose thread is new gets all records again, and nothing that waited', () => {
     const node = slow();
     node.change(line(1), output(1));
-    assert.deepEqual(node.pulled(true), [UP, SERVED, output(1)]);
-    assert.equal(node.told.at(-1)?.isWhole, true);
-    assert.equal(node.pulled(), undefined);
+    assert.deepEqual(node.requestFeed(true), [UP, SERVED, output(1)]);
+    assert.equal(node.batches.at(-1)?.isWhole, true);
+    assert.equal(node.requestFeed(), undefined);
   });
 });
 
@@ -204,10 +204,10 @@ describe('the changes that wait for a slow bridge', () => {
       const node = slow();
       for (let n = 0; n < 1100; n += 1) node.change(...of(n));
       node.change(output(7));
-      assert.deepEqual(node.pulled(), [UP, SERVED, output(7)]);
-      assert.equal(node.told.at(-1)?.isWhole, true);
+      assert.deepEqual(node.requestFeed(), [UP, SERVED, output(7)]);
+      assert.equal(node.batches.at(-1)?.isWhole, true);
       node.change(output(8));
-      assert.deepEqual(node.pulled(), [output(8)]);
+      assert.deepEqual(node.requestFeed(), [output(8)]);
     });
   }
 });

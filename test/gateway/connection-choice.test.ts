@@ -39,7 +39,7 @@ class SimulatedConnection implements Connection {
   }
 
   readonly isOpen = (): boolean => !this.isClosed;
-  readonly hasAsked = (): boolean => this.letter.charAt(0) !== this.letter.charAt(0).toLowerCase();
+  readonly hasRequested = (): boolean => this.letter.charAt(0) !== this.letter.charAt(0).toLowerCase();
   readonly isIdle = (): boolean => this.#isIdle;
 }
 
@@ -67,8 +67,8 @@ for (const [what, crowd, expected] of CROWDS) {
       const arrived = new SimulatedConnection(letter);
       open.add(arrived);
       connections.arrived(arrived);
-      for (let giver = connections.giver(); giver !== undefined; giver = connections.giver())
-        open.delete(giver);
+      for (let surplus = connections.surplus(); surplus !== undefined; surplus = connections.surplus())
+        open.delete(surplus);
     }
     assert.equal([...open].map(({ letter }) => letter).join(' '), expected);
   });
@@ -87,9 +87,9 @@ test('a connection that leaves makes room for its peer and for all', () => {
   leaving.isClosed = true;
   connections.left();
   arrive('A');
-  assert.equal(connections.giver(), undefined);
+  assert.equal(connections.surplus(), undefined);
   const refused = arrive('A');
-  assert.equal(connections.giver(), refused);
+  assert.equal(connections.surplus(), refused);
 });
 
 test('there is room to wait in above the limit', () => {

@@ -12,7 +12,7 @@ const open: RawConnection[] = [];
 afterEach(async () => {
   for (const connection of open.splice(0)) connection.destroy();
   under.backends.answer = { ok: true };
-  under.backends.asked.length = 0;
+  under.backends.requests.length = 0;
   assert.equal((await under.fetch({ path: '/server' })).status, 200, 'the gateway still serves');
   assert.deepEqual(under.logged, []);
 });
@@ -61,7 +61,7 @@ describe('one connection', () => {
   test('keeps a request behind one that waits for a backend, and answers both in order', async () => {
     const settle = under.backends.hold();
     const one = connection().write(mute(''));
-    await under.backends.askedTimes(1);
+    await under.backends.untilRequested(1);
     one.write(get('/server') + get('/power/'));
     await under.fetch({ path: '/server' });
     assert.equal(one.received, '');
@@ -74,7 +74,7 @@ describe('one connection', () => {
     test(`is answered after half-close: ${request.slice(0, 18)}`, async () => {
       const settle = under.backends.hold();
       const one = connection().write(request).end();
-      await under.backends.askedTimes(1);
+      await under.backends.untilRequested(1);
       await under.fetch({ path: '/server' });
       settle({ ok: true, text: '{"reboot":true,"power_off":true}' });
       assert.match(await one.closed(), /^HTTP\/1\.1 20[02] /);
@@ -85,7 +85,7 @@ describe('one connection', () => {
     const one = connection().write(mute('') + mute(''));
     assert.equal(await one.closed(), '');
     await under.fetch({ path: '/server' });
-    assert.deepEqual(under.backends.asked, []);
+    assert.deepEqual(under.backends.requests, []);
   });
 });
 
@@ -100,7 +100,7 @@ describe('bodies', () => {
     }
     await one.until((text) => text.startsWith('HTTP/1.1 202 '));
     const command = { do: 'mute', target: { kind: 'server' }, muted: true };
-    assert.deepEqual(under.backends.asked[0]?.command, command);
+    assert.deepEqual(under.backends.requests[0]?.command, command);
   });
 
   test('may be chunked', async () => {
@@ -116,7 +116,7 @@ describe('bodies', () => {
     test(what, async () => {
       const one = connection().write(`${mute(`${JSON_TYPE}${headers}\r\n`)}${rest}`);
       assert.match(await one.closed(), /^HTTP\/1\.1 413 /);
-      assert.deepEqual(under.backends.asked, []);
+      assert.deepEqual(under.backends.requests, []);
     });
   }
 
@@ -132,7 +132,7 @@ describe('bodies', () => {
     await under.fetch({ path: '/server' });
     one.destroy();
     await under.fetch({ path: '/server' });
-    assert.deepEqual(under.backends.asked, []);
+    assert.deepEqual(under.backends.requests, []);
   });
 });
 
@@ -171,7 +171,7 @@ describe('clients that go away', () => {
     test(when, async () => {
       const settle = under.backends.hold();
       const one = connection().write(request);
-      await under.backends.askedTimes(1);
+      await under.backends.untilRequested(1);
       one.destroy();
       await under.fetch({ path: '/server' });
       settle({ ok: true, text: '{}' });

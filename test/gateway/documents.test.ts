@@ -12,7 +12,7 @@ import type { Change } from '../../src/protocol/actor/messages.js';
 import { ManualClock } from '../manual-clock.js';
 import { drop, put } from './scripted-backends.js';
 
-class Scene {
+class DocumentsUnderTest {
   readonly clock = new ManualClock();
   readonly journal = new Journal();
   readonly documents: Documents;
@@ -50,66 +50,66 @@ const output = (key: string, value: unknown): Change => put('audio.outputs', key
 const unit = (key: string, value: string, rank: number) => put('systemd.services', key, value, rank);
 
 test('no record is read while a backend is not up, and the problem has the reason', () => {
-  const scene = new Scene();
-  scene.apply(client('1', 'a'));
-  assert.match(JSON.stringify(scene.documents.read('audio.clients')), /Backend audio is connecting"/);
-  scene.health('audio', 'up');
-  assert.equal(scene.text('audio.clients'), '["a"]');
-  scene.health('audio', 'failed', 'no luck');
-  assert.match(JSON.stringify(scene.documents.read('audio.clients')), /Backend audio is failed: no luck"/);
+  const under = new DocumentsUnderTest();
+  under.apply(client('1', 'a'));
+  assert.match(JSON.stringify(under.documents.read('audio.clients')), /Backend audio is connecting"/);
+  under.health('audio', 'up');
+  assert.equal(under.text('audio.clients'), '["a"]');
+  under.health('audio', 'failed', 'no luck');
+  assert.match(JSON.stringify(under.documents.read('audio.clients')), /Backend audio is failed: no luck"/);
 });
 
 test('/audio joins its parts, and is missing while one part is', () => {
-  const scene = new Scene();
-  scene.apply(put('audio.kind', '', 'pipewire'), client('1', 'a'), client('2', 'b'), output('0', 'x'));
-  scene.health('audio', 'up');
-  assert.equal(scene.text('audio'), undefined);
-  scene.apply(put('audio.server', '', {}));
-  assert.equal(scene.text('audio'), '{"kind":"pipewire","server":{},"outputs":["x"],"clients":["a","b"]}');
-  assert.equal(scene.text('audio.server'), '{}');
+  const under = new DocumentsUnderTest();
+  under.apply(put('audio.kind', '', 'pipewire'), client('1', 'a'), client('2', 'b'), output('0', 'x'));
+  under.health('audio', 'up');
+  assert.equal(under.text('audio'), undefined);
+  under.apply(put('audio.server', '', {}));
+  assert.equal(under.text('audio'), '{"kind":"pipewire","server":{},"outputs":["x"],"clients":["a","b"]}');
+  assert.equal(under.text('audio.server'), '{}');
 });
 
 test('a body is kept until the next change of its records', () => {
-  const scene = new Scene();
-  scene.apply(client('1', 'a'), output('0', 'x'));
-  scene.health('audio', 'up');
-  const clients = scene.cached('audio.clients');
-  const outputs = scene.cached('audio.outputs');
-  scene.apply(client('1', 'a'));
-  assert.equal(scene.cached('audio.clients'), clients);
-  scene.clock.advance(1000);
-  scene.apply(client('1', 'b'));
-  assert.equal(scene.cached('audio.outputs'), outputs);
-  assert.notEqual(scene.cached('audio.clients')?.etag, clients?.etag);
-  assert.equal(scene.changedAt('audio.clients'), Math.floor(scene.clock.date()));
+  const under = new DocumentsUnderTest();
+  under.apply(client('1', 'a'), output('0', 'x'));
+  under.health('audio', 'up');
+  const clients = under.cached('audio.clients');
+  const outputs = under.cached('audio.outputs');
+  under.apply(client('1', 'a'));
+  assert.equal(under.cached('audio.clients'), clients);
+  under.clock.advance(1000);
+  under.apply(client('1', 'b'));
+  assert.equal(under.cached('audio.outputs'), outputs);
+  assert.notEqual(under.cached('audio.clients')?.etag, clients?.etag);
+  assert.equal(under.changedAt('audio.clients'), Math.floor(under.clock.date()));
 });
 
 test('a list without records is as old as its backend, whenever it is requested', () => {
-  const scene = new Scene();
-  scene.clock.advance(1000);
-  const upAt = Math.floor(scene.clock.date());
-  scene.health('audio', 'up');
-  scene.clock.advance(1000);
-  assert.equal(scene.changedAt('audio.outputs'), upAt);
-  scene.health('audio', 'up', 'and well');
-  assert.equal(scene.changedAt('audio.outputs'), upAt);
-  scene.health('audio', 'connecting');
-  scene.health('audio', 'up');
-  assert.equal(scene.changedAt('audio.outputs'), Math.floor(scene.clock.date()));
+  const under = new DocumentsUnderTest();
+  under.clock.advance(1000);
+  const upAt = Math.floor(under.clock.date());
+  under.health('audio', 'up');
+  under.clock.advance(1000);
+  assert.equal(under.changedAt('audio.outputs'), upAt);
+  under.health('audio', 'up', 'and well');
+  assert.equal(under.changedAt('audio.outputs'), upAt);
+  under.health('audio', 'connecting');
+  under.health('audio', 'up');
+  assert.equal(under.changedAt('audio.outputs'), Math.floor(under.clock.date()));
 });
 
 test('records with ranks are listed by rank, in whatever order they came', () => {
-  const scene = new Scene();
-  scene.apply(unit('user/a', 'a', 1));
-  scene.apply(unit('system/z', 'z', 0));
-  scene.health('systemd', 'up');
-  assert.equal(scene.text('services'), '["z","a"]');
-  scene.apply(drop('systemd.services', 'system/z'));
-  scene.apply(unit('system/z', 'back', 0));
-  assert.equal(scene.text('services'), '["back","a"]');
+  const under = new DocumentsUnderTest();
+  under.apply(unit('user/a', 'a', 1));
+  under.apply(unit('system/z', 'z', 0));
+  under.health('systemd', 'up');
+  assert.equal(under.text('services'), '["z","a"]');
+  under.apply(drop('systemd.services', 'system/z'));
+  under.apply(unit('system/z', 'back', 0));
+  assert.equal(under.text('services'), '["back","a"]');
 });
 
-/** States of a backend that starts; `isOne` shows which of them are a verdict. */
+/** States of a backend that starts; `isOne` shows which of them are a health report. */
 const VERDICTS: readonly (readonly [state: BackendState, detail: string | undefined, isOne: boolean])[] = [
   ['up', undefined, true],
   ['connecting', undefined, false],
@@ -118,30 +118,30 @@ const VERDICTS: readonly (readonly [state: BackendState, detail: string | undefi
   ['failed', 'thread ended', true],
 ];
 for (const [state, detail, isOne] of VERDICTS) {
-  test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isOne ? '' : 'not '}a first verdict`, async () => {
-    const scene = new Scene();
+  test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isOne ? '' : 'not '}a first health report`, async () => {
+    const under = new DocumentsUnderTest();
     let isSettled = false;
-    const verdict = scene.documents.firstVerdict('audio')?.then(() => {
+    const firstHealth = under.documents.firstHealth('audio')?.then(() => {
       isSettled = true;
     });
-    assert.ok(verdict);
-    scene.health('audio', state, detail);
+    assert.ok(firstHealth);
+    under.health('audio', state, detail);
     await new Promise((resolve) => setImmediate(resolve));
     assert.equal(isSettled, isOne);
-    assert.equal(scene.documents.firstVerdict('audio') === undefined, isOne);
-    assert.ok(scene.documents.firstVerdict('systemd'), 'another backend is waited for');
+    assert.equal(under.documents.firstHealth('audio') === undefined, isOne);
+    assert.ok(under.documents.firstHealth('systemd'), 'another backend is waited for');
   });
 }
 
 test('the first state of a backend is waited for 2 s, and later nobody waits', async () => {
-  const scene = new Scene();
-  const verdict = scene.documents.firstVerdict('audio');
-  scene.clock.advance(2000);
-  await verdict;
-  scene.health('audio', 'up');
-  scene.health('audio', 'connecting');
-  assert.equal(scene.documents.firstVerdict('audio'), undefined);
-  assert.equal(scene.clock.timers, 0);
+  const under = new DocumentsUnderTest();
+  const firstHealth = under.documents.firstHealth('audio');
+  under.clock.advance(2000);
+  await firstHealth;
+  under.health('audio', 'up');
+  under.health('audio', 'connecting');
+  assert.equal(under.documents.firstHealth('audio'), undefined);
+  assert.equal(under.clock.timers, 0);
 });
 
 const rows: [ifNoneMatch: string, matches: boolean][] = [

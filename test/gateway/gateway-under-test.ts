@@ -69,7 +69,7 @@ interface Options {
 export class GatewayUnderTest {
   readonly backends = new ScriptedBackends();
   /** The batches that bridges have received. */
-  readonly told: (ChangeBatch & { readonly bridge: Subscriber })[] = [];
+  readonly batches: (ChangeBatch & { readonly bridge: Subscriber })[] = [];
   /** Log lines of the level warning and above. */
   readonly logged: string[] = [];
   readonly gateway: Gateway;
@@ -129,7 +129,7 @@ export class GatewayUnderTest {
 
   /** A subscriber's thread is ready for changes. */
   pull(bridge: Subscriber, isFirst: boolean): void {
-    this.gateway.listener.pulled(bridge, isFirst, (batch) => this.told.push({ bridge, ...batch }));
+    this.gateway.listener.feedRequest(bridge, isFirst, (batch) => this.batches.push({ bridge, ...batch }));
   }
 
   /** Closes the gateway at the end of the test. */
@@ -143,10 +143,10 @@ export class GatewayUnderTest {
   }
 
   /** Sends a request, and checks the answer against the document. */
-  async fetch(wanted: HttpRequest): Promise<HttpAnswer> {
-    const response = await send(this.port, wanted);
+  async fetch(request: HttpRequest): Promise<HttpAnswer> {
+    const response = await send(this.port, request);
     this.#conformance ??= new Conformance((await send(this.port, { path: '/openapi.json' })).text);
-    this.#conformance.check(wanted.method ?? 'GET', wanted.path, response);
+    this.#conformance.check(request.method ?? 'GET', request.path, response);
     return response;
   }
 

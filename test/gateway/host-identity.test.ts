@@ -94,10 +94,10 @@ for (const [what, answer] of [
 test('an Avahi that hangs, or is not there, gives no name, after a deadline', async (t) => {
   const { avahi, clock, known } = names(t);
   avahi.answer = undefined;
-  const asked = known.ask();
+  const answered = known.ask();
   await until('the question is there', () => avahi.questions.length === 1);
   clock.advance(1000);
-  await asked;
+  await answered;
   assert.equal(known.has(NAME), false);
   const absent = new AvahiNames({ addresses: () => ['127.0.0.1'], socketPath: '/nowhere/socket', clock });
   await absent.ask();
@@ -134,7 +134,11 @@ test('whatever is requested by such a name is served in full', async (t) => {
   await new Promise((resolve) => setImmediate(resolve));
   command.write(body);
   await command.until((text) => text.startsWith('HTTP/1.1 202 '));
-  assert.deepEqual(under.backends.asked[0]?.command, { do: 'mute', target: { kind: 'server' }, muted: true });
+  assert.deepEqual(under.backends.requests[0]?.command, {
+    do: 'mute',
+    target: { kind: 'server' },
+    muted: true,
+  });
   command.destroy();
 
   const foreign = request(
@@ -143,7 +147,7 @@ test('whatever is requested by such a name is served in full', async (t) => {
   );
   await foreign.until((text) => text.startsWith('HTTP/1.1 403 '));
   foreign.destroy();
-  assert.equal(under.backends.asked.length, 1);
+  assert.equal(under.backends.requests.length, 1);
 });
 
 test('a client that leaves while Avahi is asked is forgotten', async (t) => {
@@ -157,6 +161,6 @@ test('a client that leaves while Avahi is asked is forgotten', async (t) => {
   const waiting = new RawConnection(under.port).write(mute);
   await waiting.until((text) => text.startsWith('HTTP/1.1 403 '));
   waiting.destroy();
-  assert.deepEqual(under.backends.asked, []);
+  assert.deepEqual(under.backends.requests, []);
   assert.deepEqual(under.logged, []);
 });

@@ -15,18 +15,18 @@ const MPV = put('players', 'mpv', 1);
 const POSITION = put('players.position', 'mpv', 1);
 
 /** Sequence number, `+` for a record, `-` for a removal, `!` for an action, key and text. */
-const shown = ({ sequence, kind, key, json }: JournalEntry): string =>
+const textOf = ({ sequence, kind, key, json }: JournalEntry): string =>
   `${sequence}${{ record: '+', removal: '-', action: '!' }[kind]}${key}=${json}`;
 
-class Scene {
+class JournalUnderTest {
   readonly journal = new Journal();
 
   apply(...changes: Change[]): string {
-    return this.journal.apply(changes, 0).map(shown).join(' ');
+    return this.journal.apply(changes, 0).map(textOf).join(' ');
   }
 
   after(sequence = 0): string {
-    return [...this.journal.after(sequence)].map(shown).join(' ');
+    return [...this.journal.after(sequence)].map(textOf).join(' ');
   }
 }
 
@@ -60,20 +60,20 @@ const HISTORIES: readonly Row[] = [
 ];
 for (const [name, batches, after] of HISTORIES) {
   test(name, () => {
-    const scene = new Scene();
-    for (const batch of batches) scene.apply(...batch);
-    assert.equal(scene.after(), after);
+    const under = new JournalUnderTest();
+    for (const batch of batches) under.apply(...batch);
+    assert.equal(under.after(), after);
   });
 }
 
 test('a batch has the newest text of each record, in order', () => {
-  const scene = new Scene();
-  const batch = scene.apply(client('1', 'a'), client('2', 'b'), line(1), client('1', 'c'));
+  const under = new JournalUnderTest();
+  const batch = under.apply(client('1', 'a'), client('2', 'b'), line(1), client('1', 'c'));
   assert.equal(batch, '2+2="b" 3!=1 4+1="c"');
 });
 
 test('a record keeps the time of its first appearance, however it changes', () => {
-  const { journal } = new Scene();
+  const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
   journal.apply([client('1', 'c')], 0);
   const times = [...journal.records('audio.clients')].map(({ key, since }) => `${key} ${since}`);
@@ -81,7 +81,7 @@ test('a record keeps the time of its first appearance, however it changes', () =
 });
 
 test('a change during a reading is read, too', () => {
-  const { journal } = new Scene();
+  const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), client('2', 'b')], 0);
   const read = journal.after(0)[Symbol.iterator]();
   assert.equal(read.next().value?.key, '1');
@@ -92,49 +92,49 @@ test('a change during a reading is read, too', () => {
 });
 
 test('a backend that goes down removes its records with a removal event, and keeps the others', () => {
-  const { journal } = new Scene();
+  const { journal } = new JournalUnderTest();
   journal.apply([client('1', 'a'), put('audio.outputs', '3', 'x'), put('audio.server', '', 's')], 0);
   assert.deepEqual(journal.leaving('audio'), [drop('audio.outputs', '3'), gone('1')]);
   assert.deepEqual(journal.leaving('systemd'), []);
 });
 
 /** The journal keeps this many of each kind: the latest. */
-const KEPT: readonly (readonly [name: string, happen: (n: number) => readonly Change[], kept: number])[] = [
+const KEPT: readonly (readonly [name: string, change: (n: number) => readonly Change[], kept: number])[] = [
   ['actions', (n) => [line(n)], 1024],
   ['removals', (n) => [client(`${n}`, n), gone(`${n}`)], 1024],
   ['actions of 10 kB', (n) => [put('upgrade.progress', '', `${n} ${'x'.repeat(10_000)}`)], 209],
   ['removals of 10 kB', (n) => [client(`${n}`, 'x'.repeat(10_000)), gone(`${n}`)], 209],
   ['removals of 3 MB', (n) => [client(`${n}`, 'x'.repeat(3_000_000)), gone(`${n}`)], 0],
 ];
-for (const [name, happen, kept] of KEPT) {
+for (const [name, change, kept] of KEPT) {
   test(`the latest ${kept} ${name} are kept, and a cursor before the forgotten ones cannot continue`, () => {
-    const { journal } = new Scene();
+    const { journal } = new JournalUnderTest();
     const all = kept === 0 ? 3 : kept + 10;
-    for (let n = 0; n < all; n += 1) journal.apply(happen(n), 0);
+    for (let n = 0; n < all; n += 1) journal.apply(change(n), 0);
     const entries = [...journal.after(0)];
     assert.equal(entries.length, kept);
-    const forgotten = journal.newest - kept * happen(0).length;
-    const isWanted = () => true;
-    assert.ok(journal.reaches(forgotten, isWanted));
-    assert.ok(!journal.reaches(forgotten - 1, isWanted));
+    const forgotten = journal.newest - kept * change(0).length;
+    const isRelevant = () => true;
+    assert.ok(journal.reaches(forgotten, isRelevant));
+    assert.ok(!journal.reaches(forgotten - 1, isRelevant));
     // Nothing of that was forgotten.
     assert.ok(journal.reaches(0, (collection) => collection === 'systemd.services'));
   });
 }
 
 test('a removal without an event is told once, and who has not heard it cannot continue', () => {
-  const scene = new Scene();
-  scene.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
-  assert.equal(scene.apply(drop('systemd.services', 'a')), '3-a=1');
-  assert.equal(scene.after(), '2+b=2');
+  const under = new JournalUnderTest();
+  under.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
+  assert.equal(under.apply(drop('systemd.services', 'a')), '3-a=1');
+  assert.equal(under.after(), '2+b=2');
   const isService = (collection: string) => collection === 'systemd.services';
-  const { journal } = scene;
+  const { journal } = under;
   assert.deepEqual([journal.reaches(2, isService), journal.reaches(3, isService)], [false, true]);
   assert.ok(journal.reaches(0, (collection) => !isService(collection)));
 });
 
 test('removals do not take the place of actions', () => {
-  const { journal } = new Scene();
+  const { journal } = new JournalUnderTest();
   journal.apply([line(1)], 0);
   for (let n = 0; n < 3000; n += 1) journal.apply([client('1', n), gone('1')], 0);
   assert.ok(journal.reaches(0, (collection) => collection === 'upgrade.progress'));
@@ -142,8 +142,8 @@ test('removals do not take the place of actions', () => {
 });
 
 test('a record is kept however many others change', () => {
-  const scene = new Scene();
-  scene.apply(client('1', 'a'));
-  for (let n = 0; n < 5000; n += 1) scene.apply(put('audio.outputs', '2', n));
-  assert.equal(scene.after(), '1+1="a" 5001+2=4999');
+  const under = new JournalUnderTest();
+  under.apply(client('1', 'a'));
+  for (let n = 0; n < 5000; n += 1) under.apply(put('audio.outputs', '2', n));
+  assert.equal(under.after(), '1+1="a" 5001+2=4999');
 });

@@ -4,7 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import { prefersHtml } from '../../src/gateway/trust.js';
+import { prefersHtml } from '../../src/gateway/refused-name.js';
 import { send } from '../tools/http.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 

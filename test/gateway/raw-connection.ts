@@ -74,15 +74,15 @@ export class RawConnection {
 
   #wait(isDone: () => boolean): Promise<string> {
     return new Promise((resolve, reject) => {
-      const look = (): void => {
+      const check = (): void => {
         try {
           if (isDone()) resolve(this.#received);
         } catch (error) {
           reject(error);
         }
       };
-      this.#onChange = look;
-      look();
+      this.#onChange = check;
+      check();
     });
   }
 }

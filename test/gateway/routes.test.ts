@@ -7,7 +7,7 @@ import type { Backend } from '../../src/protocol/actor/backends.js';
 import type { AudioTarget, Command } from '../../src/protocol/actor/commands.js';
 import { GatewayUnderTest } from './gateway-under-test.js';
 import type { OpenApi } from './openapi-conformance.js';
-import type { Asked } from './scripted-backends.js';
+import type { BackendRequest } from './scripted-backends.js';
 
 const namesIn = (body: unknown) => (body as { name: string }[]).map(({ name }) => name);
 
@@ -15,7 +15,7 @@ describe('every route with every backend', () => {
   const under = GatewayUnderTest.up().within({ after });
   afterEach(() => {
     under.backends.answer = { ok: true };
-    under.backends.asked.length = 0;
+    under.backends.requests.length = 0;
   });
 
   const SERVER = {
@@ -70,14 +70,14 @@ describe('every route with every backend', () => {
 
   const to =
     <B extends Backend>(backend: B) =>
-    (command: Command<B>): Asked => ({ backend, command });
+    (command: Command<B>): BackendRequest => ({ backend, command });
   const audio = to('audio');
   const systemd = to('systemd');
   const power = to('power');
   const players = to('players');
   const bluetooth = to('bluetooth');
   const upgrade = to('upgrade');
-  type Mutation = readonly [path: string, body: string | undefined, asked: Asked];
+  type Mutation = readonly [path: string, body: string | undefined, expected: BackendRequest];
 
   const loudness = (path: string, target: AudioTarget): Mutation[] => [
     [`${path}/mute`, undefined, audio({ do: 'mute', target })],
@@ -138,12 +138,12 @@ describe('every route with every backend', () => {
     ['/upgrade/check', undefined, upgrade({ do: 'check' })],
     ['/upgrade/start', undefined, upgrade({ do: 'start' })],
   ];
-  for (const [path, body, asked] of mutations) {
+  for (const [path, body, expected] of mutations) {
     test(`POST ${path} ${body ?? 'without body'}`, async () => {
       const json = body !== undefined && { headers: { 'Content-Type': 'application/json' }, body };
       const { status, text, headers } = await under.fetch({ method: 'POST', path, ...json });
       assert.deepEqual([status, text, headers['content-length']], [202, '', '0']);
-      assert.deepEqual(under.backends.asked, [asked]);
+      assert.deepEqual(under.backends.requests, [expected]);
     });
   }
 
@@ -211,10 +211,10 @@ describe('every route with every backend', () => {
 
   test('a log is requested with the given number of lines, 20 by default', async () => {
     under.backends.answer = { ok: true, text: '[]' };
-    const given = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];
-    for (const path of given) assert.deepEqual(await under.json(path), []);
+    const paths = [`${LOG}/`, `${LOG}?lines=1`, `${LOG}?x=%zz&lines=200`];
+    for (const path of paths) assert.deepEqual(await under.json(path), []);
     assert.deepEqual(
-      under.backends.asked,
+      under.backends.requests,
       [20, 1, 200].map((lines) => systemd({ do: 'log', scope: 'user', unit: 'a/b.service', lines })),
     );
     const { headers } = await under.fetch({ path: LOG });
@@ -224,7 +224,10 @@ describe('every route with every backend', () => {
     assert.notEqual(other.headers.etag, headers.etag, 'the log of another unit is another answer');
     assert.equal((await under.fetch({ path: LOG, headers: condition })).status, 304);
     assert.deepEqual(await under.json('/upgrade/log?lines=7'), []);
-    assert.deepEqual(under.backends.asked.at(-1), { backend: 'upgrade', command: { do: 'log', lines: 7 } });
+    assert.deepEqual(under.backends.requests.at(-1), {
+      backend: 'upgrade',
+      command: { do: 'log', lines: 7 },
+    });
   });
 
   for (const query of ['lines=0', 'lines=201', 'lines=', 'lines=1.5', 'lines=1&lines=1']) {
@@ -232,7 +235,7 @@ describe('every route with every backend', () => {
       const { status, text } = await under.fetch({ path: `${LOG}?${query}` });
       assert.equal(status, 400);
       assert.match(text, /bad-query.*lines must be given once, as 1 to 200/);
-      assert.deepEqual(under.backends.asked, []);
+      assert.deepEqual(under.backends.requests, []);
     });
   }
 

@@ -6,13 +6,13 @@ import type { Collection } from '../../src/protocol/actor/collections.js';
 import type { Answer, Command } from '../../src/protocol/actor/commands.js';
 import type { BackendListener, Backends, Change } from '../../src/protocol/actor/messages.js';
 
-export interface Asked {
+export interface BackendRequest {
   readonly backend: Backend;
   readonly command: Command;
 }
 
 export class ScriptedBackends implements Backends {
-  readonly asked: Asked[] = [];
+  readonly requests: BackendRequest[] = [];
   /** All calls of `watchLevels`, in order. */
   readonly watched: boolean[] = [];
   /** The answer to the next commands; a promise keeps them waiting. */
@@ -21,7 +21,7 @@ export class ScriptedBackends implements Backends {
   fault: Error | undefined;
 
   async ask<B extends Backend>(backend: B, command: Command<B>): Promise<Answer> {
-    this.asked.push({ backend, command });
+    this.requests.push({ backend, command });
     if (this.fault !== undefined) throw this.fault;
     return this.answer;
   }
@@ -36,8 +36,8 @@ export class ScriptedBackends implements Backends {
   }
 
   /** Resolves when this number of commands has arrived. */
-  async askedTimes(count: number): Promise<void> {
-    while (this.asked.length < count) await new Promise((resolve) => setImmediate(resolve));
+  async untilRequested(count: number): Promise<void> {
+    while (this.requests.length < count) await new Promise((resolve) => setImmediate(resolve));
   }
 
   watchLevels(isWatched: boolean): void {

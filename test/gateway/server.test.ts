@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { type ConnectionLimits, connectionLimits } from '../../src/gateway/connection-limits.js';
-import { whyRefused } from '../../src/gateway/listening.js';
+import { listenError } from '../../src/gateway/listen-error.js';
 import { until } from '../until.js';
 import { GatewayUnderTest, SETTINGS } from './gateway-under-test.js';
 import { RawConnection } from './raw-connection.js';
@@ -17,7 +17,7 @@ test("a port that another gateway listens on is refused, not shared, with the ke
   const { port } = gateways[0];
   assert.deepEqual(gateways[0].gateway.listen(['127.0.0.2'], port).refused, []);
   assert.deepEqual(gateways[1].gateway.listen(['127.0.0.2'], port), { port, refused: ['127.0.0.2'] });
-  assert.equal(await whyRefused('127.0.0.2', port), 'EADDRINUSE');
+  assert.equal(await listenError('127.0.0.2', port), 'EADDRINUSE');
 });
 
 test('seats of streams are few where descriptors are, which is logged; one that ends gives its seat back', async (context) => {
@@ -60,7 +60,7 @@ test('a closing server completes an answer under way, and refuses new requests',
   const idle = new RawConnection(under.port).write('GET /server HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
   await idle.until((text) => text.includes('}'));
   const waiting = new RawConnection(under.port).write(reboot);
-  await under.backends.askedTimes(1);
+  await under.backends.untilRequested(1);
 
   const closed = under.close();
   idle.write(reboot);
@@ -69,7 +69,7 @@ test('a closing server completes an answer under way, and refuses new requests',
   settle({ ok: true });
   await closed;
   assert.match(await waiting.closed(), /^HTTP\/1\.1 202 /);
-  assert.equal(under.backends.asked.length, 1);
+  assert.equal(under.backends.requests.length, 1);
 });
 
 /** build/test/gateway/server.test.js -> the project's root. */

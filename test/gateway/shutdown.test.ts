@@ -8,27 +8,27 @@ import { NodeUnderTest } from './events/node-under-test.js';
 
 const WITHIN_MS = 1800;
 
-class Scene extends NodeUnderTest {
+class ShutdownUnderTest extends NodeUnderTest {
   /** Calls fulfil the only request that waits for an answer. */
   answer = (): void => undefined;
   readonly #answered = new Promise<void>((resolve) => {
     this.answer = resolve;
   });
-  readonly said: string[] = [];
+  readonly steps: string[] = [];
 
   close(): Promise<void> {
-    const { clock, hub: streams, said } = this;
+    const { clock, hub: streams, steps } = this;
     return shutDown(
       {
         clock,
         streams,
         handler: {
           shutDown: async (withinMs) => {
-            said.push('refusing');
+            steps.push('refusing');
             await within(clock, withinMs, this.#answered);
           },
         },
-        server: { close: () => said.push(`closed after ${clock.monotonic()}`) },
+        server: { close: () => steps.push(`closed after ${clock.monotonic()}`) },
       },
       WITHIN_MS,
     );
@@ -46,35 +46,35 @@ class Scene extends NodeUnderTest {
 
 describe('the end of the service', () => {
   test('comes in time though a stream reads nothing and a command never ends', async () => {
-    const scene = new Scene();
-    const stalled = scene.consumer('', 0).connection;
-    const quick = scene.consumer().connection;
-    const closed = scene.close();
-    await scene.pass(WITHIN_MS - 100);
+    const node = new ShutdownUnderTest();
+    const stalled = node.consumer('', 0).connection;
+    const quick = node.consumer().connection;
+    const closed = node.close();
+    await node.pass(WITHIN_MS - 100);
     assert.equal(quick.over, 'ended', 'bye does not wait for the last moment');
     assert.equal(stalled.over, undefined, 'nor is anybody cut before');
-    assert.deepEqual(scene.said, ['refusing']);
-    await scene.pass(100);
+    assert.deepEqual(node.steps, ['refusing']);
+    await node.pass(100);
     await closed;
     assert.equal(stalled.over, 'cut');
-    assert.deepEqual(scene.said, ['refusing', `closed after ${WITHIN_MS}`]);
-    assert.equal(scene.clock.timers, 0);
+    assert.deepEqual(node.steps, ['refusing', `closed after ${WITHIN_MS}`]);
+    assert.equal(node.clock.timers, 0);
   });
 
   test('sends bye after the answers under way, and leaves streams the remaining time', async () => {
-    const scene = new Scene();
-    const stalled = scene.consumer('', 0).connection;
-    const quick = scene.consumer().connection;
-    const closed = scene.close();
-    await scene.pass(300);
+    const node = new ShutdownUnderTest();
+    const stalled = node.consumer('', 0).connection;
+    const quick = node.consumer().connection;
+    const closed = node.close();
+    await node.pass(300);
     assert.equal(quick.over, undefined);
-    scene.answer();
-    await scene.pass(100);
+    node.answer();
+    await node.pass(100);
     assert.equal(quick.over, 'ended');
-    await scene.pass(WITHIN_MS - 500);
+    await node.pass(WITHIN_MS - 500);
     assert.equal(stalled.over, undefined);
-    await scene.pass(100);
+    await node.pass(100);
     await closed;
-    assert.deepEqual(scene.said, ['refusing', `closed after ${WITHIN_MS}`]);
+    assert.deepEqual(node.steps, ['refusing', `closed after ${WITHIN_MS}`]);
   });
 });

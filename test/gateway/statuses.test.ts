@@ -36,7 +36,7 @@ function assertProblem(response: HttpAnswer, status: number, code: string): void
 describe('what the gateway refuses by itself', () => {
   const under = GatewayUnderTest.up().within({ after });
   beforeEach(() => {
-    under.backends.asked.length = 0;
+    under.backends.requests.length = 0;
   });
 
   const volume = '/audio/server/volume';
@@ -71,14 +71,14 @@ describe('what the gateway refuses by itself', () => {
       const response = await under.fetch(request);
       if (request.method === 'HEAD') assert.equal(response.status, status);
       else assertProblem(response, status, code);
-      assert.deepEqual(under.backends.asked, []);
+      assert.deepEqual(under.backends.requests, []);
     });
   }
 
   test('a body of exactly 64 KiB is accepted', async () => {
     const response = await under.fetch(post('/audio/server/mute', exactly(64 * 1024)));
     assert.equal(response.status, 202);
-    assert.equal(under.backends.asked.length, 1);
+    assert.equal(under.backends.requests.length, 1);
   });
 
   test('Content-Length: 0 toggles, whatever the content type', async () => {
@@ -211,6 +211,6 @@ test('a body that does not arrive in time is refused, and the connection ends', 
   await until('the body is waited for', () => clock.timers === 1);
   clock.advance(10_000);
   assert.match(await connection.closed(), /^HTTP\/1\.1 400 [\s\S]*did not arrive in time/);
-  assert.deepEqual(under.backends.asked, []);
+  assert.deepEqual(under.backends.requests, []);
   assert.equal((await under.fetch({ path: '/health' })).status, 200);
 });

@@ -170,8 +170,8 @@ describe('CORS headers', () => {
         const isAllowed = standing === 'same' || standing === 'listed';
         const network = privateNetwork ? [['Access-Control-Allow-Private-Network', 'true']] : [];
         assert.equal(reply.status, 204);
-        const given = isAllowed ? [...allowed, ...network] : [];
-        assert.deepEqual(reply.headers, [['Allow', 'GET'], ...given, VARY]);
+        const granted = isAllowed ? [...allowed, ...network] : [];
+        assert.deepEqual(reply.headers, [['Allow', 'GET'], ...granted, VARY]);
       });
     }
   }

@@ -62,7 +62,7 @@ describe('a gateway', () => {
       socket.on('close', () => resolve());
     });
     if (answers !== times) throw new Error(`${answers} of ${times} requests were answered`);
-    under.backends.asked.length = 0;
+    under.backends.requests.length = 0;
   }
 
   test('that gets requests again and again', (t) =>

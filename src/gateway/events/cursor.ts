@@ -31,7 +31,7 @@ const PORTION_BYTES_MAX = 64 * 1024;
 export interface CursorContext {
   readonly journal: Journal;
   /** Identifies this run of the daemon in event ids: letters, digits, `_`, `-`. */
-  readonly boot: string;
+  readonly bootId: string;
   readonly date: () => number;
 }
 
@@ -67,7 +67,7 @@ export class Cursor {
       for (const entry of journal.after(known)) if (entry.sequence <= reached) this.#note(entry, known);
       this.#items = this.#follow(reached, known);
     }
-    this.#joiner = new Joiner(context.boot, PORTION_BYTES_MAX);
+    this.#joiner = new Joiner(context.bootId, PORTION_BYTES_MAX);
   }
 
   /**
@@ -79,7 +79,7 @@ export class Cursor {
     const { filter, lastEventId, snapshot } = query;
     const { newest } = context.journal;
     if (lastEventId === undefined) return new Cursor(context, filter, snapshot ? undefined : newest);
-    const sequence = sequenceIn(lastEventId, context.boot);
+    const sequence = sequenceIn(lastEventId, context.bootId);
     const isKnown = sequence !== undefined && sequence <= newest;
     return new Cursor(context, filter, isKnown ? sequence : undefined);
   }
@@ -112,13 +112,13 @@ export class Cursor {
   /** Starts a snapshot if the journal lacks an entry that was not read yet. */
   #fallBack(): void {
     const reached = this.#reached;
-    const { journal, boot } = this.#context;
-    const isWanted = (collection: Collection) => acceptsCollection(this.#filter, collection);
-    if (reached === undefined || journal.reaches(reached, isWanted)) return;
+    const { journal, bootId } = this.#context;
+    const isAccepted = (collection: Collection) => acceptsCollection(this.#filter, collection);
+    if (reached === undefined || journal.reaches(reached, isAccepted)) return;
     this.#reached = undefined;
     this.#introduced.clear();
     this.#items = this.#snapshot(reached, journal.newest);
-    this.#joiner = new Joiner(boot, PORTION_BYTES_MAX);
+    this.#joiner = new Joiner(bootId, PORTION_BYTES_MAX);
   }
 
   /** Also reads changes that arrive during the iteration, as they are appended to the journal. */

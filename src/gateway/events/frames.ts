@@ -60,8 +60,8 @@ export function kindOf(type: EventType, child: ChildName): EventKind | undefined
   return KINDS_BY_TYPE.get(type)?.get(child);
 }
 
-export function filterOf(wants: (type: EventType, backend: ChildName) => boolean): Filter {
-  return KINDS.reduce((filter, { type, of, bits }) => (wants(type, of) ? filter | bits : filter), 0);
+export function filterOf(isSelected: (type: EventType, backend: ChildName) => boolean): Filter {
+  return KINDS.reduce((filter, { type, of, bits }) => (isSelected(type, of) ? filter | bits : filter), 0);
 }
 
 export function accepts(filter: Filter, bits: Filter): boolean {
@@ -133,8 +133,8 @@ export function hello(chance: number, unknown: readonly string[] = []): string {
 }
 
 /** Sent after silence. Its id also advances clients with a narrow filter while only other events happen. */
-export function love(boot: string, newest: number): string {
-  return frame('server.info', '"love"', `${boot}-${newest}`);
+export function love(bootId: string, newest: number): string {
+  return frame('server.info', '"love"', `${bootId}-${newest}`);
 }
 
 /**
@@ -146,7 +146,7 @@ export function frame(type: EventType, data: string, id?: string): string {
 }
 
 /** The sequence number in an id of this run of the daemon; undefined for any other text. */
-export function sequenceIn(id: string, boot: string): number | undefined {
-  const sequence = id.startsWith(`${boot}-`) ? id.slice(boot.length + 1) : '';
+export function sequenceIn(id: string, bootId: string): number | undefined {
+  const sequence = id.startsWith(`${bootId}-`) ? id.slice(bootId.length + 1) : '';
   return /^[1-9]\d{0,14}$/.test(sequence) ? Number(sequence) : undefined;
 }

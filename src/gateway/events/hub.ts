@@ -29,7 +29,7 @@ const LEVELS = filterOf((type) => type === LEVEL_EVENT);
 
 export interface HubOptions {
   /** Identifies this run of the daemon in event ids: letters, digits, `_`, `-`. */
-  readonly boot: string;
+  readonly bootId: string;
   readonly clock: Clock;
   readonly maxClients: number;
   readonly journal: Journal;
@@ -52,10 +52,10 @@ export class EventHub {
   readonly #known = { before: 0, after: 0 };
 
   constructor(options: HubOptions) {
-    const { journal, boot, clock } = options;
+    const { journal, bootId, clock } = options;
     this.#options = options;
-    this.#context = { journal, boot, date: clock.date };
-    this.#joiner = new Joiner(boot, DATA_MAX_BYTES);
+    this.#context = { journal, bootId, date: clock.date };
+    this.#joiner = new Joiner(bootId, DATA_MAX_BYTES);
   }
 
   /** `date`: the time of the change, in milliseconds since the epoch. */
@@ -94,7 +94,7 @@ export class EventHub {
   /** Sends the newest levels. A stream that misses them does not count as behind. */
   publishLevel(json: string): void {
     const text = frame(LEVEL_EVENT, json);
-    for (const stream of this.#streams) if (wantsLevels(stream)) stream.deliverLevel(text);
+    for (const stream of this.#streams) if (acceptsLevels(stream)) stream.deliverLevel(text);
   }
 
   /**
@@ -103,14 +103,14 @@ export class EventHub {
    */
   open(query: EventQuery, sink: TextSink): OpenStream | 'full' {
     if (this.#streams.size >= this.#options.maxClients) return 'full';
-    const { boot, clock, journal } = this.#options;
+    const { bootId, clock, journal } = this.#options;
     const { filter, keepaliveMs } = query;
     const stream = new EventStream({
       sink,
       filter,
       keepaliveMs,
       clock,
-      love: () => love(boot, journal.newest),
+      love: () => love(bootId, journal.newest),
       behind: (reached) => {
         const known = reached === undefined ? journal.newest : this.#known.before;
         return new Cursor(this.#context, filter, reached ?? journal.newest, known);
@@ -119,7 +119,7 @@ export class EventHub {
     });
     this.#streams.add(stream);
     try {
-      if (wantsLevels(stream)) this.#options.watchLevels(true);
+      if (acceptsLevels(stream)) this.#options.watchLevels(true);
       stream.start(hello(clock.random(), query.unknown), Cursor.opened(this.#context, query));
     } catch (error) {
       // Nobody else knows the stream yet, and it would keep its place for ever.
@@ -180,7 +180,7 @@ export class EventHub {
 
   #ended(stream: EventStream, isSlow: boolean): void {
     this.#streams.delete(stream);
-    if (wantsLevels(stream) && ![...this.#streams].some(wantsLevels)) this.#options.watchLevels(false);
+    if (acceptsLevels(stream) && ![...this.#streams].some(acceptsLevels)) this.#options.watchLevels(false);
     if (isSlow) this.#closedSlow += 1;
     if (this.#streams.size > 0) return;
     this.#disarm();
@@ -188,6 +188,6 @@ export class EventHub {
   }
 }
 
-function wantsLevels({ filter }: EventStream): boolean {
+function acceptsLevels({ filter }: EventStream): boolean {
   return accepts(filter, LEVELS);
 }

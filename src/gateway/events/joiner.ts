@@ -15,15 +15,15 @@ export interface FramedEvent extends Pick<StreamItem, 'kind' | 'upTo'> {
 }
 
 export class Joiner {
-  readonly #boot: string;
+  readonly #bootId: string;
   readonly #maxBytes: number;
   #last: StreamItem | undefined;
   #data = '';
   #bytes = 0;
 
   /** `maxBytes`: of the items of one event together. A longer item has an event of its own. */
-  constructor(boot: string, maxBytes: number) {
-    this.#boot = boot;
+  constructor(bootId: string, maxBytes: number) {
+    this.#bootId = bootId;
     this.#maxBytes = maxBytes;
   }
 
@@ -46,7 +46,7 @@ export class Joiner {
     this.#bytes = bytes;
     if (last === undefined) return undefined;
     const { kind, upTo } = last;
-    const id = upTo === undefined ? undefined : `${this.#boot}-${upTo}`;
+    const id = upTo === undefined ? undefined : `${this.#bootId}-${upTo}`;
     return { kind, upTo, text: frame(kind.type, kind.listed ? `[${data}]` : data, id) };
   }
 }

@@ -42,8 +42,8 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): EventQue
   const filter = filterOf((type, backend) => {
     const isNamed = types?.includes(type) === true;
     const isOf = backends?.includes(backend) || backends?.includes(BACKEND_ALIASES[backend] ?? '');
-    const isMeant = isNamed || (type !== LEVEL_EVENT && (isAll || isOf === true));
-    return isMeant && !excluded.includes(type);
+    const isSelected = isNamed || (type !== LEVEL_EVENT && (isAll || isOf === true));
+    return isSelected && !excluded.includes(type);
   });
   const lastEventId = resumeFrom(parameters, lastEventIdHeader);
   const unknown = [
@@ -66,8 +66,8 @@ function decodeParameters(query: string): URLSearchParams | undefined {
 }
 
 function listedNames(parameters: URLSearchParams, list: string): readonly string[] | undefined {
-  const given = parameters.getAll(list).flatMap((value) => value.split(','));
-  const named = given.map((name) => name.trim()).filter((name) => name !== '');
+  const values = parameters.getAll(list).flatMap((value) => value.split(','));
+  const named = values.map((name) => name.trim()).filter((name) => name !== '');
   return named.length === 0 ? undefined : named;
 }
 

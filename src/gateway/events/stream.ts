@@ -52,17 +52,17 @@ export class EventStream implements OpenStream {
   #cursor: Cursor | undefined;
   /** The newest levels that could not be written; written once the cursor has caught up. */
   #level: string | undefined;
-  #spokeAt: number;
+  #lastEventAt: number;
 
   constructor(options: StreamOptions) {
     this.filter = options.filter;
     this.#options = options;
-    this.#spokeAt = options.clock.monotonic();
+    this.#lastEventAt = options.clock.monotonic();
   }
 
   /** The time of the next keep-alive, if nothing is sent before. */
   get dueAt(): number {
-    return this.#spokeAt + this.#options.keepaliveMs;
+    return this.#lastEventAt + this.#options.keepaliveMs;
   }
 
   /** Writes the first lines, then what `cursor` reads, as far as the client accepts it. */
@@ -78,7 +78,7 @@ export class EventStream implements OpenStream {
    */
   deliver(text: string, upTo: number | undefined, now: number): void {
     if (this.#state !== 'flowing') return;
-    this.#spokeAt = now;
+    this.#lastEventAt = now;
     if (!this.#options.sink.write(text)) this.#refused(upTo);
   }
 
@@ -103,7 +103,7 @@ export class EventStream implements OpenStream {
 
   /** Ends the silence. A client that is behind has bytes pending, so it needs no event. */
   keepAlive(): void {
-    this.#spokeAt = this.#options.clock.monotonic();
+    this.#lastEventAt = this.#options.clock.monotonic();
     if (this.#state === 'flowing') this.#write(this.#options.love());
   }
 
@@ -158,15 +158,15 @@ export class EventStream implements OpenStream {
 
   /** False if the write was refused or the peer has disconnected; nothing more may be written now. */
   #write(text: string): boolean {
-    this.#spokeAt = this.#options.clock.monotonic();
+    this.#lastEventAt = this.#options.clock.monotonic();
     return this.#put(text);
   }
 
   /** Like `#write`, but does not postpone the keep-alive. */
   #put(text: string): boolean {
-    const taken = this.#options.sink.write(text);
-    if (!taken) this.#refused();
-    return taken && this.#isOpen();
+    const isAccepted = this.#options.sink.write(text);
+    if (!isAccepted) this.#refused();
+    return isAccepted && this.#isOpen();
   }
 
   #refused(upTo?: number): void {

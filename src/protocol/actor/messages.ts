@@ -174,7 +174,7 @@ export interface ChildListener extends BackendListener {
    * `send` goes to the thread that has pulled, and is without effect once that has ended: the next one pulls
    * by itself.
    */
-  pulled(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
+  feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Settles when a request over HTTP would, and never rejects. */
   bridgeRequest(child: ChildName, request: BridgeRequest): Promise<BridgeReply>;
 }

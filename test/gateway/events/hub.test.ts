@@ -8,7 +8,7 @@ import type { Change } from '../../../src/protocol/actor/messages.js';
 import { actionsOf, NodeUnderTest } from './node-under-test.js';
 import type { NodeWorld } from './node-world.js';
 
-type Row = readonly [happen: (world: NodeWorld) => readonly Change[], heard: string];
+type Row = readonly [change: (world: NodeWorld) => readonly Change[], received: string];
 /** A row per line of docs/events.md, "Events": the changes, and the event that a stream sends for them. */
 const TABLE: readonly Row[] = [
   [(world) => world.put('systemd.services', ['a', { name: 'a' }]), 'b-1 service.updated {"name":"a"}'],
@@ -35,12 +35,12 @@ const TABLE: readonly Row[] = [
     'b-1 backend.updated {"backend":"audio","state":"restarting"}',
   ],
 ];
-for (const [happen, expected] of TABLE) {
+for (const [change, expected] of TABLE) {
   test(`a stream gets ${expected}`, () => {
     const node = new NodeUnderTest();
     const consumer = node.consumer();
-    node.publish([happen(node.world)]);
-    assert.deepEqual(node.heard(consumer), [expected]);
+    node.publish([change(node.world)]);
+    assert.deepEqual(node.received(consumer), [expected]);
   });
 }
 
@@ -65,25 +65,25 @@ test('a record that ends without an event is forgotten by a snapshot, on streams
     assert.deepEqual([...consumer.model.known.units.values()], [{ name: 'b' }, { name: 'c' }]);
     assert.deepEqual(actionsOf(consumer.model), [1, 2]);
   }
-  assert.deepEqual(node.heard(others), ['b-3 power.action {"n":1}', 'b-5 power.action {"n":2}']);
+  assert.deepEqual(node.received(others), ['b-3 power.action {"n":1}', 'b-5 power.action {"n":2}']);
   node.publish([unit('d')]);
-  assert.deepEqual(node.heard(full).at(-1), 'b-7 service.updated {"name":"d"}');
+  assert.deepEqual(node.received(full).at(-1), 'b-7 service.updated {"name":"d"}');
 });
 
-type Happen = (world: NodeWorld) => readonly Change[];
+type WorldChange = (world: NodeWorld) => readonly Change[];
 const record = (version: number) => ({ bus_name: 'mpd', version });
 const added = (version: number): string => `player.added ${JSON.stringify(record(version))}`;
 const updated = (version: number): string => `player.updated ${JSON.stringify(record(version))}`;
 const removed = 'player.removed {"bus_name":"mpd"}';
 const player =
-  (version: number): Happen =>
+  (version: number): WorldChange =>
   (world) =>
     world.put('players', ['mpd', record(version)]);
-const other: Happen = (world) => world.put('players', ['vlc', { bus_name: 'vlc' }]);
-const leaves: Happen = (world) => world.drop('players', 'mpd');
+const other: WorldChange = (world) => world.put('players', ['vlc', { bus_name: 'vlc' }]);
+const leaves: WorldChange = (world) => world.drop('players', 'mpd');
 
 /** The rows say what happens to a player in each delivery, and which events follow. */
-const PLAYERS: readonly (readonly [what: string, deliveries: Happen[][], events: string[]])[] = [
+const PLAYERS: readonly (readonly [what: string, deliveries: WorldChange[][], events: string[]])[] = [
   ['comes', [[player(1)]], [added(1)]],
   ['comes and changes in one delivery', [[player(1), player(2)]], [added(2)]],
   ['changes later', [[player(1), player(2)], [player(3)]], [added(2), updated(3)]],
@@ -102,8 +102,8 @@ for (const [what, deliveries, expected] of PLAYERS) {
     test(`a player that ${what} is new once, to a stream that ${who}`, () => {
       const node = new NodeUnderTest();
       const consumer = node.consumer('types=player.added,player.updated,player.removed', capacity);
-      for (const happenings of deliveries) {
-        node.publish([happenings.flatMap((happen) => happen(node.world))]);
+      for (const changes of deliveries) {
+        node.publish([changes.flatMap((change) => change(node.world))]);
         consumer.readAll();
       }
       const events = consumer.events.slice(1).map(({ type, data }) => {
@@ -127,14 +127,14 @@ test('a level goes to streams that name it, at once, without an id, and is not k
   node.level(0.5);
   node.publish([node.world.clients({ id: 1 })]);
   node.level(0.25);
-  assert.deepEqual(node.heard(named), [` ${level(0.5)}`, ` ${level(0.25)}`]);
-  assert.deepEqual(node.heard(audio), ['b-1 audio.updated [{"id":1}]']);
-  assert.deepEqual(node.heard(all), ['b-1 audio.updated [{"id":1}]']);
+  assert.deepEqual(node.received(named), [` ${level(0.5)}`, ` ${level(0.25)}`]);
+  assert.deepEqual(node.received(audio), ['b-1 audio.updated [{"id":1}]']);
+  assert.deepEqual(node.received(all), ['b-1 audio.updated [{"id":1}]']);
   const returned = node.consumer('types=audio.level,audio.updated', undefined, 'other-1');
-  assert.ok(!node.heard(returned).some((line) => line.includes('audio.level')));
+  assert.ok(!node.received(returned).some((line) => line.includes('audio.level')));
   const replayed = node.consumer('types=audio.level,power.action', undefined, 'b-1');
   node.publish([node.world.action('power.action')]);
-  assert.deepEqual(node.heard(replayed), ['b-2 power.action {"n":1}']);
+  assert.deepEqual(node.received(replayed), ['b-2 power.action {"n":1}']);
 });
 
 test('a slow consumer gets the newest level, behind the events that wait', () => {
@@ -143,9 +143,9 @@ test('a slow consumer gets the newest level, behind the events that wait', () =>
   for (const peak of [0.1, 0.2, 0.3]) node.level(peak);
   node.publish([node.world.clients({ id: 1 })]);
   node.level(0.4);
-  assert.deepEqual(node.heard(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${level(0.4)}`]);
+  assert.deepEqual(node.received(consumer), ['b-1 audio.updated [{"id":1}]', `b-1 ${level(0.4)}`]);
   node.level(0.5);
-  assert.deepEqual(node.heard(consumer).at(-1), `b-1 ${level(0.5)}`);
+  assert.deepEqual(node.received(consumer).at(-1), `b-1 ${level(0.5)}`);
 });
 
 test('levels do not postpone the love that brings the newest id', () => {
@@ -157,7 +157,7 @@ test('levels do not postpone the love that brings the newest id', () => {
     node.clock.advance(1000);
   }
   node.clock.advance(1000);
-  assert.ok(node.heard(consumer).includes('b-20 server.info "love"'));
+  assert.ok(node.received(consumer).includes('b-20 server.info "love"'));
 });
 
 /** The marks of all backends that are connecting, except for these. */
@@ -186,18 +186,18 @@ for (const [query, id] of SNAPSHOT_FOR) {
     // earlier id.
     const known = id === '!' || id.startsWith('other') ? id : id === '' ? '' : `b-${99}`;
     const expected = SNAPSHOT.map((line, at) => `${at < SNAPSHOT.length - 1 ? known : 'b-5'}${line}`);
-    assert.deepEqual(node.heard(node.consumer(query, undefined, id)), expected);
+    assert.deepEqual(node.received(node.consumer(query, undefined, id)), expected);
   });
 }
 
 test("a backend's own detail follows its mark in a snapshot, unless the filter excludes it", () => {
   const node = new NodeUnderTest();
   node.publish([node.world.backend('audio', 'up', 'no card'), node.world.clients({ id: 1 })]);
-  const [mark, detail, record] = node.heard(node.consumer('snapshot=1'));
+  const [mark, detail, record] = node.received(node.consumer('snapshot=1'));
   assert.equal(mark, SNAPSHOT[0]);
   assert.equal(detail, ' backend.updated {"backend":"audio","state":"up","detail":"no card"}');
   assert.equal(record, ' audio.updated [{"id":1}]');
-  const filtered = node.heard(node.consumer('snapshot=1&types=audio.updated'));
+  const filtered = node.received(node.consumer('snapshot=1&types=audio.updated'));
   assert.deepEqual(filtered.slice(0, 2), [mark, record]);
 });
 
@@ -205,10 +205,10 @@ test('a filtered stream gets the marks of a snapshot, by which it forgets what e
   for (const query of ['types=audio.updated', 'exclude=backend.updated', 'types=nothing.known']) {
     const node = new NodeUnderTest();
     const consumer = node.consumer(query, undefined, 'other-3');
-    const lines = node.heard(consumer).map((line) => line.slice(line.indexOf(' ')));
+    const lines = node.received(consumer).map((line) => line.slice(line.indexOf(' ')));
     assert.deepEqual(lines, marks());
     node.publish([node.world.backend('audio', 'up')]);
-    assert.deepEqual(node.heard(consumer).length, BACKENDS.length, 'what is no mark is filtered as ever');
+    assert.deepEqual(node.received(consumer).length, BACKENDS.length, 'what is no mark is filtered as ever');
   }
 });
 
@@ -217,7 +217,7 @@ test("many states that a stream's filter excludes do not push out an action for 
   node.progress(2);
   node.noise(3000);
   node.progress(1);
-  assert.deepEqual(node.heard(node.consumer('types=upgrade.progress', undefined, 'b-1')), [
+  assert.deepEqual(node.received(node.consumer('types=upgrade.progress', undefined, 'b-1')), [
     'b-2 upgrade.progress {"n":2}',
     'b-6003 upgrade.progress {"n":3}',
   ]);
@@ -228,7 +228,7 @@ test('a client whose id is too old gets the kept removals and actions, then the 
   node.publish([node.world.clients({ id: 1 }, { id: 2 })]);
   node.progress(1100);
   node.publish([node.world.drop('audio.clients', '1')]);
-  const lines = node.heard(node.consumer('', undefined, 'b-3'));
+  const lines = node.received(node.consumer('', undefined, 'b-3'));
   assert.match(lines[0] ?? '', /^b-3 upgrade\.progress {"n":77}$/);
   assert.equal(lines[1023], 'b-3 upgrade.progress {"n":1100}');
   assert.equal(lines[1024], 'b-3 audio.removed [{"id":1}]');
@@ -243,9 +243,9 @@ test('a consumer that reads nothing is not closed, has nothing written to it, an
   node.progress(120, { pad: 'x'.repeat(10_000) });
   assert.ok(stalled.isOpen);
   assert.ok(stalled.connection.buffered < 1000, 'nothing was written to it meanwhile');
-  assert.equal(node.heard(quick).length, 120);
+  assert.equal(node.received(quick).length, 120);
   assert.deepEqual(node.hub.stats(), { open: 2, closedSlow: 0 });
-  assert.equal(node.heard(stalled).length, 120);
+  assert.equal(node.received(stalled).length, 120);
 });
 
 test('a consumer that leaves while it is behind counts as slow; one that had read everything does not', () => {
@@ -264,7 +264,7 @@ test('love has the id of events that the filter excludes, so that the id does no
   const filtered = node.consumer('types=power.action&keepalive=10');
   node.noise(2000);
   node.clock.advance(11_000);
-  assert.deepEqual(node.heard(filtered), ['b-4000 server.info "love"']);
+  assert.deepEqual(node.received(filtered), ['b-4000 server.info "love"']);
   node.noise(100);
   filtered.connection.breakOff();
   node.publish([node.world.action('power.action')]);
@@ -280,18 +280,18 @@ test('an event breaks the silence', () => {
   node.clock.advance(9_000);
   node.progress(1);
   node.clock.advance(9_900);
-  assert.equal(node.heard(consumer).length, 1);
+  assert.equal(node.received(consumer).length, 1);
   node.clock.advance(1_000);
-  assert.equal(node.heard(consumer).length, 2);
+  assert.equal(node.received(consumer).length, 2);
 });
 
 test('a stalled stream gets no love, and gets it again when it has caught up', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('keepalive=10', 0);
   node.clock.advance(60_000);
-  assert.deepEqual(node.heard(consumer), []);
+  assert.deepEqual(node.received(consumer), []);
   node.clock.advance(11_000);
-  assert.deepEqual(node.heard(consumer), ['b-0 server.info "love"']);
+  assert.deepEqual(node.received(consumer), ['b-0 server.info "love"']);
 });
 
 test('at shutdown every stream gets bye after all waiting events, and ends', async () => {
@@ -302,10 +302,10 @@ test('at shutdown every stream gets bye after all waiting events, and ends', asy
   const farewell = node.hub.bye(2000);
   assert.equal(quick.connection.over, 'ended');
   assert.equal(slow.connection.over, undefined);
-  assert.equal(node.heard(slow).at(-1), 'b-2 server.info "bye"');
+  assert.equal(node.received(slow).at(-1), 'b-2 server.info "bye"');
   assert.equal(slow.connection.over, 'ended');
   await farewell;
-  assert.equal(node.heard(quick).at(-1), 'b-2 server.info "bye"');
+  assert.equal(node.received(quick).at(-1), 'b-2 server.info "bye"');
   assert.equal(node.clock.timers, 0);
   assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 0 });
 });

@@ -22,7 +22,7 @@ export class NodeUnderTest {
 
   constructor(maxClients = 256, random = (): number => 0) {
     this.hub = new EventHub({
-      boot: 'b',
+      bootId: 'b',
       clock: { ...this.clock, random },
       maxClients,
       journal: this.journal,
@@ -66,7 +66,7 @@ export class NodeUnderTest {
    * The events as `id type data` whose types begin with `of`, without the "connected" at the beginning of
    * every stream.
    */
-  heard(consumer: SimulatedConsumer, of = ''): readonly string[] {
+  received(consumer: SimulatedConsumer, of = ''): readonly string[] {
     consumer.readAll();
     const events = consumer.events.slice(1).filter(({ type }) => type.startsWith(of));
     return events.map(({ type, data, lastEventId }) => `${this.#counted(lastEventId)} ${type} ${data}`);

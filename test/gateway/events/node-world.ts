@@ -61,7 +61,7 @@ export class NodeWorld {
 
   /** The state that a consumer must hold. */
   truth(): object {
-    return this.#told(new StateModel(), {
+    return this.#stateAfter(new StateModel(), {
       'backend.updated': [...this.#backends].map(([backend, state]) => ({ backend, state })),
       'audio.updated': [this.#listed('audio.clients')],
       'audio.output.updated': [this.#listed('audio.outputs')],
@@ -72,13 +72,13 @@ export class NodeWorld {
 
   /** The state that a consumer must hold if it identifies records by name. */
   namesTruth(): object {
-    return this.#told(new NameModel(), {
+    return this.#stateAfter(new NameModel(), {
       'audio.updated': [this.#listed('audio.clients')],
       'audio.output.updated': [this.#listed('audio.outputs')],
     });
   }
 
-  #told(model: StateModel | NameModel, events: Readonly<Record<string, readonly unknown[]>>): object {
+  #stateAfter(model: StateModel | NameModel, events: Readonly<Record<string, readonly unknown[]>>): object {
     for (const [type, all] of Object.entries(events))
       for (const each of all) model.apply({ type, data: JSON.stringify(each) });
     return model.state();

@@ -10,7 +10,7 @@ export class SimulatedConnection implements TextSink {
   stream: OpenStream | undefined;
   over: 'ended' | 'cut' | 'gone' | undefined;
   readonly #capacity: number;
-  readonly #taken: Uint8Array[] = [];
+  readonly #unread: Uint8Array[] = [];
   #buffered = 0;
   #refused = false;
 
@@ -30,7 +30,7 @@ export class SimulatedConnection implements TextSink {
     assert.equal(this.over, undefined, 'no write follows the end');
     assert.ok(bytes.byteLength > 0, 'a write has bytes');
     this.writes += 1;
-    this.#taken.push(bytes);
+    this.#unread.push(bytes);
     this.#buffered += bytes.byteLength;
     this.#refused = this.#buffered > this.#capacity;
     return !this.#refused;
@@ -61,9 +61,9 @@ export class SimulatedConnection implements TextSink {
     let missing = Math.min(most, this.#buffered);
     this.#buffered -= missing;
     while (missing > 0) {
-      const piece = this.#taken.shift() ?? assert.fail('buffered bytes are there');
+      const piece = this.#unread.shift() ?? assert.fail('buffered bytes are there');
       pieces.push(piece.subarray(0, missing));
-      if (piece.byteLength > missing) this.#taken.unshift(piece.subarray(missing));
+      if (piece.byteLength > missing) this.#unread.unshift(piece.subarray(missing));
       missing -= Math.min(missing, piece.byteLength);
     }
     if (this.#refused && this.#buffered <= this.#capacity) {

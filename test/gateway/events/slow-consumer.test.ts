@@ -17,8 +17,8 @@ const LONG = 'x'.repeat(64 * 1024);
  */
 const CONFLATIONS: readonly [
   name: string,
-  happen: (world: NodeWorld) => readonly (readonly Change[])[],
-  heard: readonly string[],
+  change: (world: NodeWorld) => readonly (readonly Change[])[],
+  received: readonly string[],
 ][] = [
   [
     'records of one kind leave as one list',
@@ -51,12 +51,12 @@ const CONFLATIONS: readonly [
     ],
   ],
 ];
-for (const [name, happen, expected] of CONFLATIONS) {
+for (const [name, change, expected] of CONFLATIONS) {
   test(name, () => {
     const node = new NodeUnderTest();
     const consumer = node.consumer('', 0);
-    node.publish(happen(node.world));
-    assert.deepEqual(node.heard(consumer), expected);
+    node.publish(change(node.world));
+    assert.deepEqual(node.received(consumer), expected);
   });
 }
 
@@ -102,9 +102,9 @@ test('a change of a backend during its snapshot follows the mark', () => {
   const node = new NodeUnderTest();
   const consumer = node.consumer('snapshot=1', 0);
   node.publish([node.world.backend('audio', 'up')]);
-  const told = node.heard(consumer);
-  assert.match(told[0] ?? '', /"audio","state":"up","detail":"snapshot"/);
-  assert.match(told.at(-1) ?? '', /"audio","state":"up"}/);
+  const events = node.received(consumer);
+  assert.match(events[0] ?? '', /"audio","state":"up","detail":"snapshot"/);
+  assert.match(events.at(-1) ?? '', /"audio","state":"up"}/);
 });
 
 test('an addition that waits stays an addition, however it changes meanwhile', () => {
@@ -113,7 +113,7 @@ test('an addition that waits stays an addition, however it changes meanwhile', (
   const player = (n: number) => node.publish([[put('players', 'mpv', { bus_name: 'mpv', rate: n })]]);
   player(1);
   player(2);
-  const types = (): readonly string[] => node.heard(consumer).map((line) => line.split(' ')[1] ?? '');
+  const types = (): readonly string[] => node.received(consumer).map((line) => line.split(' ')[1] ?? '');
   assert.deepEqual(types(), ['player.added']);
   player(3);
   node.publish([[drop('players', 'mpv')]]);

@@ -56,10 +56,10 @@ function someText({ random, padding }: Weather): object {
  * A record keeps its name until it gets another one that no live record has (docs/http-api.md, "Names of
  * clients").
  */
-function nameOf(key: string, taken: Map<string, string>, random: SeededRandom): string {
-  const free = NAMES.filter((name) => ![...taken.values()].includes(name));
-  const name = taken.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
-  taken.set(key, name);
+function nameOf(key: string, usedNames: Map<string, string>, random: SeededRandom): string {
+  const free = NAMES.filter((name) => ![...usedNames.values()].includes(name));
+  const name = usedNames.get(key) ?? free[random.below(NAMES.length)] ?? `stream #${key}`;
+  usedNames.set(key, name);
   return name;
 }
 
@@ -80,11 +80,11 @@ function namedRecords(
   keys: readonly string[],
   weather: Weather,
 ): readonly (readonly [string, object])[] {
-  const taken = new Map(
+  const usedNames = new Map(
     [...world.records(collection)].map(([key, record]) => [key, (record as { name: string }).name]),
   );
   return keys.map((key) => {
-    const name = nameOf(key, taken, weather.random);
+    const name = nameOf(key, usedNames, weather.random);
     return [key, { id: Number(key), name, ...someText(weather) }] as const;
   });
 }

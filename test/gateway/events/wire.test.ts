@@ -35,7 +35,7 @@ test('an unknown name in a query is named in a comment at the beginning, and can
 });
 
 /** The data of an event, and the data that a consumer must receive. */
-const TEXTS: readonly [name: string, data: string, heard: string][] = [
+const TEXTS: readonly [name: string, data: string, received: string][] = [
   ['JSON', '{"a":[1,2]}', '{"a":[1,2]}'],
   ['NUL', '"a\0b"', '"a\0b"'],
   ['U+2028, U+2029, NEL, VT, FF', '"\u2028\u2029\u0085\v\f"', '"\u2028\u2029\u0085\v\f"'],
@@ -44,19 +44,19 @@ const TEXTS: readonly [name: string, data: string, heard: string][] = [
   ['a lone high surrogate', '"\ud83c"', '"\ufffd"'],
   ['swapped surrogates', '"\udfb5\ud83c"', '"\ufffd\ufffd"'],
 ];
-for (const [name, data, heard] of TEXTS) {
+for (const [name, data, received] of TEXTS) {
   test(`${name} in the data cannot break the event`, () => {
     const next = frame('power.action', '"next"', 'b-2');
     const bytes = Buffer.from(frame('upgrade.progress', data, 'b-1') + next);
     assert.deepEqual(parsedByConsumer([bytes], '').events, [
-      { type: 'upgrade.progress', data: heard, lastEventId: 'b-1' },
+      { type: 'upgrade.progress', data: received, lastEventId: 'b-1' },
       { type: 'power.action', data: '"next"', lastEventId: 'b-2' },
     ]);
     new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   });
 }
 
-const IDS: readonly [id: string, boot: string, sequence?: number][] = [
+const IDS: readonly [id: string, bootId: string, sequence?: number][] = [
   ['b-12', 'b', 12],
   ['a-b_c-3', 'a-b_c', 3],
   ['b-0', 'b'],
@@ -69,9 +69,9 @@ const IDS: readonly [id: string, boot: string, sequence?: number][] = [
   [`b-${'9'.repeat(15)}`, 'b', 999_999_999_999_999],
   [`b-${'9'.repeat(16)}`, 'b'],
 ];
-for (const [id, boot, sequence] of IDS) {
-  test(`the id ${JSON.stringify(id)} is ${sequence ?? 'unknown'} to boot ${boot}`, () =>
-    assert.equal(sequenceIn(id, boot), sequence));
+for (const [id, bootId, sequence] of IDS) {
+  test(`the id ${JSON.stringify(id)} is ${sequence ?? 'unknown'} to boot ${bootId}`, () =>
+    assert.equal(sequenceIn(id, bootId), sequence));
 }
 
 const only = (...types: readonly EventType[]): Filter => filterOf((type) => types.includes(type));

@@ -1,0 +1,55 @@
+// The reply to a request by a name that is not the node's: a problem for programs, and a page with an address
+// that works for people.
+
+import type { Exchange } from './exchange.js';
+import { PROBLEMS, type Problem, problemReply } from './problem.js';
+import { type HttpReply, weightsIn } from './reply.js';
+import { parseHost } from './trust.js';
+
+/**
+ * `found` is the problem of the name. `placeFor` is that of `ListeningSockets`; it is called only for the
+ * page.
+ */
+export function refusedNameReply(
+  found: Problem,
+  request: Pick<Exchange, 'header' | 'path' | 'peer'>,
+  placeFor: (client: string) => string,
+): HttpReply {
+  if (!prefersHtml(request.header('accept'))) return problemReply(found);
+  const { status, title } = PROBLEMS[found.fault];
+  const host = request.header('host');
+  const name = escapeHtml(parseHost(host)?.host ?? host);
+  const address = escapeHtml(`http://${placeFor(request.peer)}${request.path}`);
+  return {
+    status,
+    headers: [
+      ['Content-Type', 'text/html; charset=utf-8'],
+      ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['Cache-Control', 'no-store'],
+    ],
+    body: `<!doctype html>
+<html lang="en">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<p>This node is not called <b>${name}</b>: open <a href="${address}">${address}</a>, or add the name to <code>api.hosts</code> in its configuration.
+`,
+  };
+}
+
+/**
+ * True for a browser that loads a page, false for a program that accepts anything (RFC 9110, section 12.5.1).
+ */
+export function prefersHtml(accept: string): boolean {
+  const weights = weightsIn(accept);
+  const weightOf = (type: string, range: string): number =>
+    weights.get(type) ?? weights.get(range) ?? weights.get('*/*') ?? 0;
+  const html = weightOf('text/html', 'text/*');
+  return ['application/problem+json', 'application/json'].every(
+    (type) => html > weightOf(type, 'application/*'),
+  );
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
