@@ -158,8 +158,8 @@ test('the chunks of a stream end with its events, for clients that wait for the 
   await consumer.until((text) => wholeChunks(text).endsWith('data: "connected"\n\n'));
   for (const id of [17, 18]) {
     under.gateway.listener.changes([put('audio.clients', String(id), stream(id))]);
-    const seen = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
-    assert.match(wholeChunks(seen), /\}\]\n\n$/);
+    const received = await consumer.until((text) => wholeChunks(text).includes(`data: [{"id":${id},`));
+    assert.match(wholeChunks(received), /\}\]\n\n$/);
   }
 });
 
