@@ -4,6 +4,7 @@
 
 import { errorText } from '../printable.js';
 import type { ChangeOperation } from '../protocol/actor/operations.js';
+import { failed, type Result, success } from '../protocol/actor/result.js';
 import { type Problem, problem } from './problem.js';
 
 /** docs/http-api.md, "Routes": larger bodies are 413. */
@@ -18,14 +19,16 @@ export type ReceivedBody =
   | { readonly kind: 'too-slow' }
   | { readonly kind: 'gone' };
 
-const badBody = (detail: string): Problem => problem('bad-body', detail);
+const badBody = (detail: string): ParsedBody => failed(problem('bad-body', detail));
 
-export type ParsedBody = { readonly ok: true; readonly json: unknown } | Problem;
+/** The JSON of a body; undefined without one. */
+export type ParsedBody = Result<unknown, Problem>;
 
 /** An empty body counts as no body, whatever its content type. */
 export function parseBody(contentType: string, bytes: Uint8Array): ParsedBody {
-  if (bytes.byteLength === 0) return { ok: true, json: undefined };
-  return checkContentType(contentType) ?? parseJson(bytes);
+  if (bytes.byteLength === 0) return success(undefined);
+  const wrongType = contentTypeProblem(contentType);
+  return wrongType === undefined ? parseJson(bytes) : failed(wrongType);
 }
 
 /**
@@ -37,15 +40,15 @@ export async function checkBody(
   json: unknown,
 ): Promise<ParsedBody> {
   const isAbsent = isEmptyBody(json) || (json === null && body === undefined);
-  if (isAbsent && !isRequired) return { ok: true, json: absent };
+  if (isAbsent && !isRequired) return success(absent);
   if (body === undefined) return badBody('This route takes no fields');
   const { bodyFault } = await import('./body-schemas.js');
   const fault = bodyFault(body, json);
-  return fault === undefined ? { ok: true, json } : badBody(fault);
+  return fault === undefined ? success(json) : badBody(fault);
 }
 
 /** Parameters are allowed, but only `charset` is checked: JSON must be UTF-8. */
-export function checkContentType(contentType: string): Problem | undefined {
+export function contentTypeProblem(contentType: string): Problem | undefined {
   const [type = '', ...parameters] = contentType.split(';').map((part) => part.trim().toLowerCase());
   const wrong = (what: string): Problem => problem('unsupported-type', `Content-Type: ${what}`);
   if (type !== 'application/json')
@@ -65,7 +68,7 @@ function parseJson(bytes: Uint8Array): ParsedBody {
     return badBody('The body is not valid UTF-8');
   }
   try {
-    return { ok: true, json: JSON.parse(text) };
+    return success(JSON.parse(text));
   } catch (error) {
     const reason = errorText(error);
     return badBody(`The body is not valid JSON: ${reason}`);

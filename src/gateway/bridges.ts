@@ -16,6 +16,7 @@ import {
 } from '../protocol/actor/messages.js';
 import { OPERATIONS } from '../protocol/actor/operations.js';
 import { type Params, parametersOf } from '../protocol/actor/parameters.js';
+import { failed, success } from '../protocol/actor/result.js';
 import { BODY_LIMIT_BYTES, BODY_TOO_LARGE, type ParsedBody, parseBody } from './body.js';
 import type { RequestHandler } from './handler.js';
 import type { Journal, JournalEntry } from './journal.js';
@@ -123,8 +124,8 @@ function replyTo(
   const lacking = operation && lackingKey(operation, settings);
   const isWhole = operation && parametersOf(operation.path).every((parameter) => params[parameter]);
   if (!isWhole || lacking !== undefined) return problemReply(noSuchPath(lacking));
-  const body = unread === undefined ? ({ ok: true, json: sent } as const) : parseText(unread);
-  return body.ok ? replies.reply(operation, { params, json: body.json }) : problemReply(body);
+  const body = unread === undefined ? success(sent) : parseText(unread);
+  return body.ok ? replies.reply(operation, { params, json: body.value }) : problemReply(body.error);
 }
 
 function areTexts(params: Readonly<Record<string, string | undefined>>): params is Params {
@@ -134,7 +135,8 @@ function areTexts(params: Readonly<Record<string, string | undefined>>): params 
 /** Refused with the same texts as over HTTP. */
 function parseText(text: string): ParsedBody {
   const bytes = Buffer.from(text);
-  return bytes.byteLength > BODY_LIMIT_BYTES ? BODY_TOO_LARGE : parseBody('application/json', bytes);
+  if (bytes.byteLength > BODY_LIMIT_BYTES) return failed(BODY_TOO_LARGE);
+  return parseBody('application/json', bytes);
 }
 
 function bridgeReply({ status, body = '' }: HttpReply): BridgeReply {

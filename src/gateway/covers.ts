@@ -3,6 +3,7 @@
 
 import type { CoverAnswer } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
+import { failed, type Result, success } from '../protocol/actor/result.js';
 import { type Problem, problemReply } from './problem.js';
 import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 
@@ -10,7 +11,7 @@ import { type HttpReply, isMatch, REVALIDATE } from './reply.js';
 const KEPT_MAX_BYTES = 16 << 20;
 
 type KeptCover = Extract<CoverAnswer, { readonly bytes: Uint8Array }>;
-type CoverResult = Exclude<CoverAnswer, 'unchanged'> | Problem;
+type CoverResult = Result<Exclude<CoverAnswer, 'unchanged'>, Problem>;
 
 export class Covers {
   readonly #backends: Backends;
@@ -28,20 +29,21 @@ export class Covers {
       this.#pending.get(player) ?? this.#fetch(player).finally(() => this.#pending.delete(player));
     this.#pending.set(player, pending);
     const found = await pending;
-    if ('fault' in found) return problemReply(found);
-    if ('location' in found)
-      return { status: 307, headers: [['Location', found.location], REVALIDATE], body: '' };
-    const etag = `"${found.tag}"`;
+    if (!found.ok) return problemReply(found.error);
+    const cover = found.value;
+    if ('location' in cover)
+      return { status: 307, headers: [['Location', cover.location], REVALIDATE], body: '' };
+    const etag = `"${cover.tag}"`;
     const validators = [['ETag', etag], REVALIDATE] as const;
     if (ifNoneMatch !== '' && isMatch(ifNoneMatch, etag)) return { status: 304, headers: validators };
     // Without these headers a browser might run an image as a page; with them such a page can do nothing.
     const headers = [
-      ['Content-Type', found.type],
+      ['Content-Type', cover.type],
       ['X-Content-Type-Options', 'nosniff'],
       ['Content-Security-Policy', "default-src 'none'; sandbox"],
       ...validators,
     ] as const;
-    return { status: 200, headers, body: found.bytes };
+    return { status: 200, headers, body: cover.bytes };
   }
 
   async #fetch(player: string): Promise<CoverResult> {
@@ -49,11 +51,11 @@ export class Covers {
     const command = { do: 'cover', player, ...(cached && { cachedTag: cached.tag }) } as const;
     const answer = await this.#backends.ask('players', command);
     this.#kept.delete(player);
-    if (!answer.ok) return answer;
+    if (!answer.ok) return failed(answer);
     const cover = answer.cover === 'unchanged' ? cached : answer.cover;
     if (cover === undefined) throw new Error('The backend answered without a cover');
     if ('bytes' in cover) this.#keep(player, cover);
-    return cover;
+    return success(cover);
   }
 
   /** Covers of players that have gone are the first to go. */

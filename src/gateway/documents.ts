@@ -6,6 +6,7 @@ import type { Clock } from '../clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';
 import type { Collection } from '../protocol/actor/collections.js';
 import { RESOURCES, type Resource, type ResourceSpec } from '../protocol/actor/collections.js';
+import { failed, type Result, success } from '../protocol/actor/result.js';
 import type { Changed, Journal, JournalEntry } from './journal.js';
 import { type Problem, problem } from './problem.js';
 import type { CachedResponse, ResponseMaker } from './reply.js';
@@ -67,25 +68,26 @@ export class Documents {
     });
   }
 
-  read(resource: Resource): CachedResponse | Problem {
+  read(resource: Resource): Result<CachedResponse, Problem> {
     const spec: ResourceSpec = RESOURCES[resource];
     const health = this.#health.get(spec.backend);
     const text = health?.state === 'up' ? this.#joined(resource, spec) : undefined;
-    if (text !== undefined) return text;
+    if (text !== undefined) return success(text);
     const reason = health?.detail === undefined ? '' : `: ${health.detail}`;
-    return problem('unavailable', `Backend ${spec.backend} is ${health?.state ?? 'not enabled'}${reason}`);
+    const state = health?.state ?? 'not enabled';
+    return failed(problem('unavailable', `Backend ${spec.backend} is ${state}${reason}`));
   }
 
-  tracklist(player: string): CachedResponse | Problem {
+  tracklist(player: string): Result<CachedResponse, Problem> {
     const players = this.read('players');
-    if ('fault' in players) return players;
+    if (!players.ok) return players;
     if (this.#journal.record('players', player) === undefined)
-      return problem('no-such-player', `There is no player ${JSON.stringify(player)}`);
+      return failed(problem('no-such-player', `There is no player ${JSON.stringify(player)}`));
     const entry = this.#journal.record('players.tracklist', player);
-    if (entry === undefined) return problem('no-tracklist', `${player} has no tracklist`);
+    if (entry === undefined) return failed(problem('no-tracklist', `${player} has no tracklist`));
     const made = this.#tracklists.get(entry) ?? this.#maker.make(entry.json, entry.at);
     this.#tracklists.set(entry, made);
-    return made;
+    return success(made);
   }
 
   #joined(resource: Resource, { backend, collections, join }: ResourceSpec): CachedResponse | undefined {

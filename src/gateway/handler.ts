@@ -161,19 +161,19 @@ export class RequestHandler implements ExchangeHandler {
     // The rest of the body would be read as the next request, so the connection is closed.
     if (received.kind !== 'whole') return refuseForGood(exchange, BODY_PROBLEMS[received.kind]);
     const body = parseBody(contentType, received.bytes);
-    if (!body.ok) return refuse(exchange, body);
-    exchange.answer(await this.#parts.replies.reply(operation, { params, json: body.json }));
+    if (!body.ok) return refuse(exchange, body.error);
+    exchange.answer(await this.#parts.replies.reply(operation, { params, json: body.value }));
   }
 
   #openStream(exchange: Exchange): Handled {
     const query = parseEventQuery(exchange.query(), exchange.header('last-event-id'));
-    if (typeof query === 'string') return refuse(exchange, problem('bad-query', query));
+    if (!query.ok) return refuse(exchange, problem('bad-query', query.error));
     if (exchange.method === 'HEAD') return exchange.answer({ status: 200, headers: STREAM_HEADERS });
     const { sink, attach } = exchange.openStream(STREAM_HEADERS);
-    const stream = this.#parts.hub.open(query, sink);
+    const stream = this.#parts.hub.open(query.value, sink);
     // If these connections stayed open, they would use up the room that is reserved for requests.
-    if (stream === 'full') refuseForGood(exchange, TOO_MANY_STREAMS);
-    else attach(stream);
+    if (stream.ok) attach(stream.value);
+    else refuseForGood(exchange, TOO_MANY_STREAMS);
   }
 }
 

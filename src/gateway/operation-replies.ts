@@ -7,6 +7,7 @@ import type { Command } from '../protocol/actor/commands.js';
 import type { Backends } from '../protocol/actor/messages.js';
 import { type ChangeOperation, fullBusName, type Operation } from '../protocol/actor/operations.js';
 import { LOG_LINES, NAME_MAX_CHARACTERS, PARAMETERS, type Params } from '../protocol/actor/parameters.js';
+import type { Result } from '../protocol/actor/result.js';
 import type { HealthRecord, ServerRecord } from '../protocol/actor/schemas.js';
 import { checkBody } from './body.js';
 import type { Covers } from './covers.js';
@@ -109,10 +110,10 @@ export class OperationReplies {
 
   async #change(operation: ChangeOperation, { params, json }: OperationInput): Promise<HttpReply> {
     const body = await checkBody(operation, json);
-    if (!body.ok) return problemReply(body);
+    if (!body.ok) return problemReply(body.error);
     const fault = badParameter(params);
     if (fault !== undefined) return problemReply(fault);
-    const command = operation.command(params, body.json);
+    const command = operation.command(params, body.value);
     const answer = await this.#parts.backends.ask(operation.backend, command);
     return answer.ok ? ACCEPTED : problemReply(answer);
   }
@@ -154,8 +155,8 @@ function logLines(query: string): number | undefined {
   return lines >= LOG_LINES.minimum && lines <= LOG_LINES.maximum ? lines : undefined;
 }
 
-function documentReply(document: CachedResponse | Problem, knownTag: string): HttpReply {
-  return 'fault' in document ? problemReply(document) : replyOf(document, knownTag);
+function documentReply(document: Result<CachedResponse, Problem>, knownTag: string): HttpReply {
+  return document.ok ? replyOf(document.value, knownTag) : problemReply(document.error);
 }
 
 /** The scope is the only parameter that must be one of some words; of names no actor gets an endless one. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { checkBody, checkContentType, type ParsedBody, parseBody } from '../../src/gateway/body.js';
+import { checkBody, contentTypeProblem, type ParsedBody, parseBody } from '../../src/gateway/body.js';
 import type { BodyName } from '../../src/protocol/actor/schemas.js';
 
 /** The two fields of a row in the table of operations. */
@@ -22,7 +22,7 @@ const BODIES = {
 
 async function decodeBody(name: keyof typeof BODIES, body: string | Buffer): Promise<ParsedBody> {
   const parsed = parseBody('application/json', Buffer.from(body));
-  return parsed.ok ? checkBody(BODIES[name], parsed.json) : parsed;
+  return parsed.ok ? checkBody(BODIES[name], parsed.value) : parsed;
 }
 
 describe('content type', () => {
@@ -42,7 +42,7 @@ describe('content type', () => {
   ];
   for (const [type, accepted] of rows) {
     test(`${JSON.stringify(type)} is ${accepted ? 'accepted' : 'refused'}`, () =>
-      assert.equal(checkContentType(type)?.fault, accepted ? undefined : 'unsupported-type'));
+      assert.equal(contentTypeProblem(type)?.fault, accepted ? undefined : 'unsupported-type'));
   }
 });
 
@@ -58,7 +58,7 @@ describe('values', () => {
   for (const [name, body, value] of rows) {
     test(`${name} ${body}`, async () => {
       const decoded = await decodeBody(name, body);
-      assert.deepEqual(decoded.ok && [decoded.json], [value]);
+      assert.deepEqual(decoded.ok && [decoded.value], [value]);
     });
   }
 });
@@ -105,9 +105,9 @@ describe('faults', () => {
     test(`${name} ${JSON.stringify(body).slice(0, 60)}`, async () => {
       const decoded = await decodeBody(name, body);
       assert.ok(!decoded.ok);
-      assert.equal(decoded.fault, 'bad-body');
-      if (typeof detail === 'string') assert.equal(decoded.detail, detail);
-      else assert.match(decoded.detail, detail);
+      assert.equal(decoded.error.fault, 'bad-body');
+      if (typeof detail === 'string') assert.equal(decoded.error.detail, detail);
+      else assert.match(decoded.error.detail, detail);
     });
   }
 

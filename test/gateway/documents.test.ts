@@ -32,7 +32,7 @@ class DocumentsUnderTest {
 
   cached(resource: Resource): CachedResponse | undefined {
     const found = this.documents.read(resource);
-    return 'fault' in found ? undefined : found;
+    return found.ok ? found.value : undefined;
   }
 
   text(resource: Resource): string | undefined {
@@ -110,14 +110,15 @@ test('records with ranks are listed by rank, in whatever order they came', () =>
 });
 
 /** States of a backend that starts; `isOne` shows which of them are a health report. */
-const VERDICTS: readonly (readonly [state: BackendState, detail: string | undefined, isOne: boolean])[] = [
-  ['up', undefined, true],
-  ['connecting', undefined, false],
-  ['connecting', 'no socket', true],
-  ['restarting', 'thread ended', true],
-  ['failed', 'thread ended', true],
-];
-for (const [state, detail, isOne] of VERDICTS) {
+const FIRST_STATES: readonly (readonly [state: BackendState, detail: string | undefined, isOne: boolean])[] =
+  [
+    ['up', undefined, true],
+    ['connecting', undefined, false],
+    ['connecting', 'no socket', true],
+    ['restarting', 'thread ended', true],
+    ['failed', 'thread ended', true],
+  ];
+for (const [state, detail, isOne] of FIRST_STATES) {
   test(`${state}${detail === undefined ? '' : ` with a reason`} is ${isOne ? '' : 'not '}a first health report`, async () => {
     const under = new DocumentsUnderTest();
     let isSettled = false;

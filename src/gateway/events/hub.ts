@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../clock.js';
 import { LEVEL_EVENT } from '../../protocol/actor/collections.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { Journal, JournalEntry } from '../journal.js';
 import { Cursor, type CursorContext } from './cursor.js';
 import {
@@ -98,11 +99,10 @@ export class EventHub {
   }
 
   /**
-   * Opens a stream and writes its first lines before it returns. `full`: too many streams; the sink was not
-   * used.
+   * Opens a stream and writes its first lines before it returns. A failure has not used the sink.
    */
-  open(query: EventQuery, sink: TextSink): OpenStream | 'full' {
-    if (this.#streams.size >= this.#options.maxClients) return 'full';
+  open(query: EventQuery, sink: TextSink): Result<OpenStream, 'too-many-streams'> {
+    if (this.#streams.size >= this.#options.maxClients) return failed('too-many-streams');
     const { bootId, clock, journal } = this.#options;
     const { filter, keepaliveMs } = query;
     const stream = new EventStream({
@@ -127,7 +127,7 @@ export class EventHub {
       throw error;
     }
     if (this.#streams.has(stream)) this.#arm(stream.dueAt + SLACK_MS);
-    return stream;
+    return success(stream);
   }
 
   /**

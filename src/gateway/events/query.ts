@@ -2,6 +2,7 @@
 
 import { CHILD_NAMES, type ChildName } from '../../protocol/actor/backends.js';
 import { EVENTS, LEVEL_EVENT } from '../../protocol/actor/collections.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { type Filter, filterOf } from './frames.js';
 
 const KEEPALIVE_S = { least: 10, most: 120, byDefault: 30 };
@@ -18,24 +19,24 @@ export interface EventQuery {
 }
 
 /**
- * Takes the raw text behind the question mark; a text says what is wrong with it. A list may be repeated: its
+ * Takes the raw text behind the question mark; the error is one sentence for the client. A list may be repeated: its
  * names add up. `types` and `backend` are united, `exclude` is subtracted. A list without names (`types=`)
  * counts as absent; with only unknown names it accepts nothing but `server.info`. Levels are sent only if
  * `types` contains them. A repeated `keepalive` or `snapshot` is ambiguous and refused. Unknown parameters
  * are ignored.
  */
-export function parseEventQuery(query: string, lastEventIdHeader = ''): EventQuery | string {
+export function parseEventQuery(query: string, lastEventIdHeader = ''): Result<EventQuery, string> {
   const parameters = decodeParameters(query);
-  if (parameters === undefined) return 'The query is not valid percent-encoding';
+  if (parameters === undefined) return failed('The query is not valid percent-encoding');
   const excluded = listedNames(parameters, 'exclude') ?? [];
   if (excluded.includes('server.info'))
-    return 'Parameter exclude cannot hold server.info, which is always sent';
+    return failed('Parameter exclude cannot hold server.info, which is always sent');
   const keepaliveMs = parseKeepalive(parameters.getAll('keepalive'));
   const { least, most } = KEEPALIVE_S;
   if (keepaliveMs === undefined)
-    return `Parameter keepalive must be given once, as ${least} to ${most} seconds`;
+    return failed(`Parameter keepalive must be given once, as ${least} to ${most} seconds`);
   const snapshot = parseSnapshot(parameters.getAll('snapshot'));
-  if (snapshot === undefined) return 'Parameter snapshot must be given once, as 0 or 1';
+  if (snapshot === undefined) return failed('Parameter snapshot must be given once, as 0 or 1');
   const types = listedNames(parameters, 'types');
   const backends = listedNames(parameters, 'backend');
   const isAll = types === undefined && backends === undefined;
@@ -51,7 +52,7 @@ export function parseEventQuery(query: string, lastEventIdHeader = ''): EventQue
     ...(backends ?? []).filter((name) => !BACKEND_NAMES.includes(name)),
   ];
   const parsed = { filter, keepaliveMs, snapshot, unknown };
-  return lastEventId === undefined ? parsed : { ...parsed, lastEventId };
+  return success(lastEventId === undefined ? parsed : { ...parsed, lastEventId });
 }
 
 /** Undefined on bad percent-encoding, which URLSearchParams would keep as literal text. */

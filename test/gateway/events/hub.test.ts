@@ -316,9 +316,9 @@ test('a stream whose first lines cannot be written leaves no place taken', () =>
     throw new Error('a defect');
   };
   const query = parseEventQuery('types=audio.level', '');
-  if (typeof query === 'string') assert.fail(query);
+  assert.ok(query.ok);
   const sink = { write, end: () => undefined, cut: () => undefined };
-  assert.throws(() => node.hub.open(query, sink), /a defect/);
+  assert.throws(() => node.hub.open(query.value, sink), /a defect/);
   assert.deepEqual(node.hub.stats(), { open: 0, closedSlow: 0 });
   assert.deepEqual(node.watched, [true, false]);
   assert.equal(node.clock.timers, 0);

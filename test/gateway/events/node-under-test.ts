@@ -32,7 +32,7 @@ export class NodeUnderTest {
     this.#first = this.journal.newest;
   }
 
-  /** `lastEventId` and the ids in `heard` count from 1. */
+  /** `lastEventId` and the ids in `received` count from 1. */
   consumer(query = '', capacity?: number, lastEventId = ''): SimulatedConsumer {
     const consumer = new SimulatedConsumer(this.hub, this.world);
     const [, sequence] = OWN_ID.exec(lastEventId) ?? [];

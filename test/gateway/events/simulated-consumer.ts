@@ -58,7 +58,7 @@ export class SimulatedConsumer {
   open(query: string, capacity?: number): void {
     const { filter = '', actionsKept = ACTIONS_KEPT } = this.#traits;
     const parsed = parseEventQuery([filter, query].join('&'), this.lastEventId);
-    assert.ok(typeof parsed !== 'string');
+    assert.ok(parsed.ok);
     this.connection = new SimulatedConnection(capacity);
     this.#parser = new EventStreamParser(this.lastEventId);
     this.#actionsAtOpen = this.#world.actions;
@@ -67,9 +67,9 @@ export class SimulatedConsumer {
     this.#idBefore = this.lastEventId;
     if (this.#actionsAtOpen >= (this.#nextAction ?? Number.POSITIVE_INFINITY) + actionsKept)
       this.#nextAction = undefined;
-    const stream = this.#hub.open(parsed, this.connection);
-    assert.ok(stream !== 'full');
-    this.connection.stream = stream;
+    const stream = this.#hub.open(parsed.value, this.connection);
+    assert.ok(stream.ok);
+    this.connection.stream = stream.value;
   }
 
   get isOpen(): boolean {

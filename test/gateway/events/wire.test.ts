@@ -7,6 +7,7 @@ import { BYE, filterOf, frame, hello, love, sequenceIn } from '../../../src/gate
 import { parseEventQuery } from '../../../src/gateway/events/query.js';
 import type { ChildName } from '../../../src/protocol/actor/backends.js';
 import type { EventType } from '../../../src/protocol/actor/collections.js';
+import { success } from '../../../src/protocol/actor/result.js';
 import { parsedByConsumer } from '../../consumer/parser.js';
 
 type Filter = ReturnType<typeof filterOf>;
@@ -156,7 +157,7 @@ const unknownIn = (query: string): string[] => query.match(/future[.\w]*/g) ?? [
 const PASSING = FILTERS.map(([query, filter]) => [query, { filter, unknown: unknownIn(query) }] as const);
 for (const [query, expected] of [...PASSING, ...OPTIONS]) {
   test(`?${query} is understood`, () =>
-    assert.deepEqual(parseEventQuery(query, undefined), { ...PLAIN, ...expected }));
+    assert.deepEqual(parseEventQuery(query, undefined), success({ ...PLAIN, ...expected })));
 }
 
 const REFUSED: readonly [query: string, about: RegExp][] = [
@@ -177,9 +178,9 @@ const REFUSED: readonly [query: string, about: RegExp][] = [
 ];
 for (const [query, about] of REFUSED) {
   test(`?${query} is refused`, () => {
-    const fault = parseEventQuery(query, undefined);
-    assert.ok(typeof fault === 'string');
-    assert.match(fault, about);
+    const parsed = parseEventQuery(query, undefined);
+    assert.ok(!parsed.ok);
+    assert.match(parsed.error, about);
   });
 }
 
@@ -193,7 +194,7 @@ const RESUMING: readonly [query: string, header: string | undefined, id: string 
 for (const [query, header, id] of RESUMING) {
   test(`?${query} with Last-Event-ID ${header ?? '(none)'} resumes after ${id ?? 'nothing'}`, () => {
     const parsed = parseEventQuery(query, header);
-    assert.ok(typeof parsed !== 'string');
-    assert.equal(parsed.lastEventId, id);
+    assert.ok(parsed.ok);
+    assert.equal(parsed.value.lastEventId, id);
   });
 }
