@@ -16,16 +16,16 @@ const RUNS_FILE = 'pid';
 /** Only such names: no web server can have one, whatever somebody on this network announces. */
 const SUFFIX = '.local';
 /**
- * Avahi answers for its own addresses within some ms (measured); for one that it does not know it waits for 5
- * s.
+ * Avahi answers for its own addresses within 4 ms. For an address that it does not know it waits for 5 s
+ * (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 const DEADLINE_MS = 1000;
-/** A name that Avahi gave is believed this long, and a name that it did not give is refused this long. */
+/** How long an answer is used: the first for names that Avahi gave, the second for all other names. */
 const KNOWN_MS = 10_000;
 const UNKNOWN_MS = 1000;
-/** One question for each. */
+/** Avahi is asked for the name of each address, so many at most. */
 const ADDRESSES_MAX = 8;
-/** More than the longest name with what stands before it. */
+/** An answer is a name and some words before it; every correct answer is shorter. */
 const ANSWER_CHARS_MAX = 512;
 
 interface AvahiAccess {
@@ -53,7 +53,7 @@ export class AvahiNames {
     return age < (isKnown ? KNOWN_MS : UNKNOWN_MS) ? isKnown : undefined;
   }
 
-  /** Asks Avahi for all names; whoever comes meanwhile waits for the same answer. Never rejects. */
+  /** Asks Avahi for all names. Calls before the answer share that answer. Never rejects. */
   ask(): Promise<void> {
     this.#underWay ??= this.#requestNames().finally(() => {
       this.#underWay = undefined;

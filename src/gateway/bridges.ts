@@ -25,7 +25,7 @@ import { problemOf, problemReply, SHUTTING_DOWN } from './problem.js';
 import type { HttpReply } from './reply.js';
 import { BAD_PATHS, lackingKey, noSuchPath, type RouteSettings } from './routes.js';
 
-/** The progress of the thread of a subscriber that has pulled last. */
+/** How far a subscriber's thread has read the journal. Only its newest thread has a feed. */
 interface Feed {
   readonly send: (batch: ChangeBatch) => void;
   /** Undefined if the thread is new. */
@@ -42,14 +42,14 @@ export class BridgeFeeds {
     this.#journal = journal;
   }
 
-  /** Call with what was added to the journal. A feed that is ready has all before it. */
+  /** Call with the new entries of the journal. A feed that is ready has all entries before them. */
   changed(entries: readonly JournalEntry[]): void {
     for (const [subscriber, feed] of this.#feeds)
       if (feed.isReady) this.#send(subscriber, feed, false, entries);
   }
 
   /**
-   * The last call: sends pending changes even without a pull, because after it a bridge is only asked to
+   * The last call: sends pending changes even without a request, because after it a bridge is only asked to
    * stop.
    */
   end(): void {
@@ -57,8 +57,8 @@ export class BridgeFeeds {
   }
 
   /**
-   * `send` is that of `ChildListener`. A thread that ends takes its feed with it, as only the thread that has
-   * pulled is sent anything.
+   * The subscriber's thread is ready for more. `send` is that of `ChildListener`. The feed of an earlier
+   * thread is dropped.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void {
     const subscriber = SUBSCRIBERS.find((name) => name === child);

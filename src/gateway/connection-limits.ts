@@ -1,23 +1,25 @@
 // How many connections may be open: what the configuration needs, within the process's limit of descriptors.
-// For those beyond, others are closed (server.ts); without descriptors the main thread would spin in accept
-// and answer nobody (measured). Must be imported before uWebSockets.js, which reads the limit of a head from
-// the environment when it is loaded, and nowhere else.
+// When there are more, some are closed (server.ts): without free descriptors the main thread would spin in
+// accept and answer nobody (docs/development/what-we-learnt.md, "uWebSockets.js"). This file must be imported
+// before uWebSockets.js, which reads the limit of a head from the environment when it is loaded, and only
+// then.
 
 /**
  * The limit of a request's head in bytes; above it uWebSockets.js answers 431. Its default of 4 KiB is less
  * than a browser may send: it sends the cookies of all services on the host, whatever their port. Each
- * connection stores its incomplete head. More than 97 headers are 431 however small they are: that number is
- * built in (measured).
+ * connection stores its incomplete head. More than 97 headers are 431 even if they are small: that number is
+ * built in.
  */
 process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(16 * 1024);
 
 /** For requests, on top of the streams. */
 const CONNECTIONS_BESIDE_STREAMS = 512;
-/** For everything else: progress connections, buses, files, threads (31 at rest, measured). */
+/** For everything else: progress connections, buses, files, threads (31 at rest). */
 const OTHER_DESCRIPTORS = 512;
 /**
- * May be open above the limits until they, or others, are closed, if descriptors are left. A crowd comes back
- * as fast as it is closed: without this room a whole core does nothing but accept and close (measured).
+ * So many connections may be open above the limit for a moment, if descriptors are left, until some are
+ * closed. Clients that are closed at once come back at once: without this room the daemon would use a whole
+ * core to accept and close.
  */
 const SPARE_CONNECTIONS = 1024;
 /**

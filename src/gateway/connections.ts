@@ -54,7 +54,7 @@ export class Connections<C extends Connection> {
     this.#limits = limits;
   }
 
-  /** True if there is no room left to wait in: one must be closed at once. */
+  /** True if the spare connections are used, too: one must be closed at once. */
   get isOverfull(): boolean {
     return this.#open.length > this.#limits.connections + this.#limits.spare;
   }
@@ -72,9 +72,9 @@ export class Connections<C extends Connection> {
   }
 
   /**
-   * Removes and returns the connection that must be closed; undefined if there are not too many. It is the
-   * one that has waited longest without a request, else an idle one, of the peer that has most; if none can
-   * be spared, the newest is refused.
+   * Removes and returns the connection that must be closed; undefined if there are not too many. Connections
+   * that have sent no request are chosen first, then idle ones; among these the oldest of the peer that has
+   * most connections. If all are in use, the newest is chosen.
    */
   surplus(): C | undefined {
     const mustGive = this.#givers();
@@ -88,7 +88,7 @@ export class Connections<C extends Connection> {
     return this.#remove(this.#open.findLastIndex(({ peer }) => mustGive(peer)));
   }
 
-  /** Which peers have to give a connection; undefined: none. */
+  /** Tells whether a peer must lose a connection; undefined if no peer must. */
   #givers(): ((peer: Peer) => boolean) | undefined {
     const { connections, reserved, perPeer } = this.#limits;
     const local = this.#peers.get(LOOPBACK)?.open ?? 0;

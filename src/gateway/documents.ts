@@ -1,6 +1,6 @@
 // Responses to `GET` of backends: texts of the journal, joined once and cached until one changes; and the
-// health of each enabled child. It parses no text, and waits for a thread only while the service starts, for a
-// backend's first health report.
+// health of each enabled child. It parses no text, and waits for a thread only while the service starts, for
+// a backend's first health report.
 
 import type { Clock } from '../clock.js';
 import type { BackendHealth, ChildName } from '../protocol/actor/backends.js';

@@ -1,6 +1,7 @@
 // One request and its response: the only file that uses uWebSockets.js' request and response objects. It
 // follows their rules (the request is invalid when the handler returns, a response must not be used after an
-// abort, writes outside the handler are corked), so that no other file has to. It decides nothing.
+// abort, writes outside the handler are corked), so that no other file has to. It decides nothing. How
+// uWebSockets.js behaves is in docs/development/what-we-learnt.md, "uWebSockets.js".
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { Clock } from '../clock.js';
@@ -22,13 +23,13 @@ const BODY_DEADLINE_MS = 10_000;
  */
 const COPIED_MAX_BYTES = 256 * 1024;
 /**
- * uWebSockets.js closes a connection 8 to 12 s after its last answer (measured). A client that uses it for 8
+ * uWebSockets.js closes a connection 8 to 12 s after its last answer. A client that uses it for 8
  * s at most never meets the end; a `POST` that does is cut before it is read.
  */
 const KEEP_ALIVE: HeaderPair = ['Keep-Alive', 'timeout=8'];
 
 /**
- * A comment line of an event stream, for two needs of uWebSockets.js (both measured). After each write: it
+ * A comment line of an event stream, for two needs of uWebSockets.js. After each write: it
  * sends the end of a chunk only with the next chunk, so clients that read whole chunks, such as Python's
  * urllib3 and requests, would get every event one event late. And first when the connection is writable
  * again: bytes that the kernel did not accept stay in a buffer that is flushed only by the next write, whose
@@ -128,7 +129,7 @@ export class Exchange {
     this.#response.onAborted(() => {
       if (!this.#isOver()) this.#leave();
     });
-    // A kept request may become a stream, and `resume` sets a timeout that ends a stream (measured).
+    // A kept request may become a stream, and `resume` sets a timeout that ends a stream.
     if (!this.#isCollecting && this.#kept === undefined) this.#pause();
   }
 
@@ -239,7 +240,7 @@ export class Exchange {
 
   /**
    * Stops reading until the answer is written. If a client sends its next request, or closes its side, while
-   * this request is pending, uWebSockets.js ends the connection without an answer (measured). Within one
+   * this request is pending, uWebSockets.js ends the connection without an answer. Within one
    * packet that cannot be prevented. While paused, a disconnect is noticed only with the answer, so streams
    * are not paused.
    */
@@ -251,7 +252,7 @@ export class Exchange {
 
   #write(reply: HttpReply): void {
     const { body, close = false } = reply;
-    // Only if paused: otherwise `resume` would stop all further reading (measured).
+    // Only if paused: otherwise `resume` would stop all further reading.
     if (this.#isPaused) this.#response.resume();
     this.#isPaused = false;
     this.#response.writeStatus(STATUS_LINES[reply.status]);
@@ -265,7 +266,7 @@ export class Exchange {
       return;
     }
     // `end` would send a body to HEAD too, and `endWithoutBody` with any argument leaves the response
-    // pending, which ends the process (both measured).
+    // pending, which ends the process.
     if (close) this.#response.writeHeader('Connection', 'close');
     if (body !== undefined) this.#response.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#response.endWithoutBody();

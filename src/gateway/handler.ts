@@ -186,9 +186,9 @@ function refuseForGood(exchange: Exchange, found: Problem): void {
 }
 
 /**
- * The end of such a request is unclear, so no bytes after it may be read as a request. It stays unanswered
- * until its packet has been parsed, because uWebSockets.js closes the connection if another request follows
- * meanwhile (measured).
+ * The end of such a request is unclear, so no bytes after it may be read as a request. The answer waits until
+ * the packet has been parsed: if another request follows in it, uWebSockets.js closes the connection without
+ * an answer to either (docs/development/what-we-learnt.md, "uWebSockets.js").
  */
 async function refuseAmbiguous(exchange: Exchange, found: Problem): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));

@@ -68,9 +68,9 @@ export class Page {
   readonly #bootId: string;
 
   /**
-   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `bootId` differs for each start,
-   * and becomes the document's tag: a hash of its few bytes would take 6 ms of CPU at each start, for loading
-   * Node's cryptography (measured).
+   * `origins` is `api.cors.origins`, already checked; `*` allows every origin. `bootId` differs for each
+   * start, and becomes the document's tag. A hash would load Node's cryptography at each start, which takes
+   * 7 ms of CPU (docs/development/what-we-learnt.md, "Node and V8").
    */
   constructor(files: PageFiles, origins: readonly string[], bootId: string) {
     this.#files = files;

@@ -35,8 +35,7 @@ export interface HttpReply {
 export const ACCEPTED: HttpReply = { status: 202, headers: [], body: '' };
 
 /**
- * A JSON text that is ready to send. It is made once per change, so that polling costs only the sending
- * (measured).
+ * A JSON text that is ready to send. It is made once per change, so that polling costs only the sending.
  */
 export interface CachedResponse {
   /** Strong: equal tags mean equal bytes. */
@@ -122,7 +121,7 @@ export function weightsIn(accept: string): ReadonlyMap<string, number> {
   );
 }
 
-/** uWebSockets.js does not check header values (measured): a line break would start another header. */
+/** uWebSockets.js does not check header values: a line break would start another header. */
 export function oneLine(value: string): string {
   return /[\r\n\0]/.test(value) ? value.replace(/[\r\n\0]+/g, ' ') : value;
 }

@@ -1,5 +1,6 @@
 // The HTTP server: listens, passes each request on as an exchange, closes. It knows neither routes nor
-// backends. Only this file and exchange.ts know uWebSockets.js.
+// backends. Only this file and exchange.ts know uWebSockets.js; how it behaves is in
+// docs/development/what-we-learnt.md, "uWebSockets.js".
 
 import './connection-limits.js';
 import {
@@ -17,8 +18,7 @@ import { Exchange } from './exchange.js';
 import type { ListeningSocket } from './listening.js';
 
 /**
- * The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently
- * (measured).
+ * The value of uSockets' LIBUS_LISTEN_EXCLUSIVE_PORT. Without it a port that is in use is shared silently.
  */
 const EXCLUSIVE_PORT = 1;
 
@@ -39,7 +39,7 @@ export interface ExchangeHandler {
 
 /** Limits the log while there are too many connections for long. */
 const LOG_PAUSE_MS = 3_600_000;
-/** While there are too many connections, this many are closed at a time, and so often. */
+/** While there are too many connections, `CLOSED_TOGETHER` of them are closed every `CLOSE_EVERY_MS`. */
 const CLOSED_TOGETHER = 8;
 const CLOSE_EVERY_MS = 20;
 
@@ -58,7 +58,7 @@ export function createServer(
   let newest: Exchange | undefined;
   boundConnections(app, limits, onFull, clock, () => newest);
 
-  // A handler that throws, or returns without an answer or an abort handler, ends the process (measured).
+  // A handler that throws, or returns without an answer or an abort handler, ends the process.
   app.any('/*', (response, request) => {
     const exchange = new Exchange(response, request, clock);
     newest = exchange;
@@ -99,7 +99,7 @@ interface HttpConnection extends Connection {
  * Closes the connections that are too many, a few at a time. uWebSockets.js itself closes those that send no
  * request for 10 s. Its filter gets a response object when a connection opens, valid until it closes, and an
  * unrelated one when it has closed; the closed connection is recognized at that moment by its lack of an
- * address (all measured).
+ * address.
  */
 function boundConnections(
   app: TemplatedApp,
@@ -138,7 +138,7 @@ function boundConnections(
     else if (!isWaiting) closeSome(1);
   };
   /**
-   * `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here (measured).
+   * `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here.
    */
   const changed = (response: HttpResponse, change: number): void => {
     if (change > 0) opened(response);
@@ -149,7 +149,7 @@ function boundConnections(
 
 /**
  * uWebSockets.js does not tell on which connection a request comes, but a data handler that is set when the
- * connection opens is called right after the handler of its first request (measured). A `POST` sets a data
+ * connection opens is called right after the handler of its first request. A `POST` sets a data
  * handler of its own: a connection that begins with one counts as silent for its whole life, and is cut if it
  * is the oldest such connection of a peer that has too many.
  */
@@ -160,7 +160,7 @@ function httpConnection(response: HttpResponse, newestExchange: () => Exchange |
     hasRequested = true;
     if (newestExchange()?.isPeersTurn !== true) return;
     // A data handler has switched the timeout for idle connections off. `resume` sets it, but only after
-    // `pause` (measured).
+    // `pause`.
     response.pause();
     response.resume();
   });
@@ -170,7 +170,7 @@ function httpConnection(response: HttpResponse, newestExchange: () => Exchange |
     isOpen: () => response.getRemoteAddress().byteLength > 0,
     hasRequested: () => hasRequested,
     // The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next
-    // request (measured).
+    // request.
     isIdle: () => response.getWriteOffset() > 0,
   };
 }

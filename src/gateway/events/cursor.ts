@@ -53,9 +53,10 @@ export class Cursor {
   #joiner: Joiner;
 
   /**
-   * `reached`: the sequence number that the client has read up to, in this run of the daemon; without one it
-   * gets a snapshot. In the middle of a delivery it does not know all records up to there, only those up to
-   * `known`, where the delivery began, and those that it has read.
+   * `reached`: the client has all events up to this sequence number of this run of the daemon; without it the
+   * client gets a snapshot. `known`: the client knows all records up to this sequence number. It is smaller
+   * than `reached` if the client fell behind in the middle of a delivery: of the records in between, the
+   * client knows only those that it has read.
    */
   constructor(context: CursorContext, filter: Filter, reached: number | undefined, known = reached) {
     this.#context = context;

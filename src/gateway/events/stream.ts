@@ -1,4 +1,4 @@
-// One client's stream: its filter, its state, and its cursor while it is behind. It holds no uWS object, only
+// One client's stream: its filter, its state, and its cursor while it is behind. It has no uWS object, only
 // a TextSink.
 
 import type { Clock } from '../../clock.js';
@@ -9,8 +9,8 @@ import { BYE, type Filter } from './frames.js';
 export interface TextSink {
   /**
    * Takes the text and sends it. False: the kernel did not accept all of it, so the caller must not write
-   * again before `writable` is called (measured: ignoring it buffers without bound). Text, not bytes:
-   * uWebSockets.js takes it sooner, as long as few listen (measured).
+   * again before `writable` is called: otherwise the text is buffered without a bound. It is text and not
+   * bytes, which uWebSockets.js takes faster while there are few streams.
    */
   write(text: string): boolean;
   /** Ends the response after what was written. */
@@ -27,7 +27,7 @@ export interface OpenStream {
 }
 
 /**
- * flowing: every event is written as it happens. behind: a write was refused, or the cursor has not caught
+ * flowing: every event is written at once. behind: a write was refused, or the cursor has not caught
  * up. leaving: like behind, and `bye` follows. ending: `bye` is written but not yet accepted.
  */
 type StreamState = 'flowing' | 'behind' | 'leaving' | 'ending' | 'closed';
@@ -73,7 +73,7 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * An event that happens at `now`; a stream that is behind reads it later. `upTo` is the sequence number
+   * Writes an event of the time `now`; a stream that is behind reads it later. `upTo` is the sequence number
    * that is reached with it.
    */
   deliver(text: string, upTo: number | undefined, now: number): void {
@@ -83,8 +83,8 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Has a flowing stream read the journal from `reached` on, because something happened for which there is no
-   * event. True: the caller must call `writable` then. A stream that is behind reads it anyway.
+   * Has a flowing stream read the journal from `reached` on, because there is no event for a change. True:
+   * the caller must call `writable` then. A stream that is behind reads it anyway.
    */
   fallBack(reached: number): boolean {
     if (this.#state !== 'flowing') return false;
@@ -125,7 +125,7 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * uWebSockets.js aborts a response that makes no progress for 10 s (measured), which looks like a peer that
+   * uWebSockets.js aborts a response that makes no progress for 10 s, which looks like a peer that
    * disconnected. So a stream that is lost while behind counts as too slow: a peer that leaves by itself in
    * that state looks the same.
    */

@@ -171,8 +171,8 @@ export interface BackendListener {
 /** The supervisor passes these on from subscribers, and requests from bridges only. */
 export interface ChildListener extends BackendListener {
   /**
-   * `send` goes to the thread that has pulled, and is without effect once that has ended: the next one pulls
-   * by itself.
+   * A subscriber's thread is ready for the next batch. `send` goes to this thread, and has no effect after
+   * its end: the next thread requests its feed by itself.
    */
   feedRequest(child: ChildName, isFirst: boolean, send: (batch: ChangeBatch) => void): void;
   /** Settles when a request over HTTP would, and never rejects. */
