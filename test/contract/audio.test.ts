@@ -113,7 +113,7 @@ onEachSoundServer('audio', (node) => {
     assert.equal((await node().daemon.post(`/audio/clients/${playing.id}/mute`)).status, 404);
   });
 
-  test('what the server does not have is refused', async () => {
+  test('a command to an output, stream or port that the server does not have is refused', async () => {
     for (const [path, body, status, detail] of [
       ['/audio/outputs/99999/mute', undefined, 404, /99999/],
       ['/audio/clients/nobody/volume', { volume: 0.5 }, 404, /nobody/],
@@ -214,7 +214,9 @@ test('outputs that the configuration names have their label, are marked, and ref
 });
 
 /** A client that comes back with the service must find all (docs/http-api.md, "Answers"). */
-test('the first answers hold what the backends have, and why one has nothing', { skip }, async (t) => {
+test('the first answers have the records of the backends, and the reason of a backend that has none', {
+  skip,
+}, async (t) => {
   const sound = await startPulseAudio();
   t.after(() => sound.stop());
   const config = `${AUDIO_ONLY}players: {enabled: true}\n`;

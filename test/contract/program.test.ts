@@ -103,9 +103,9 @@ const DISK_FULL = /^tonearm: cannot write: the disk is full\n$/;
  */
 for (const [what, args, lost, status, message] of [
   ['tonearm progress still never fails', ['progress', 'end', '--success'], 2, 0, /^$/],
-  ['nor does its help', ['progress', '--help'], 1, 0, DISK_FULL],
+  ['the help of tonearm progress never fails, either', ['progress', '--help'], 1, 0, DISK_FULL],
   ['an answer that is lost is an error', ['--version'], 1, 74, DISK_FULL],
-  ['what was wrong stays what was wrong', ['--frobnicate'], 2, 64, /^$/],
+  ['a usage error stays a usage error', ['--frobnicate'], 2, 64, /^$/],
   ['a lost warning is an error', ['--check-config', '--config', odd], 2, 74, /^bind:/],
 ] as const) {
   test(`on a full disk ${what}: exit ${status}`, () => {
@@ -135,7 +135,7 @@ function handlesSignal(pid: number, signal: number): boolean {
   return ((BigInt(`0x${caught}`) >> BigInt(signal - 1)) & 1n) === 1n;
 }
 
-test('with no address of api.bind present the daemon waits, logs for which, and ends as always', async (context) => {
+test('a daemon without any address of api.bind waits, logs the missing entries, and ends as always', async (context) => {
   const config = file('absent.yaml', `bind: [nowhere7, 192.0.2.1]\n${NO_BACKENDS}`);
   const { child, out: log } = spawned(context, ENV, [...NODE, '--allow-root', '--config', config]);
   const waiting = /waiting for nowhere7 of bind[\s\S]*waiting for 192\.0\.2\.1 of bind/;
@@ -173,7 +173,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
   });
 }
 
-test('api.hosts and api.cors.origins of the file are who may ask', async (t) => {
+test('api.hosts and api.cors.origins of the file decide which requests are accepted', async (t) => {
   const api = 'hosts: [music.example.org], cors: {origins: ["http://app.lan"]}';
   const daemon = await Daemon.start({ config: NO_BACKENDS, api }, t);
   assert.equal((await daemon.get('/server', { Host: 'music.example.org' })).status, 200);

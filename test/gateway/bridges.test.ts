@@ -129,7 +129,7 @@ function slow(): Node {
 }
 
 describe('a bridge', () => {
-  test('hears of a unit that ends, at once or when it is slow', () => {
+  test('is sent the end of a unit, even if it is slow', () => {
     const unit = put('systemd.services', 'user/a', { name: 'a' });
     const ended = drop('systemd.services', 'user/a');
     for (const isSlow of [false, true]) {

@@ -134,7 +134,7 @@ for (const [state, detail, isOne] of FIRST_STATES) {
   });
 }
 
-test('the first state of a backend is waited for 2 s, and later nobody waits', async () => {
+test('a reader waits 2 s for the first health report of a backend, and later not at all', async () => {
   const under = new DocumentsUnderTest();
   const firstHealth = under.documents.firstHealth('audio');
   under.clock.advance(2000);

@@ -112,7 +112,7 @@ test('an Avahi that does not run is not called, as systemd would start it', asyn
   assert.deepEqual(avahi.questions, []);
 });
 
-test('whatever is requested by such a name is served in full', async (t) => {
+test('a request by a name that Avahi gave is served in full', async (t) => {
   const avahi = new ScriptedAvahi(t);
   const under = GatewayUnderTest.up(undefined, undefined, undefined, avahi.socketPath).within(t);
   const request = (first: string, rest = ''): RawConnection =>

@@ -122,7 +122,7 @@ for (const [name, change, kept] of KEPT) {
   });
 }
 
-test('a removal without an event is told once, and who has not heard it cannot continue', () => {
+test('a removal without an event is returned once, and a reader that missed it cannot continue', () => {
   const under = new JournalUnderTest();
   under.apply(put('systemd.services', 'a', 1), put('systemd.services', 'b', 2));
   assert.equal(under.apply(drop('systemd.services', 'a')), '3-a=1');

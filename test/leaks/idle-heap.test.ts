@@ -22,7 +22,7 @@ function grow(): number {
   return records.length;
 }
 
-test('an actor that is pinged gives back what a storm has left', async (t) => {
+test('an actor that is pinged gives back the memory that a storm has used', async (t) => {
   // V8 collects by itself in a thread that rests as this one does, so it must also be asked.
   const { mock: measured } = t.mock.method(vm, 'measureMemory');
   syncBuiltinESMExports();

@@ -146,7 +146,7 @@ export const SOUND_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['event audio.level'],
-    title: 'what an output plays is measured',
+    title: 'the level of an output is measured',
     run: (node) =>
       withStream(node, async () => {
         await node.sound.pactl('set-sink-volume', 'living', '100%');

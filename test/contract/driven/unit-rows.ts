@@ -128,7 +128,7 @@ export const UNIT_ROWS: readonly Row<House>[] = [
   },
   {
     drives: ['key upgrade.enabled', 'key upgrade.resultFile', 'operation upgrade', 'event upgrade.info'],
-    title: 'what is written into upgrade.resultFile is shown, and is an event',
+    title: 'the content of upgrade.resultFile is shown, and its change is an event',
     run: async ({ house, bare, path }) => {
       writeFileSync(path('result.json'), '{"current": "1.0", "latest": "1.1", "upgrade_available": true}');
       await house.event('upgrade.info', (data) => data.includes('"latest":"1.1"'));
