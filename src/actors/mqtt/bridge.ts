@@ -117,17 +117,18 @@ export class MqttBridge implements BridgeActor {
     if (identifier === undefined) return { reason: 'the machine has no id in /etc/machine-id' };
     this.#topics ??= new RetainedTopics(settings, identifier, this.#branch, interfaces);
     const read = await brokerAddress(settings, clock);
-    if (!read.ok) return read;
+    if (!read.ok) return { reason: read.error };
     const { oddities } = read.value;
     this.#logOddities(oddities);
     const clientId = clientIdOf(identifier, settings.topic);
     const probed = await probe(this.#topics, clock, this.#dialler(read.value, `${clientId}-look`));
-    if ('failed' in probed) {
-      const hint = oddities !== undefined && REFUSED.test(probed.failed) ? ` (${oddities})` : '';
-      return { reason: `${probed.failed}${hint}` };
+    if (!probed.ok) {
+      const { kind, reason } = probed.error;
+      if (kind === 'occupied') return { reason, waitMs: OCCUPIED_MS };
+      const hint = oddities !== undefined && REFUSED.test(reason) ? ` (${oddities})` : '';
+      return { reason: `${reason}${hint}` };
     }
-    if ('owner' in probed) return { reason: probed.owner, waitMs: OCCUPIED_MS };
-    this.#topics.begin(probed.retained, probed.deviceOwner);
+    this.#topics.begin(probed.value.retained, probed.value.deviceOwner);
     return this.#isStopped ? { reason: '' } : this.#serve(this.#topics, read.value, clientId);
   }
 

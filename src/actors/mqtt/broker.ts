@@ -6,9 +6,17 @@ import type { Socket } from 'node:net';
 import { type IClientSubscribeOptions, type IConnackPacket, MqttClient, ReasonCodes } from 'mqtt';
 import { type Clock, within } from '../../clock.js';
 import { errorText } from '../../printable.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import type { MqttSettings } from '../../protocol/actor/settings.js';
 import { inTime, readSmallFile } from '../small-file.js';
-import { type Acknowledgement, codeOf, type Done, refusalIn } from './acknowledgement.js';
+import {
+  ACKNOWLEDGED,
+  type Acknowledgement,
+  codeOf,
+  type Done,
+  ENDED,
+  refusalIn,
+} from './acknowledgement.js';
 import { dialBroker } from './broker-socket.js';
 import { NameLookup } from './name-lookup.js';
 import { odditiesOf, passwordIn } from './password-file.js';
@@ -57,9 +65,11 @@ const FILE_BYTES_MAX = 4 << 20;
  */
 const READ_BY_OTHERS = 0o044;
 
-type Read<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly reason: string };
-
-export async function brokerAddress(settings: MqttSettings, clock: Clock): Promise<Read<BrokerAddress>> {
+/** The error is a text for people. */
+export async function brokerAddress(
+  settings: MqttSettings,
+  clock: Clock,
+): Promise<Result<BrokerAddress, string>> {
   const { url = '', username, passwordFile, caFile } = settings;
   const secret = await readBytes(passwordFile, 'mqtt.passwordFile', clock, READ_BY_OTHERS);
   if (!secret.ok) return secret;
@@ -67,28 +77,28 @@ export async function brokerAddress(settings: MqttSettings, clock: Clock): Promi
   const read = await readBytes(certificates, 'mqtt.caFile', clock);
   if (!read.ok && caFile !== undefined) return read;
   const ca = read.ok && read.value !== undefined ? Buffer.from(read.value).toString() : undefined;
-  if (secret.value === undefined) return { ok: true, value: { url, username, ca } };
+  if (secret.value === undefined) return success({ url, username, ca });
   const odd = odditiesOf(secret.value).join(', ');
   const oddities = odd === '' ? undefined : `mqtt.passwordFile: ${passwordFile}: ${odd}`;
-  return { ok: true, value: { url, username, password: passwordIn(secret.value), oddities, ca } };
+  return success({ url, username, password: passwordIn(secret.value), oddities, ca });
 }
 
 /**
- * A disk that does not answer is a failure like others, and is tried again. `forbidden` are bits of the
- * file's mode.
+ * A disk that does not answer is a failure like others, and the next attempt reads again. `forbidden` are
+ * bits of the file's mode.
  */
 async function readBytes(
   path: string | undefined,
   key: string,
   clock: Clock,
   forbidden = 0,
-): Promise<Read<Uint8Array | undefined>> {
-  if (path === undefined) return { ok: true, value: undefined };
+): Promise<Result<Uint8Array | undefined, string>> {
+  if (path === undefined) return success(undefined);
   const file = await inTime(clock, readSmallFile(path, FILE_BYTES_MAX));
-  const why = (text: string): Read<never> => ({ ok: false, reason: `${key}: ${path}: ${text}` });
-  if (!file.ok) return why(file.error.problem);
-  if ((file.value.mode & forbidden) !== 0) return why('others can read this file: run chmod 600 on it');
-  return { ok: true, value: file.value.bytes };
+  const unfit = (text: string) => failed(`${key}: ${path}: ${text}`);
+  if (!file.ok) return unfit(file.error.problem);
+  if ((file.value.mode & forbidden) !== 0) return unfit('others can read this file: run chmod 600 on it');
+  return success(file.value.bytes);
 }
 
 export interface BrokerMessage {
@@ -112,7 +122,7 @@ export interface BrokerOptions extends BrokerAddress {
 /** The public side of a connection, so that a test can stand in for it. */
 export type BrokerConnection = Pick<MqttConnection, keyof MqttConnection>;
 
-/** But for a refusal every failure ends the connection; `ended` gives the reason. */
+/** Every failure but a refusal ends the connection, and `ended` gives the reason, a text for people. */
 export class MqttConnection {
   /** False if the connection was never established. */
   readonly ready: Promise<boolean>;
@@ -122,11 +132,11 @@ export class MqttConnection {
   readonly #client: MqttClient;
   readonly #clock: Clock;
   readonly #lookup = new NameLookup();
-  /** Settles what waits for the broker, with a trouble or with none. */
+  /** Settles each packet that waits for the broker's answer. A trouble also ends the connection. */
   readonly #waiting = new Set<(answer: Acknowledgement, trouble?: string) => void>();
   /** The largest packet that the broker accepts, in bytes. */
   #largest = Number.POSITIVE_INFINITY;
-  /** Bytes that have come since the end of the last packet, or a little less. */
+  /** Bytes received since the end of the last packet, or a few less. */
   #unread = 0;
   /** The first reason for the end. */
   #reason: string | undefined;
@@ -158,7 +168,7 @@ export class MqttConnection {
       this.#client.on('close', () => {
         this.#isClosed = true;
         const reason = this.#reason ?? 'the broker closed the connection';
-        for (const settle of [...this.#waiting]) settle(false, reason);
+        for (const settle of [...this.#waiting]) settle(ENDED, reason);
         void this.#lookup.end().then(() => resolve(reason));
       });
     });
@@ -197,7 +207,7 @@ export class MqttConnection {
     );
   }
 
-  /** Only what the broker takes: it would end the connection. */
+  /** Publish only what the broker accepts: it would end the connection for a larger packet. */
   publish(topic: string, text: string, retain: boolean): Promise<Acknowledgement> {
     return this.#answered(topic, [topic], (done) =>
       this.#client.publish(topic, Buffer.from(text), { qos: 1, retain }, (error) => done(error)),
@@ -234,7 +244,7 @@ export class MqttConnection {
 
   /** Ends the connection unless `act` completes within the deadline, by success or a refusal. */
   #answered(what: string, topics: readonly string[], act: (done: Done) => void): Promise<Acknowledgement> {
-    if (this.#isClosed) return Promise.resolve(false);
+    if (this.#isClosed) return Promise.resolve(ENDED);
     return new Promise((resolve) => {
       const settle = (answer: Acknowledgement, trouble?: string): void => {
         if (!this.#waiting.delete(settle)) return;
@@ -244,13 +254,13 @@ export class MqttConnection {
       };
       this.#waiting.add(settle);
       const cancel = this.#clock.after(ACK_DEADLINE_MS, () =>
-        settle(false, `the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`),
+        settle(ENDED, `the broker has not acknowledged ${what} within ${ACK_DEADLINE_MS / 1000} s`),
       );
       act((error, codes) => {
         const refusal = error ? refusalIn(topics, codes ?? [codeOf(error)], ReasonCodes) : undefined;
-        if (refusal !== undefined) settle(refusal);
-        else if (error) settle(false, `the broker refuses ${what}: ${errorText(error)}`);
-        else settle(true);
+        if (refusal !== undefined) settle(failed(refusal));
+        else if (error) settle(ENDED, `the broker refuses ${what}: ${errorText(error)}`);
+        else settle(ACKNOWLEDGED);
       });
     });
   }

@@ -179,34 +179,43 @@ export interface WaitingRequest extends QueuedRequest {
 }
 
 /**
- * The function that takes a request; false if too many wait already: then this one is dropped. One request of
- * each queue runs at a time, in order, and a waiting one is dropped when one comes that supersedes it, so
- * that a flood ends with the last value of each. `carryOut` runs a request; it settles when that is done, and
- * never rejects.
+ * One request of each queue runs at a time, in order. A waiting request is dropped when a newer one
+ * supersedes it, so that a flood ends with the last value of each setting.
  */
-export function commandQueues(carryOut: (request: WaitingRequest) => Promise<void>) {
-  const waiting: WaitingRequest[] = [];
+export class CommandQueues {
+  readonly #carryOut: (request: WaitingRequest) => Promise<void>;
+  readonly #waiting: WaitingRequest[] = [];
   /** The queues that have a request under way. */
-  const busy = new Set<string>();
-  const runWaiting = (): void => {
-    const at = busy.size < UNDER_WAY_MAX ? waiting.findIndex(({ queue }) => !busy.has(queue)) : -1;
-    const [request] = at < 0 ? [] : waiting.splice(at, 1);
-    if (request === undefined) return;
-    busy.add(request.queue);
-    void carryOut(request).then(() => {
-      busy.delete(request.queue);
-      runWaiting();
-    });
-    runWaiting();
-  };
-  return (request: WaitingRequest): boolean => {
+  readonly #busy = new Set<string>();
+
+  /** `carryOut` runs a request. Its promise resolves when the request is done, and never rejects. */
+  constructor(carryOut: (request: WaitingRequest) => Promise<void>) {
+    this.#carryOut = carryOut;
+  }
+
+  /** False if too many requests wait already: then this one is dropped. */
+  add(request: WaitingRequest): boolean {
     const { supersedes } = request;
-    const older = waiting.findIndex((each) => supersedes !== undefined && each.supersedes === supersedes);
-    if (older >= 0) waiting.splice(older, 1);
-    waiting.push(request);
-    runWaiting();
-    if (waiting.length <= WAITING_MAX) return true;
-    waiting.pop();
+    const isOlder = (each: WaitingRequest): boolean => each.supersedes === supersedes;
+    const older = supersedes === undefined ? -1 : this.#waiting.findIndex(isOlder);
+    if (older >= 0) this.#waiting.splice(older, 1);
+    this.#waiting.push(request);
+    this.#runWaiting();
+    if (this.#waiting.length <= WAITING_MAX) return true;
+    this.#waiting.pop();
     return false;
-  };
+  }
+
+  #runWaiting(): void {
+    const isFree = ({ queue }: WaitingRequest): boolean => !this.#busy.has(queue);
+    const at = this.#busy.size < UNDER_WAY_MAX ? this.#waiting.findIndex(isFree) : -1;
+    const [request] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (request === undefined) return;
+    this.#busy.add(request.queue);
+    void this.#carryOut(request).then(() => {
+      this.#busy.delete(request.queue);
+      this.#runWaiting();
+    });
+    this.#runWaiting();
+  }
 }

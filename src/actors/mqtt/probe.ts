@@ -1,8 +1,10 @@
-// The first connection of an attempt: reads what the broker retains for this node, and asks whether those are
-// alive who claim its branch or its device. It has no will and publishes only that question, so that it does
-// not disturb a branch of another node.
+// The first connection of an attempt: reads what the broker retains for this node, and asks whether the nodes
+// that claim its branch or its device are alive. It has no will and publishes only that question, so that it
+// does not disturb the branch of another node.
 
 import { type Clock, within } from '../../clock.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
+import { ENDED, type Ended } from './acknowledgement.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
 import { branchOfDevice } from './home-assistant.js';
 import { ONLINE, type RetainedTopics } from './retained-topics.js';
@@ -25,9 +27,15 @@ export interface RetainedState {
 }
 
 /**
- * The retained state; or why it cannot be read; or the text for people that names the branch's living owner.
+ * `failed`: the state cannot be read. `occupied`: another living node owns the branch. The reason is a text
+ * for people.
  */
-export type ProbeResult = RetainedState | { readonly failed: string } | { readonly owner: string };
+export interface ProbeError {
+  readonly kind: 'failed' | 'occupied';
+  readonly reason: string;
+}
+
+export type ProbeResult = Result<RetainedState, ProbeError>;
 
 type Dial = (onMessage: (message: BrokerMessage) => void) => BrokerConnection;
 
@@ -39,8 +47,7 @@ interface Claim {
 
 export async function probe(topics: RetainedTopics, clock: Clock, dial: Dial): Promise<ProbeResult> {
   const running = new Probe(topics, clock, dial);
-  const found = await running.run();
-  return running.end(found);
+  return running.end(await running.run());
 }
 
 class Probe {
@@ -62,63 +69,65 @@ class Probe {
     this.#connection = dial((message) => this.#receive(message));
   }
 
-  /** Undefined if the connection has ended. */
-  async run(): Promise<ProbeResult | undefined> {
+  async run(): Promise<Result<RetainedState, ProbeError | Ended>> {
     const { identifier, topic, device } = this.#topics;
-    if (!(await this.#connection.ready)) return undefined;
+    if (!(await this.#connection.ready)) return ENDED;
     const own = await this.#claimOf(topic, [`${topic}/#`, device]);
-    if (own === undefined || 'failed' in own) return own;
-    if (own.isAlive) return { owner: ownerText(own.node, identifier) };
+    if (!own.ok) return own;
+    if (own.value.isAlive) return failed({ kind: 'occupied', reason: ownerText(own.value.node, identifier) });
     const other = branchOfDevice(this.#retained.get(device) ?? '');
     const state = { retained: this.#retained, deviceOwner: undefined };
-    if (other === undefined || other === topic) return state;
+    if (other === undefined || other === topic) return success(state);
     this.#branches.push(other);
     const its = await this.#claimOf(other, [`${other}/node`, `${other}/who`]);
-    if (its === undefined) return undefined;
-    // The owner of that branch may be another node by now, and who may not ask there cannot know.
-    const isClone = !('failed' in its) && its.isAlive && its.node === identifier;
-    return isClone ? { ...state, deviceOwner: other } : state;
+    if (!its.ok && its.error.kind === 'ended') return ENDED;
+    // Another node may own that branch by now. If the broker refuses the question there, nobody can know.
+    const isClone = its.ok && its.value.isAlive && its.value.node === identifier;
+    return success(isClone ? { ...state, deviceOwner: other } : state);
   }
 
   /**
-   * Ends the connection. All messages may have arrived together with the replies, so only the end proves that
-   * a look succeeded.
+   * Ends the connection. All messages may have arrived together with the replies, so only at the end it is
+   * known whether they are too many.
    */
-  async end(found: ProbeResult | undefined): Promise<ProbeResult> {
-    await this.#connection.end('the look is over');
-    if (this.#isTooMuch) return { failed: TOO_MUCH };
-    return found ?? { failed: await this.#connection.ended };
+  async end(found: Result<RetainedState, ProbeError | Ended>): Promise<ProbeResult> {
+    await this.#connection.end('the probe is over');
+    if (this.#isTooMuch) return failed({ kind: 'failed', reason: TOO_MUCH });
+    if (found.ok) return found;
+    if (found.error.kind === 'ended') return failed({ kind: 'failed', reason: await this.#connection.ended });
+    return failed(found.error);
   }
 
   /**
-   * Reads what `filters` hold, and who claims the branch. The question is the marker, too: when it comes
-   * back, all retained messages have.
+   * Reads the retained messages of `filters`, and which node claims the branch. The question is also a
+   * marker: when it comes back, all retained messages have come.
    */
-  async #claimOf(
-    branch: string,
-    filters: readonly string[],
-  ): Promise<Claim | { failed: string } | undefined> {
+  async #claimOf(branch: string, filters: readonly string[]): Promise<Result<Claim, ProbeError | Ended>> {
     const who = `${branch}/who`;
     const status = `${branch}/status`;
     // At QoS 0 retained messages are sent in order and without a limit; an answer must not be lost.
     const read = await this.#connection.subscribe(filters, { qos: 0 });
-    if (read === true) await this.#connection.subscribe([status], { qos: 1 });
-    if (typeof read === 'object') return { failed: refused(read.topics.join(', '), read.reason) };
+    if (!read.ok)
+      return read.error.kind === 'ended' ? ENDED : refused(read.error.topics.join(', '), read.error.reason);
+    await this.#connection.subscribe([status], { qos: 1 });
     const answers = this.#answers(who, status);
-    const question =
-      read && !this.#isTooMuch && (await this.#connection.publish(who, this.#topics.identifier, false));
-    if (question === false) return undefined;
-    const isQuestionBack = question === true && (await this.#within(answers.marker));
-    // An access list that hides the question: brokers that keep the order have sent everything before this
-    // reply.
-    if (!isQuestionBack && (await this.#connection.unsubscribe(filters)) === false) return undefined;
+    if (this.#isTooMuch) return ENDED;
+    const question = await this.#connection.publish(who, this.#topics.identifier, false);
+    if (!question.ok && question.error.kind === 'ended') return ENDED;
+    const isQuestionBack = question.ok && (await this.#within(answers.marker));
+    // The access list may hide the question. Brokers that keep the order send all retained messages before
+    // their reply to this.
+    if (!isQuestionBack) {
+      const reply = await this.#connection.unsubscribe(filters);
+      if (!reply.ok && reply.error.kind === 'ended') return ENDED;
+    }
     const node = this.#retained.get(`${branch}/node`) ?? '';
-    // A power failure of a node or a cut connection of a broker leaves a claim behind, and so may an earlier
-    // connection of ours.
-    if (node === '' || this.#retained.get(status) !== ONLINE) return { node, isAlive: false };
-    if (typeof question === 'object') return { failed: refused(who, question.reason) };
+    // A claim may be a leftover: of a node that lost its power, of a broker that lost its connection, or of
+    // our own earlier connection.
+    if (node === '' || this.#retained.get(status) !== ONLINE) return success({ node, isAlive: false });
+    if (!question.ok && question.error.kind === 'refused') return refused(who, question.error.reason);
     const isAlive = await this.#within(answers.answer);
-    return this.#isTooMuch || isAlive === undefined ? undefined : { node, isAlive };
+    return this.#isTooMuch || isAlive === undefined ? ENDED : success({ node, isAlive });
   }
 
   /** False if it does not come in time, undefined if the connection ends first. */
@@ -159,6 +168,7 @@ class Probe {
   }
 }
 
-function refused(what: string, reason: string): string {
-  return `the broker refuses ${what} (${reason}), without which nobody knows whose branch this is`;
+function refused(what: string, why: string): Result<never, ProbeError> {
+  const reason = `the broker refuses ${what} (${why}), without which nobody knows whose branch this is`;
+  return failed({ kind: 'failed', reason });
 }

@@ -6,12 +6,13 @@ import type { NodeLink } from '../runtime.js';
 import type { BrokerConnection, BrokerMessage } from './broker.js';
 import {
   COMMAND_FILTERS,
-  commandQueues,
+  CommandQueues,
   isCommand,
   requestsOf,
   type WaitingRequest,
   withReferences,
 } from './commands.js';
+import { PassingMessages } from './passing-messages.js';
 import { RETAINED, TOO_MANY } from './refusals.js';
 import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } from './retained-topics.js';
 
@@ -20,8 +21,6 @@ import { type LeftOut, OFFLINE, ONLINE, type Publication, type RetainedTopics } 
  * delays.
  */
 export const ROUND_GAP_MS = 110;
-/** Non-retained messages that wait for the broker; beyond this the oldest are dropped. */
-const PASSING_MAX = 256;
 /** For the last status; after this the will publishes it. */
 const OFFLINE_DEADLINE_MS = 200;
 
@@ -41,11 +40,20 @@ export interface ServingParts {
   readonly onSettled: (leftOut: readonly LeftOut[]) => void;
 }
 
+/**
+ * Rounds of differences follow each other with a pause. `idle`: the pause is over, and nothing has changed
+ * since the last round.
+ */
+type Phase =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'publishing' }
+  | { readonly kind: 'pausing'; readonly cancel: () => void };
+
 export class Serving {
   readonly #parts: ServingParts;
   readonly #connection: BrokerConnection;
-  readonly #takeCommand = commandQueues((request) => this.#carryOut(request));
-  /** The rest of the present round, which has each topic once at most. */
+  readonly #commands = new CommandQueues((request) => this.#carryOut(request));
+  /** Publications of the present round that have not been sent. A round has each topic once at most. */
   #round: Publication[] = [];
   #unacknowledged = 0;
   #tooLarge: readonly string[] = [];
@@ -54,12 +62,12 @@ export class Serving {
   /** The status of the node that publishes the device instead of this one; '' for none. */
   #watchedStatus = '';
   #settledWithout: string | undefined;
-  /** Undefined between rounds, while nothing has changed. */
-  #rest: 'publishing' | (() => void) | undefined;
+  #phase: Phase = { kind: 'idle' };
   #hasChanged = false;
-  readonly #passing: Publication[] = [];
+  readonly #passing = new PassingMessages();
   #inFlight = 0;
   #state: 'opening' | 'open' | 'ended' = 'opening';
+  readonly #accepts: BrokerConnection['accepts'] = (topic, text) => this.#connection.accepts(topic, text);
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
@@ -70,8 +78,8 @@ export class Serving {
     const { topics, control } = this.#parts;
     const commands = control ? COMMAND_FILTERS.map((filter) => topics.full(filter)) : [];
     const watched = [topics.node, topics.status, topics.full('who'), topics.device];
-    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones (measured), and a lost connection
-    // loses either kind.
+    // Commands use QoS 0: of a flood at QoS 1 mosquitto drops the last ones
+    // (docs/development/what-we-learnt.md), and a lost connection loses commands of either kind.
     const isOpen =
       (await this.#connection.ready) &&
       (await this.#subscribe(watched, { qos: 1 })) &&
@@ -90,13 +98,14 @@ export class Serving {
   /** False if the connection has ended. */
   async #subscribe(...[filters, how]: Parameters<BrokerConnection['subscribe']>): Promise<boolean> {
     const answer = await this.#connection.subscribe(filters, how);
-    if (typeof answer === 'boolean') return answer;
-    for (const topic of answer.topics)
-      this.#refusedFilters.push({ topic, reason: refusedBecause(answer.reason) });
+    if (answer.ok) return true;
+    if (answer.error.kind === 'ended') return false;
+    const reason = refusedBecause(answer.error.reason);
+    for (const topic of answer.error.topics) this.#refusedFilters.push({ topic, reason });
     return true;
   }
 
-  /** When the other node goes, its device is this one's. */
+  /** Subscribes to the status of the device's other owner: when that node goes, the device is this node's. */
   #watchDeviceOwner(): void {
     const { deviceOwner } = this.#parts.topics;
     const status = deviceOwner === undefined ? '' : `${deviceOwner}/status`;
@@ -106,21 +115,20 @@ export class Serving {
     if (status !== '') void this.#subscribe([status], { qos: 1 });
   }
 
-  /** Call it when the wanted texts may differ: what then differs is published in the next round. */
+  /** Call it when the desired texts may have changed: the differences are published in the next round. */
   changed(): void {
     this.#hasChanged = true;
-    if (this.#state === 'open' && this.#rest === undefined) this.#beginRound();
+    if (this.#state === 'open' && this.#phase.kind === 'idle') this.#beginRound();
   }
 
   /**
-   * Publishes a message that is not retained. It is momentary: what cannot be published on this connection is
-   * dropped.
+   * Publishes a message that is not retained. It is only of use now, so it is dropped if this connection
+   * cannot publish it.
    */
   publishPassing(topic: string, text: string): void {
     if (this.#state === 'ended') return;
-    // While the connection opens it waits: the refusals of retained commands come then.
-    this.#passing.push({ topic: this.#parts.topics.full(topic), text });
-    if (this.#passing.length > PASSING_MAX) this.#passing.shift();
+    // While the connection opens, the message waits: retained commands are refused then.
+    this.#passing.add({ topic: this.#parts.topics.full(topic), text });
     this.#pump();
   }
 
@@ -131,22 +139,21 @@ export class Serving {
     if (wasOpen) {
       const offline = this.#connection.publish(topics.status, OFFLINE, true);
       // A DISCONNECT would withdraw the will, which now has to publish the status.
-      if ((await within(clock, OFFLINE_DEADLINE_MS, offline)) !== true)
-        this.#connection.cut('the service ends');
+      const answer = await within(clock, OFFLINE_DEADLINE_MS, offline);
+      if (answer === undefined || !answer.ok) this.#connection.cut('the service ends');
     }
     await this.#connection.end('the service ends');
   }
 
   #end(): void {
     this.#state = 'ended';
-    if (typeof this.#rest === 'function') this.#rest();
+    if (this.#phase.kind === 'pausing') this.#phase.cancel();
   }
 
   #beginRound(): void {
     this.#hasChanged = false;
-    this.#rest = 'publishing';
-    const accepts: BrokerConnection['accepts'] = (topic, text) => this.#connection.accepts(topic, text);
-    const { publications, leftOut } = this.#parts.topics.differences(accepts);
+    this.#phase = { kind: 'publishing' };
+    const { publications, leftOut } = this.#parts.topics.differences(this.#accepts);
     this.#round = [...publications];
     this.#unacknowledged = publications.length;
     this.#tooLarge = leftOut;
@@ -168,10 +175,11 @@ export class Serving {
       this.#settledWithout = without;
       this.#parts.onSettled(leftOut);
     }
-    this.#rest = this.#parts.clock.after(ROUND_GAP_MS, () => {
-      this.#rest = undefined;
+    const cancel = this.#parts.clock.after(ROUND_GAP_MS, () => {
+      this.#phase = { kind: 'idle' };
       if (this.#hasChanged) this.#beginRound();
     });
+    this.#phase = { kind: 'pausing', cancel };
   }
 
   #leftOut(): readonly LeftOut[] {
@@ -183,23 +191,15 @@ export class Serving {
   }
 
   /**
-   * Publishes as far as the broker keeps up. Neither starves the other: a topic is in each round once, and
-   * few messages wait.
+   * Publishes as many messages as the broker keeps up with. Retained and other messages do not starve each
+   * other, because a round has each topic once, and few other messages wait.
    */
   #pump(): void {
     while (this.#state === 'open' && this.#inFlight < this.#connection.window) {
       const state = this.#round.shift();
-      const next = state ?? this.#nextPassing();
+      const next = state ?? this.#passing.next(this.#accepts);
       if (next === undefined) return;
       void this.#publish(next, state !== undefined);
-    }
-  }
-
-  /** Without those that the broker does not take. */
-  #nextPassing(): Publication | undefined {
-    for (;;) {
-      const next = this.#passing.shift();
-      if (next === undefined || this.#connection.accepts(next.topic, next.text)) return next;
     }
   }
 
@@ -208,8 +208,9 @@ export class Serving {
     this.#inFlight += 1;
     const answer = await this.#connection.publish(message.topic, message.text, isRetained);
     this.#inFlight -= 1;
-    if (answer === false || this.#state !== 'open') return;
-    if (answer !== true) this.#refused(message.topic, answer.reason);
+    const hasEnded = !answer.ok && answer.error.kind === 'ended';
+    if (hasEnded || this.#state !== 'open') return;
+    if (!answer.ok && answer.error.kind === 'refused') this.#refused(message.topic, answer.error.reason);
     else if (isRetained) this.#stored(message);
     if (isRetained) this.#unacknowledged -= 1;
     if (isRetained && this.#unacknowledged === 0) this.#endRound();
@@ -236,12 +237,12 @@ export class Serving {
     else if (topic === topics.device) this.#device(text, retained);
     if (!topics.isBelow(topic)) return;
     const below = topics.below(topic);
+    // Another node asks whether this one is alive.
+    const isQuestion = below === 'who' && !retained;
     if (isCommand(below)) {
       // Without `control` commands are not subscribed to, but a broker may send them all the same.
       if (control) this.#command(below, message);
-    } else if (topic === topics.status ? text !== ONLINE : below === 'who' && !retained) {
-      // A question whether the node lives; or a status of others, or the will of our previous connection,
-      // which this one has replaced.
+    } else if (isQuestion || this.#isForeignStatus(message)) {
       topics.republish(topics.status);
       this.changed();
     } else if (!retained && topic === topics.node && text !== topics.identifier) {
@@ -249,6 +250,11 @@ export class Serving {
       this.#end();
       void this.#connection.end('another node has taken this branch');
     }
+  }
+
+  /** True for a status that others wrote, or that is the will of our previous connection. */
+  #isForeignStatus({ topic, text }: BrokerMessage): boolean {
+    return topic === this.#parts.topics.status && text !== ONLINE;
   }
 
   #ownerStatus(text: string): void {
@@ -274,7 +280,7 @@ export class Serving {
     const { topics } = this.#parts;
     for (const queued of retained ? [] : requestsOf(below, text)) {
       const request = withReferences(queued.request, (thing, name) => topics.referenceTo(thing, name));
-      if (!this.#takeCommand({ ...queued, request, topic })) this.#refuse(topic, TOO_MANY);
+      if (!this.#commands.add({ ...queued, request, topic })) this.#refuse(topic, TOO_MANY);
     }
   }
 

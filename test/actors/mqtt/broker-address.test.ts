@@ -89,7 +89,7 @@ for (const [what, make, reason] of UNFIT) {
     const path = join(folder, what.replace(/\W/g, ''));
     make(path);
     const found = await read(path);
-    assert.match(found.ok ? '' : found.reason, reason);
+    assert.match(found.ok ? '' : found.error, reason);
   });
 }
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   COMMAND_FILTERS,
-  commandQueues,
+  CommandQueues,
   isCommand,
   requestsOf,
   type WaitingRequest,
@@ -144,7 +144,7 @@ const nameOf = ({ request }: WaitingRequest): string => request.params?.['player
 function recordedQueues() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
-  const add = commandQueues((each) => {
+  const queues = new CommandQueues((each) => {
     begun.push(nameOf(each));
     return new Promise((resolve) => ends.push(resolve));
   });
@@ -155,6 +155,7 @@ function recordedQueues() {
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
+  const add = (request: WaitingRequest): boolean => queues.add(request);
   return { add, begun, finish };
 }
 

@@ -3,9 +3,11 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ACKNOWLEDGED } from '../../../src/actors/mqtt/acknowledgement.js';
 import type { BrokerConnection, BrokerMessage } from '../../../src/actors/mqtt/broker.js';
 import { probe } from '../../../src/actors/mqtt/probe.js';
 import { systemClock } from '../../../src/clock.js';
+import { failed } from '../../../src/protocol/actor/result.js';
 import { AnnouncedNode } from '../../broker/announced-node.js';
 import { hurrying } from '../../broker/simulated-node.js';
 
@@ -36,16 +38,16 @@ async function read(
       window: 16,
       accepts: () => true,
       publish,
-      subscribe: async () => true,
+      subscribe: async () => ACKNOWLEDGED,
       unsubscribe: async () => {
         unsubscribe?.();
-        return true;
+        return ACKNOWLEDGED;
       },
       end: async (reason) => end(reason),
       cut: (reason) => end(reason),
     };
   });
-  return 'retained' in found ? [...found.retained.keys()] : assert.fail(JSON.stringify(found));
+  return found.ok ? [...found.value.retained.keys()] : assert.fail(JSON.stringify(found));
 }
 
 test('what a broker delivers late is read, as long as it comes before the question comes back', async () => {
@@ -55,7 +57,7 @@ test('what a broker delivers late is read, as long as it comes before the questi
         deliver(KITCHEN);
         setImmediate(() => deliver({ topic, text, retained: false }));
       });
-      return true;
+      return ACKNOWLEDGED;
     },
   }));
   assert.deepEqual(topics, [KITCHEN.topic]);
@@ -63,11 +65,11 @@ test('what a broker delivers late is read, as long as it comes before the questi
 
 test('where the access list refuses or hides the question, the end of the subscription ends the probe', async () => {
   const refuses = await read((deliver) => ({
-    publish: async (topic) => ({ topics: [topic], reason: 'Not authorized' }),
+    publish: async (topic) => failed({ kind: 'refused', topics: [topic], reason: 'Not authorized' }),
     unsubscribe: () => deliver(KITCHEN),
   }));
   const hides = await read(
-    (deliver) => ({ publish: async () => true, unsubscribe: () => deliver(KITCHEN) }),
+    (deliver) => ({ publish: async () => ACKNOWLEDGED, unsubscribe: () => deliver(KITCHEN) }),
     hurrying(5_000),
   );
   assert.deepEqual([refuses, hides], [[KITCHEN.topic], [KITCHEN.topic]]);

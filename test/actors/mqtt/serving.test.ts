@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
+import { ACKNOWLEDGED } from '../../../src/actors/mqtt/acknowledgement.js';
 import type { BrokerConnection, BrokerMessage, BrokerOptions } from '../../../src/actors/mqtt/broker.js';
 import { ROUND_GAP_MS } from '../../../src/actors/mqtt/serving.js';
 import { type NodeOptions, output, put, simulatedNode } from '../../broker/simulated-node.js';
@@ -36,16 +37,16 @@ class ScriptedBroker {
       subscribe: async (filters) => {
         this.filters.push(...filters);
         for (const message of this.kept) onMessage(message);
-        return true;
+        return ACKNOWLEDGED;
       },
-      unsubscribe: async () => true,
+      unsubscribe: async () => ACKNOWLEDGED,
       publish: async (topic, text) => {
         this.published.push(topic);
         // The bridge is subscribed to its own question.
         if (topic.endsWith('/who')) onMessage({ topic, text, retained: false });
         await new Promise(setImmediate);
         this.onPublished(topic, text);
-        return true;
+        return ACKNOWLEDGED;
       },
       accepts: () => true,
       end: async (reason) => end(reason),
