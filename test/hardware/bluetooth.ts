@@ -36,7 +36,7 @@ const LOUDSPEAKER = 0x0414;
 export function pairingScenarios(node: () => EmulatedNode): void {
   const { adapter, backend, peer } = watched(node);
 
-  test('without a controller Bluetooth is 503, and a controller that comes is found', async () => {
+  test('Bluetooth answers 503 without a controller, and finds a controller that comes', async () => {
     await backend('connecting');
     assert.equal((await node().post('/bluetooth/scan')).status, 503);
     await node().machine.root(CONTROLLERS);
@@ -44,14 +44,14 @@ export function pairingScenarios(node: () => EmulatedNode): void {
     await adapter({ address: NODE, ...CLOSED });
   });
 
-  test('outside of pairing mode nobody pairs', async () => {
+  test('no device pairs outside of pairing mode', async () => {
     await node().change('/bluetooth/power_up');
     await adapter({ powered: true });
     assert.doesNotMatch(await node().machine.root(PAIR_BLINDLY), /Paired with/);
     await adapter({ ...CLOSED, known_devices: [] });
   });
 
-  test('in pairing mode a phone finds a loudspeaker and pairs, is trusted, and pairing mode is over', async () => {
+  test('a phone that finds a loudspeaker in pairing mode and pairs is trusted, and pairing mode is over', async () => {
     await node().change('/bluetooth/pairing_mode');
     await adapter({ pairing_active: true, discoverable: true, pairable: true });
     const found = await node().machine.root(FIND);
@@ -67,7 +67,7 @@ export function pairingScenarios(node: () => EmulatedNode): void {
 export function forgettingScenarios(node: () => EmulatedNode): void {
   const { adapter } = watched(node);
 
-  test('a device that is forgotten is known no more', async () => {
+  test('a forgotten device is no longer known', async () => {
     await node().change('/bluetooth/forget', { address: PEER });
     await adapter({ known_devices: [] });
     await node().machine.root(PEER_FORGETS);
@@ -86,7 +86,7 @@ export function endingScenarios(node: () => EmulatedNode): void {
     assert.match(await node().machine.root(SHOW_NODE), /Discoverable: no\n[\s\S]*Pairable: no/);
   });
 
-  test('controllers that go are missed, and what was paired is known when they come back', async () => {
+  test('controllers that go are reported, and paired devices are known when they come back', async () => {
     await node().machine.root('systemctl stop btvirt');
     await backend('connecting');
     assert.equal((await node().post('/bluetooth/power_up')).status, 503);
@@ -95,7 +95,7 @@ export function endingScenarios(node: () => EmulatedNode): void {
     await peer({ paired: true, trusted: true });
   });
 
-  test('when tonearm is killed in pairing mode, BlueZ ends it', async () => {
+  test('BlueZ ends pairing mode when tonearm is killed', async () => {
     await node().change('/bluetooth/pairing_mode');
     await adapter({ pairing_active: true });
     await node().machine.user(KILLED);

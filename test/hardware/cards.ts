@@ -45,7 +45,7 @@ export function cardScenarios(node: () => EmulatedNode): void {
     assert.deepEqual(removed, []);
   });
 
-  test('a profile that the card has not, and a card that is not there, are 404 and change nothing', async () => {
+  test('an unknown profile and an unknown card answer 404 and change nothing', async () => {
     for (const path of [PROFILE, PROFILE.replace('aloop', 'none')])
       assert.equal((await node().post(path, { profile: 'surround' })).status, 404, path);
     await isActive(STEREO);
@@ -57,7 +57,7 @@ export function cardScenarios(node: () => EmulatedNode): void {
     for (const delta of [0.001, -0.001]) {
       for (let count = 0; count < 30; count += 1)
         await node().change(`/audio/outputs/${DUMMY}/volume`, { delta });
-      // The mixer's steps, and what is rounded.
+      // The tolerance below is a step of the mixer, and the rounding.
       const expected = delta > 0 ? volume + 0.03 : volume;
       await node().until(`a volume near ${expected}`, () =>
         [...known().outputs.values()].some(

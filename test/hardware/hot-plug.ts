@@ -10,7 +10,7 @@ export const LOOPBACK = 'alsa_output.platform-snd_aloop.0.analog-stereo';
 const NO_CARD = 'auto_null';
 
 const ROUNDS = isFullSize ? 100 : 3;
-/** Rounds after which what is made once has been made. */
+/** The rounds after which everything that is made only once has been made. */
 const WARM_UP = 2;
 /**
  * V8 takes and gives back more than this by chance; two records that stay behind in each round are less than
@@ -28,13 +28,13 @@ const DRIVERS = 'while read -r act card; do echo "$card.0" > "/sys/bus/platform/
 export const playing = (name: string, file = '/dev/zero', ...options: readonly string[]): string =>
   `systemd-run --user --quiet --collect --unit=${name} pacat --rate=48000 --client-name=${name} --stream-name=${name} ${options.join(' ')} ${file}`;
 
-/** Whatever was run before: the two cards are there. */
+/** Resolves when the two cards are there, whatever ran before. */
 export async function twoCards(node: EmulatedNode): Promise<void> {
   await node.machine.root('modprobe --all snd-dummy snd-aloop');
   await Promise.all([node.output(DUMMY), node.output(LOOPBACK)]);
 }
 
-/** The process and its memory in kB, descriptors and warnings. */
+/** Prints the id of the process, its memory in kB, and the number of its descriptors and warnings. */
 const RESOURCES = `pid=$(systemctl --user show --property=MainPID --value tonearm)
 echo "$pid"; sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\).*/\\1/p' "/proc/$pid/status"; ls "/proc/$pid/fd" | wc -l
 journalctl --user --unit=tonearm --output=cat | grep -cE '"level":"(warn|error)"' || true`;
@@ -76,7 +76,7 @@ export function hotPlugScenarios(node: () => EmulatedNode): void {
   after(() => drivers.end());
   const drive: Drive = (what) => drivers.write(what);
 
-  test('without a card there is the sound server’s own output, and nothing fails', async () => {
+  test('the sound server’s own output is there without a card, and nothing fails', async () => {
     assert.equal((await node().output(NO_CARD)).default, true);
     const { server, outputs, clients } = await node().get<Audio>('/audio');
     assert.deepEqual([server.default_sink, outputs.length, clients.length], [NO_CARD, 1, 0]);
@@ -139,7 +139,7 @@ function streamsOnThem(node: () => EmulatedNode, drive: Drive): void {
     assert.deepEqual(others, []);
   });
 
-  test('a volume for what has just gone is 404, and meets no other output', async () => {
+  test('a volume for an output that has just gone answers 404, and changes no other output', async () => {
     const gone = await node().output(LOOPBACK);
     const { volume } = await node().output(DUMMY);
     drive('unbind snd_aloop');

@@ -90,7 +90,7 @@ function sound(node: Node, speaker: Node): void {
     await noiseArrives(id);
   });
 
-  test('what is disconnected is no output any more', async () => {
+  test('a disconnected loudspeaker is no output any more', async () => {
     await disconnects(node);
     await node().outputGoes(SPEAKER);
     await node().client('noise', DUMMY);

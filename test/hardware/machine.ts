@@ -22,7 +22,7 @@ export const RADIO_PORT = 8020;
 const BOOT_DEADLINE_MS = 900_000;
 /** The set-up of tonearm took 3 min on a machine where fifteen processes wanted two cores. */
 const COMMAND_DEADLINE_MS = 600_000;
-/** One look at whether the door is open yet. */
+/** The deadline of one attempt to run a command through the door. */
 const KNOCK_DEADLINE_MS = 10_000;
 const CONSOLE_CHARACTERS = 16_384;
 const RECORD_SEPARATOR = '\x1e';
@@ -85,7 +85,7 @@ export class Machine {
       (await this.#run('root', 'true', '', KNOCK_DEADLINE_MS)).status === 0;
     const gone = this.#ended.then(() => Promise.reject(new Error('QEMU ended')));
     await Promise.race([until('a command in the machine', knock, BOOT_DEADLINE_MS), gone]);
-    // `degraded` is what the machine makes of services that want what it has not.
+    // The state is `degraded` because some services need devices that this machine lacks.
     await this.root('systemctl is-system-running --wait || true');
   }
 
@@ -130,7 +130,7 @@ export class Machine {
     return socket;
   }
 
-  /** Ends it at once, whatever it does. */
+  /** Ends the machine at once. */
   async close(): Promise<void> {
     this.#qemu.kill('SIGKILL');
     await this.#ended;

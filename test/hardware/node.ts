@@ -1,5 +1,5 @@
-// tonearm on the emulated machine, installed and set up as a newcomer would, and seen from outside: HTTP and
-// the event stream.
+// tonearm on the emulated machine, installed and set up as a newcomer does it, and watched from outside: by
+// HTTP and the event stream.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { type HttpAnswer, send } from '../tools/http.js';
 import { until } from '../until.js';
 import { bootMachine, type Machine } from './machine.js';
 
-/** An emulated machine that shares its cores takes half a minute for what takes a second elsewhere. */
+/** An emulated machine that shares its cores needs half a minute for the work of a second elsewhere. */
 export const SLOW_MS = 240_000;
 
 const LISTED = 'pactl get-default-sink; pactl list short sinks; pactl list short sink-inputs';
@@ -23,7 +23,7 @@ export const isFullSize = process.env['TONEARM_HARDWARE'] === 'full';
 
 export class EmulatedNode {
   readonly machine: Machine;
-  /** It listens from the set-up on. */
+  /** The event stream, open since the set-up. */
   readonly stream: EventConsumer;
   readonly #conformance: Conformance;
 

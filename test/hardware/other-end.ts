@@ -1,16 +1,15 @@
-// A second emulated machine on the radio of the first, so that what a loudspeaker does is done by another
-// kernel, bluetoothd and sound server than the node's. It has the second controller, from which the first
-// machine lets go.
+// A second emulated machine on the radio of the first, so that the loudspeaker has a kernel, a bluetoothd and
+// a sound server of its own. It gets the second controller, which the first machine gives up.
 
 import { RADIO_PORT } from './machine.js';
 import { EmulatedNode } from './node.js';
 import { CONTROLLERS, watched } from './radio.js';
 
 /**
- * Takes the packets between a kernel and its controller from one machine to the other. Where the controller
- * is, the kernel hands it over by its "user channel" (hci_sock.h of Linux); where it is wanted, /dev/vhci
- * makes it, once the first side has greeted: the kernel gives up a controller that says nothing for 2 s. Both
- * take one packet at a time, and TCP does not keep packets apart.
+ * Carries the packets between a kernel and its controller from one machine to the other. On the machine with
+ * the controller, the kernel hands it over by its "user channel" (hci_sock.h of Linux). On the other machine
+ * /dev/vhci makes the controller, once the first side has greeted: the kernel gives up a controller that is
+ * silent for 2 s. Both take one packet at a time, and TCP does not keep packets apart.
  */
 const PUMP = `
 import ctypes, os, socket, struct, sys, threading
@@ -51,8 +50,8 @@ while kind := stream.read(1):
     os.write(device, header + stream.read(*struct.unpack(form, header)))
 `;
 /**
- * On a new radio: btvirt 5.82 remembers who began the last pairing, and may tell him, and not the other one,
- * how the next has ended.
+ * Makes a new radio, because btvirt 5.82 remembers which side began the last pairing, and may report the end
+ * of the next one to the wrong side.
  */
 const LEND = `cat > /run/radio.py
 systemctl stop btvirt
@@ -64,7 +63,7 @@ const BORROW = (port: number): string => `cat > /run/radio.py
 modprobe hci_vhci
 systemd-run --quiet --unit=radio python3 /run/radio.py borrow ${port}`;
 
-/** Boots the other machine, which is a node as well: so it can be asked what it hears. */
+/** Boots the other machine, which is a node as well: so the levels at its outputs can be read. */
 export async function bootOtherEnd(node: EmulatedNode, settings: string): Promise<EmulatedNode> {
   const other = await EmulatedNode.boot(settings, '--bluetooth');
   try {

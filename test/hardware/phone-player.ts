@@ -1,5 +1,5 @@
-// A program of the phone registers its player with BlueZ: it has titles, and obeys the buttons that come by
-// the radio.
+// A program of the phone that registers its player with BlueZ: it has titles, and carries out the commands
+// that come by the radio.
 
 import type { EmulatedNode } from './node.js';
 import { PEER_ADAPTER } from './radio.js';
@@ -8,8 +8,8 @@ export const TITLES = ['Evening show', 'Night show'] as const;
 export const ARTIST = 'The phone';
 
 /**
- * It changes when BlueZ hands a button on, and by nothing else. Debian's python3-dbus comes without a main
- * loop.
+ * The player changes only when BlueZ hands on a command. It has no main loop, because Debian's python3-dbus
+ * comes without one.
  */
 const PLAYER = `import ctypes, os, socket
 import dbus, dbus.service
@@ -51,7 +51,7 @@ glib.g_main_loop_new.restype = ctypes.c_void_p
 glib.g_main_loop_run(ctypes.c_void_p(glib.g_main_loop_new(None, 0)))
 `;
 
-/** The one before it has been forgotten by a BlueZ that has ended. */
+/** A bluetoothd that ended has forgotten the program of before. */
 const STARTED = `cat > /run/phone-player.py
 systemctl stop phone-player 2> /dev/null || true
 systemd-run --quiet --unit=phone-player --service-type=notify python3 /run/phone-player.py`;

@@ -37,13 +37,13 @@ export function phoneScenarios(node: () => EmulatedNode): void {
     await node().machine.user(PROXY);
   });
 
-  test('a phone connects and plays, and its sound is heard at the node’s output', async () => {
+  test('a phone connects and plays, and its sound reaches the node’s output', async () => {
     await node().change(`/audio/outputs/${DUMMY}/default`);
     await node().output(DUMMY, { default: true });
     await connectsAndPlays(node());
   });
 
-  test('what the phone plays is a player, and its buttons are the phone’s', async () => {
+  test('the music of a phone is a player, whose commands reach the phone', async () => {
     const [first, second] = TITLES;
     const name = await playerWith(node(), first, 'Playing');
     await node().change(`/players/${name}/pause`);

@@ -1,5 +1,5 @@
-// PulseAudio in the place of PipeWire: the same cards, their coming and going, their profiles and volumes. It
-// runs last, as the machine keeps PulseAudio.
+// PulseAudio in the place of PipeWire, with the same cards, which come and go, their profiles and volumes. It
+// runs last, because the machine then keeps PulseAudio.
 
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';

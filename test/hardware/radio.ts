@@ -28,7 +28,7 @@ const BLUETOOTHD_DIES = 'systemctl kill --signal=KILL bluetooth';
 /** Nobody may pair. */
 export const CLOSED = { pairing_active: false, discoverable: false, pairable: false };
 
-/** Waits for what the event stream brings of Bluetooth. */
+/** Functions that wait for states of Bluetooth in the event stream. */
 export function watched(node: () => EmulatedNode) {
   const adapter = (values: object): Promise<void> =>
     node().until(`the adapter with ${JSON.stringify(values)}`, () =>
@@ -64,7 +64,7 @@ export function watched(node: () => EmulatedNode) {
 
 /** Noise through two volumes of 40 %, as WirePlumber makes them, has a peak of 0.006; silence has 0. */
 const AUDIBLE = 0.001;
-/** After so long it will not come any more. */
+/** A sound that has not arrived after this time does not arrive any more. */
 const SOUND_MAX_MS = 60_000;
 
 async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
@@ -77,10 +77,10 @@ async function sounds(node: EmulatedNode, output: string): Promise<boolean> {
 }
 
 /**
- * Resolves when what `play` plays is heard at the output. bluetoothd ends a stream that the receiving side
- * does not take within 5 s, which a busy machine does not, and WirePlumber plays on such a connection no
- * more: then the two connect anew, as people have them do. Levels are asked for when it plays, as to measure
- * costs time as well.
+ * Resolves when the sound of `play` is measured at the output. On a busy machine the receiving side may not
+ * take the stream within 5 s; then bluetoothd ends it, and WirePlumber no longer plays on this connection. In
+ * that case the two connect again, as people do. Levels are measured only while it plays, because that costs
+ * time, too.
  */
 export async function soundArrives(
   node: EmulatedNode,

@@ -1,4 +1,4 @@
-// A user outside the group audio, as Debian makes users: /health says why no card is seen, and the set-up
+// A user outside the group audio, as Debian makes users: /health says why there is no card, and the set-up
 // puts the user in, and takes it out again.
 
 import assert from 'node:assert/strict';
@@ -11,13 +11,13 @@ import { type EmulatedNode, SLOW_MS } from './node.js';
 const UNINSTALL = `tonearm-setup --uninstall --user pi
 id -nG pi
 until [ ! -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
-/** Somebody goes without tonearm-setup. */
+/** A start by hand, without tonearm-setup. */
 const WITHOUT_SETUP = `loginctl enable-linger pi
 until [ -e /run/user/$(id -u pi)/bus ]; do sleep 1; done`;
 const BY_HAND = `echo 'bind: all' > ~/.config/tonearm/config.yaml
 systemctl --user start tonearm`;
 const SET_UP = 'tonearm-setup --user pi --bind all; id -nG pi';
-/** A restart of the machine does no more for the user's programs. */
+/** For the user's programs this has the same effect as a restart of the machine. */
 export const ANEW = 'systemctl restart user@$(id -u pi).service';
 
 export function setUpScenarios(node: () => EmulatedNode): void {
@@ -26,14 +26,14 @@ export function setUpScenarios(node: () => EmulatedNode): void {
     return health.backends.audio.detail ?? '';
   };
 
-  test('what the set-up has made is taken back, also the membership in the group audio', async () => {
+  test('the set-up takes back all that it has made, also the membership in the group audio', async () => {
     await twoCards(node());
     const output = await node().machine.root(UNINSTALL);
     assert.match(output, /take pi out of the group audio/);
     assert.doesNotMatch(output.trimEnd().split('\n').at(-1) ?? '', /\baudio\b/);
   });
 
-  test('outside the group audio no card is seen, and /health says why', async () => {
+  test('a user outside the group audio has no card, and /health says why', async () => {
     await node().machine.root(WITHOUT_SETUP);
     await node().machine.user(BY_HAND);
     const isExplained = async (): Promise<boolean> => /may not open .* the group audio/.test(await detail());

@@ -1,5 +1,4 @@
-// cmus as a test holds it, in a terminal that nobody sees: what it really does is asked by cmus-remote, not
-// on the bus.
+// cmus in a hidden terminal, for tests: its true state is read by cmus-remote, not over the bus.
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -14,7 +13,7 @@ const DEADLINE_MS = 10_000;
 
 export type Cmus = Awaited<ReturnType<typeof startCmus>>;
 
-/** Plays the album as its playlist. Resolves when it plays. The end of its terminal is a hang-up for it. */
+/** Plays the album as its playlist. Resolves when it plays. It ends when its terminal ends. */
 export async function startCmus({ env, path, run, tones }: Session) {
   const socket = path('cmus.socket');
   const args = ['--quiet', '--flush', '--command', `exec cmus --listen ${socket}`, '/dev/null'];

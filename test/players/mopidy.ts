@@ -1,5 +1,5 @@
-// Mopidy with mopidy-mpris as a test has it: its list is filled by its own JSON-RPC, past tonearm, as its web
-// clients do.
+// Mopidy with mopidy-mpris, for tests: its list is filled by its own JSON-RPC, without tonearm, as its web
+// clients do it.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -56,7 +56,7 @@ bus_type = session
 `;
 }
 
-/** Mopidy takes no socket, and no port 0. */
+/** The port is chosen here, because Mopidy accepts neither a socket nor port 0. */
 function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

@@ -1,5 +1,5 @@
-// MPD with mpDris2 as a test has them: MPD plays to nowhere at the speed of the clock, and mpc commands it,
-// past tonearm.
+// MPD with mpDris2, for tests: MPD plays to a null output at the speed of the clock, and mpc commands it,
+// without tonearm.
 
 import { execFile } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,4 @@
-// mpv with Debian's mpv-mpris, as a test holds it: what it really does is asked on its own socket, not on the
-// bus.
+// mpv with Debian's mpv-mpris, for tests: its true state is read from its own socket, not over the bus.
 
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -60,7 +59,7 @@ async function askMpv(path: string, ...command: MpvCommand): Promise<unknown> {
   try {
     await once(socket, 'connect', { signal });
     socket.write(`${JSON.stringify({ command, request_id: 1 })}\n`);
-    // Between the lines that answer stand those of events.
+    // Lines with events come between those with answers.
     for await (const line of createInterface({ input: socket, signal })) {
       const reply = JSON.parse(line) as Reply;
       if (reply.request_id !== 1) continue;

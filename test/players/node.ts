@@ -1,4 +1,4 @@
-// A daemon on a session with real players, and one consumer of its stream that has watched from the start.
+// A daemon on a session with real players, and one consumer that has read its stream from the start.
 
 import assert from 'node:assert/strict';
 import type { PlayerRecord } from '../../src/protocol/actor/schemas.js';
@@ -9,7 +9,7 @@ import type { Session } from './session.js';
 export const PLAYER_PROGRAMS = ['pulseaudio', 'pactl', 'dbus-daemon', 'mpv', 'cmus', 'script'];
 
 /**
- * Where a client takes the player to be (docs/players.md, "Positions") at a time in milliseconds since the
+ * The position that a client reckons (docs/players.md, "Positions"), at a time in milliseconds since the
  * epoch.
  */
 export function reckoned(player: PlayerRecord, atMs: number): number {

@@ -9,7 +9,7 @@ import { until } from '../until.js';
 import { COVER, type Tone, writeTone } from './tones.js';
 
 export const ALBUM = 'Ton & Töne';
-/** In their order on the album, each in a file of its title. */
+/** The titles in the order of the album; each track is in a file with its title as name. */
 export const TONES: readonly Tone[] = [
   { title: 'Été', artist: 'Sinus "A"', album: ALBUM, seconds: 60 },
   { title: 'Two', artist: 'Cosinus', album: ALBUM, seconds: 50 },

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from 'node:fs';
 
-/** Players read some KiB at a time, and jump no more exactly than to the beginning of one such portion. */
+/** Players read some KiB at a time, and jump only to the beginning of such a portion. */
 const RATE_HZ = 48_000;
 const PITCH_HZ = 440;
 /** The amplitude, of at most 127: samples are unsigned bytes, silence is 128. */

@@ -1,5 +1,5 @@
-// VLC with its MPRIS module, as a test holds it. What it really holds is asked on the session bus by busctl,
-// past tonearm.
+// VLC with its MPRIS module, for tests. Its true tracklist is read over the session bus by busctl, without
+// tonearm.
 
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ export async function startVlc(session: Session, files = session.tones): Promise
   await until('VLC has its tracks', has);
 }
 
-/** The ids in VLC's tracklist, in their order. */
+/** The ids in VLC's tracklist, in order. */
 export async function trackIds(session: Session): Promise<readonly string[]> {
   const property = [VLC, '/org/mpris/MediaPlayer2', 'org.mpris.MediaPlayer2.TrackList', 'Tracks'];
   const args = [`--address=unix:path=${session.path('bus')}`, '--json=short', 'get-property', ...property];

@@ -151,7 +151,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     this.#bus.stop();
   }
 
-  /** Undefined while there is none that is ours. */
+  /** The adapter in use; undefined while there is none. */
   get #adapter(): Adapter | undefined {
     return this.#state.kind === 'up' ? this.#state.adapter : undefined;
   }

@@ -97,7 +97,7 @@ export class BluetoothPublisher {
     for (const [isTrue, done] of this.#waiters) if (isTrue(records)) done();
   }
 
-  /** Forgets all published records: the journal drops them when the backend is no longer up. */
+  /** Forgets the published records: once the backend is no longer up, they are removed or outdated. */
   forget(): void {
     this.#timers.cancelAll();
     this.#published = '';

@@ -25,7 +25,7 @@ const SETTLE_MS = 250;
 const MESSAGE_MAX_BYTES = 24 << 20;
 /** How long the start waits for the players that exist; one that hangs is published when it answers. */
 const FIRST_READING_MAX_MS = 1_000;
-/** Per player: one that hangs must not use up the bound of all together. */
+/** The bound for one player: a player that hangs must not use up the bound of all players together. */
 const COMMANDS_UNDER_WAY_MAX = 8;
 
 export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {

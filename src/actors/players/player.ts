@@ -73,7 +73,10 @@ export class Player {
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
   readonly #place: ReckonedPosition;
-  /** Resolves when it is known whether this is a stand-in for other players, which has then been stopped. */
+  /**
+   * Resolves when it is known whether this is only a stand-in for other players; if so, it is stopped by
+   * then.
+   */
   readonly #judged: Promise<void>;
   readonly #unlisted: (reason: string) => void;
   /** True once the properties have been read. */

@@ -77,7 +77,7 @@ function responseOf(url: URL, addresses: readonly string[], signal: AbortSignal)
   // With `autoSelectFamily`, Node requests all addresses, and tries one after the other.
   const lookup: LookupFunction = (_host, _options, found) => found(null, known);
   const request = url.protocol === 'https:' ? secureRequest : plainRequest;
-  // The types of a request lack what it passes on to its socket.
+  // These are in a variable because the types of a request lack the options of its socket.
   const socketOptions = {
     lookup,
     rejectUnauthorized: true,

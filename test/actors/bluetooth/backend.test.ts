@@ -30,7 +30,7 @@ function withPhone(bluez: ScriptedBluez): void {
   bluez.add(pathOf(PHONE), { [BATTERY_INTERFACE]: { Percentage: 80 } });
 }
 
-test('the adapter, its known devices with kind and battery, and what a scan finds are shown', async (t) => {
+test('the adapter, its known devices with kind and battery, and the devices that a scan finds are published', async (t) => {
   const { bluez, recorder, sendCommand } = await followed(t, {}, withPhone);
   assert.equal(recorder.state, 'up');
   const phone = {
@@ -183,8 +183,8 @@ test('the agent answers nobody but BlueZ', async (t) => {
 type Row = readonly [what: string, UUIDs: readonly string[], afterMs: number, trusted: boolean];
 const PAIRS: readonly Row[] = [
   ['a sound device is trusted', [OBEX_PUSH, A2DP_SOURCE], 0, true],
-  ['one that is also a keyboard is not', [A2DP_SOURCE, HID], 0, false],
-  ['one that is no sound device is not', [OBEX_PUSH], 5_000, false],
+  ['a sound device that is also a keyboard is not trusted', [A2DP_SOURCE, HID], 0, false],
+  ['another device is not trusted', [OBEX_PUSH], 5_000, false],
 ];
 for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
   test(`the first device that pairs in pairing mode ends the mode: ${what}`, async (t) => {
@@ -205,14 +205,19 @@ for (const [what, UUIDs, afterMs, isTrusted] of PAIRS) {
 
 type Found = Parameters<ScriptedBluez['addDevice']>[1];
 const UNASKED: readonly (readonly [what: string, device: Found, adapter: Found, stays: boolean])[] = [
-  ['by itself is forgotten', { Connected: true }, {}, false],
-  ['by a program that has made the node visible stays', { Connected: true }, { Discoverable: true }, true],
-  ['by a program that has found it stays', { RSSI: -60 }, {}, true],
-  ['that another program has trusted stays', { Trusted: true }, {}, true],
-  ['before it is there stays', { Paired: true }, {}, true],
+  ['a device that pairs by itself is forgotten', { Connected: true }, {}, false],
+  [
+    'a device that a program pairs after it made the node visible stays',
+    { Connected: true },
+    { Discoverable: true },
+    true,
+  ],
+  ['a device that a program pairs after it found the device stays', { RSSI: -60 }, {}, true],
+  ['a device that another program has trusted stays', { Trusted: true }, {}, true],
+  ['a device that was paired before it appeared stays', { Paired: true }, {}, true],
 ];
 for (const [what, facts, adapter, stays] of UNASKED) {
-  test(`a device that pairs outside pairing mode is not trusted: one ${what}`, async (t) => {
+  test(`nothing that pairs outside pairing mode is trusted: ${what}`, async (t) => {
     const { bluez, recorder, sendCommand } = await followed(t);
     bluez.changeAdapter(adapter ?? {});
     bluez.addDevice(PHONE, facts);
@@ -227,7 +232,7 @@ for (const [what, facts, adapter, stays] of UNASKED) {
   });
 }
 
-test('while a device is being connected another one that pairs is forgotten, also if it was found', async (t) => {
+test('another device that pairs while one is being connected is forgotten, even if a scan has found it', async (t) => {
   const { bluez, recorder, sendCommand } = await followed(t);
   for (const address of [SPEAKER, PHONE]) bluez.addDevice(address, { RSSI: -60 });
   await until('the speaker is found', () => recorder.device(SPEAKER));
@@ -268,7 +273,7 @@ test('an adapter that is switched off while pairing mode begins is not left open
   assert.ok(!bluez.calls.includes('Set Discoverable=true'));
 });
 
-test('ending pairing mode can be retried after it failed', async (t) => {
+test('an end of pairing mode that failed can be requested again', async (t) => {
   const { bluez, recorder, sendCommand } = await followed(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Discoverable=false', { error: 'org.bluez.Error.Failed' });
@@ -280,7 +285,7 @@ test('ending pairing mode can be retried after it failed', async (t) => {
   assert.equal(recorder.record?.discoverable, false);
 });
 
-test('a change for which BlueZ is busy is asked for again', async (t) => {
+test('a change for which BlueZ is too busy is requested again', async (t) => {
   const { bluez, sendCommand } = await followed(t);
   await sendCommand({ do: 'pairing_mode' });
   bluez.misbehaves.set('Set Pairable=false', { error: 'org.bluez.Error.Busy' });
@@ -379,7 +384,7 @@ const HELPFUL: readonly Help[] = [
   ['org.bluez.Error.Failed', 'br-connection-busy', undefined],
 ];
 
-test('a refused connection says what helps where the text of BlueZ does not', async (t) => {
+test('a refused connection has a text that helps where the text of BlueZ does not', async (t) => {
   const { bluez, backend } = await followed(t, {}, withPhone);
   for (const [error, text, help] of HELPFUL) {
     bluez.misbehaves.set('Connect', { error, text });
@@ -394,7 +399,7 @@ test('a refused connection says what helps where the text of BlueZ does not', as
 
 const RUBBISH = ['', 'AA:BB', `${PHONE}:01`, PHONE.replaceAll(':', '-'), 'AA:BB:CC:DD:EE:'.repeat(65_536)];
 
-test('a device whose address has not the form of one is not listed, and long texts are cut', async (t) => {
+test('a device with an invalid address is not listed, and long texts are cut', async (t) => {
   const { bluez, recorder } = await followed(t);
   for (const [index, Address] of RUBBISH.entries())
     bluez.add(`${ADAPTER}/dev_${index}`, {
@@ -413,13 +418,13 @@ test('a device whose address has not the form of one is not listed, and long tex
   assert.equal(recorder.known?.address, SPEAKER);
 });
 
-test('a battery that does not know its charge is not shown', async (t) => {
+test('a battery that does not know its charge is left out of the record', async (t) => {
   const { bluez, recorder } = await followed(t, {}, withPhone);
   assert.equal(recorder.known?.battery, 80);
   bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 255 });
-  await until('the battery is not shown', () => recorder.known && recorder.known.battery === undefined);
+  await until('the battery is left out', () => recorder.known && recorder.known.battery === undefined);
   bluez.change(pathOf(PHONE), BATTERY_INTERFACE, { Percentage: 100 });
-  await until('the battery is shown', () => recorder.known?.battery === 100);
+  await until('the battery is published', () => recorder.known?.battery === 100);
 });
 
 test('a connection that takes long is answered 202, is made once, and its failure is an event even without a change', async (t) => {
@@ -513,7 +518,7 @@ test('the first of two adapters is taken, or the named one, and one in use is ke
   assert.equal(missing.recorder.state, 'connecting: BlueZ has no adapter hci7');
 });
 
-test('at the start the adapter is closed, and switched on if configured; it is switched off after so long without a connection', async (t) => {
+test('the adapter is closed at the start, switched on if configured, and switched off after the idle time', async (t) => {
   const { bluez, recorder, clock } = await followed(t, { powerOnStart: true, idleTimeout: 600 }, (bluez) => {
     withPhone(bluez);
     // An earlier run has left the door open.

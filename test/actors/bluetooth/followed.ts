@@ -1,4 +1,4 @@
-// The Bluetooth backend on a private real bus, with a scripted BlueZ, and a clock of the test's.
+// The Bluetooth backend on a private real bus, with a scripted BlueZ and a clock that the test advances.
 
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -22,13 +22,13 @@ export const BLUETOOTH_SETTINGS: BluetoothSettings = {
   idleTimeout: 0,
 };
 
-/** Gathered changes are published by themselves; every longer time passes when the test lets it. */
+/** Timers up to this time run on the system's clock; longer ones run when the test advances its clock. */
 const SHORT_MS = 250;
 
 class BluetoothRecorder extends Recorder {
-  /** The addresses of what a scan has found or seen changed. */
+  /** The addresses of devices that a scan has found, or that have changed in it. */
   readonly discovered: string[] = [];
-  /** The newest that would be an event. */
+  /** The newest record that would be an event. */
   record: BluetoothRecord | undefined;
 
   override put(collection: Collection, key: string, json: string): void {
@@ -67,7 +67,7 @@ export async function followed(
   const backend = new BluetoothBackend(all, recorder, { ...clock, after }, options);
   t.after(() => backend.stop());
   await until('the backend has a state', () => recorder.state !== '');
-  /** Sends a command, and expects this of it. */
+  /** Sends a command, and expects this fault, or none. */
   const sendCommand = async (command: BluetoothCommand, fault = 'none'): Promise<void> => {
     const answer = await backend.handle(command);
     assert.equal(faultOf(answer), fault, JSON.stringify(answer));

@@ -1,5 +1,4 @@
-// Some things change without a signal of BlueZ: they must show in the record, and count for
-// `bluetooth.idleTimeout`.
+// Changes without a signal from BlueZ: they must be published, and count for `bluetooth.idleTimeout`.
 
 import assert from 'node:assert/strict';
 import { testsNeeding } from '../../tools/requirements.js';
@@ -14,7 +13,10 @@ const FAILED = { error: 'org.bluez.Error.Failed' };
 const IDLE_MS = 600_000;
 const SETTINGS = { idleTimeout: IDLE_MS / 1000 };
 
-/** `disconnect` then changes nothing, and is answered when all that was sent before has been. */
+/**
+ * A phone that is not connected. The command `disconnect` then changes nothing, and its answer comes after
+ * the answers to all calls before it.
+ */
 function withPhone(bluez: ScriptedBluez): void {
   bluez.addDevice(PHONE, { Paired: true, Trusted: true });
   bluez.misbehaves.set('Disconnect', { error: 'org.bluez.Error.NotConnected' });
@@ -34,7 +36,7 @@ test('pairing mode that is begun again shows its new end', async (t) => {
   assert.equal(recorder.record?.pairing_until, end);
 });
 
-test('pairing mode that cannot be begun again, nor be closed, is shown as over', async (t) => {
+test('pairing mode that cannot be begun again, nor be closed, is published as over', async (t) => {
   const { bluez, recorder, sendCommand } = await followed(t);
   await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);
@@ -44,7 +46,7 @@ test('pairing mode that cannot be begun again, nor be closed, is shown as over',
   assert.equal(recorder.record?.discoverable, true);
 });
 
-test('pairing mode whose time is over is shown as over, also if BlueZ does not close the door', async (t) => {
+test('pairing mode whose time is over is published as over, even if BlueZ does not close the door', async (t) => {
   const { bluez, recorder, clock, sendCommand } = await followed(t);
   await sendCommand({ do: 'pairing_mode' });
   keepOpen(bluez);

@@ -41,7 +41,7 @@ test('an activatable name is no player, and is not started', async (t) => {
   assert.ok(!existsSync(join(data, 'started')));
 });
 
-test('a name in whose queue another player waits changes hands', async (t) => {
+test('a name passes to the player that waits in its queue', async (t) => {
   const { bus, recorder, start } = await followed(t);
   const first = await start('shared', { Volume: new Variant('d', 0.1) });
   const next = await ScriptedPlayer.connect(t, bus);
@@ -122,8 +122,12 @@ test('changes are taken from signals, and invalidated properties are read again'
   player.properties[PLAYER_INTERFACE] = { Shuffle: new Variant('b', false) };
   player.properties[ROOT_INTERFACE] = {};
   player.announce({}, ['Shuffle']);
-  const read = await recorder.until('the reading is shown', 'scripted', ({ shuffle }) => shuffle === false);
-  assert.equal(read.loop_status, undefined, 'what a reading does not tell is not so');
+  const read = await recorder.until(
+    'the reading is published',
+    'scripted',
+    ({ shuffle }) => shuffle === false,
+  );
+  assert.equal(read.loop_status, undefined, 'a property that is missing in a reading no longer exists');
   assert.equal(read.capabilities.can_play, false);
   assert.deepEqual([read.identity, read.can_quit], ['scripted', undefined]);
   player.announce({ Identity: new Variant('s', 'Renamed') }, [], ROOT_INTERFACE);
@@ -159,7 +163,7 @@ test('a player that hangs delays neither the start nor other players, and keeps 
   assert.equal(recorder.record('mute')?.volume, 0.7);
 });
 
-test('a player whose tracklist hangs is shown without it, and malformed signals and answers cost nothing', async (t) => {
+test('a player whose tracklist hangs is published without it, and malformed signals and answers cost nothing', async (t) => {
   const { bus, recorder } = await followed(t);
   const player = await ScriptedPlayer.connect(t, bus);
   player.hangsFor = TRACKLIST_INTERFACE;
@@ -195,7 +199,7 @@ test('the first 500 tracks of a longer tracklist are known, and a track is added
   assert.ok(player.calls.includes(`AddTrack ${uri} /t/501 false`));
 });
 
-test('32 players are shown, a left-out one follows when one goes, and the surplus is logged once', async (t) => {
+test('32 players are published, another one follows when one goes, and the surplus is logged once', async (t) => {
   const { bus, recorder } = await followed(t);
   const names = Array.from({ length: 35 }, (_, n) => `p${n}`);
   const players = new Map<string, ScriptedPlayer>();

@@ -21,7 +21,7 @@ const AT = { date: 1_000_000, monotonic: 500 };
 const anchor = (positionUs: number | undefined): Anchor => ({ positionUs, at: AT });
 const after = (ms: number) => ({ date: AT.date + ms, monotonic: AT.monotonic + ms });
 
-test('numbers that are not finite, or not exact, are not shown', () => {
+test('numbers that are not finite, or not exact, are left out', () => {
   const recordOf = (properties: Readonly<Record<string, unknown>>) => {
     const facts = withPlayerProperties(NOTHING_KNOWN, properties);
     return playerRecord('odd', facts, anchor(positionIn(properties)), { hasTracklist: false });
@@ -79,7 +79,7 @@ test('metadata is bounded per value and per player', () => {
   assert.ok(JSON.stringify(metadataOf(control).texts).length <= 80 * 1024);
 });
 
-test('a track id, length or address of a cover that is none is left out', () => {
+test('an invalid track id, length or cover address is left out', () => {
   const { lengthUs, artUrl, hasLongArtUrl } = metadataOf({ 'mpris:length': '7', 'mpris:artUrl': 5 });
   assert.deepEqual([lengthUs, artUrl, hasLongArtUrl], [undefined, undefined, false]);
   for (const id of ['', 'spotify:track:1', '/org/mpris/MediaPlayer2/TrackList/NoTrack', '/a//b', 5]) {

@@ -1,4 +1,4 @@
-// The players backend on a private real bus, with scripted players, and what it has said.
+// The players backend on a private real bus, with scripted players, and the records that it has published.
 
 import type { TestContext } from 'node:test';
 import { PlayersBackend } from '../../../src/actors/players/backend.js';
@@ -11,7 +11,7 @@ import { type PrivateBus, privateBus } from '../bus/private-bus.js';
 import { Recorder } from '../recorder.js';
 import { type Properties, ScriptedPlayer } from './scripted-player.js';
 
-/** Players have their names without what all names begin with. */
+/** A recorder that leaves out the beginning of the names, which is the same for all players. */
 export class PlayersRecorder extends Recorder {
   readonly positions: PlayerPosition[] = [];
 

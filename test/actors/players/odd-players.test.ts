@@ -1,4 +1,4 @@
-// Players that answer otherwise than the specification says, and what only looks like a player, scripted on a
+// Players that do not answer as the specification demands, and a stand-in for other players, scripted on a
 // real bus.
 
 import assert from 'node:assert/strict';
@@ -41,7 +41,7 @@ test('the log says once why a player is not listed', async (t) => {
   assert.equal(recorder.record('mute'), undefined);
 });
 
-test('words in lower case are the words of the specification', async (t) => {
+test('a player may write the words of the specification in lower case', async (t) => {
   const { recorder, start } = await followed(t);
   await start('lower', {
     PlaybackStatus: new Variant('s', 'playing'),
@@ -51,7 +51,7 @@ test('words in lower case are the words of the specification', async (t) => {
   assert.deepEqual([published?.playback_status, published?.loop_status], ['Playing', 'Track']);
 });
 
-test('what only stands for other players is none', async (t) => {
+test('a stand-in for other players is not a player', async (t) => {
   const { bus, backend, recorder, start } = await followed(t);
   const standIn = await ScriptedPlayer.connect(t, bus);
   standIn.properties[STAND_IN_INTERFACE] = { PlayerNames: new Variant('as', []) };

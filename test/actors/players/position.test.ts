@@ -49,7 +49,7 @@ async function playerOnTime(t: TestContext, properties: Properties) {
 }
 
 for (const name of ['Metadata', 'PlaybackStatus']) {
-  test(`a signal with the ${name} that it had is a reason to read the position`, async (t) => {
+  test(`a signal with an unchanged ${name} causes a reading of the position`, async (t) => {
     const values: Properties = { Metadata: track('One', 15), PlaybackStatus: playing };
     const { manual, player, isAt, moveTo } = await playerOnTime(t, values);
     moveTo(1);

@@ -13,7 +13,7 @@ import type { PrivateBus } from '../bus/private-bus.js';
 const PROPERTIES = 'org.freedesktop.DBus.Properties';
 
 export type Properties = Readonly<Record<string, Variant>>;
-/** A test, or whatever else has an end. */
+/** A test, or anything else that has an end. */
 type Ending = { after(end: () => unknown): void };
 type Reachable = Pick<PrivateBus, 'address'>;
 
@@ -54,7 +54,7 @@ export class ScriptedPlayer {
   readonly calls: string[] = [];
   /** Members whose calls fail or hang. */
   readonly misbehaves = new Map<string, Misbehaviour>();
-  /** The interface whose properties are never given. */
+  /** The interface whose properties the player never sends. */
   hangsFor = '';
   /** Calls that wait for an answer. */
   readonly #hung: Message[] = [];
@@ -127,7 +127,7 @@ export class ScriptedPlayer {
   }
 
   #answer(message: Message): boolean {
-    // dbus-next would throw at an answer, in a place where nobody can catch it.
+    // dbus-next would throw at an answer, in a place where it cannot be caught.
     if (this.#hasLeft) return true;
     if (message.path !== PLAYER_PATH) return false;
     const { member, body } = message;
@@ -160,7 +160,7 @@ export class ScriptedPlayer {
   }
 
   /**
-   * An exception would reach dbus-next, which then sends it to the bus and throws where nobody can catch it.
+   * An exception would reach dbus-next, which then sends it to the bus and throws where it cannot be caught.
    */
   #reply(message: Message): void {
     try {

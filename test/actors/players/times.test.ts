@@ -90,7 +90,7 @@ test('a clock that is set is noticed within 30 s while a player plays, and uncha
   player.change({ PlaybackStatus: new Variant('s', 'Paused') });
   await recorder.until('the player rests', 'scripted', ({ playback_status: status }) => status === 'Paused');
   manual.advance(30_000);
-  assert.equal(manual.timers, 0, 'nobody looks while nothing plays');
+  assert.equal(manual.timers, 0, 'no timer runs while nothing plays');
 });
 
 test('a change of track is one event', async (t) => {
@@ -151,7 +151,7 @@ test('a player that changes while it is read is read once more, because either c
   player.answerHung({ Volume: new Variant('d', 0.5) });
   await until('the player is read again', () => readings() === 3);
   const isLast = (now: PlayerRecord) => now.volume === 0.7 && now.capabilities.can_play;
-  await recorder.until('the last state is shown', 'scripted', isLast);
+  await recorder.until('the last state is published', 'scripted', isLast);
 });
 
 test('20 000 changes in a burst cost some events; other players are followed, and the last state is published', async (t) => {
@@ -166,7 +166,11 @@ test('20 000 changes in a burst cost some events; other players are followed, an
   }
   flooder.change({ Volume: new Variant('d', 0.99), Shuffle: new Variant('b', true) });
   await recorder.until('the other player is published', 'other', ({ volume }) => volume === 0.11);
-  const last = await recorder.until('the last state is shown', 'flooder', ({ shuffle }) => shuffle === true);
+  const last = await recorder.until(
+    'the last state is published',
+    'flooder',
+    ({ shuffle }) => shuffle === true,
+  );
   assert.equal(last.volume, 0.99);
   // The limit is 200 signals and one reading in each second.
   assert.ok(

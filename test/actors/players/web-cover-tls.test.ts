@@ -59,7 +59,7 @@ async function secureWeb(t: TestContext) {
   return { fetch, names, trusted: { NODE_EXTRA_CA_CERTS: join(folder, 'cert.pem') } };
 }
 
-test('a cover by https comes from the address that was looked at, for the name in the certificate', async (t) => {
+test('a cover by https comes from the address that was checked, for the name in the certificate', async (t) => {
   const { fetch, names, trusted } = await secureWeb(t);
   const places = ['covers.example/', 'covers.example/moved', 'other.example/', '127.0.0.1/'];
   const covers = await fetch(trusted, ...places);
@@ -67,7 +67,7 @@ test('a cover by https comes from the address that was looked at, for the name i
   assert.deepEqual(names, Array(3).fill('covers.example'), 'nothing is sent to who is another');
 });
 
-test('a cover by https does not come from a server for whom nobody vouches', async (t) => {
+test('a cover by https does not come from a server without a trusted certificate', async (t) => {
   const { fetch, names } = await secureWeb(t);
   assert.deepEqual(await fetch({}, 'covers.example/'), [null]);
   assert.deepEqual(names, []);

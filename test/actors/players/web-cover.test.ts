@@ -1,5 +1,5 @@
 // Tests covers from the web (docs/players.md, "Covers from the web"): which addresses may be connected to,
-// what a private web server answers, and how often it is asked.
+// answers of a private web server, and how often it gets requests.
 
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
@@ -187,7 +187,7 @@ const locationOf = (answer: Answer): string => {
 
 /** A reader of covers that asks this fetcher, for players that name a cover on the web. */
 function covers(fetch: FetchCover, clock = new ManualClock()) {
-  const call = () => Promise.reject(new Error('nothing is asked of the player'));
+  const call = () => Promise.reject(new Error('the player is called'));
   const reader = new CoverReader({ call }, clock, fetch);
   const read = (url: string, cachedTag?: string) =>
     reader.answer({ owner: ':1.7', facts: naming(url) }, cachedTag);
@@ -267,5 +267,5 @@ for (const [addresses, expected] of [
   });
 }
 
-test('the house is the prefix of 48 bits, however narrow the network of the node is', () =>
+test('the networks of the house share a prefix of 48 bits, however narrow the network of the node is', () =>
   assert.equal(isPublic('2a00:1:2:44::1', ['2a00:1:2:3::5/128']), false));
