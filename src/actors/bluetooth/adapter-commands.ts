@@ -120,15 +120,15 @@ export class AdapterCommands {
    * To be called when a paired device has changed. `before`: whether it was paired before that change;
    * undefined if it was not there.
    */
-  isPaired(adapter: Adapter, device: Device, before: boolean | undefined): void {
-    if (before !== true) this.#hasPaired(adapter, device, before === false);
+  pairedDeviceChanged(adapter: Adapter, device: Device, before: boolean | undefined): void {
+    if (before !== true) this.#deviceHasPaired(adapter, device, before === false);
     const decided = this.#pairing.decide(device);
     // The first device that pairs ends pairing mode, but only once it is trusted: its sound may come at once.
     void decided?.then(() => this.#endPairingIf(adapter, () => this.#pairing.isActive));
   }
 
   /** `isNow` is false for a device that was paired already when it appeared: that may be years ago. */
-  #hasPaired(adapter: Adapter, device: Device, isNow: boolean): void {
+  #deviceHasPaired(adapter: Adapter, device: Device, isNow: boolean): void {
     const { isActive, until = 0 } = this.#pairing;
     const { path } = device;
     if (!this.#pairing.includes(path) && !this.#connecting.includes(path)) {

@@ -165,9 +165,9 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   #hasRead(objects: BluezObjects): void {
     const before = this.#objects;
     this.#objects = objects;
-    for (const device of objects.devices()) this.#follow(device, before.device(device.path));
+    for (const device of objects.devices()) this.#followPairing(device, before.device(device.path));
     this.#changed();
-    if (this.#state.kind === 'unavailable') this.#lose(this.#missing());
+    if (this.#state.kind === 'unavailable') this.#adapterLost(this.#missing());
   }
 
   /**
@@ -180,15 +180,15 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const { before, after } = change;
     if (before === undefined && after === undefined) this.#changed();
     else {
-      if (after !== undefined) this.#follow(after, before);
+      if (after !== undefined) this.#followPairing(after, before);
       this.#changedSoon();
     }
   }
 
-  #follow(device: Device, before: Device | undefined): void {
+  #followPairing(device: Device, before: Device | undefined): void {
     const adapter = this.#adapter;
     if (device.Paired !== true || adapter === undefined || device.Adapter !== adapter.path) return;
-    this.#commands.isPaired(adapter, device, before && before.Paired === true);
+    this.#commands.pairedDeviceChanged(adapter, device, before && before.Paired === true);
   }
 
   /** Calls `#changed` once for all signals that are read together. */
@@ -207,7 +207,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
     const before = this.#adapter;
     const adapter = this.#objects.adapter(this.#settings.adapter, before?.path, this.#commands.isBusy);
     if (adapter === undefined) {
-      if (before !== undefined) this.#lose(this.#missing());
+      if (before !== undefined) this.#adapterLost(this.#missing());
       return;
     }
     if (before?.path === adapter.path) this.#adapterChanged(before, adapter);
@@ -224,7 +224,7 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   }
 
   #arrived(adapter: Adapter): void {
-    if (this.#state.kind === 'up') this.#lose('another adapter is used from now on');
+    if (this.#state.kind === 'up') this.#adapterLost('another adapter is used from now on');
     const detail = blockedIn(adapter);
     this.#state = { kind: 'up', adapter, detail };
     this.#publisher.publishNow();
@@ -252,11 +252,11 @@ export class BluetoothBackend implements Actor<BluetoothCommand>, BusOwner {
   /** Forgets everything about BlueZ. */
   #forget(reason: string): void {
     this.#objects = new BluezObjects();
-    this.#lose(reason);
+    this.#adapterLost(reason);
     this.#commands.bluezLost();
   }
 
-  #lose(reason: string): void {
+  #adapterLost(reason: string): void {
     this.#reading.cancel();
     this.#idle.cancel();
     this.#publisher.forget();

@@ -92,7 +92,8 @@ export class BluetoothPublisher {
     this.#isOutcome = false;
     for (const [address, device] of records.devices)
       this.#publishDevice(address, JSON.stringify(device), records.bluetooth.scanning);
-    for (const address of [...this.#devices.keys()]) if (!records.devices.has(address)) this.#gone(address);
+    for (const address of [...this.#devices.keys()])
+      if (!records.devices.has(address)) this.#dropDevice(address);
     if (!this.#timers.has('discover')) this.#discover();
     for (const [isTrue, done] of this.#waiters) if (isTrue(records)) done();
   }
@@ -118,7 +119,7 @@ export class BluetoothPublisher {
     else if (!this.#found.has(address)) this.#changed.add(address);
   }
 
-  #gone(address: string): void {
+  #dropDevice(address: string): void {
     this.#devices.delete(address);
     this.#found.delete(address);
     this.#changed.delete(address);

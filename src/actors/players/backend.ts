@@ -20,7 +20,7 @@ const NAMES_MAX = 128;
  * Minimum time between two updates of the set of players: a name that changes owner all the time costs four
  * readings a second.
  */
-const SETTLE_MS = 250;
+const UPDATE_PAUSE_MS = 250;
 /** Metadata may contain a whole cover: this is twice the maximum size of a cover in base64. */
 const MESSAGE_MAX_BYTES = 24 << 20;
 /** How long the start waits for the players that exist; one that hangs is published when it answers. */
@@ -39,11 +39,11 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   readonly #processes = new Map<string, number | 'requested' | 'unknown'>();
   /** By unique name. */
   readonly #players = new Map<string, Player>();
-  readonly #timers: Timers<'settle'>;
-  #settledAt = Number.NEGATIVE_INFINITY;
+  readonly #timers: Timers<'update'>;
+  #updatedAt = Number.NEGATIVE_INFINITY;
   #hasLoggedTooMany = false;
   /** Names of players whose failure to be read is in the log. */
-  readonly #unlisted = new Set<string>();
+  readonly #loggedUnlisted = new Set<string>();
   /**
    * Names whose owner changed since they were listed: that signal is newer than the reply. Only set while
    * the owners are read.
@@ -74,12 +74,12 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     await Promise.all(
       names.map(async (name) => {
         const owner = await this.#bus.call(BUS_METHODS.getNameOwner, [name]);
-        if (owner.ok && !changedNames.has(name)) await this.#owned(name, owner.value);
+        if (owner.ok && !changedNames.has(name)) await this.#ownerChanged(name, owner.value);
       }),
     );
     if (losses !== this.#losses) return;
     this.#changedNames = undefined;
-    this.#settle();
+    this.#updatePlayers();
     const readings = [...this.#players.values()].map(({ readings }) => readings.first);
     await within(this.#clock, FIRST_READING_MAX_MS, Promise.all(readings));
     if (losses !== this.#losses) return;
@@ -97,11 +97,11 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
 
   signal(signal: Signal): void {
     const change = signalValues(NAME_OWNER_CHANGED, signal);
-    if (change === undefined) this.#players.get(signal.sender)?.take(signal);
+    if (change === undefined) this.#players.get(signal.sender)?.applySignal(signal);
     else {
       const [name, , owner] = change;
       this.#changedNames?.add(name);
-      if (name.startsWith(PLAYER_NAMES)) void this.#owned(name, owner);
+      if (name.startsWith(PLAYER_NAMES)) void this.#ownerChanged(name, owner);
     }
   }
 
@@ -131,7 +131,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
   }
 
   /** `owner` is '' for none. */
-  async #owned(name: string, owner: string): Promise<void> {
+  async #ownerChanged(name: string, owner: string): Promise<void> {
     if (owner === '') this.#owners.delete(name);
     else if (this.#owners.has(name) || this.#owners.size < NAMES_MAX) this.#owners.set(name, owner);
     else return;
@@ -143,18 +143,18 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       // 0 means a process of another container.
       this.#processes.set(owner, pid.ok && pid.value > 0 ? pid.value : 'unknown');
     }
-    if (this.#changedNames === undefined) this.#settleSoon();
+    if (this.#changedNames === undefined) this.#updatePlayersSoon();
   }
 
-  #settleSoon(): void {
-    const waitMs = this.#settledAt + SETTLE_MS - this.#clock.monotonic();
-    if (waitMs <= 0) this.#settle();
-    else if (!this.#timers.has('settle')) this.#timers.set('settle', waitMs, () => this.#settle());
+  #updatePlayersSoon(): void {
+    const waitMs = this.#updatedAt + UPDATE_PAUSE_MS - this.#clock.monotonic();
+    if (waitMs <= 0) this.#updatePlayers();
+    else if (!this.#timers.has('update')) this.#timers.set('update', waitMs, () => this.#updatePlayers());
   }
 
   /** Adds and removes players so that they match the names; each player gets the shortest of its names. */
-  #settle(): void {
-    this.#settledAt = this.#clock.monotonic();
+  #updatePlayers(): void {
+    this.#updatedAt = this.#clock.monotonic();
     const names = new Map<string, string>();
     for (const [name, owner] of this.#owners) {
       const isShorter = name.length < (names.get(owner)?.length ?? Number.POSITIVE_INFINITY);
@@ -191,13 +191,13 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
       return;
     }
     const connection = { busName: name, owner, pid: pid === 'unknown' ? undefined : pid };
-    const unlisted = (reason: string): void => this.#logUnlisted(name, reason);
-    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, unlisted));
+    const logUnlisted = (reason: string): void => this.#logUnlisted(name, reason);
+    this.#players.set(owner, new Player(connection, this.#bus, this.#clock, this.#publish, logUnlisted));
   }
 
   #logUnlisted(name: string, reason: string): void {
-    if (this.#unlisted.has(name) || this.#unlisted.size >= NAMES_MAX) return;
-    this.#unlisted.add(name);
+    if (this.#loggedUnlisted.has(name) || this.#loggedUnlisted.size >= NAMES_MAX) return;
+    this.#loggedUnlisted.add(name);
     this.#publish.log('warn', 'a player is not listed, as it cannot be read', { name, reason });
   }
 
@@ -208,7 +208,7 @@ export class PlayersBackend implements Actor<PlayersCommand>, BusOwner {
     this.#processes.clear();
     this.#players.clear();
     this.#hasLoggedTooMany = false;
-    this.#unlisted.clear();
+    this.#loggedUnlisted.clear();
   }
 }
 

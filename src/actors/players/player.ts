@@ -72,13 +72,13 @@ export class Player {
   /** Reads the properties, again each time when the facts may be outdated. */
   readonly readings: RepeatedReading;
   #facts: PlayerFacts = NOTHING_KNOWN;
-  readonly #place: ReckonedPosition;
+  readonly #reckonedPosition: ReckonedPosition;
   /**
    * Resolves when it is known whether this is only a stand-in for other players; if so, it is stopped by
    * then.
    */
-  readonly #judged: Promise<void>;
-  readonly #unlisted: (reason: string) => void;
+  readonly #standInChecked: Promise<void>;
+  readonly #logUnlisted: (reason: string) => void;
   /** True once the properties have been read. */
   isKnown = false;
   #published: { text: string; jumps: number; tracks: string | undefined } | undefined;
@@ -88,7 +88,7 @@ export class Player {
     bus: Pick<Bus<'players'>, 'call' | 'watch' | 'unwatch'>,
     clock: Clock,
     publish: Pick<Publisher, 'put' | 'drop'>,
-    unlisted: (reason: string) => void,
+    logUnlisted: (reason: string) => void,
   ) {
     this.busName = busName;
     this.owner = owner;
@@ -98,12 +98,12 @@ export class Player {
     this.#publish = publish;
     this.#timers = new Timers(clock);
     this.#methods = playerMethods(owner);
-    this.#unlisted = unlisted;
-    this.#place = new ReckonedPosition(clock, () => this.readings.again());
+    this.#logUnlisted = logUnlisted;
+    this.#reckonedPosition = new ReckonedPosition(clock, () => this.readings.again());
     // It subscribes first, and then reads: a signal in between causes another reading.
     void bus.watch(playerSignals(owner));
     this.tracklist = new Tracklist(owner, bus, clock, () => this.#changed());
-    this.#judged = this.#judge();
+    this.#standInChecked = this.#checkStandIn();
     this.readings = new RepeatedReading(clock, READ_PAUSE_MS, () => this.#read());
   }
 
@@ -130,7 +130,7 @@ export class Player {
   async readPosition(): Promise<number | undefined> {
     const read = await this.#bus.call(this.#methods.get, [PLAYER_INTERFACE, 'Position'], CALL_OPTIONS);
     const positionUs = read.ok ? positionIn({ Position: read.value }) : undefined;
-    return positionUs ?? this.#place.current()?.positionUs;
+    return positionUs ?? this.#reckonedPosition.current()?.positionUs;
   }
 
   publishNow(): void {
@@ -139,7 +139,7 @@ export class Player {
     this.#timers.cancel('gather');
     const before = this.#published;
     const text = JSON.stringify(this.#record());
-    const { jumps } = this.#place;
+    const { jumps } = this.#reckonedPosition;
     const tracks = this.tracklist.reading?.json;
     this.#published = { text, jumps, tracks };
     if (before?.text !== text) this.#publish.put('players', this.busName, text);
@@ -171,28 +171,31 @@ export class Player {
 
   #record(): PlayerRecord {
     const hasTracklist = this.tracklist.reading !== undefined;
-    return playerRecord(this.busName, this.#facts, this.#place.anchor(), { pid: this.#pid, hasTracklist });
+    return playerRecord(this.busName, this.#facts, this.#reckonedPosition.anchor(), {
+      pid: this.#pid,
+      hasTracklist,
+    });
   }
 
   #position(): PlayerPosition | undefined {
-    const current = this.#place.current();
+    const current = this.#reckonedPosition.current();
     if (current === undefined) return undefined;
     return { bus_name: this.busName, position: current.positionUs, emitted_at: Math.round(current.date) };
   }
 
   /** Applies a signal of its connection; the match rule excludes other objects. */
-  take(signal: Signal): void {
+  applySignal(signal: Signal): void {
     if (this.#timers.has('rest')) return;
     if (!this.#limit.admits(this.#clock.monotonic())) {
       this.#rest();
       return;
     }
-    this.tracklist.take(signal);
+    this.tracklist.applySignal(signal);
     const seeked = signalValues(SEEKED, signal);
     const changed = signalValues(PROPERTIES_CHANGED, signal);
     if (seeked === undefined && changed === undefined) return;
     if (this.readings.isUnderWay) this.readings.again();
-    if (seeked !== undefined) this.#place.jumped(positionIn({ Position: seeked[0] }));
+    if (seeked !== undefined) this.#reckonedPosition.jumped(positionIn({ Position: seeked[0] }));
     if (changed !== undefined) this.#propertiesChanged(...changed);
     this.#changed();
   }
@@ -200,7 +203,7 @@ export class Player {
   /** To be called when the name has another owner, or none. */
   stop(): void {
     this.#timers.cancelAll();
-    this.#place.stop();
+    this.#reckonedPosition.stop();
     this.tracklist.readings.stop();
     this.readings.stop();
     void this.#bus.unwatch(playerSignals(this.owner));
@@ -221,18 +224,19 @@ export class Player {
 
   #propertiesChanged(iface: string, changed: PropertyRecord, invalidated: readonly string[]): void {
     if (iface === ROOT_INTERFACE) this.#facts = withRootProperties(this.#facts, changed);
-    else if (iface === PLAYER_INTERFACE) this.#become(withPlayerProperties(this.#facts, changed));
+    else if (iface === PLAYER_INTERFACE) this.#setFacts(withPlayerProperties(this.#facts, changed));
     else return;
     // The values may be the same as before although the position is another: a track begins again, or a track
     // without an id follows another.
     const isAboutPosition = POSITION_PROPERTIES.some((name) => Object.hasOwn(changed, name));
-    if (invalidated.length > 0 || isAboutPosition || this.#place.isAstray) this.readings.again();
+    if (invalidated.length > 0 || isAboutPosition || this.#reckonedPosition.isUnreliable)
+      this.readings.again();
   }
 
-  #become(facts: PlayerFacts): void {
+  #setFacts(facts: PlayerFacts): void {
     const before = this.#facts;
     this.#facts = facts;
-    this.#place.follow(before, facts);
+    this.#reckonedPosition.factsChanged(before, facts);
     // VLC 3.0 completes its list when another track begins, or a track's title when it plays, and sends no
     // signal of the list for that.
     const hasNewTexts = JSON.stringify(before.metadata.texts) !== JSON.stringify(facts.metadata.texts);
@@ -240,7 +244,7 @@ export class Player {
   }
 
   /** Stops for good if this is only a stand-in for other players. */
-  async #judge(): Promise<void> {
+  async #checkStandIn(): Promise<void> {
     if (!(await isStandIn(this.#bus, this.#methods))) return;
     this.stop();
     this.isKnown = false;
@@ -255,16 +259,16 @@ export class Player {
     ]);
     if (this.readings.isStopped) return false;
     if (!player.ok) {
-      this.#unread(player.error);
+      this.#readingFailed(player.error);
       return false;
     }
     // Properties that are missing now no longer exist.
     if (root.ok) this.#facts = withRootProperties({ ...this.#facts, root: {} }, root.value);
-    this.#become(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
-    this.#place.found(positionIn(player.value));
+    this.#setFacts(withPlayerProperties({ ...NOTHING_KNOWN, root: this.#facts.root }, player.value));
+    this.#reckonedPosition.applyReading(positionIn(player.value));
     // It waits after the reading is applied: otherwise the reading would overwrite a change from the wait.
     if (!this.isKnown) {
-      const others = Promise.all([this.tracklist.readings.first, this.#judged]);
+      const others = Promise.all([this.tracklist.readings.first, this.#standInChecked]);
       await within(this.#clock, TRACKLIST_WAIT_MS, others);
     }
     if (this.readings.isStopped) return false;
@@ -274,8 +278,8 @@ export class Player {
   }
 
   /** Logs once that the player cannot be read, unless it has left. */
-  #unread(error: BusError): void {
+  #readingFailed(error: BusError): void {
     const isOften = this.readings.failures + 1 >= LOGGED_AFTER_FAILURES;
-    if (!this.isKnown && isOften && !isAbsence(error)) this.#unlisted(sentence(error));
+    if (!this.isKnown && isOften && !isAbsence(error)) this.#logUnlisted(sentence(error));
   }
 }

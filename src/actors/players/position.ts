@@ -38,7 +38,7 @@ export class ReckonedPosition {
   /** Counts changes of the position that clients cannot reckon. */
   #jumps = 0;
   /** True if the reckoned position is unreliable until the next reading. */
-  #isAstray = true;
+  #isUnreliable = true;
   /** True if the position was read at the reckoned end and the player has reported no change since. */
   #isEndRead = false;
 
@@ -53,8 +53,8 @@ export class ReckonedPosition {
     return this.#jumps;
   }
 
-  get isAstray(): boolean {
-    return this.#isAstray;
+  get isUnreliable(): boolean {
+    return this.#isUnreliable;
   }
 
   /**
@@ -80,7 +80,7 @@ export class ReckonedPosition {
   }
 
   /** Facts have changed; the position is reckoned by the new ones until the next reading. */
-  follow(before: PlayerFacts, after: PlayerFacts): void {
+  factsChanged(before: PlayerFacts, after: PlayerFacts): void {
     const was = this.#motion;
     const is = motionOf(after);
     this.#motion = is;
@@ -90,19 +90,19 @@ export class ReckonedPosition {
     if (hasOtherTrack)
       this.#anchor = { positionUs: this.#anchor.positionUs === undefined ? undefined : 0, at: this.#now() };
     if (hasOtherTrack || hasOtherMotion) {
-      this.#isAstray = true;
+      this.#isUnreliable = true;
       this.#isEndRead = false;
     }
-    if (hasOtherTrack || hasOtherMotion || was.lengthUs !== is.lengthUs) this.#awaitEnd();
+    if (hasOtherTrack || hasOtherMotion || was.lengthUs !== is.lengthUs) this.#planReadingAtEnd();
   }
 
   /** Applies a reading. If it matches the reckoned position, clients need no event. */
-  found(positionUs: number | undefined): void {
+  applyReading(positionUs: number | undefined): void {
     const now = this.#now();
-    if (!this.#isAstray && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
+    if (!this.#isUnreliable && !isJump(this.#anchor, this.#motion, positionUs, now)) return;
     const isPlaying = this.#motion.rate !== 0;
-    if (this.#isAstray && isPlaying) this.#timers.set('settled', SETTLED_MS, this.#readAgain);
-    this.#isAstray = false;
+    if (this.#isUnreliable && isPlaying) this.#timers.set('settled', SETTLED_MS, this.#readAgain);
+    this.#isUnreliable = false;
     this.#jumpTo(positionUs);
   }
 
@@ -113,7 +113,7 @@ export class ReckonedPosition {
   #jumpTo(positionUs: number | undefined): void {
     this.#anchor = { positionUs, at: this.#now() };
     this.#jumps += 1;
-    this.#awaitEnd();
+    this.#planReadingAtEnd();
   }
 
   /**
@@ -121,7 +121,7 @@ export class ReckonedPosition {
    * Mopidy, and MPD with mpDris2. After that reading the next is planned only once the position is in the
    * first half of the track, so that a player that stands still near the end is not polled.
    */
-  #awaitEnd(): void {
+  #planReadingAtEnd(): void {
     this.#timers.cancel('end');
     const { rate, lengthUs } = this.#motion;
     const { positionUs } = this.#anchor;

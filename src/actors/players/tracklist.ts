@@ -69,14 +69,14 @@ export class Tracklist {
     return ids.find((id) => id === ref) ?? ids.find((id) => id.slice(id.lastIndexOf('/') + 1) === ref);
   }
 
-  take(signal: Signal): void {
+  applySignal(signal: Signal): void {
     const [iface] = signalValues(PROPERTIES_CHANGED, signal) ?? [];
-    if (signal.interface.endsWith(INTERFACE_END)) this.#follow(signal);
+    if (signal.interface.endsWith(INTERFACE_END)) this.#trackAddedOrRemoved(signal);
     else if (iface !== TRACKLIST_INTERFACE) return;
     this.readings.again();
   }
 
-  #follow({ member, values: [value] }: Signal): void {
+  #trackAddedOrRemoved({ member, values: [value] }: Signal): void {
     if (member === 'TrackListReplaced') this.#added.clear();
     if (member === 'TrackRemoved' && typeof value === 'string') this.#added.delete(value);
     if (member !== 'TrackAdded') return;
