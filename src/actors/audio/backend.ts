@@ -127,11 +127,12 @@ export class AudioBackend implements Actor<AudioCommand> {
     let attempt = 0;
     while (!signal.aborted) {
       const files = [readCookie(this.#cookiePaths), findServer(this.#context)] as const;
-      const [cookie, places] = await Promise.all(files);
-      const paths = places.kind === 'sockets' ? places.paths : [];
+      const [cookie, found] = await Promise.all(files);
+      const paths = found.ok ? found.value.paths : [];
       const sockets = paths.map((path) => ({ path, before: fileIdentity(path) }));
-      const ended: ConnectionEnd =
-        places.kind === 'sockets' ? await this.#connectFirst(sockets, cookie) : { detail: places.detail };
+      const ended: ConnectionEnd = found.ok
+        ? await this.#connectFirst(sockets, cookie)
+        : { detail: found.error };
       if (signal.aborted) return;
       if (ended.upMs === undefined && ended.detail !== this.#detail)
         this.#publish.status('connecting', ended.detail);

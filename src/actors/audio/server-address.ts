@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { systemClock } from '../../clock.js';
+import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { runtimeDirectory, type Variables, xdgDirectory } from '../../user-directories.js';
 import { inTime, readSmallFile } from '../small-file.js';
 import { clipped } from '../text.js';
@@ -25,11 +26,15 @@ interface NamedServer {
   readonly value: string;
 }
 
-export type ServerPlaces =
-  /** Paths in order, never empty. `other` is an address beside them that is no socket of this machine. */
-  | { readonly kind: 'sockets'; readonly paths: readonly string[]; readonly other?: string }
-  /** A server is named, but none that can be reached; `detail` says so. No other server is taken instead. */
-  | { readonly kind: 'elsewhere'; readonly detail: string };
+export interface ServerSockets {
+  /** In the order of trying, never empty. */
+  readonly paths: readonly string[];
+  /** An address beside them that is no socket of this machine. */
+  readonly other?: string;
+}
+
+/** The error is a sentence: the server that is named cannot be reached. No other one is taken instead. */
+export type FoundServer = Result<ServerSockets, string>;
 
 const SYSTEM_SOCKET = '/run/pulse/native';
 const SYSTEM_CONFIGURATION = '/etc/pulse/client.conf';
@@ -53,7 +58,7 @@ export function readMachineId(): string | undefined {
 }
 
 /** To be called at each attempt: files may have changed. Never rejects. */
-export async function findServer(context: ServerContext): Promise<ServerPlaces> {
+export async function findServer(context: ServerContext): Promise<FoundServer> {
   const { env, home } = context;
   const value = env['PULSE_SERVER']?.trim();
   return serverPlaces(context, value ? { by: 'PULSE_SERVER', value } : await readDefaultServer(env, home));
@@ -63,15 +68,14 @@ export async function findServer(context: ServerContext): Promise<ServerPlaces> 
  * A server that is named excludes all others, as in libpulse. TCP is left out, because the daemon controls
  * its own node.
  */
-export function serverPlaces(context: ServerContext, named: NamedServer | undefined): ServerPlaces {
-  if (named === undefined) return { kind: 'sockets', paths: usualSockets(context) };
+export function serverPlaces(context: ServerContext, named: NamedServer | undefined): FoundServer {
+  if (named === undefined) return success({ paths: usualSockets(context) });
   const addresses = addressesIn(named.value, context.machineId);
   const paths = [...new Set(addresses.filter(isAbsolute))];
   const other = addresses.find((address) => !isAbsolute(address));
-  if (paths.length > 0)
-    return other === undefined ? { kind: 'sockets', paths } : { kind: 'sockets', paths, other };
+  if (paths.length > 0) return success(other === undefined ? { paths } : { paths, other });
   const address = clipped(other ?? named.value, ADDRESS_MAX_UNITS);
-  return { kind: 'elsewhere', detail: `${named.by} is ${address}: tonearm speaks to a Unix socket only` };
+  return failed(`${named.by} is ${address}: tonearm speaks to a Unix socket only`);
 }
 
 /** The addresses for this machine: between white space, some with a `{machine id}` before. */

@@ -74,10 +74,10 @@ async function dialServer(): Promise<Link> {
   };
   const { env } = process;
   const uid = process.getuid?.() ?? 0;
-  const places = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
-  if (places.kind === 'elsewhere') throw new Error(places.detail);
+  const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
+  if (!found.ok) throw new Error(found.error);
   let problem = '';
-  for (const path of places.paths) {
+  for (const path of found.value.paths) {
     const link = await new Promise<Link | string>((resolve) => {
       const opened: Link = new Link(
         { path, connectDeadlineMs: ANSWER_MS, session },

@@ -95,8 +95,9 @@ export async function runTrace(
 ): Promise<TraceEnd> {
   const { env, pid, stdout } = process;
   const uid = process.getuid?.() ?? 0;
-  const places = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
-  if (places.kind === 'elsewhere') return { end: 'cannotListen', message: places.detail };
+  const found = await findServer({ env, uid, home: homeDirectory(), machineId: readMachineId() });
+  if (!found.ok) return { end: 'cannotListen', message: found.error };
+  const places = found.value;
   if (places.other !== undefined) {
     const message = `the sound server may be ${places.other}: only a socket of this machine can be traced`;
     return { end: 'cannotListen', message };

@@ -33,7 +33,7 @@ describe('connecting', DEADLINE, () => {
     ['does not answer the handshake', () => undefined],
     ['does not answer the first request', but({ [COMMAND.getSinks]: () => undefined })],
     [
-      'refuses to tell its name',
+      'refuses to give its info',
       but({ [COMMAND.getServerInfo]: ({ tag }, responder) => responder.error(tag, 1) }),
     ],
     [
@@ -92,12 +92,12 @@ describe('a lost server', DEADLINE, () => {
   });
 
   const patience: readonly (readonly [string, number, number | undefined, number])[] = [
-    ['that lasted: at once', 7, 10_000, 0],
-    ['that was up for moments only: later each time', 3, 9_999, 4],
-    ['that never was up: later each time', 0, undefined, 1],
+    ['that lasted, at once', 7, 10_000, 0],
+    ['that was up for moments only, later each time', 3, 9_999, 4],
+    ['that never was up, later each time', 0, undefined, 1],
   ];
   for (const [what, attempt, upMs, expected] of patience) {
-    test(`is tried again behind a connection ${what}`, () =>
+    test(`is tried again after a connection ${what}`, () =>
       assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected));
   }
 
@@ -109,7 +109,7 @@ describe('a lost server', DEADLINE, () => {
     assert.ok(server.count(COMMAND.getSinks) >= 2);
   });
 
-  test('is one that names no default output for a round, while another connection is told it', async (t) => {
+  test('may be one that names no default output for a round, while another connection learns it', async (t) => {
     const server = await scriptedServer(t);
     const nameless = but({ [COMMAND.getServerInfo]: NAMELESS });
     server.handler = (request, responder) =>

@@ -105,7 +105,7 @@ test('a mute works under AC-3, and on one of two outputs of a name', () => {
   }
 });
 
-test('what is refused by a reading names the record that is to be read again', () => {
+test('a refusal by a reading names the record that is to be read again', () => {
   const basisOf = (command: SoundCommand) => {
     const plan = planCommand(filled(), command);
     return plan.kind === 'fault' ? plan.basis : assert.fail('it is not refused');
@@ -174,7 +174,7 @@ test('the balance survives silence and the quietest volumes', () => {
   assert.deepEqual(channels, [FULL, rawOf(0.37)]);
 });
 
-test('a balance that is set behind our back replaces the remembered one', () => {
+test('a balance that others set replaces the remembered one', () => {
   const memory = rememberBalance([1, 0.5], [HALF, HALF]);
   assert.deepEqual(rememberBalance(memory, [0, 0]), [1, 1]);
 });

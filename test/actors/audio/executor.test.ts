@@ -94,7 +94,7 @@ test('a command for an output that sleeps is overtaken by those for others, and 
   assert.deepEqual(sent, expected);
 });
 
-test('a refusal by what was read before is read again, and follows what was read', async () => {
+test('a command that an earlier reading refuses is planned anew from a new reading', async () => {
   const state = filled();
   const command: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 0.5 };
   const reads: ReadRequest[] = [];
@@ -109,7 +109,7 @@ test('a refusal by what was read before is read again, and follows what was read
   assert.deepEqual(reads, [basis, basis, basis]);
 });
 
-describe('each failure has a sentence', () => {
+describe('every failure has a sentence', () => {
   const NOBODY: SoundCommand = { do: 'mute', target: { kind: 'client', ref: 'Nobody' } };
   const GARDEN: SoundCommand = { do: 'mute', target: { kind: 'output', ref: 'garden' } };
   const PASS: SoundCommand = { do: 'volume', target: { kind: 'client', ref: '6' }, volume: 1 };
@@ -151,13 +151,13 @@ describe('each failure has a sentence', () => {
     });
   }
 
-  test('no default output', async () => {
+  test('a command to the default output fails where there is none', async () => {
     const performer = performing({ state: new SoundState() });
     const answer = await new Executor(performer, TIMING).run({ do: 'mute', target: { kind: 'server' } });
     assert.deepEqual(answer, { ok: false, fault: 'no-such-output', detail: 'There is no default output' });
   });
 
-  test('no answer: the connection is closed', async () => {
+  test('a missing answer closes the connection', async () => {
     const abandoned: string[] = [];
     const giveUp: Performer['giveUp'] = (command, error) => abandoned.push(`${command} ${error.kind}`);
     const send: Performer['send'] = async () => ({ ok: false, error: { kind: 'timeout' } });

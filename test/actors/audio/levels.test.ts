@@ -39,7 +39,7 @@ describe('an output is playing', () => {
   }
 });
 
-test('a level is what was measured where something plays, 0 elsewhere, and left out where it is unknown', () => {
+test('an output has its measured level while something plays, else 0, and none if it is unknown', () => {
   const textOf = (...measured: (readonly [sink: number, peak: readonly number[]])[]) =>
     levelText(levelsNow(state([LIVING, KITCHEN], [NEWS]), new Map(measured)));
   const both = '{"outputs":[{"id":1,"peak":[0,0]},{"id":3,"peak":[0.5,0.25]}]}';

@@ -144,7 +144,7 @@ describe('an output that stands above its limit after a command', () => {
     assert.equal(guard.take().length, 1);
   });
 
-  test('and does not take the limit is not asked for ever', () => {
+  test('and never reaches the limit is not tried for ever', () => {
     const state = filled();
     const guard = new LimitGuard(state, () => 1);
     guard.watch(PORT)(true);

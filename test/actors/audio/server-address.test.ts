@@ -1,5 +1,5 @@
-// Where the sound server is looked for: row by row, from files, and by a backend on real servers. That
-// libpulse does the same is asked of pactl.
+// The search for the sound server: row by row, from files, and by a backend on real servers. pactl shows that
+// libpulse searches in the same way.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -8,7 +8,8 @@ import { dirname, join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
 import { promisify } from 'node:util';
 import { AudioBackend, TIMING } from '../../../src/actors/audio/backend.js';
-import { findServer, type ServerPlaces, serverPlaces } from '../../../src/actors/audio/server-address.js';
+import { type FoundServer, findServer, serverPlaces } from '../../../src/actors/audio/server-address.js';
+import { failed, success } from '../../../src/protocol/actor/result.js';
 import type { Variables } from '../../../src/user-directories.js';
 import { startPulseAudio } from '../../sound/servers.js';
 import { temporaryFolder } from '../../temporary-folder.js';
@@ -47,11 +48,11 @@ describe('where no server is named, the usual sockets are tried', () => {
     ],
   ];
   for (const [what, env, paths] of rows) {
-    test(what, () => assert.deepEqual(serverPlaces(context(env), undefined), { kind: 'sockets', paths }));
+    test(what, () => assert.deepEqual(serverPlaces(context(env), undefined), success({ paths })));
   }
 
   test('without those of an unknown home or machine', () => {
-    const expected = { kind: 'sockets', paths: [RUNTIME, SYSTEM] };
+    const expected = success({ paths: [RUNTIME, SYSTEM] });
     assert.deepEqual(serverPlaces(context(XDG, ''), undefined), expected);
     assert.deepEqual(serverPlaces({ ...context(XDG), machineId: undefined }, undefined), expected);
   });
@@ -59,13 +60,13 @@ describe('where no server is named, the usual sockets are tried', () => {
 
 describe('a server that is named excludes all others', () => {
   const by = 'PULSE_SERVER';
-  const sockets = (...paths: string[]): ServerPlaces => ({ kind: 'sockets', paths });
-  const rows: readonly (readonly [value: string, ServerPlaces])[] = [
+  const sockets = (...paths: string[]): FoundServer => success({ paths });
+  const rows: readonly (readonly [value: string, FoundServer])[] = [
     ['unix:/a/b', sockets('/a/b')],
     ['/a/b', sockets('/a/b')],
     ['{m1}unix:/a/b', sockets('/a/b')],
     ['{m2}tcp:h /a', sockets('/a')],
-    ['{m1}/a  unix:/b\ttcp:host:4713 /a', { kind: 'sockets', paths: ['/a', '/b'], other: 'tcp:host:4713' }],
+    ['{m1}/a  unix:/b\ttcp:host:4713 /a', success({ paths: ['/a', '/b'], other: 'tcp:host:4713' })],
   ];
   for (const [value, expected] of rows)
     test(value, () => assert.deepEqual(serverPlaces(context(XDG), { by, value }), expected));
@@ -74,15 +75,15 @@ describe('a server that is named excludes all others', () => {
   for (const value of elsewhere) {
     test(`${value} cannot be reached, and is named`, () => {
       const detail = `PULSE_SERVER is ${value}: ${ONLY}`;
-      assert.deepEqual(serverPlaces(context(XDG), { by, value }), { kind: 'elsewhere', detail });
+      assert.deepEqual(serverPlaces(context(XDG), { by, value }), failed(detail));
     });
   }
 
   test('without a machine id, an address for any machine counts', () =>
-    assert.deepEqual(serverPlaces({ ...context(XDG), machineId: undefined }, { by, value: '{m2}unix:/a' }), {
-      kind: 'sockets',
-      paths: ['/a'],
-    }));
+    assert.deepEqual(
+      serverPlaces({ ...context(XDG), machineId: undefined }, { by, value: '{m2}unix:/a' }),
+      success({ paths: ['/a'] }),
+    ));
 });
 
 function write(path: string, text: string): void {
@@ -108,8 +109,12 @@ describe('client.conf', () => {
   const rows: readonly (readonly [string, Readonly<Record<string, string>>, readonly string[] | string])[] = [
     ['names a server', { [CONF]: 'default-server = /a\n' }, ['/a']],
     ['has comments and sections', { [CONF]: COMMENTED }, ['/a']],
-    ['names it twice: the last one counts', { [CONF]: 'default-server=/a\ndefault-server=/b' }, ['/b']],
-    ['takes it back', { [CONF]: 'default-server=/a\ndefault-server=' }, 'the usual'],
+    [
+      'names two servers, of which the last one counts',
+      { [CONF]: 'default-server=/a\ndefault-server=/b' },
+      ['/b'],
+    ],
+    ['takes its server back by an empty line', { [CONF]: 'default-server=/a\ndefault-server=' }, 'the usual'],
     [
       'has a folder beside it, whose last file counts',
       {
@@ -121,15 +126,15 @@ describe('client.conf', () => {
       ['/c'],
     ],
     ['is missing beside its folder', { [`${CONF}.d/10.conf`]: 'default-server = /b' }, 'the usual'],
-    ['says nothing of it', { [CONF]: 'autospawn = no\n' }, 'the usual'],
+    ['does not mention a server', { [CONF]: 'autospawn = no\n' }, 'the usual'],
   ];
   for (const [what, files, expected] of rows) {
     test(`that ${what}`, { skip: lacks({ programs: ['pactl'] }) }, async (t) => {
       const home = temporaryFolder(t);
       for (const [name, text] of Object.entries(files)) write(join(home, name), text);
       const env = { HOME: home, XDG_RUNTIME_DIR: home };
-      const places = await findServer(context(env, home));
-      const paths = places.kind === 'sockets' ? places.paths : assert.fail(places.detail);
+      const found = await findServer(context(env, home));
+      const paths = found.ok ? found.value.paths : assert.fail(found.error);
       const usual = [join(home, 'pulse/native'), join(home, CONF, '../m1-runtime/native'), SYSTEM];
       assert.deepEqual(paths, expected === 'the usual' ? usual : expected);
       // libpulse makes no link to a runtime directory where it has one.
@@ -143,16 +148,16 @@ describe('client.conf', () => {
     write(join(home, CONF), 'default-server = /a');
     write(join(home, 'other.conf'), 'default-server = /b');
     const env = { PULSE_CLIENTCONFIG: join(home, 'other.conf') };
-    assert.deepEqual(await findServer(context(env, home)), { kind: 'sockets', paths: ['/b'] });
+    assert.deepEqual(await findServer(context(env, home)), success({ paths: ['/b'] }));
     const server = await findServer(context({ ...env, PULSE_SERVER: '/c' }, home));
-    assert.deepEqual(server, { kind: 'sockets', paths: ['/c'] });
+    assert.deepEqual(server, success({ paths: ['/c'] }));
   });
 
   test('that names a server on the network is reported with its file', async (t) => {
     const home = temporaryFolder(t);
     write(join(home, CONF), 'default-server = tcp:hifi:4713');
     const detail = `default-server of ${join(home, CONF)} is tcp:hifi:4713: ${ONLY}`;
-    assert.deepEqual(await findServer(context({}, home)), { kind: 'elsewhere', detail });
+    assert.deepEqual(await findServer(context({}, home)), failed(detail));
   });
 });
 
@@ -165,7 +170,7 @@ describe('the backend', { timeout: 60_000 }, () => {
     return recorder;
   }
 
-  test('says that the named server is on the network, and takes no other', async (t) => {
+  test('reports that the named server is on the network, and takes no other', async (t) => {
     const server = await scriptedServer(t);
     const home = dirname(server.socketPath);
     mkdirSync(join(home, 'pulse'));

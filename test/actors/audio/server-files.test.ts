@@ -77,7 +77,7 @@ function home(t: TestContext, files: Readonly<Record<string, number>>): string {
   return folder;
 }
 
-describe('the cookie is looked for', () => {
+describe('the cookie is searched for', () => {
   test('in the configuration directory, then in the home directory', () =>
     assert.deepEqual(cookiePaths({}, '/pi'), ['/pi/.config/pulse/cookie', '/pi/.pulse-cookie']));
 
@@ -96,7 +96,7 @@ describe('the cookie is looked for', () => {
   });
 });
 
-describe('of the cookie files', () => {
+describe('among the cookie files', () => {
   const usual = '.config/pulse/cookie';
   const older = '.pulse-cookie';
   const rows: readonly (readonly [string, Readonly<Record<string, number>>, string | undefined])[] = [
