@@ -29,7 +29,7 @@ export class ProblemError extends Error {
   readonly problem: ProblemRecord;
 
   constructor(problem: ProblemRecord, options?: ErrorOptions) {
-    super(problem.detail || problem.title, options);
+    super(problem.detail || problem.title || OWN_TITLES['not-the-service'], options);
     this.problem = problem;
   }
 
@@ -54,7 +54,22 @@ export function ownProblem(code: OwnCode, detail = '', status = 0, cause?: unkno
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const code = error instanceof SyntaxError ? 'not-the-service' : 'unreachable';
-  return ownProblem(code, error instanceof Error ? error.message : String(error), 0, error);
+  return ownProblem(code, wordsOf(error), 0, error);
+}
+
+/** A cause may have a cause; a circle of them must end. */
+const CAUSES_MAX = 4;
+
+/**
+ * Never empty. A connection to a name with several addresses fails with an error whose own message is empty:
+ * the reasons are in its `errors`.
+ */
+function wordsOf(error: unknown, levels = CAUSES_MAX): string {
+  if (!(error instanceof Error)) return typeof error === 'object' ? '' : String(error);
+  const isList = 'errors' in error && Array.isArray(error.errors);
+  const below: readonly unknown[] = isList ? (error.errors as readonly unknown[]) : [error.cause ?? ''];
+  const reasons = levels > 0 ? below.map((each) => wordsOf(each, levels - 1)) : [];
+  return error.message || reasons.filter((text) => text !== '').join('; ') || error.name;
 }
 
 /** The whole response body; rejects if it is larger than `ANSWER_BYTES_MAX`. */
@@ -79,9 +94,15 @@ export async function jsonOf<T>(response: Response): Promise<T> {
 /** The problem of a response that is not a success. */
 export async function problemOf(response: Response): Promise<ProblemError> {
   const type = response.headers.get('Content-Type') ?? '';
-  if (type.startsWith('application/problem+json')) return new ProblemError(await jsonOf(response));
+  const { status } = response;
+  const title = `${status} ${response.statusText}`.trim();
+  if (type.startsWith('application/problem+json')) {
+    // Those of other programs may lack any member (RFC 9457, section 3.1).
+    const problem = await jsonOf<Partial<ProblemRecord> | null>(response);
+    return new ProblemError({ type: 'about:blank', title, status, detail: '', ...problem });
+  }
   await response.body?.cancel();
-  return ownProblem('not-the-service', `${response.status} ${response.statusText}`, response.status);
+  return ownProblem('not-the-service', title, status);
 }
 
 /** The connection settings of a node. */

@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
+import type { ProblemError } from '../../src/client/problem.js';
 import { tonearm } from '../../src/client/routes.js';
 import { OPERATION_NAMES, OPERATIONS } from '../../src/protocol/actor/operations.js';
 import { allowedValues, parametersOf } from '../../src/protocol/actor/parameters.js';
@@ -98,11 +99,36 @@ describe('answers', () => {
     ['a problem without a detail has its title as its message', untitled, { message: TITLE }],
     ['an error that is no problem document', tooLarge, { ...foreign, status: 431, message: '431 Too large' }],
     ['an invalid problem document', noJson, foreign],
+    ['a problem document without members', () => problem({}, 502), { status: 502, message: '502' }],
+    ['a problem document that is nothing', () => problem(null, 502), { status: 502, code: 'about:blank' }],
+    [
+      'a problem document with empty members',
+      () => problem({ title: '', detail: '' }),
+      { message: 'The answer does not come from the service' },
+    ],
     ['a success that is not JSON', () => new Response('<html>'), foreign],
   ];
   for (const [what, answer, expected] of problems) {
     test(what, async () => {
       await assert.rejects(noting(answer).node.server(), { name: 'ProblemError', ...expected });
+    });
+  }
+
+  const refused = (port: number) => new Error(`connect ECONNREFUSED 127.0.0.1:${port}`);
+  const failures: readonly (readonly [what: string, error: unknown, message: string])[] = [
+    ['several errors', new AggregateError([refused(1), refused(2)]), 'ECONNREFUSED 127.0.0.1:1; connect'],
+    ['a cause', new Error('', { cause: refused(1) }), 'connect ECONNREFUSED 127.0.0.1:1'],
+    ['only its name', new TypeError(), 'TypeError'],
+    ['nothing at all', undefined, 'undefined'],
+    ['an object without a text', Object.create(null), 'The node cannot be reached'],
+  ];
+  for (const [what, error, message] of failures) {
+    test(`a request that fails with ${what} says so`, async () => {
+      const node = tonearm(NODE, { fetch: () => Promise.reject(error) });
+      await assert.rejects(node.server(), (problem: ProblemError) => {
+        assert.ok(problem.message.includes(message), problem.message);
+        return problem.code === 'unreachable';
+      });
     });
   }
 

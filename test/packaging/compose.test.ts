@@ -9,9 +9,17 @@ import { parse } from 'yaml';
 // build/test/packaging/compose.test.js -> the project's root
 const FILE = new URL('../../../packaging/compose.yaml', import.meta.url);
 
-test("the container has the node's machine id, of which its identifier for MQTT is made, and cannot change it", () => {
-  const { services } = parse(readFileSync(FILE, 'utf8')) as {
-    services: { tonearm: { volumes: readonly string[] } };
-  };
-  assert.ok(services.tonearm.volumes.includes('/etc/machine-id:/etc/machine-id:ro'));
+interface ComposeFile {
+  readonly services: { readonly tonearm: { readonly volumes: readonly string[] } };
+}
+
+const volumesOf = (text: string): readonly string[] => (parse(text) as ComposeFile).services.tonearm.volumes;
+
+test('the lines for Avahi are valid where their marks of a comment are taken away', () => {
+  const text = readFileSync(FILE, 'utf8').replaceAll('# - /run', '- /run');
+  const expected = ['/run/avahi-daemon:/run/avahi-daemon:ro', '/run/dbus:/run/dbus:ro'];
+  assert.deepEqual(volumesOf(text).slice(-2), expected);
 });
+
+test("the container has the node's machine id, of which its identifier for MQTT is made, and cannot change it", () =>
+  assert.ok(volumesOf(readFileSync(FILE, 'utf8')).includes('/etc/machine-id:/etc/machine-id:ro')));

@@ -76,6 +76,13 @@ describe('the image', { skip: lacks({ programs: PROGRAMS, root: true }) }, () =>
     loadsItsLateParts(t, form()),
   );
 
+  test('has getent, by which names of brokers are looked up', async () => {
+    const [program = '', ...args] = form().launcher ?? [];
+    // This machine's Node is dropped on the way.
+    const { stdout } = await run(program, [...args, process.execPath, 'getent', 'ahosts', '127.0.0.1']);
+    assert.match(stdout, /^127\.0\.0\.1 /);
+  });
+
   test('starts a daemon that controls the sound server whose runtime directory is mounted', async (t) => {
     const sound = await startPulseAudio();
     t.after(() => sound.stop());
