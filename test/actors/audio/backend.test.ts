@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { attemptAfter, TIMING } from '../../../src/actors/audio/backend.js';
@@ -100,6 +101,20 @@ describe('a lost server', DEADLINE, () => {
     test(`is tried again after a connection ${what}`, () =>
       assert.equal(attemptAfter(attempt, upMs, TIMING.stableMs), expected));
   }
+
+  test('is waited for in short steps again when its socket has appeared', async (t) => {
+    t.mock.method(Math, 'random', () => 0);
+    const timers = t.mock.method(globalThis, 'setTimeout');
+    const steps = () =>
+      timers.mock.calls.map((call) => call.arguments[1]).filter((ms) => ms === 250 || ms === 500);
+    const socketPath = join(temporaryFolder(t), 'native');
+    backed(t, socketPath);
+    await until('the second wait has begun', () => steps().length === 2);
+    const server = createServer((socket) => socket.destroy());
+    t.after(() => server.close());
+    server.listen(socketPath);
+    await until('the first wait has begun again', () => steps()[2] === 250);
+  });
 
   test('is noticed by the reading once a minute when the server sends nothing', async (t) => {
     const { server, recorder } = await connected(t, ordinary, { reconcileMs: 20, requestMs: 50 });

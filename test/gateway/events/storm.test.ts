@@ -38,13 +38,21 @@ interface Weather {
   /** The chance of a burst, and the largest number of its events. */
   readonly burst: number;
   readonly burstSize: number;
+  /** The chance of more removals than the journal keeps. */
+  readonly flood: number;
   /** True if the journal can keep all removals during an absence; if not, only markers help. */
   readonly isRemembered: boolean;
+  /** Actions of an absence that the journal keeps for certain. */
+  readonly actionsKept: number;
 }
 
-const CALM = { padding: 60, burst: 0, burstSize: 1, isRemembered: true };
-const FORGETTING = { padding: 60, burst: 0.03, burstSize: 1200, isRemembered: true };
-const LARGE = { padding: 20_000, burst: 0.03, burstSize: 150, isRemembered: false };
+/** docs/events.md, "Coming back": removals and actions that the journal keeps. */
+const KEPT = 1024;
+const CALM = { padding: 60, burst: 0, burstSize: 1, flood: 0, isRemembered: true, actionsKept: KEPT };
+const FORGETTING = { ...CALM, burst: 0.03, burstSize: 1200 };
+const FLOODED = { ...CALM, flood: 0.1, isRemembered: false };
+/** With large records the limit of bytes takes effect, and any action may be forgotten. */
+const LARGE = { ...FLOODED, padding: 20_000, burst: 0.03, burstSize: 150, flood: 0, actionsKept: 0 };
 
 function someText({ random, padding }: Weather): object {
   const text = random.pick(TEXTS);
@@ -118,9 +126,14 @@ function recordChange(world: NodeWorld, weather: Weather): readonly Change[] {
 }
 
 function publishBatch(node: NodeUnderTest, weather: Weather): void {
-  const { random, burst } = weather;
-  const size = random.chance(burst) ? 200 + random.below(900) : 1 + random.below(5);
+  const { random, burst, burstSize, flood } = weather;
+  const size = 1 + random.below(random.chance(burst) ? burstSize : 5);
   node.publish(Array.from({ length: size }, () => happening(node.world, weather)));
+  if (!random.chance(flood)) return;
+  // Records that readers know go first, so that these removals are forgotten.
+  for (const collection of ['audio.clients', 'audio.outputs'] as const)
+    node.publish([node.world.drop(collection, ...node.world.records(collection).keys())]);
+  node.noise(KEPT + 1);
 }
 
 function capacityOf(random: SeededRandom): number {
@@ -164,8 +177,7 @@ function round(seed: number, kind: Omit<Weather, 'random'>): number {
   const weather = { random, ...kind };
   const node = new NodeUnderTest(20, () => random.next());
   const { world, hub, clock } = node;
-  // With large records the limit of bytes takes effect, and any action may be forgotten.
-  const actionsKept = kind.isRemembered ? 1024 : 0;
+  const { actionsKept } = kind;
   const quick = new SimulatedConsumer(hub, world);
   quick.open('snapshot=1');
   const slow = [1, 2, 3].map(() => new SimulatedConsumer(hub, world, { actionsKept }));
@@ -221,6 +233,10 @@ test(`after any storm every consumer has the state of the node (TONEARM_FUZZ_SEE
 
 test(`after a storm with expiring ids every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () =>
   assert.ok(storm(30, FORGETTING) > 0, 'some consumer came back to a second snapshot'));
+
+test(`after a storm with forgotten removals every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
+  storm(3, FLOODED);
+});
 
 test(`after a storm of large records every consumer has the state of the node (TONEARM_FUZZ_SEED=${SEED})`, () => {
   storm(3, LARGE);
