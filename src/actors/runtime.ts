@@ -136,8 +136,9 @@ class BatchPublisher implements Publisher, OwnerLink {
   }
 
   /**
-   * A tick comes after the promises that this turn settles, but costs a call more: a volume that others
-   * change has no answer.
+   * While a command runs, the batch waits for the next tick, which comes after all promises of this turn: so
+   * the answer leaves together with its change. Without a command there is no answer to wait for, and the
+   * call of `nextTick` is saved.
    */
   readonly #endTurn = (): void => {
     if (this.running > 0) process.nextTick(this.flush);
@@ -145,8 +146,8 @@ class BatchPublisher implements Publisher, OwnerLink {
   };
 
   /**
-   * Sends the collected items. After the port is closed they are lost, which is right for a timer of a
-   * stopped actor.
+   * Sends the collected items. After the port is closed they are lost. Only a timer of a stopped actor can
+   * publish then, and its items are not needed.
    */
   readonly flush = (): void => {
     if (this.#items.length === 0) return;

@@ -75,7 +75,7 @@ test('an answer is sent together with what its command has published', DEADLINE,
   assert.deepEqual(batches, [[put, { kind: 'answer', id: 7, answer: DONE }]]);
 });
 
-test('behind an answer, a change by others waits for no promise of its turn', DEADLINE, async (t) => {
+test('a change by others that follows an answer waits for no promise of its turn', DEADLINE, async (t) => {
   const { batches, port, publish, items } = bench(t, {});
   port.send({ kind: 'command', id: 7, command: { do: 'mute', target: { kind: 'server' } } });
   await items('answer');

@@ -1,4 +1,4 @@
-// Tests that steps do not overlap, and that who asks during a run shares the next one.
+// Tests that steps do not overlap, and that all calls during a run share the next run.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -31,7 +31,7 @@ test('a step begins when the one before has ended, also by a failure', async () 
   assert.deepEqual(await Promise.all([first, second]), ['one', 'two']);
 });
 
-test('all who ask during a run share the next one, and a run that has ended is shared with nobody', async () => {
+test('all calls during a run share the next run, and a run that has ended is shared with nobody', async () => {
   const { begun, run, end } = work();
   const ask = shared(run);
   const requests = [ask(), ask(), ask()];

@@ -199,7 +199,7 @@ export class Bus<E extends Effect> {
     const { backoffMs: waitBefore = (attempt: number) => backoffMs(attempt, Math.random()) } = this.#options;
     const waitMs = waitBefore(this.#attempt);
     this.#attempt += 1;
-    // A wait of 0 also uses the timer, so that the constructor's caller has its link before anything happens.
+    // A wait of 0 also uses the timer: the caller of the constructor has the bus before the first event.
     this.#timer = setTimeout(() => void this.#try(), waitMs);
   }
 

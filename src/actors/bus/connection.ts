@@ -17,8 +17,8 @@ const PENDING_MAX_CALLS = 256;
 export const BOUNDS = {
   connectDeadlineMs: 2_000,
   /**
-   * A reply to GetAll is below 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB (measured).
-   * A larger one is skipped.
+   * A reply to GetAll has less than 20 kB, ListUnits of a thousand units 200 kB. A bus forwards 60 MiB
+   * (docs/development/what-we-learnt.md, "dbus-next"). A message that is larger than this bound is skipped.
    */
   messageMaxBytes: 4 << 20,
   /**

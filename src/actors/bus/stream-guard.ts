@@ -20,8 +20,8 @@ export function guardStream(stream: Socket, messageMaxBytes: number): void {
         return emit(event, ...args);
       } catch (error) {
         if (event !== 'readable') throw error;
-        // It threw at a message that it has consumed (one with a file descriptor, measured). The next message
-        // may already be there.
+        // dbus-next threw at a message that it has consumed, for instance one with a file descriptor
+        // (docs/development/what-we-learnt.md, "dbus-next"). The next message may already be there.
       }
     }
   };

@@ -144,10 +144,11 @@ export class PowerBackend implements Actor<PowerCommand>, BusOwner {
   }
 
   /**
-   * logind's reply decides: a shutdown alone may be somebody else's, with ours refused. But while systemd
-   * stops services, logind and the bus among them, the reply may never arrive (seen on a busy machine): then
-   * the job that systemd has begun decides, which it announces before logind can reply. A stop by SIGTERM
-   * waits for this (gateway/gateway.ts).
+   * logind's reply decides. That a shutdown begins is not enough: somebody else may have ordered it, while
+   * our order was refused. But systemd stops logind and the bus, too, so the reply may never arrive
+   * (docs/development/what-we-learnt.md, "systemd, logind and Avahi"). Then the job that systemd has begun
+   * decides: systemd announces it before logind can reply. A stop by SIGTERM waits for this
+   * (gateway/gateway.ts).
    */
   #isAccepted(action: PowerAction, error: BusError): boolean {
     const isSilent = error.kind === 'dbus' ? error.name === LOGIND_ERRORS.noReply : error.kind !== 'local';

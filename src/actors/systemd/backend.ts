@@ -1,6 +1,5 @@
 // The systemd backend: decides which units are watched and which of them a request may name; keeps one scope
-// per list of units; and runs the commands, which only the user's scope has. Records never flow back into the
-// follower.
+// per list of units; and runs the commands, which only the user's scope has. The follower never gets records.
 
 import { type Clock, systemClock } from '../../clock.js';
 import type { Answer, SystemdCommand, UnitScope } from '../../protocol/actor/commands.js';
@@ -85,7 +84,7 @@ export class SystemdBackend implements Actor<SystemdCommand> {
     if (command.do === 'log') return this.#logs.read({ scope, unit: unit.facts.id, lines: command.lines });
     if (this.#user === undefined) return noSuchUnit(command);
     const answer = await commandUnit(this.#user, this.#clock, command.do, name);
-    // At once, even if changes are being gathered or held back.
+    // Published at once, even while changes are being gathered, or a reload delays them.
     this.#changed(scope, [this.#user.table.unit(name) ?? unit]);
     this.#services.publishNow(target.unit);
     return answer;

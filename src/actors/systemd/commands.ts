@@ -112,8 +112,8 @@ function isGoneAlready({ files }: CommandPlan, before: UnitFacts | undefined, er
 }
 
 /**
- * Why a `done` job has missed its aim, if so: its condition was not met, or no process could be executed
- * (measured, systemd 252).
+ * Why a job with the result `done` has missed its aim; undefined if it has not. A condition may not have been
+ * met, or no process could be executed (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 function missed(aim: Aim, { activeState, subState, result, conditionMet }: UnitFacts): string | undefined {
   if (aim === 'stopped') return activeState === 'active' ? 'The unit is still active' : undefined;

@@ -95,7 +95,7 @@ export class ServicePublisher {
     if (!this.#windows.has(unit.key)) this.#windows.set(unit.key, GATHER_MS, () => this.publishNow(unit));
   }
 
-  /** At once, before an answer that follows. An equal text is no change to those who get it. */
+  /** Publishes at once, so that the change precedes the answer. The gateway ignores a text that is equal. */
   publishNow(unit: WatchedUnit): void {
     this.#windows.cancel(unit.key);
     const record = this.#records.get(unit);

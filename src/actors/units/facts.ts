@@ -1,7 +1,7 @@
 // The facts known of one manager's followed units: takes readings and signals, and returns the changed units.
-// Pure: it reads nothing. systemd uses primary names, so an alias shows its unit. PropertiesChanged always
-// has the same set of properties, first the Service's, then the Unit's (observed, systemd 252), and never
-// LoadState, Description and the like: only readings have those.
+// Pure: it reads nothing. systemd uses primary names, so an alias shows its unit. For each change systemd
+// sends two signals, first with the properties of the Service, then with those of the Unit (systemd 252).
+// They never contain LoadState, Description and the like: only readings do.
 
 import { type PropertyRecord, readProperties } from '../../protocol/dbus/daemon.js';
 import { SERVICE_PROPERTIES, UNIT_PROPERTIES, unitPath } from '../../protocol/dbus/systemd.js';
@@ -70,8 +70,8 @@ export function withProperties(facts: UnitFacts, record: PropertyRecord): UnitFa
     ...(Job !== undefined && { job: Job[0] === 0 ? '' : Job[1] }),
     result: Result ?? facts.result,
     conditionMet: ConditionResult === undefined ? facts.conditionMet : ConditionResult || !wasChecked,
-    // The step from `failed` to `inactive` changes the state's time, but not that of the work's end
-    // (measured, systemd 252).
+    // The step from `failed` to `inactive` changes the time of the state, but not the time at which the work
+    // ended (systemd 252).
     reset: changedUs === undefined ? facts.reset : activeState === 'inactive' && changedUs !== restsUs,
     restarts: NRestarts ?? facts.restarts,
     ...(hasStarted && { startedMs: Math.floor(Number(startedUs) / 1000) }),
@@ -94,7 +94,7 @@ export interface FileReading {
   readonly state: string | undefined;
   /** Why the state is unknown; this concerns only this unit. */
   readonly trouble?: string;
-  /** Increases with each question: a reply may arrive after that to a later question. */
+  /** Increases with each request. The reply to an earlier request may arrive after that to a later one. */
   readonly requestNumber: number;
 }
 

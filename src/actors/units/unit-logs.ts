@@ -13,7 +13,7 @@ import { failed, type Result, success } from '../../protocol/actor/result.js';
 import { clipped } from '../text.js';
 import { logText } from './log-entries.js';
 
-/** Also those that do not end although they were killed, as on a disk that does not answer. */
+/** Includes readings that do not end although they were killed, as on a disk that does not answer. */
 const READINGS_MAX = 4;
 const READING_MAX_MS = 5_000;
 const OUTPUT_MAX_BYTES = 1 << 20;
@@ -81,8 +81,8 @@ export class UnitLogs {
   }
 
   /**
-   * Resolves when no child is left: one that ended after its thread would stay a zombie for the life of the
-   * process (measured).
+   * Resolves when no child is left. A child that ends after its thread stays a zombie for the life of the
+   * process (docs/development/what-we-learnt.md, "Node and V8").
    */
   async stop(): Promise<void> {
     for (const child of this.#readings.keys()) child.kill('SIGKILL');

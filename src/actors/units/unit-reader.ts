@@ -43,8 +43,8 @@ const { interface: iface, member } = PROPERTIES_CHANGED;
 const PROPERTIES: Match = { sender: SYSTEMD_NAME, interface: iface, member };
 
 /**
- * The match rules for units, by any name. Rules per unit halve the traffic (measured: 17 instead of 38 kB for
- * start, restart and stop).
+ * The match rules for units, by any name. Rules per unit halve the traffic: start, restart and stop of one
+ * unit cost 17 kB instead of 38 kB.
  */
 export function unitRules(interest: Interest, names: readonly string[]): readonly Match[] {
   const which = interest === 'state' ? { arg0: UNIT_INTERFACE } : {};

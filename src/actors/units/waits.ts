@@ -23,8 +23,8 @@ export class Waits {
   readonly #clock: Clock;
   readonly #checks = new Set<() => void>();
   /**
-   * Ends of recent jobs, by path: a job may end before the reply that names it is read (4 of 60, measured),
-   * and is waited for later.
+   * Ends of recent jobs, by path. A job may end before the reply that names it is read
+   * (docs/development/what-we-learnt.md, "systemd, logind and Avahi"); the wait for it begins later.
    */
   readonly #ends = new Map<string, JobEnd & { readonly kind: 'ended' }>();
   readonly #awaited = new Set<AwaitedJob>();

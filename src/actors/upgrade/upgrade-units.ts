@@ -104,8 +104,8 @@ export class UpgradeUnits implements FollowerOwner {
     const before = this.#lastInvocation;
     const started = await this.#start(upgrade, isExited(this.#facts) ? 'restartUnit' : 'startUnit');
     if (!started.ok) return started;
-    // "done" is also the result of a job whose condition was not met (measured, systemd 252): only a new
-    // invocation is a run.
+    // "done" is also the result of a job whose condition was not met (docs/development/what-we-learnt.md,
+    // "systemd, logind and Avahi"): only a new invocation is a run.
     const hasRun = () => this.#lastInvocation !== before || !['', before].includes(this.#facts.invocation);
     const { waits } = this.#follower;
     if (!hasRun()) {
@@ -181,8 +181,8 @@ export class UpgradeUnits implements FollowerOwner {
   }
 
   /**
-   * For a run that has ended unseen: a unit that was stopped, and whose script ended with status 0, looks
-   * like one that succeeded.
+   * Needed for a run that ended while nobody watched it: a unit that was stopped, and whose script ended with
+   * status 0, looks like one that succeeded.
    */
   async #wasStopped(): Promise<boolean> {
     const { state, origin, invocation } = this.#parts.keeper.run;

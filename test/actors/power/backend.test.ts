@@ -130,7 +130,7 @@ for (const [action, method] of [['reboot', 'Reboot'] as const, ['poweroff', 'Pow
   });
 }
 
-test('of two requests at once one acts, whatever the other requests; a refusal blocks no later one', async (t) => {
+test('one of two requests at once acts, whatever the other is for, and a refusal blocks no later one', async (t) => {
   const { backend, become, called, recorder } = await bench(t, { can: 'challenge' });
   assert.equal((await backend.handle({ do: 'reboot' })).ok, false);
   become({});
@@ -173,7 +173,7 @@ test('actions that systemd began before the request are ignored', async (t) => {
   assert.deepEqual(actions(recorder), []);
 });
 
-test('the bus ends and returns: connecting, unavailable, up', async (t) => {
+test('the backend is connecting and unavailable when the bus ends, and up when it returns', async (t) => {
   const { backend, become, recorder } = await bench(t, { can: GONE });
   assert.equal(record(await backend.handle({ do: 'status' })), 'unavailable');
   await until('the loss is noticed', () => recorder.published.some((line) => line.startsWith('connecting')));

@@ -159,7 +159,7 @@ test('the url is passed through, and optional fields are absent', () => {
   assert.ok(!Object.values(record).includes(undefined as never));
 });
 
-test('of a description as long as systemd takes one the beginning is shown', () => {
+test('a description of the largest size is cut at its end', () => {
   const { description } = serviceRecord(WATCHED, { ...LOADED, description: 'x'.repeat(1 << 20) }, undefined);
   assert.equal(description, `${'x'.repeat(1024)}...`);
 });

@@ -66,7 +66,7 @@ test('nothing is published during a reload; everything is read once after it, al
   assert.deepEqual([taken(), state()], [['x.service'], 'failed']);
 });
 
-test('who waits for verdicts gets every change, also during a reload, and the results of jobs', async (t) => {
+test('a follower of verdicts passes every change on, also during a reload, and the results of jobs', async (t) => {
   const { follower, manager, taken } = setUp(t, [NAME], 'verdicts');
   await follower.up();
   taken();
@@ -132,7 +132,7 @@ test('the unit behind an alias is watched', async (t) => {
   assert.equal(state(), 'active');
 });
 
-test('who waits for a state gets it, also while a reload holds it back from the publisher', async (t) => {
+test('a wait for a state ends when it is reached, also while a reload keeps it from being published', async (t) => {
   const { follower, manager, taken } = await up(t);
   const reached = follower.wait(NAME, ({ facts }) => facts.activeState === 'failed', 1_000);
   manager.reloading(true);
@@ -142,7 +142,7 @@ test('who waits for a state gets it, also while a reload holds it back from the 
   assert.deepEqual(taken(), []);
 });
 
-test('a follower that is stopped holds nothing', async (t) => {
+test('a follower that is stopped leaves nothing behind', async (t) => {
   const { follower, manager, clock } = await up(t);
   manager.reloading(true);
   const end = follower.waits.forJob('/job/1', NAME, 1_000);

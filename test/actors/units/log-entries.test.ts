@@ -43,7 +43,7 @@ test('log entries begin with the oldest, and incomplete ones are left out', () =
   assert.deepEqual(messages, ['old', 'new']);
 });
 
-test('the newest log entries are kept of more than 64 KiB', () => {
+test('the newest log entries are kept where there are more than 64 KiB', () => {
   const lines = Array.from({ length: 200 }, (_, age) => ({ ...AT, MESSAGE: `${age} ${'"'.repeat(4000)}` }));
   const text = logText(lines.map((line) => JSON.stringify(line)).join('\n'));
   assert.ok(Buffer.byteLength(text) <= 64 * 1024);

@@ -40,19 +40,19 @@ const ROWS: readonly (readonly [what: string, text: string, user: RegExp, system
   ['writes one message without end', 'exec tr "\\0" x < /dev/zero', /^refused: .*1048576 bytes/, /refused/],
 ];
 for (const [index, [what, text, user, system]] of ROWS.entries()) {
-  test(`a journalctl that ${what}`, async () => {
+  test(`the answer is right for a journalctl that ${what}`, async () => {
     const program = script(`row-${index}`, text);
     assert.match(await read(program, 'user'), user);
     assert.match(await read(program, 'system'), system);
   });
 }
 
-test('a journalctl that is missing, or must not be started', async () => {
+test('a journalctl that is missing, or must not be started, is named in the answer', async () => {
   assert.match(await read(join(folder, 'none')), /^refused: journalctl cannot be started: .*ENOENT/);
   assert.match(await read(folder), /^refused: journalctl cannot be started: .*EACCES/);
 });
 
-test('a run was stopped where systemd has logged that, and not where the journal does not tell', async () => {
+test('a run counts as stopped only where systemd has logged that', async () => {
   const start = `echo '{"JOB_TYPE":"start"}'`;
   const stop = `echo '{"JOB_TYPE":"stop"}'`;
   const rows = Object.entries({ [stop]: true, [`${start}; ${stop}`]: false, true: false, 'exit 1': false });

@@ -14,7 +14,7 @@ function stage() {
   return { clock, waits, wait };
 }
 
-test('two who wait for one job get its own result, and leave nothing', async () => {
+test('two waits for one job get its result, and leave nothing behind', async () => {
   const { clock, waits, wait } = stage();
   const ends = [wait('/job/1'), wait('/job/1')];
   waits.removed('/job/2', 'failed');
@@ -31,7 +31,7 @@ test('a job that does not end is waited for until the deadline', async () => {
   assert.deepEqual([await end, waits.awaited()], [undefined, []]);
 });
 
-test('the latest 256 results are remembered for who waits too late', async () => {
+test('a wait that begins too late gets the result of one of the latest 256 jobs', async () => {
   const { waits, wait } = stage();
   for (let id = 0; id < 257; id += 1) waits.removed(`/job/${id}`, 'canceled');
   assert.deepEqual(await wait('/job/1'), { kind: 'ended', result: 'canceled' });
@@ -62,7 +62,7 @@ test('a manager that goes takes its waits and their numbers along', async () => 
   assert.equal(waits.awaited().length, 1);
 });
 
-test('a wait whose look throws is forgotten', async () => {
+test('a wait whose check throws is forgotten', async () => {
   const { clock, waits } = stage();
   const found = (): undefined => {
     throw new Error('a defect');

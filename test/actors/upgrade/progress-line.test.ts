@@ -71,7 +71,7 @@ test('progress lines are whole, however the bytes arrive', async () => {
   }
 });
 
-test('of a line without end so much is kept as shows that it is too long, and the next one is whole', async () => {
+test('a line without end is kept only until it is too long, and the next line is whole', async () => {
   const part = 'x'.repeat(50_000);
   const endless = await split(Array.from({ length: 10 }, () => part));
   assert.deepEqual(endless, ['x'.repeat(LINE_MAX_BYTES + 2)]);

@@ -153,7 +153,7 @@ test('a living socket is not stolen, and its path is taken once it is free', asy
   assert.deepEqual([first.lines.length, second.lines.length], [1, 1]);
 });
 
-test('of many daemons that start at once over a stale socket one listens', async (t) => {
+test('one of many daemons that start at once over a stale socket listens', async (t) => {
   const path = await staleSocket(t);
   const all = await Promise.all(Array.from({ length: 8 }, () => listen(t, path)));
   assert.equal(all.filter(({ problem }) => problem === undefined).length, 1);

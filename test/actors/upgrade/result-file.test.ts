@@ -68,12 +68,12 @@ test('the last of many quick changes of the result file is known in the end', as
 const GOOD = '"current":"1","latest":"2","upgrade_available":true';
 
 function good(text: string, members: string): void {
-  test(`good: ${text.slice(0, 70)}`, () =>
+  test(`a result file is accepted: ${text.slice(0, 70)}`, () =>
     assert.deepEqual(parseResult(Buffer.from(text)), { ok: true, value: `{${members}}` }));
 }
 
 function bad(what: string, bytes: string | Uint8Array, problem: string): void {
-  test(`bad: ${what}`, () =>
+  test(`a result file is refused: ${what}`, () =>
     assert.deepEqual(parseResult(Buffer.from(bytes)), { ok: false, error: problem }));
 }
 

@@ -186,7 +186,7 @@ const SERVICE = 'accepted; active A running job1; job1 done';
 const REMAINS = 'read active A exited; active A exited job1';
 const RELOAD = 'job1 done; active A running job2; job2 failed; active A running; inactive A';
 
-check('the orders in which systemd tells things', [
+check('signals and replies of systemd come in any order', [
   ['the reply comes last, the run is over', idle, `${START}; failed A job1 bad; job1 failed; accepted`, BAD],
   ['a condition is false', idle, 'accepted; job1 done', BAD],
   ['a oneshot is not over before its job', idle, `accepted; ${START}; inactive A job1`, GOES],

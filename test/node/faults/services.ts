@@ -40,7 +40,7 @@ interface ServiceRow {
  */
 export const CUT_MS = 60_000;
 /**
- * PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers (seen).
+ * PipeWire's sound server may wait 25 s for rtkit, which a container does not have, before it answers.
  */
 export const RTKIT_MS = 60_000;
 
@@ -68,8 +68,8 @@ const ROWS: readonly ServiceRow[] = [
     scope: 'system',
     unit: 'dbus.service',
     mayGo: ['systemd', 'power', 'discovery', 'bluetooth'],
-    // For each output that comes PulseAudio asks rtkit over it, and answers nobody else until that is
-    // answered (seen with pactl alone).
+    // For each new output PulseAudio sends a request to rtkit over this bus, and answers nobody else until
+    // rtkit has answered. It does so without tonearm, too.
     mayGoStill: ['audio'],
     stays: true,
     // logind of systemd 257 does not find the new bus by itself, and without it no user manager starts;

@@ -75,7 +75,7 @@ class DiscoveryDaemon extends DaemonOnNode {
 
   /**
    * Services that this node announces, without the neighbour's. avahi-browse waits for ever when one goes
-   * while it is resolved (seen).
+   * while it is resolved.
    */
   async found(): Promise<readonly Found[]> {
     const lines = (await this.node.shell('timeout 5 avahi-browse -rptk _http._tcp')).split('\n');

@@ -11,7 +11,7 @@ import { LISTS } from './systemd-units.js';
 
 /**
  * It lives for a second: journald may see a message only when its process has gone, and does not know the
- * unit then (seen with 252).
+ * unit then (docs/development/what-we-learnt.md, "systemd, logind and Avahi").
  */
 const TALK = `printf '\\033[31mred\\033[0m\\n'; echo '<3>urgent'; sleep 1; exit 3`;
 const NAMES = ['talks.service', 'by-alias.service', 'absent.service', 'secret-alias.service'];

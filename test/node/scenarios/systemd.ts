@@ -66,8 +66,8 @@ export function systemdScenarios(node: () => Node): void {
 
   /**
    * Starts a unit whose program cannot be executed, or ends at once. The failure comes after the end of its
-   * job, and the daemon waits 100 ms for it: when the processor is short it may come later, once in some
-   * starts (seen), and the answer is 202.
+   * job, and the daemon waits 100 ms for it. On a busy machine it sometimes comes later, and the answer is
+   * 202.
    */
   async function startInVain(unit: string, detail: RegExp): Promise<void> {
     const [status, body] = await daemon.post(unit, 'start');
