@@ -21,7 +21,7 @@ import { OperationReplies } from './operation-replies.js';
 import { Page, type PageFiles } from './page.js';
 import { ResponseMaker } from './reply.js';
 import { lackingKey, ROUTES, Router, type RouteSettings } from './routes.js';
-import { createServer } from './server.js';
+import { HttpServer } from './server.js';
 
 /** The share of the time for pending answers; the rest is for `bye` to reach slow readers. */
 const ANSWERS_SHARE = 0.5;
@@ -55,7 +55,7 @@ export class Gateway {
   readonly #intake: Intake;
   readonly #identity: HostIdentity;
   readonly #handler: RequestHandler;
-  readonly #server: ReturnType<typeof createServer>;
+  readonly #server: HttpServer;
   #sockets: ListeningSockets | undefined;
   #closed: Promise<void> | undefined;
 
@@ -88,7 +88,7 @@ export class Gateway {
     this.#identity = this.#newIdentity();
     const replies = this.#newReplies(responses);
     this.#handler = this.#newHandler(replies);
-    this.#server = createServer(this.#handler, clock, limits, (peer) =>
+    this.#server = new HttpServer(this.#handler, clock, limits, (peer) =>
       log('warn', 'too many connections: those without a request are closed first', { ...limits, peer }),
     );
     this.listener = this.#newListener(replies);
@@ -112,7 +112,7 @@ export class Gateway {
       bind,
       port,
       interfaces,
-      open: this.#server.open,
+      open: (address, boundPort) => this.#server.open(address, boundPort),
       clock,
       log,
       changed: () => this.#publishServed(),

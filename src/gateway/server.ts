@@ -5,6 +5,7 @@
 import './connection-limits.js';
 import {
   App,
+  type HttpRequest,
   type HttpResponse,
   type TemplatedApp,
   type us_listen_socket,
@@ -45,23 +46,55 @@ const CLOSE_EVERY_MS = 20;
 
 /**
  * Passes every request, whatever its method and path, to `handler`, and closes surplus connections. It does
- * not listen yet. `onFull` is called now and then while there are too many connections, with the peer of one
- * that was closed.
+ * not listen yet.
  */
-export function createServer(
-  handler: ExchangeHandler,
-  clock: Clock,
-  limits: ConnectionLimits,
-  onFull: (peer: string) => void,
-) {
-  const app: TemplatedApp & ExclusiveListener = App() as TemplatedApp & ExclusiveListener;
-  let newest: Exchange | undefined;
-  boundConnections(app, limits, onFull, clock, () => newest);
+export class HttpServer {
+  readonly #app = App() as TemplatedApp & ExclusiveListener;
+  readonly #handler: ExchangeHandler;
+  readonly #clock: Clock;
+  #newest: Exchange | undefined;
 
-  // A handler that throws, or returns without an answer or an abort handler, ends the process.
-  app.any('/*', (response, request) => {
-    const exchange = new Exchange(response, request, clock);
-    newest = exchange;
+  /**
+   * `onFull` is called now and then while there are too many connections, with the peer of one that was
+   * closed.
+   */
+  constructor(
+    handler: ExchangeHandler,
+    clock: Clock,
+    limits: ConnectionLimits,
+    onFull: (peer: string) => void,
+  ) {
+    this.#handler = handler;
+    this.#clock = clock;
+    const bound = new ConnectionBound(limits, clock, onFull, () => this.#newest);
+    this.#app.filter((response, change) => bound.changed(response, change));
+    this.#app.any('/*', (response, request) => this.#serve(response, request));
+  }
+
+  /** Port 0 means any free port. Undefined if the address cannot be listened on. */
+  open(address: string, port: number): ListeningSocket | undefined {
+    let socket: ListeningSocket | undefined;
+    // `listen` calls back before it returns.
+    this.#app.listen(address, port, EXCLUSIVE_PORT, (listenSocket) => {
+      if (listenSocket === false) return;
+      socket = {
+        port: us_socket_local_port(listenSocket),
+        close: () => us_listen_socket_close(listenSocket),
+      };
+    });
+    return socket;
+  }
+
+  /** Cuts every connection. */
+  close(): void {
+    this.#app.close();
+  }
+
+  /** A handler that throws, or returns without an answer or an abort handler, would end the process. */
+  #serve(response: HttpResponse, request: HttpRequest): void {
+    const handler = this.#handler;
+    const exchange = new Exchange(response, request, this.#clock);
+    this.#newest = exchange;
     try {
       const later = handler.serve(exchange);
       later?.catch((error: unknown) => handler.onFault(exchange, error));
@@ -69,108 +102,116 @@ export function createServer(
       handler.onFault(exchange, error);
     }
     exchange.handlerReturned();
-  });
-
-  return {
-    /** Port 0 means any free port. Undefined if the address cannot be listened on. */
-    open: (address: string, port: number): ListeningSocket | undefined => {
-      let socket: ListeningSocket | undefined;
-      // `listen` calls back before it returns.
-      app.listen(address, port, EXCLUSIVE_PORT, (listenSocket) => {
-        if (listenSocket === false) return;
-        socket = {
-          port: us_socket_local_port(listenSocket),
-          close: () => us_listen_socket_close(listenSocket),
-        };
-      });
-      return socket;
-    },
-    /** Cuts every connection. */
-    close: (): void => void app.close(),
-  };
-}
-
-/** An open connection, with the object that closes it. */
-interface HttpConnection extends Connection {
-  readonly response: HttpResponse;
+  }
 }
 
 /**
  * Closes the connections that are too many, a few at a time. uWebSockets.js itself closes those that send no
- * request for 10 s. Its filter gets a response object when a connection opens, valid until it closes, and an
- * unrelated one when it has closed; the closed connection is recognized at that moment by its lack of an
- * address.
+ * request for 10 s.
  */
-function boundConnections(
-  app: TemplatedApp,
-  limits: ConnectionLimits,
-  onFull: (peer: string) => void,
-  clock: Clock,
-  newestExchange: () => Exchange | undefined,
-): void {
-  const connections = new Connections<HttpConnection>(limits);
-  let isClosing = false;
-  let isWaiting = false;
-  let loggedAt = Number.NEGATIVE_INFINITY;
+class ConnectionBound {
+  readonly #connections: Connections<HttpConnection>;
+  readonly #clock: Clock;
+  readonly #onFull: (peer: string) => void;
+  readonly #newestExchange: () => Exchange | undefined;
+  #isClosing = false;
+  #isWaiting = false;
+  #loggedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    limits: ConnectionLimits,
+    clock: Clock,
+    onFull: (peer: string) => void,
+    newestExchange: () => Exchange | undefined,
+  ) {
+    this.#connections = new Connections(limits);
+    this.#clock = clock;
+    this.#onFull = onFull;
+    this.#newestExchange = newestExchange;
+  }
+
+  /**
+   * The filter of uWebSockets.js. `change` is 1 when a connection opens: `response` is valid until it closes.
+   * It is -1 when a connection has closed, also from here: `response` is then an unrelated object, and the
+   * closed connection is recognized by its lack of an address.
+   */
+  changed(response: HttpResponse, change: number): void {
+    if (change > 0) this.#opened(response);
+    else if (!this.#isClosing) this.#connections.left();
+  }
+
+  #opened(response: HttpResponse): void {
+    this.#connections.arrived(new HttpConnection(response, this.#newestExchange));
+    if (this.#connections.isOverfull) this.#closeOne();
+    else if (!this.#isWaiting) this.#closeSome(1);
+  }
+
+  #closeSome(most: number): void {
+    let closed = 0;
+    while (closed < most && this.#closeOne()) closed += 1;
+    this.#isWaiting = closed > 0;
+    if (this.#isWaiting) this.#clock.after(CLOSE_EVERY_MS, () => this.#closeSome(CLOSED_TOGETHER));
+  }
 
   /** False if there are not too many. */
-  const closeOne = (): boolean => {
-    const surplus = connections.surplus();
+  #closeOne(): boolean {
+    const surplus = this.#connections.surplus();
     if (surplus === undefined) return false;
-    isClosing = true;
-    surplus.response.close();
-    isClosing = false;
-    const now = clock.monotonic();
-    if (now - loggedAt < LOG_PAUSE_MS) return true;
-    loggedAt = now;
-    onFull(surplus.peer);
+    this.#isClosing = true;
+    surplus.close();
+    this.#isClosing = false;
+    const now = this.#clock.monotonic();
+    if (now - this.#loggedAt < LOG_PAUSE_MS) return true;
+    this.#loggedAt = now;
+    this.#onFull(surplus.peer);
     return true;
-  };
-  const closeSome = (most: number): void => {
-    let closed = 0;
-    while (closed < most && closeOne()) closed += 1;
-    isWaiting = closed > 0;
-    if (isWaiting) clock.after(CLOSE_EVERY_MS, () => closeSome(CLOSED_TOGETHER));
-  };
-  const opened = (response: HttpResponse): void => {
-    connections.arrived(httpConnection(response, newestExchange));
-    if (connections.isOverfull) closeOne();
-    else if (!isWaiting) closeSome(1);
-  };
-  /**
-   * `change` is 1 when a connection opens and -1 when it closes, also if it is closed from here.
-   */
-  const changed = (response: HttpResponse, change: number): void => {
-    if (change > 0) opened(response);
-    else if (!isClosing) connections.left();
-  };
-  app.filter(changed);
+  }
 }
 
 /**
  * uWebSockets.js does not tell on which connection a request comes, but a data handler that is set when the
- * connection opens is called right after the handler of its first request. A `POST` sets a data
- * handler of its own: a connection that begins with one counts as silent for its whole life, and is cut if it
- * is the oldest such connection of a peer that has too many.
+ * connection opens is called right after the handler of its first request. A `POST` sets a data handler of
+ * its own: a connection that begins with one counts as silent for its whole life, and is cut if it is the
+ * oldest such connection of a peer that has too many.
  */
-function httpConnection(response: HttpResponse, newestExchange: () => Exchange | undefined): HttpConnection {
-  let hasRequested = false;
-  response.onData(() => {
-    if (hasRequested) return;
-    hasRequested = true;
+class HttpConnection implements Connection {
+  readonly peer: string;
+  readonly #response: HttpResponse;
+  #hasRequested = false;
+
+  constructor(response: HttpResponse, newestExchange: () => Exchange | undefined) {
+    this.peer = peerOf(response.getRemoteAddress());
+    this.#response = response;
+    response.onData(() => this.#requested(newestExchange));
+  }
+
+  isOpen(): boolean {
+    return this.#response.getRemoteAddress().byteLength > 0;
+  }
+
+  hasRequested(): boolean {
+    return this.#hasRequested;
+  }
+
+  /**
+   * The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next
+   * request.
+   */
+  isIdle(): boolean {
+    return this.#response.getWriteOffset() > 0;
+  }
+
+  close(): void {
+    this.#response.close();
+  }
+
+  #requested(newestExchange: () => Exchange | undefined): void {
+    if (this.#hasRequested) return;
+    this.#hasRequested = true;
     if (newestExchange()?.isPeersTurn !== true) return;
     // A data handler has switched the timeout for idle connections off. `resume` sets it, but only after
     // `pause`.
-    response.pause();
-    response.resume();
-  });
-  return {
-    response,
-    peer: peerOf(response.getRemoteAddress()),
-    isOpen: () => response.getRemoteAddress().byteLength > 0,
-    hasRequested: () => hasRequested,
-    // The offset counts the body of an answer, but not what a stream writes, and is 0 again with the next
-    // request.
-    isIdle: () => response.getWriteOffset() > 0,
-  };
+    this.#response.pause();
+    this.#response.resume();
+  }
 }
