@@ -19,7 +19,9 @@ export class Documents {
   readonly #maker: ResponseMaker;
   readonly #clock: Clock;
   readonly #health: Map<ChildName, BackendHealth>;
-  /** When each backend came up last, which is the time of change of what has not changed since. */
+  /**
+   * When each backend came up last. Records that have not changed since have this as their time of change.
+   */
   readonly #up = new Map<ChildName, Changed>();
   /** Each with the last change of its records. */
   readonly #cached = new Map<Resource, Changed & { readonly response: CachedResponse }>();

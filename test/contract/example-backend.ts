@@ -54,14 +54,14 @@ export const BRIDGE_WORKER = `
 import { bridgeThread } from '../runtime.js';
 
 export default bridgeThread<'clapper'>((_settings, node) => {
-  let seen = '';
+  let latest = '';
   return {
     applyChanges: ({ changes }) => {
       for (const change of changes) {
         if (change.kind !== 'put' || change.collection !== 'bell') continue;
-        seen = change.json;
-        node.status('up', seen);
-        if (seen === '{"rings":0}') void node.ask({ operation: 'ringBell' });
+        latest = change.json;
+        node.status('up', latest);
+        if (latest === '{"rings":0}') void node.ask({ operation: 'ringBell' });
       }
     },
     stop: async () => undefined,

@@ -25,7 +25,7 @@ const REQUESTS = 15;
 const CONNECTIONS_MAX = 256 + 512 + 1024;
 /** The process itself may open this many meanwhile. */
 const OWN_MAX = 16;
-/** All those connections need less, also with the garbage of those that come and go (46 MB measured). */
+/** All those connections needed 46 MB in this test, with the garbage of those that come and go. */
 const GROWTH_MAX_MB = 64;
 const MAX_CLIENTS = 256;
 

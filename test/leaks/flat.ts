@@ -16,7 +16,8 @@ const isFullSize = process.env['TONEARM_LEAKS'] === 'full';
 const ROUNDS = 12;
 const QUARTER = ROUNDS / 4;
 /**
- * V8 keeps up to 500 kB or not by chance (measured). A leak is found from twice this, divided by the times.
+ * V8 keeps 500 kB more or less by chance. A leak of twice this bound, divided by the number of repetitions,
+ * is found.
  */
 const HEAP_SLACK_BYTES = 1024 * 1024;
 /** For buffers outside of the heap: pools come in larger portions. */

@@ -72,7 +72,7 @@ export class EventHub {
       else if (entry.kind === 'removal') behind.push(...this.#fallBack(entry));
     }
     this.#send(this.#joiner.next(undefined));
-    // Only now: what they read has all of these entries.
+    // They read the journal, which has all of these entries only now.
     for (const stream of behind) stream.writable();
   }
 

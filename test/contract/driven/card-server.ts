@@ -34,19 +34,19 @@ export async function startCardServer(t: Ending) {
   const sink = () => bytesOf.sink(0, 'living', { card: CARD, ports: PORTS, activePort: now.port });
   const textIn = (fields: Buffer): string => /t([a-z]+)\0$/.exec(fields.toString('latin1'))?.[1] ?? '';
   const handler = but({
-    [COMMAND.getSinks]: ({ tag }, say) => say.reply(tag, sink()),
-    [COMMAND.getSink]: ({ tag }, say) => say.reply(tag, sink()),
-    [COMMAND.getCards]: ({ tag }, say) =>
-      now.hasCard ? say.reply(tag, cardFields(now.profile)) : say.reply(tag),
-    [COMMAND.getCard]: ({ tag }, say) =>
-      now.hasCard ? say.reply(tag, cardFields(now.profile)) : say.error(tag, 5),
-    [COMMAND.setCardProfile]: ({ tag, fields }, say) => {
+    [COMMAND.getSinks]: ({ tag }, responder) => responder.reply(tag, sink()),
+    [COMMAND.getSink]: ({ tag }, responder) => responder.reply(tag, sink()),
+    [COMMAND.getCards]: ({ tag }, responder) =>
+      now.hasCard ? responder.reply(tag, cardFields(now.profile)) : responder.reply(tag),
+    [COMMAND.getCard]: ({ tag }, responder) =>
+      now.hasCard ? responder.reply(tag, cardFields(now.profile)) : responder.error(tag, 5),
+    [COMMAND.setCardProfile]: ({ tag, fields }, responder) => {
       now.profile = textIn(fields);
-      return Buffer.concat([say.reply(tag), event('cardChange', CARD)]);
+      return Buffer.concat([responder.reply(tag), event('cardChange', CARD)]);
     },
-    [COMMAND.setSinkPort]: ({ tag, fields }, say) => {
+    [COMMAND.setSinkPort]: ({ tag, fields }, responder) => {
       now.port = textIn(fields);
-      return Buffer.concat([say.reply(tag), event('sinkChange', 0)]);
+      return Buffer.concat([responder.reply(tag), event('sinkChange', 0)]);
     },
   });
   const server = await scriptedServer(t, handler);
