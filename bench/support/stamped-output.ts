@@ -16,6 +16,7 @@ export function stampedOutput(atUs: number): string {
     name: 'alsa_output.platform-soc_107c000000_sound.stereo-fallback',
     description: 'Living room',
     nick: String(atUs).padStart(STAMP_DIGITS, '0'),
+    label: 'Living room',
     muted: false,
     volume: 0.55,
     state: 'running',

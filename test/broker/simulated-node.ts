@@ -53,6 +53,7 @@ export function output(id: number, name: string, more: Partial<OutputRecord> = {
     id,
     name,
     description: name,
+    label: more.description || name,
     default: id === 1,
     state: 'idle',
     props: {},

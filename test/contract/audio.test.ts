@@ -198,8 +198,15 @@ test('outputs that the configuration names have their label, are marked, and ref
 }, async (t) => {
   const { daemon } = await startAudio(t, { config: WISHES });
   const outputs = await daemon.read<readonly Output[]>('/audio/outputs');
-  const actual = outputs.map(({ name, nick, hidden, volume_limit }) => [name, nick, hidden, volume_limit]);
-  assert.equal(JSON.stringify(actual), '[["living","Living room",null,0.6],["kitchen",null,true,null]]');
+  const [living, kitchen] = outputs;
+  assert.deepEqual(
+    [living?.name, living?.nick, living?.label, living?.hidden, living?.volume_limit],
+    ['living', 'Living room', 'Living room', undefined, 0.6],
+  );
+  assert.deepEqual(
+    [kitchen?.name, kitchen?.nick, kitchen?.label, kitchen?.hidden, kitchen?.volume_limit],
+    ['kitchen', undefined, kitchen?.description, true, undefined],
+  );
   const volume = (path: string, body: object) => daemon.post(`/audio/${path}/volume`, body);
   assert.equal((await volume('outputs/living', { volume: 0.5 })).status, 202);
   for (const path of ['outputs/living', 'server', `outputs/${outputs[0]?.id}`]) {

@@ -56,7 +56,7 @@ export function drop(collection: Collection, key: string): Change {
 
 export function sink(id: number, name = `sink-${id}`) {
   const values = { muted: false, volume: 0.5, state: 'idle', props: {}, balance: 0 };
-  return { id, name, description: name, default: id === 0, ...values };
+  return { id, name, description: name, label: name, default: id === 0, ...values };
 }
 
 export function stream(id: number, name = `player-${id}`) {

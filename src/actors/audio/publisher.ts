@@ -6,8 +6,16 @@ import { RECORDS_MAX } from '../../protocol/pulse/fields.js';
 import type { ServerInfo } from '../../protocol/pulse/records.js';
 import type { Publisher } from '../runtime.js';
 import { firstWithin } from '../text.js';
+import { OutputLabels } from './output-labels.js';
 import type { ChangedRecords, SoundState } from './state.js';
-import { audioServerRecord, ClientProps, cardRecord, clientRecord, outputRecord } from './view.js';
+import {
+  audioServerRecord,
+  ClientProps,
+  cardRecord,
+  clientRecord,
+  outputLabel,
+  outputRecord,
+} from './view.js';
 import { NO_WISHES, type OutputWishes, wishFor } from './wishes.js';
 
 /**
@@ -54,6 +62,7 @@ export class SoundPublisher {
   #kind: string | undefined;
   #server: string | undefined;
   readonly #clientProps = new ClientProps();
+  readonly #labels = new OutputLabels();
   /** Kinds that hit RECORDS_MAX; cleared once half are gone. */
   readonly #full = new Set<'outputs' | 'streams'>();
 
@@ -66,6 +75,7 @@ export class SoundPublisher {
   forget(): void {
     this.#kind = undefined;
     this.#server = undefined;
+    this.#labels.clear();
     for (const published of Object.values(this.#published)) published.clear();
   }
 
@@ -105,11 +115,12 @@ export class SoundPublisher {
       if (info !== undefined && name !== undefined)
         this.#put('audio.cards', id, name, cardRecord(info, name));
     }
-    for (const id of changed.sinks) {
+    for (const id of this.#labelled(state, changed.sinks)) {
       const sink = state.sinks.get(id);
       if (sink === undefined) continue;
       const { name, card } = sink.info;
       const around = {
+        label: this.#labels.of(id),
         isDefault: id === defaultSink?.info.index,
         card: state.nameOfCard(card),
         wish: wishFor(this.#wishes, name),
@@ -118,6 +129,17 @@ export class SoundPublisher {
       this.#put('audio.outputs', id, name, outputRecord(sink, around, this.#clientProps));
     }
     this.#logFull('outputs', state.sinks.size);
+  }
+
+  /** The outputs whose records may differ: all of them where a label came, went or changed. */
+  #labelled({ sinks }: SoundState, changed: readonly number[]): Iterable<number> {
+    const relabelled = changed.filter((id) => {
+      const info = sinks.get(id)?.info;
+      if (info === undefined) return this.#labels.set(id, undefined);
+      const label = outputLabel(info, wishFor(this.#wishes, info.name));
+      return this.#labels.set(id, { name: info.name, label });
+    });
+    return relabelled.length > 0 ? new Set([...changed, ...sinks.keys()]) : changed;
   }
 
   #logFull(what: 'outputs' | 'streams', known: number): void {

@@ -96,15 +96,26 @@ export function audioServerRecord(
 
 /** The parts of an output's record that do not come from its sink. */
 export interface OutputSurroundings {
+  readonly label: string;
   readonly isDefault: boolean;
   readonly card: string | undefined;
   readonly wish: OutputWish;
   readonly volumeLimit: number | undefined;
 }
 
+function nickOf({ props }: SinkInfo, wish: OutputWish): string | undefined {
+  return wish.label ?? optional(props['node.nick'] ?? props['device.nick']);
+}
+
+/** The output's own label, as long as no other output has the same one. Never empty. */
+export function outputLabel(info: SinkInfo, wish: OutputWish): string {
+  const candidates = [nickOf(info, wish), info.description, info.name];
+  return candidates.map((text) => text?.trim()).find((text) => text) ?? `#${info.index}`;
+}
+
 export function outputRecord(
   sink: KnownRecord<SinkInfo>,
-  { isDefault, card, wish, volumeLimit }: OutputSurroundings,
+  { label, isDefault, card, wish, volumeLimit }: OutputSurroundings,
   clientProps: ClientProps,
 ): Encodable<OutputRecord> {
   const { info } = sink;
@@ -113,7 +124,8 @@ export function outputRecord(
     id: info.index,
     name: info.name,
     description: info.description ?? info.name,
-    nick: wish.label ?? optional(info.props['node.nick'] ?? info.props['device.nick']),
+    nick: nickOf(info, wish),
+    label,
     muted: info.muted,
     volume: levelOf(info.volume),
     state: SINK_STATES[info.state ?? -1] ?? 'unknown',

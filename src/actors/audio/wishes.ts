@@ -7,7 +7,7 @@ export type OutputWishes = Pick<AudioSettings, 'volumeLimit' | 'outputs'>;
 
 export interface OutputWish {
   readonly label?: string | undefined;
-  /** 0..1. */
+  /** 0..1, in whole hundredths. */
   readonly volumeLimit?: number | undefined;
   /** True or absent. */
   readonly hidden?: boolean | undefined;
@@ -17,11 +17,18 @@ export const NO_WISHES: OutputWishes = { outputs: {} };
 
 export function wishFor({ volumeLimit, outputs }: OutputWishes, name: string): OutputWish {
   const { label, hidden } = ownValue(outputs, name) ?? {};
+  const limit = typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit;
   return {
     label,
-    volumeLimit: typeof volumeLimit === 'object' ? ownValue(volumeLimit, name) : volumeLimit,
+    volumeLimit: limit === undefined ? undefined : wholeHundredths(limit),
     hidden: hidden || undefined,
   };
+}
+
+/** Rounded down, as volumes have two decimals in records: so that sliders can end at the limit itself. */
+function wholeHundredths(volume: number): number {
+  // 0.57 * 100 is a little less than 57.
+  return Math.floor(volume * 100 + 1e-6) / 100;
 }
 
 function ownValue<T>(byName: Readonly<Record<string, T>>, name: string): T | undefined {

@@ -56,10 +56,7 @@ const ENTITY_COLLECTIONS: readonly Collection[] = [
 const ENTITY_MEMBERS = [
   'name',
   'description',
-  'nick',
-  'props',
-  'node.nick',
-  'device.nick',
+  'label',
   'volume_limit',
   'profiles',
   'bus_name',

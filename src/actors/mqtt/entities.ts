@@ -78,7 +78,7 @@ interface DisplayedOutput {
 function outputsOf(branch: Branch): readonly DisplayedOutput[] {
   const labels = new UniqueNames();
   return branch.named<OutputRecord>('output').map(({ name, record }) => {
-    return { name, label: labels.assign(record.id, outputName(record)), record };
+    return { name, label: labels.assign(record.id, displayName(record.label) || displayName(name)), record };
   });
 }
 
@@ -150,15 +150,6 @@ function select(
 
 const PERCENT = '(value_json.volume * 100) | round';
 
-/**
- * The configured label, else the sound server's description. `nick` is the label if the properties hold no
- * nick of the device.
- */
-function outputName({ name, description, nick, props }: OutputRecord): string {
-  const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
-  return displayName((isLabel && nick) || '') || displayName(description) || displayName(name);
-}
-
 function outputEntities(
   { topic, control }: DisplayedNode,
   { name, label, record }: DisplayedOutput,
@@ -167,7 +158,7 @@ function outputEntities(
   const state = { state_topic: `${topic}/audio/outputs/${topicLevel(name)}` };
   const set = { command_topic: `${state.state_topic}/set` };
   // Home Assistant ignores a value above its maximum and logs an error.
-  const max = Math.floor((record.volume_limit ?? 1) * 100 + 1e-6);
+  const max = Math.round((record.volume_limit ?? 1) * 100);
   // A slider needs a maximum above its minimum: where no volume but silence is allowed there is nothing to
   // set.
   const isSettable = control && max > 0;

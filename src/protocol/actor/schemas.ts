@@ -116,6 +116,7 @@ export const OutputRecord = closed({
   name: Type.String(),
   description: Type.String(),
   nick: Type.Optional(Type.String()),
+  label: Type.String({ minLength: 1, description: 'what people call it' }),
   muted: Type.Boolean(),
   volume: Volume,
   state: oneOf('running', 'idle', 'suspended', 'unknown'),

@@ -36,6 +36,19 @@ function filled(): SoundState {
 const limitOf = (state: SoundState, sink: number): number | undefined =>
   state.limits.of(state.sinks.get(sink)?.info ?? assert.fail());
 
+test('a limit is rounded down to whole hundredths', () => {
+  for (const [volumeLimit, expected] of [
+    [0.505, 0.5],
+    [0.57, 0.57],
+    [0.009, 0],
+    [1, 1],
+  ] as const) {
+    const state = new SoundState({ volumeLimit, outputs: {} });
+    state.putSink(sinkInfo(0, 'card'));
+    assert.equal(limitOf(state, 0), expected);
+  }
+});
+
 describe('a filter', () => {
   test('has the limit of its master and of all below, or its own if that is lower', () => {
     const state = filled();

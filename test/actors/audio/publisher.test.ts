@@ -4,13 +4,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SoundPublisher } from '../../../src/actors/audio/publisher.js';
 import { SoundState } from '../../../src/actors/audio/state.js';
+import type { OutputRecord } from '../../../src/protocol/actor/schemas.js';
 import { inputInfo, serverInfo, sinkInfo } from './sound-records.js';
 
 function setUp() {
   const published: string[] = [];
+  const outputs: OutputRecord[] = [];
   const state = new SoundState();
   const publisher = new SoundPublisher({
-    put: (collection, key) => published.push(`put ${collection} ${key}`),
+    put: (collection, key, json) => {
+      published.push(`put ${collection} ${key}`);
+      if (collection === 'audio.outputs') outputs.push(JSON.parse(json));
+    },
     drop: (collection, key) => published.push(`drop ${collection} ${key}`),
     log: (level, message, fields) => published.push(`${level} ${message} ${JSON.stringify(fields)}`),
   });
@@ -21,7 +26,7 @@ function setUp() {
     publisher.update(state);
     return published.splice(0);
   };
-  return { state, publisher, update };
+  return { state, publisher, update, records: () => outputs.splice(0) };
 }
 
 test('reading the same again publishes nothing, also with properties in another order', () => {
@@ -46,6 +51,24 @@ test('clients that swap names are both removed under the old names before either
     'put audio.clients 6',
   ];
   assert.deepEqual(update(), expected);
+});
+
+test('outputs with one label both carry their name, until only one has it', () => {
+  const { state, publisher, records } = setUp();
+  const hall = (id: number, name: string) => sinkInfo(id, name, { description: 'Hall' });
+  const labels = () => {
+    publisher.update(state);
+    return records().map(({ name, label }) => `${name}: ${label}`);
+  };
+  labels();
+  state.putSink(hall(0, 'living'));
+  assert.deepEqual(labels(), ['living: Hall']);
+  state.putSink(hall(1, 'kitchen'));
+  assert.deepEqual(labels(), ['kitchen: Hall (kitchen)', 'living: Hall (living)']);
+  state.putSink(sinkInfo(0, 'living', { description: 'Hall', muted: true }));
+  assert.deepEqual(labels(), ['living: Hall (living)']);
+  state.replaceSinks([hall(1, 'kitchen')], new Set());
+  assert.deepEqual(labels(), ['kitchen: Hall']);
 });
 
 test('the bound of known records is logged once, until half of them have gone', () => {

@@ -9,6 +9,7 @@ import {
   audioServerRecord,
   ClientProps,
   clientRecord,
+  outputLabel,
   outputRecord,
 } from '../../../src/actors/audio/view.js';
 import type { OutputWish } from '../../../src/actors/audio/wishes.js';
@@ -27,7 +28,13 @@ function published<T>(schema: TSchema, record: T): T {
 
 function output(fields: Partial<SinkInfo>, balance?: readonly number[], wish: OutputWish = {}) {
   const sink = known(sinkInfo(7, 'living', fields), balance);
-  const facts = { isDefault: false, card: undefined, wish, volumeLimit: wish.volumeLimit };
+  const facts = {
+    label: outputLabel(sink.info, wish),
+    isDefault: false,
+    card: undefined,
+    wish,
+    volumeLimit: wish.volumeLimit,
+  };
   return published(OutputRecord, outputRecord(sink, facts, new ClientProps()));
 }
 
@@ -81,6 +88,7 @@ describe('an output', () => {
       name: 'living',
       description: 'The living',
       nick: 'Amp',
+      label: 'Amp',
       muted: false,
       volume: 0.5,
       state: 'running',
@@ -101,17 +109,32 @@ describe('an output', () => {
   test('has its configured limit and label; the label replaces the nick of its device', () => {
     const props = { 'node.nick': 'Amp', 'device.nick': 'DAC', 'device.class': 'sound' };
     const record = output({ props }, undefined, { label: 'Bath', volumeLimit: 0.6, hidden: true });
-    const values = [record.nick, record.props, record.volume_limit, record.hidden];
-    assert.deepEqual(values, ['Bath', { 'device.class': 'sound' }, 0.6, true]);
+    const values = [record.nick, record.label, record.props, record.volume_limit, record.hidden];
+    assert.deepEqual(values, ['Bath', 'Bath', { 'device.class': 'sound' }, 0.6, true]);
   });
 
   test('omits the fields that it does not have', () => {
     const record = output({ description: undefined, driver: undefined });
-    const keys = 'balance default description id is_network muted name props state volume';
+    const keys = 'balance default description id is_network label muted name props state volume';
     assert.equal(Object.keys(record).sort().join(' '), keys);
     assert.equal(record.description, 'living');
     assert.equal(record.is_network, false);
   });
+
+  const names = { description: ' Hall ', props: { 'node.nick': ' Amp ' } };
+  const labels: readonly (readonly [expected: string, fields: Partial<SinkInfo>, label?: string])[] = [
+    ['Bath', names, ' Bath '],
+    ['Amp', names],
+    ['Hall', names, '   '],
+    ['Hall', { ...names, props: { 'device.nick': '' } }],
+    ['living', { description: ' \n', props: {} }],
+    ['#7', { description: undefined, name: '', props: {} }],
+  ];
+  for (const [expected, fields, label] of labels) {
+    test(`is called '${expected}' with ${JSON.stringify(fields)} and the label '${label}'`, () => {
+      assert.equal(output(fields, undefined, { label }).label, expected);
+    });
+  }
 
   for (const state of [0, 1, 2, 3, undefined]) {
     const expected = ['running', 'idle', 'suspended'][state ?? 3] ?? 'unknown';

@@ -7,8 +7,8 @@ import { AnnouncedNode, PLAYER } from '../../broker/announced-node.js';
 import { CARD, health, output, put, WHOLE_NODE } from '../../broker/simulated-node.js';
 
 test('the default output is chosen by the names that volumes have, and each name is unique', () => {
-  const records = ['Hall', 'Hall', '', 'Say "}}" \\ %}'].map((description, i) =>
-    put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { description })),
+  const records = ['Hall (sink-0)', 'Hall', 'Hall', 'Say "}}" \\ %}'].map((label, i) =>
+    put('audio.outputs', `${10 + i}`, output(10 + i, `sink-${i}`, { label })),
   );
   const { components } = new AnnouncedNode({}, [...WHOLE_NODE, ...records]).message();
   const {
@@ -16,9 +16,9 @@ test('the default output is chosen by the names that volumes have, and each name
     value_template: valueTemplate,
     command_template: commandTemplate,
   } = components['default_output'] ?? {};
-  const labels = ['Living room', 'Kitchen', 'Hall', 'Hall #11', 'sink-2', 'Say "}}" \\ %}'];
+  const labels = ['Living room', 'Kitchen', 'Hall (sink-0)', 'Hall', 'Hall #12', 'Say "}}" \\ %}'];
   assert.deepEqual(options, labels);
-  assert.equal(components['output_sink-2_volume']?.['name'], 'sink-2 volume');
+  assert.equal(components['output_sink-2_volume']?.['name'], 'Hall #12 volume');
   const tableIn = (template: unknown) =>
     JSON.parse(/\{".*"\}(?=\[)/s.exec(String(template).slice(9))?.[0] ?? '');
   const names = ['alsa', 'kitchen', 'sink-0', 'sink-1', 'sink-2', 'sink-3'];
@@ -27,28 +27,25 @@ test('the default output is chosen by the names that volumes have, and each name
 });
 
 test('an output is called by its label, and its slider ends at its limit', () => {
-  const record = (more: object) =>
-    put('audio.outputs', '9', output(9, 'dac', { description: 'DAC', ...more }));
+  const record = (more: object) => put('audio.outputs', '9', output(9, 'dac', { label: 'DAC', ...more }));
   const sliderOf = (more: object) => {
     const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record(more)]).message();
     const { name, max, value_template: valueTemplate } = components['output_dac_volume'] ?? {};
     return [name, max, /, (\d+)\] \| min/.exec(String(valueTemplate))?.[1]];
   };
   assert.deepEqual(sliderOf({}), ['DAC volume', 100, '100']);
-  assert.deepEqual(sliderOf({ nick: 'Radio' }), ['Radio volume', 100, '100']);
-  assert.deepEqual(sliderOf({ nick: 'USB', props: { 'node.nick': 'USB' } }), ['DAC volume', 100, '100']);
-  assert.deepEqual(sliderOf({ volume_limit: 0.555 }), ['DAC volume', 55, '55']);
+  assert.deepEqual(sliderOf({ label: 'Radio', nick: 'USB' }), ['Radio volume', 100, '100']);
+  assert.deepEqual(sliderOf({ label: ' '.repeat(3) }), ['dac volume', 100, '100']);
+  assert.deepEqual(sliderOf({ volume_limit: 0.55 }), ['DAC volume', 55, '55']);
   assert.deepEqual(sliderOf({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
-test('an output that may only be silent has a sensor instead of a slider', () => {
-  for (const limit of [0, 0.009]) {
-    const record = put('audio.outputs', '9', output(9, 'dac', { volume_limit: limit }));
-    const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
-    const { platform, max, command_topic: command } = components['output_dac_volume'] ?? {};
-    assert.deepEqual([platform, max, command], ['sensor', undefined, undefined]);
-    assert.equal(components['output_dac_mute']?.['platform'], 'switch');
-  }
+test('where only silence is allowed there is no slider, but what is set is seen', () => {
+  const record = put('audio.outputs', '9', output(9, 'dac', { volume_limit: 0 }));
+  const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
+  const { platform, max, command_topic: command } = components['output_dac_volume'] ?? {};
+  assert.deepEqual([platform, max, command], ['sensor', undefined, undefined]);
+  assert.equal(components['output_dac_mute']?.['platform'], 'switch');
 });
 
 test('of two things of one name the later one has its id in keys, names and options', () => {
@@ -150,7 +147,7 @@ for (const [addresses, found, url] of [
   [['fd00::5'], [LOCAL, GLOBAL], 'http://[fd00::5]:8018/ui'],
   [['::'], [AUTOMATIC, LOCAL], 'http://living.local:8018/ui'],
 ] as const) {
-  test(`a node on ${addresses}, with the addresses ${found.map(({ address }) => address)}, links to ${url}`, () => {
+  test(`listening on ${addresses}, with ${found.map(({ address }) => address)}: ${url}`, () => {
     const eth0 = found.map((each) => ({ ...each, ...more }));
     const interfaces: InterfaceAddresses = { lo: [{ ...LOOPBACK, ...more }], eth0 };
     const served = put('served', '', { port: 8018, addresses });
@@ -170,7 +167,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'vlc vlc_2 vlc.instance7': 'vlc vlc_2 vlc_2_HASH',
 };
 for (const [list, keys] of Object.entries(KEYS)) {
-  test(`the players ${list} have the keys ${keys}`, () => {
+  test(`players ${list}: ${keys}`, () => {
     const names = list.split(' ');
     const players = names.map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
     const records = players.map((player) => put('players', player.bus_name, player));

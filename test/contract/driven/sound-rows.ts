@@ -72,9 +72,10 @@ export const SOUND_ROWS: readonly Row<House>[] = [
     drives: ['key pulseaudio.outputs', 'operation outputs'],
     title: 'pulseaudio.outputs names an output',
     run: async (node) => {
-      assert.equal((await outputOf(node, 'living')).nick, 'Parlour');
+      const { nick, label } = await outputOf(node, 'living');
+      assert.deepEqual([nick, label], ['Parlour', 'Parlour']);
       const others = await node.plain.read<readonly OutputRecord[]>('/audio/outputs');
-      assert.ok(others.every(({ nick }) => nick !== 'Parlour'));
+      assert.ok(others.every((other) => other.nick !== 'Parlour' && other.label !== 'Parlour'));
     },
   },
   {
