@@ -46,7 +46,7 @@ export interface Live {
    */
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void;
   /** Turns the peaks of the outputs on or off. */
-  setLevels(wanted: boolean): void;
+  setLevels(isOn: boolean): void;
   /** If the connection is lost, tries again now and does not wait for the next attempt. */
   reconnect(): void;
   /**
@@ -68,8 +68,8 @@ class LiveNode implements Live {
   readonly #store = new Store(Date.now());
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
   readonly #stream: ReconnectingStream;
-  /** The state that listeners have seen last. */
-  #shown: NodeState;
+  /** The state that listeners have received last. */
+  #published: NodeState;
   /**
    * False while the store holds only part of a snapshot: from its first mark to its last event, the only one
    * with an id.
@@ -92,7 +92,7 @@ class LiveNode implements Live {
     this.node = node;
     this.#options = options;
     this.#levels = options.levels ?? false;
-    this.#shown = this.#store.state;
+    this.#published = this.#store.state;
     this.#stream = new ReconnectingStream({
       fetch: node.transport.fetch,
       url: `${node.transport.base}/events`,
@@ -105,7 +105,7 @@ class LiveNode implements Live {
   }
 
   get state(): NodeState {
-    return this.#shown;
+    return this.#published;
   }
 
   subscribe<S extends Slice>(slice: S, listener: (value: NodeState[S]) => void): () => void {
@@ -114,9 +114,9 @@ class LiveNode implements Live {
     return () => void listeners.delete(listener);
   }
 
-  setLevels(wanted: boolean): void {
-    if (wanted === this.#levels) return;
-    this.#levels = wanted;
+  setLevels(isOn: boolean): void {
+    if (isOn === this.#levels) return;
+    this.#levels = isOn;
     this.#forgetLevels();
     this.#notify();
     this.#stream.renew();
@@ -139,7 +139,8 @@ class LiveNode implements Live {
   }
 
   /**
-   * `audio.level` is sent only if it is in `types`, and then `types` must list all other wanted events too.
+   * `audio.level` is sent only if it is in `types`, and then `types` must list all other requested events,
+   * too.
    */
   #query(): URLSearchParams {
     const { types, backend, exclude } = this.#options;
@@ -195,7 +196,7 @@ class LiveNode implements Live {
 
   /** Drops an incomplete snapshot. It will be sent again; until then the state before it is better. */
   #forgetPart(): void {
-    if (!this.#isWhole) this.#store.set(this.#shown);
+    if (!this.#isWhole) this.#store.set(this.#published);
     this.#isWhole = true;
   }
 
@@ -205,22 +206,22 @@ class LiveNode implements Live {
 
   #notify(): void {
     if (!this.#isWhole) return;
-    const before = this.#shown;
+    const before = this.#published;
     const { state } = this.#store;
-    this.#shown = state;
+    this.#published = state;
     const changed = (Object.keys(state) as Slice[]).filter((slice) => state[slice] !== before[slice]);
     if (changed.length === 0) return;
-    this.#askForTheRest(before);
+    this.#fetchTheRest(before);
     safely(() => this.#options.onChange?.(state, changed));
     for (const slice of changed)
       for (const listener of this.#listeners.get(slice) ?? []) safely(() => listener(state[slice] as never));
   }
 
   /** Fetches what the stream does not carry of a backend that has come up. */
-  #askForTheRest({ backends }: NodeState): void {
+  #fetchTheRest({ backends }: NodeState): void {
     const hasCome = (name: Backend): boolean => {
       const info = this.state.backends.get(name);
-      return info?.state === 'up' && info !== backends.get(name) && this.#wants(name);
+      return info?.state === 'up' && info !== backends.get(name) && this.#isRequested(name);
     };
     if (hasCome('power')) void this.#fetchSlice('power', () => this.node.power());
     if (hasCome('upgrade')) {
@@ -229,24 +230,24 @@ class LiveNode implements Live {
     }
   }
 
-  #wants(backend: Backend): boolean {
-    const { types, backend: wanted } = this.#options;
-    return wanted?.includes(backend) ?? types === undefined;
+  #isRequested(backend: Backend): boolean {
+    const { types, backend: requested } = this.#options;
+    return requested?.includes(backend) ?? types === undefined;
   }
 
   /** If the stream has changed the upgrade since the request, its values win over the response. */
-  #completed(asked: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
+  #completed(atRequest: NodeState['upgrade'], record: UpgradeRecord): NodeState['upgrade'] {
     const { upgrade } = this.#store.state;
     const { can_check, can_upgrade, check } = record;
-    return upgrade === asked ? record : { ...(check && { check }), ...upgrade, can_check, can_upgrade };
+    return upgrade === atRequest ? record : { ...(check && { check }), ...upgrade, can_check, can_upgrade };
   }
 
   /** If the request fails, the slice keeps its value. */
   async #fetchSlice<S extends 'server' | 'power' | 'upgrade'>(
     slice: S,
-    question: () => Promise<NodeState[S]>,
+    request: () => Promise<NodeState[S]>,
   ): Promise<void> {
-    const value = await question().catch(() => this.#store.state[slice]);
+    const value = await request().catch(() => this.#store.state[slice]);
     if (this.state.connection.status === 'closed') return;
     this.#store.set({ [slice]: value });
     this.#notify();

@@ -10,7 +10,7 @@ import { Connected, node } from './node.js';
 import { Notices, Reporting, useNotices } from './notices.js';
 import { ForeignLine, useLater } from './parts.js';
 import { Presence } from './presence.js';
-import { watchHands } from './pulse.js';
+import { Hands } from './pulse.js';
 import { awayIn, Sections } from './sections.js';
 import { Cover, hasTrack, isPlaying, makerOf, PositionBar, TransportButtons, titleOf } from './transport.js';
 import { viewOf } from './view.js';
@@ -65,7 +65,7 @@ export function App({ query }: { readonly query: string }) {
 
 /** Dimmed after this time without input. */
 const REST_MS = 15_000;
-const LOOK_MS = 250;
+const REST_CHECK_MS = 250;
 
 interface WallProps {
   readonly player: PlayerRecord | undefined;
@@ -76,8 +76,8 @@ interface WallProps {
 function Wall({ player, output }: WallProps) {
   const [rests, setRests] = useState(false);
   useEffect(() => {
-    const handMs = watchHands(document);
-    const timer = setInterval(() => setRests(handMs() > REST_MS), LOOK_MS);
+    const hands = new Hands(document);
+    const timer = setInterval(() => setRests(hands.idleMs > REST_MS), REST_CHECK_MS);
     return () => clearInterval(timer);
   }, []);
   const maker = player === undefined ? '' : makerOf(player);

@@ -6,16 +6,16 @@ export interface Control<T> {
   /** The node's latest value. */
   readonly known: T;
   /** The value that the user has set, until the node has it, refuses it, or has not sent it in time. */
-  readonly wanted?: T | undefined;
+  readonly desired?: T | undefined;
   /** The value of the open request. */
   readonly sent?: T | undefined;
-  readonly isHeld?: boolean;
+  readonly isGrabbed?: boolean;
 }
 
 type ControlInput<T> =
   | { readonly kind: 'known' | 'set'; readonly value: T }
   /** `settled`: `SETTLE_MS` have passed while `isSettling`. */
-  | { readonly kind: 'hold' | 'release' | 'accepted' | 'refused' | 'settled' };
+  | { readonly kind: 'grab' | 'release' | 'accepted' | 'refused' | 'settled' };
 
 /**
  * How long an accepted value is shown although the node's differs: its event may come after the response, or
@@ -24,8 +24,8 @@ type ControlInput<T> =
 export const SETTLE_MS = 800;
 
 /** True while only the node's value is waited for. */
-export function isSettling<T>({ wanted, sent, isHeld }: Control<T>): boolean {
-  return wanted !== undefined && sent === undefined && !isHeld;
+export function isSettling<T>({ desired, sent, isGrabbed }: Control<T>): boolean {
+  return desired !== undefined && sent === undefined && !isGrabbed;
 }
 
 /** True for two values that look alike, because the node rounds. */
@@ -33,32 +33,32 @@ export type Same<T> = (a: T, b: T) => boolean;
 
 /** A new value of `sent` is to be requested now. */
 export function advance<T>(control: Control<T>, input: ControlInput<T>, same: Same<T>): Control<T> {
-  const { known, wanted, sent } = control;
+  const { known, desired, sent } = control;
   switch (input.kind) {
     case 'known':
       return rested({ ...control, known: input.value }, same);
-    case 'hold':
-      return { ...control, isHeld: true, wanted: wanted ?? known };
+    case 'grab':
+      return { ...control, isGrabbed: true, desired: desired ?? known };
     case 'set':
-      return { ...control, wanted: input.value, sent: sent ?? input.value };
+      return { ...control, desired: input.value, sent: sent ?? input.value };
     case 'release':
-      return rested({ ...control, isHeld: false }, same);
+      return rested({ ...control, isGrabbed: false }, same);
     case 'accepted':
     case 'refused':
-      if (wanted !== undefined && sent !== undefined && !same(wanted, sent))
-        return { ...control, sent: wanted };
+      if (desired !== undefined && sent !== undefined && !same(desired, sent))
+        return { ...control, sent: desired };
       return rested(
-        { ...control, sent: undefined, wanted: input.kind === 'refused' ? undefined : wanted },
+        { ...control, sent: undefined, desired: input.kind === 'refused' ? undefined : desired },
         same,
       );
     case 'settled':
-      return isSettling(control) ? { ...control, wanted: undefined } : control;
+      return isSettling(control) ? { ...control, desired: undefined } : control;
   }
 }
 
-/** Drops the wanted value when the node has it. */
+/** Drops the desired value when the node has it. */
 function rested<T>(control: Control<T>, same: Same<T>): Control<T> {
-  const { known, wanted } = control;
-  const isReached = isSettling(control) && wanted !== undefined && same(known, wanted);
-  return isReached ? { ...control, wanted: undefined } : control;
+  const { known, desired } = control;
+  const isReached = isSettling(control) && desired !== undefined && same(known, desired);
+  return isReached ? { ...control, desired: undefined } : control;
 }

@@ -36,13 +36,13 @@ export function useControl<T>(
   };
   if (!Object.is(control.current.known, known))
     control.current = advance(control.current, { kind: 'known', value: known }, same);
-  const { wanted } = control.current;
+  const { desired } = control.current;
   const waits = isSettling(control.current);
-  useLater(waits ? SETTLE_MS : undefined, () => take({ kind: 'settled' }), [waits, wanted]);
+  useLater(waits ? SETTLE_MS : undefined, () => take({ kind: 'settled' }), [waits, desired]);
   return {
-    shown: wanted ?? known,
+    displayed: desired ?? known,
     set: (value: T) => take({ kind: 'set', value }),
-    hold: () => take({ kind: 'hold' }),
+    grab: () => take({ kind: 'grab' }),
     release: () => take({ kind: 'release' }),
   };
 }
@@ -74,21 +74,28 @@ interface ToggleProps extends Omit<SwitchProps, 'children'> {
   readonly disabled?: boolean;
 }
 
-export function Toggle({ icon, iconOn = icon, isOn, send, ...look }: ToggleProps) {
-  const { shown, set } = useControl(isOn, send, look.label);
-  return <Button {...look} icon={shown ? iconOn : icon} isPressed={shown} onClick={() => set(!shown)} />;
+export function Toggle({ icon, iconOn = icon, isOn, send, ...button }: ToggleProps) {
+  const { displayed, set } = useControl(isOn, send, button.label);
+  return (
+    <Button
+      {...button}
+      icon={displayed ? iconOn : icon}
+      isPressed={displayed}
+      onClick={() => set(!displayed)}
+    />
+  );
 }
 
 export function Switch({ label, isOn, send, children }: SwitchProps) {
-  const { shown, set } = useControl(isOn, send, label);
+  const { displayed, set } = useControl(isOn, send, label);
   return (
     <button
       type="button"
       class="switch"
       role="switch"
-      aria-checked={shown}
+      aria-checked={displayed}
       aria-label={label}
-      onClick={() => set(!shown)}
+      onClick={() => set(!displayed)}
     >
       <span class="switch-track" aria-hidden="true" />
       {children === undefined ? null : <span>{children}</span>}
@@ -109,17 +116,17 @@ interface ChoiceProps {
 }
 
 export function Choice({ label, value, options, send }: ChoiceProps) {
-  const { shown, set } = useControl(value, send, label);
-  const isListed = options.some(({ value }) => value === shown);
+  const { displayed, set } = useControl(value, send, label);
+  const isListed = options.some(({ value }) => value === displayed);
   return (
     <select
       class="choice"
       dir="auto"
       aria-label={label}
-      value={shown}
+      value={displayed}
       onChange={({ currentTarget }) => set(currentTarget.value)}
     >
-      {isListed ? null : <option value={shown}>{shown}</option>}
+      {isListed ? null : <option value={displayed}>{displayed}</option>}
       {options.map(({ value, text }) => (
         <option key={value} value={value}>
           {text}
@@ -134,10 +141,10 @@ interface ActionButtonProps extends Omit<Parameters<typeof Button>[0], 'onClick'
 }
 
 /** Its failure is named after its label, or after its text. */
-export function ActionButton({ send, ...look }: ActionButtonProps) {
-  const what = look.label ?? String(look.children);
+export function ActionButton({ send, ...button }: ActionButtonProps) {
+  const what = button.label ?? String(button.children);
   const [isBusy, begin] = useAction(send, translate('didNotWork', { what }));
-  return <Button {...look} isBusy={isBusy} onClick={begin} />;
+  return <Button {...button} isBusy={isBusy} onClick={begin} />;
 }
 
 interface QuestionProps extends Pick<Parameters<typeof Button>[0], 'icon' | 'class' | 'disabled'> {

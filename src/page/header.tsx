@@ -11,7 +11,7 @@ import { type AbsenceReason, absenceReason } from './pulse.js';
 import type { TextKey } from './texts.js';
 
 /** How often it is checked whether an absence lasts too long. */
-const LOOK_MS = 1000;
+const CHECK_MS = 1000;
 /** A node that announced its end but is still connected after this time has stayed. */
 const LEAVING_MS = 10_000;
 
@@ -41,7 +41,7 @@ interface HeaderProps {
 export function Header({ name, state, presence, isSmall }: HeaderProps) {
   const { live, status, absence, isOld } = presence;
   const isLost = status === 'lost';
-  useTicks(LOOK_MS, isLost || absence !== undefined);
+  useTicks(CHECK_MS, isLost || absence !== undefined);
   const now = Date.now();
   const isLeaving = absence !== undefined && now - absence.at < LEAVING_MS;
   // While the node is connected, the upgrade's card shows its progress.
@@ -82,8 +82,8 @@ function House({ name, nodes }: { readonly name: string; readonly nodes: readonl
     const close = (event: MouseEvent | KeyboardEvent): void => {
       const { current } = menu;
       const isInside = event.target instanceof Element && event.target.closest('.house summary') !== null;
-      const isMeant = event instanceof KeyboardEvent ? event.key === 'Escape' : !isInside;
-      if (current !== null && isMeant) current.open = false;
+      const closesMenu = event instanceof KeyboardEvent ? event.key === 'Escape' : !isInside;
+      if (current !== null && closesMenu) current.open = false;
     };
     document.addEventListener('click', close);
     document.addEventListener('keydown', close);

@@ -57,12 +57,12 @@ interface ButtonProps {
   readonly children?: ComponentChildren;
 }
 
-export function Button({ label, icon, onClick, isPressed, isOpen, isBusy, disabled, ...look }: ButtonProps) {
-  const { isDimmed = false } = look;
+export function Button({ label, icon, onClick, isPressed, isOpen, isBusy, disabled, ...more }: ButtonProps) {
+  const { isDimmed = false } = more;
   return (
     <button
       type="button"
-      class={`${look.children === undefined ? 'icon-button' : 'button'} ${look.class ?? ''}`}
+      class={`${more.children === undefined ? 'icon-button' : 'button'} ${more.class ?? ''}`}
       aria-label={label}
       title={label}
       aria-pressed={isPressed}
@@ -73,7 +73,7 @@ export function Button({ label, icon, onClick, isPressed, isOpen, isBusy, disabl
       onClick={onClick}
     >
       {icon === undefined ? null : <Icon name={icon} />}
-      {look.children}
+      {more.children}
     </button>
   );
 }

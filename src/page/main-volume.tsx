@@ -1,5 +1,5 @@
-// An output's name and limit as the node's configuration says; the volume control of an output, and the main
-// one, for the output that plays now: beside the current track, and at the foot of a phone's page.
+// The volume control of an output, and the main one, for the output that plays now: beside the current track,
+// and at the foot of a phone's page. Which outputs are hidden.
 
 import { useContext, useRef } from 'preact/hooks';
 import type { ClientRecord, NodeState, OutputRecord, PlayerRecord } from '../client/client.js';
@@ -14,6 +14,9 @@ import { isPlaying, PlayButton, streamsOf, titleOf } from './transport.js';
 
 /** The change per press of a button, or per notch of a wheel. */
 const STEP = 0.05;
+
+/** Where no sound is allowed, a slider still needs an end above its beginning. */
+const SLIDER_END_MIN = 0.01;
 
 /** The output of the player's stream, else of any stream that plays, else the default. */
 export function mainOutput({ outputs, clients }: NodeState, player?: PlayerRecord): OutputRecord | undefined {
@@ -30,8 +33,7 @@ export function OutputVolume({
   output,
   isMain = false,
 }: Readonly<{ output: OutputRecord; isMain?: boolean }>) {
-  const { id, muted, volume } = output;
-  const name = outputName(output);
+  const { id, label: name, muted, volume, volume_limit: limit = 1 } = output;
   return (
     <div class={`row ${isMain ? 'heard' : ''}`}>
       <Toggle
@@ -39,18 +41,18 @@ export function OutputVolume({
         icon="volume"
         iconOn="muted"
         isOn={muted}
-        send={(wanted) => node.muteOutput(id, { muted: wanted })}
+        send={(desired) => node.muteOutput(id, { muted: desired })}
       />
       {isMain ? <StepButton output={id} by={-STEP} /> : null}
       <Slider
         class="grow"
         label={translate(isMain ? 'volumeHere' : 'volumeOf', { name })}
         value={volume}
-        max={volumeLimitOf(output)}
+        max={Math.max(limit, SLIDER_END_MIN)}
         text={formatPercent}
         dim={muted}
         wheel={isMain ? STEP : undefined}
-        send={(wanted) => node.setOutputVolume(id, { volume: wanted })}
+        send={(desired) => node.setOutputVolume(id, { volume: desired })}
       />
       {isMain ? <StepButton output={id} by={STEP} /> : null}
     </div>
@@ -104,13 +106,13 @@ export function useCurrentPlayer(players: readonly PlayerRecord[]): PlayerRecord
 
 /** Outputs that were muted before stay muted when the others are unmuted. */
 function MuteAll({ outputs }: { readonly outputs: readonly OutputRecord[] }) {
-  const taken = useRef<readonly number[]>([]);
+  const mutedHere = useRef<readonly number[]>([]);
   const isSilent = outputs.every(({ muted }) => muted);
-  const send = (wanted: boolean): Promise<unknown> => {
-    const own = outputs.filter(({ id }) => taken.current.includes(id));
-    const meant = wanted ? outputs.filter(({ muted }) => !muted) : own.length > 0 ? own : outputs;
-    if (wanted) taken.current = meant.map(({ id }) => id);
-    return Promise.all(meant.map(({ id }) => node.muteOutput(id, { muted: wanted })));
+  const send = (desired: boolean): Promise<unknown> => {
+    const own = outputs.filter(({ id }) => mutedHere.current.includes(id));
+    const targets = desired ? outputs.filter(({ muted }) => !muted) : own.length > 0 ? own : outputs;
+    if (desired) mutedHere.current = targets.map(({ id }) => id);
+    return Promise.all(targets.map(({ id }) => node.muteOutput(id, { muted: desired })));
   };
   return <Toggle label={translate('muteAll')} icon="volume" iconOn="muted" isOn={isSilent} send={send} />;
 }
@@ -121,7 +123,7 @@ export function CurrentStreams(state: NodeState) {
   const [first] = sounding;
   if (first === undefined) return <Empty>{translate('nothingPlays')}</Empty>;
   const output = mainOutput(state);
-  const where = output === undefined ? first.output : outputName(output);
+  const where = output?.label ?? first.output;
   return (
     <div class="card sounding">
       <ForeignLine class="title">{first.name}</ForeignLine>
@@ -135,21 +137,6 @@ export function CurrentStreams(state: NodeState) {
       {output === undefined ? null : <OutputVolume output={output} isMain />}
     </div>
   );
-}
-
-/**
- * The configured label, else the sound server's name. A `nick` that is also in the properties is the device's
- * own, not a label.
- */
-export function outputName({ nick, props, description, name }: OutputRecord): string {
-  const isLabel = props['node.nick'] === undefined && props['device.nick'] === undefined;
-  return (isLabel && nick) || description || name;
-}
-
-/** The most that a slider sets, in whole hundredths: the node refuses what is above the limit. */
-function volumeLimitOf({ volume_limit: limit = 1 }: OutputRecord): number {
-  // 0.57 * 100 is a little less than 57.
-  return Math.max(1, Math.floor(limit * 100 + 1e-6)) / 100;
 }
 
 /** Cards of which all outputs are hidden are left out, too. */

@@ -13,51 +13,62 @@ function isUsable(element: HTMLElement): boolean {
 
 /**
  * Keeps the focus near when its element is removed or disabled: moves it to the card around the element, and
- * back. Otherwise keyboard and screen reader would start again at the top of the page. Call the returned
- * function after each change of the page.
+ * back. Otherwise keyboard and screen reader would start again at the top of the page.
  */
-function keepFocus(page: HTMLElement): () => void {
+class FocusKeeper {
+  readonly #page: HTMLElement;
   /** The focused element and its containers, nearest first; then those of the focus before. */
-  let path: readonly HTMLElement[] = [];
+  #path: readonly HTMLElement[] = [];
   /** The element that gets the focus back when it is usable again. */
-  let lent: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
-  const lend = (from: HTMLElement, to: HTMLElement): void => {
-    to.tabIndex = -1;
-    to.addEventListener('blur', () => to.removeAttribute('tabindex'), { once: true });
-    to.focus({ preventScroll: true });
-    lent = { from, to };
-  };
-  page.addEventListener('focusin', ({ target }) => {
-    if (!(target instanceof HTMLElement)) return;
-    const around: HTMLElement[] = [target];
-    for (let each = target.parentElement; each !== null && each !== page; each = each.parentElement)
-      if (each.matches(HOLDERS)) around.push(each);
-    const before = path.filter((each) => each.isConnected && !around.includes(each));
-    path = [...around, ...before.slice(0, 8)];
-  });
-  return () => {
+  #lent: { readonly from: HTMLElement; readonly to: HTMLElement } | undefined;
+
+  constructor(page: HTMLElement) {
+    this.#page = page;
+    page.addEventListener('focusin', ({ target }) => {
+      if (target instanceof HTMLElement) this.#remember(target);
+    });
+  }
+
+  /** Call this after each change of the page. */
+  bringBack(): void {
     const { activeElement, body } = document;
+    const lent = this.#lent;
     if (lent !== undefined && lent.to === activeElement && isUsable(lent.from)) lent.from.focus();
-    const [had, ...others] = path;
+    const [had, ...others] = this.#path;
     if (had === undefined || isUsable(had)) return;
     if (activeElement !== body && activeElement !== had) return;
     const next = others.find(isUsable);
-    if (next !== undefined) lend(had, next);
-  };
+    if (next !== undefined) this.#lend(had, next);
+  }
+
+  #remember(target: HTMLElement): void {
+    const around: HTMLElement[] = [target];
+    for (let each = target.parentElement; each !== null && each !== this.#page; each = each.parentElement)
+      if (each.matches(HOLDERS)) around.push(each);
+    const before = this.#path.filter((each) => each.isConnected && !around.includes(each));
+    this.#path = [...around, ...before.slice(0, 8)];
+  }
+
+  #lend(from: HTMLElement, to: HTMLElement): void {
+    to.tabIndex = -1;
+    to.addEventListener('blur', () => to.removeAttribute('tabindex'), { once: true });
+    to.focus({ preventScroll: true });
+    this.#lent = { from, to };
+  }
 }
 
 /** A frame at 60 Hz: the time for the browser between two drawings. */
 const FRAME_MS = 1000 / 60;
 
 function open(page: HTMLElement): void {
-  const restoreFocus = keepFocus(page);
+  const focus = new FocusKeeper(page);
   let drawnAt = 0;
   // Each drawing is a task of its own, as layout and paint follow in the next one. A hidden page has no
   // frames, but a title to change.
   options.debounceRendering = (draw) => {
     const drawAll = (): void => {
       draw();
-      restoreFocus();
+      focus.bringBack();
       drawnAt = performance.now();
     };
     setTimeout(drawAll, Math.max(0, drawnAt + FRAME_MS - performance.now()));

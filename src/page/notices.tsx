@@ -11,7 +11,7 @@ import type { TextKey } from './texts.js';
 /** More would hide the page; the newest are kept. */
 const NOTICES_MAX = 3;
 /** Each is shown this long; longer while the pointer or the focus is on it. */
-const SHOWN_MS = 10_000;
+const DISPLAY_MS = 10_000;
 
 const REASONS: ReadonlyMap<string, TextKey> = new Map([
   ['unavailable', 'becauseAway'],
@@ -47,7 +47,7 @@ type Report = (title: string, work: Promise<unknown>) => Promise<boolean>;
 
 export const Reporting = createContext<Report>(async () => true);
 
-interface ShownNotice {
+interface FailureNotice {
   readonly title: string;
   readonly reason: string;
   readonly detail: string;
@@ -55,7 +55,7 @@ interface ShownNotice {
   readonly isAbove: boolean;
 }
 
-function noticeOf(title: string, error: unknown): ShownNotice {
+function noticeOf(title: string, error: unknown): FailureNotice {
   const problem = error instanceof ProblemError ? error.problem : { title: '', detail: String(error) };
   const reason = error instanceof ProblemError ? reasonFor(error) : undefined;
   return {
@@ -67,7 +67,7 @@ function noticeOf(title: string, error: unknown): ShownNotice {
 }
 
 export function useNotices() {
-  const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
+  const [notices, setNotices] = useState<readonly FailureNotice[]>([]);
   const dismiss = useCallback((title: string) => {
     // The same list causes no redraw.
     setNotices((all) => (all.some((each) => each.title === title) ? without(all, title) : all));
@@ -87,7 +87,7 @@ export function useNotices() {
   return { notices, report, dismiss };
 }
 
-function without(notices: readonly ShownNotice[], title: string): readonly ShownNotice[] {
+function without(notices: readonly FailureNotice[], title: string): readonly FailureNotice[] {
   return notices.filter((notice) => notice.title !== title);
 }
 
@@ -111,14 +111,14 @@ export function Notices({ notices, dismiss }: Omit<ReturnType<typeof useNotices>
   );
 }
 
-function Notice({ notice, dismiss }: Readonly<{ notice: ShownNotice; dismiss: (title: string) => void }>) {
+function Notice({ notice, dismiss }: Readonly<{ notice: FailureNotice; dismiss: (title: string) => void }>) {
   const { title, reason, detail } = notice;
   const card = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const timer = setInterval(() => {
       const isRead = card.current?.matches(':hover, :focus-within') || card.current?.querySelector('[open]');
       if (!isRead) dismiss(title);
-    }, SHOWN_MS);
+    }, DISPLAY_MS);
     return () => clearInterval(timer);
   }, [notice, dismiss]);
   return (

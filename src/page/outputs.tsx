@@ -5,7 +5,7 @@ import type { CardRecord, NodeState, OutputRecord } from '../client/client.js';
 import { Choice, useControl } from './controls.js';
 import { Button } from './icons.js';
 import { translate } from './language.js';
-import { hasNoSoundCard, OutputVolume, outputName } from './main-volume.js';
+import { hasNoSoundCard, OutputVolume } from './main-volume.js';
 import { node, useLive } from './node.js';
 import { Cards, Empty, Field, ForeignLine, Missing, memoized, useUnfold } from './parts.js';
 import { Slider } from './slider.js';
@@ -76,7 +76,7 @@ const STATES: Readonly<Record<OutputRecord['state'], TextKey>> = {
 type OutputProps = Readonly<{ output: OutputRecord; card: CardRecord | undefined }>;
 
 const OutputCard = memoized(({ output, card }: OutputProps) => {
-  const name = outputName(output);
+  const { label: name } = output;
   const { isOpen, unfold } = useUnfold(name);
   return (
     <li class="card output" data-output={output.name} data-default={output.default}>
@@ -96,19 +96,18 @@ const OutputCard = memoized(({ output, card }: OutputProps) => {
 });
 
 function DefaultButton({ output }: { readonly output: OutputRecord }) {
-  const label = translate('makeDefaultOf', { name: outputName(output) });
-  const { shown, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
+  const label = translate('makeDefaultOf', { name: output.label });
+  const { displayed, set } = useControl(output.default, () => node.setDefaultOutput(output.id), label);
   // One button for both states, so that it keeps the focus.
   return (
-    <Button class="default" label={label} isPressed={shown} onClick={() => shown || set(true)}>
-      {translate(shown ? 'defaultOutput' : 'makeDefault')}
+    <Button class="default" label={label} isPressed={displayed} onClick={() => displayed || set(true)}>
+      {translate(displayed ? 'defaultOutput' : 'makeDefault')}
     </Button>
   );
 }
 
 function OutputMore({ output, card }: OutputProps) {
-  const { id, ports = [], active_port, balance, driver } = output;
-  const name = outputName(output);
+  const { id, label: name, ports = [], active_port, balance, driver } = output;
   return (
     <>
       {ports.length === 0 || active_port === undefined ? null : (
@@ -129,7 +128,7 @@ function OutputMore({ output, card }: OutputProps) {
           min={-1}
           step={0.05}
           text={balanceText}
-          send={(wanted) => node.setOutputBalance(id, { balance: wanted })}
+          send={(desired) => node.setOutputBalance(id, { balance: desired })}
         />
       </Field>
       <p class="quiet wrap">

@@ -131,47 +131,50 @@ export function memoized<P extends object>(View: (props: P) => JSX.Element | nul
 /** Just less than a frame at 60 Hz, so that each frame can have its piece. */
 const BEHIND_FRAME_MS = 15;
 
-/** Calls one piece per frame, because all at once would be a task long enough to be noticed. */
-function takingTurns() {
-  let waiting: readonly (() => void)[] = [];
-  let isComing = false;
-  const come = (): void => {
-    if (isComing || waiting.length === 0) return;
-    isComing = true;
-    // After a frame, because the browser would lay out several pieces as one.
-    requestAnimationFrame(() => setTimeout(take, BEHIND_FRAME_MS));
-  };
-  const take = (): void => {
-    const [piece, ...others] = waiting;
-    waiting = others;
-    isComing = false;
-    piece?.();
-    come();
-  };
-  /** The returned function cancels it. */
-  return (piece: () => void, isLast: boolean): (() => void) => {
-    waiting = isLast ? [...waiting, piece] : [piece, ...waiting];
-    come();
+/** Draws one piece per frame, because all at once would be a task long enough to be noticed. */
+class DrawQueue {
+  #pieces: readonly (() => void)[] = [];
+  #isScheduled = false;
+
+  /** The returned function removes the piece again. With `isLast` it is drawn after all others. */
+  add(piece: () => void, isLast: boolean): () => void {
+    this.#pieces = isLast ? [...this.#pieces, piece] : [piece, ...this.#pieces];
+    this.#schedule();
     return () => {
-      waiting = waiting.filter((each) => each !== piece);
+      this.#pieces = this.#pieces.filter((each) => each !== piece);
     };
-  };
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#pieces.length === 0) return;
+    this.#isScheduled = true;
+    // After a frame, because the browser would lay out several pieces as one.
+    requestAnimationFrame(() => setTimeout(() => this.#drawNext(), BEHIND_FRAME_MS));
+  }
+
+  #drawNext(): void {
+    const [piece, ...others] = this.#pieces;
+    this.#pieces = others;
+    this.#isScheduled = false;
+    piece?.();
+    this.#schedule();
+  }
 }
 
-export const Growing = createContext(takingTurns());
+export const DrawOrder = createContext(new DrawQueue());
 
 /**
- * The number of `wanted` things to draw now; `step` more at a time. With `isLast` they are drawn after all
+ * The number of `total` things to draw now; `step` more at a time. With `isLast` they are drawn after all
  * others, which would push them down later.
  */
-export function useGrowing(wanted: number, step: number, isLast = false): number {
-  const later = useContext(Growing);
+export function useGrowing(total: number, step: number, isLast = false): number {
+  const queue = useContext(DrawOrder);
   const [drawn, setDrawn] = useState(0);
-  // Within the drawing, so that its next piece is the next one of all.
+  // A layout effect runs within the drawing: the rest of this list is drawn before the other lists go on.
   useLayoutEffect(() => {
     // If they return after a decrease, they are drawn step by step again.
-    if (drawn > wanted + step) setDrawn(wanted + step);
-    return drawn < wanted ? later(() => setDrawn(drawn + step), isLast) : undefined;
-  }, [drawn, wanted, step, isLast, later]);
-  return Math.min(drawn, wanted);
+    if (drawn > total + step) setDrawn(total + step);
+    return drawn < total ? queue.add(() => setDrawn(drawn + step), isLast) : undefined;
+  }, [drawn, total, step, isLast, queue]);
+  return Math.min(drawn, total);
 }

@@ -83,7 +83,7 @@ const PlayerCard = memoized(({ player, tracklist, own, output, isAlone }: Player
             icon="shuffle"
             isOn={shuffle}
             disabled={!capabilities.can_control}
-            send={(wanted) => node.setShuffle(bus_name, { shuffle: wanted })}
+            send={(desired) => node.setShuffle(bus_name, { shuffle: desired })}
           />
         )}
         {loop_status === undefined ? null : <LoopButton player={player} label={label} />}
@@ -113,7 +113,7 @@ function PlayerMore({ player, own }: Pick<PlayerProps, 'player' | 'own'>) {
             value={volume}
             text={formatPercent}
             disabled={!capabilities.can_control}
-            send={(wanted) => node.setPlayerVolume(bus_name, { volume: wanted })}
+            send={(desired) => node.setPlayerVolume(bus_name, { volume: desired })}
           />
         </Field>
       )}

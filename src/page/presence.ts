@@ -4,7 +4,7 @@
 import type { Live, NodeEvent } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
 import { node } from './node.js';
-import { type AnnouncedAbsence, HAND_MS, watchHands, watchPulse } from './pulse.js';
+import { type AnnouncedAbsence, HAND_MS, Hands, Pulse } from './pulse.js';
 import { SharedLive } from './shared-live.js';
 
 /** A reason that is older than this does not explain a `bye`. */
@@ -16,12 +16,12 @@ const REASON_MS = 5 * 60_000;
 const DOCUMENT_MS = 15_000;
 /** Without input for this long, nobody is using the page. */
 const STILL_MS = 5000;
-const LOOK_MS = 1000;
+const RELOAD_CHECK_MS = 1000;
 
 export class Presence {
   readonly live: Live;
   readonly #draw: () => void;
-  readonly #handMs = watchHands(document);
+  readonly #hands = new Hands(document);
   #isBeating = true;
   /** The node has a newer page. */
   isOld = false;
@@ -43,17 +43,18 @@ export class Presence {
         if (changed.some((slice) => slice !== 'levels')) draw();
       },
       onEvent: (event) => {
-        noteAlive();
+        pulse.noteAlive();
         this.#noteAbsence(event);
       },
     });
-    const noteAlive = watchPulse({
-      ask: (signal) => fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
+    const pulse = new Pulse({
+      request: (signal) =>
+        fetch(`${node.transport.base}/server`, { method: 'HEAD', cache: 'no-store', signal }),
       attention: () => {
         const { status } = this.live.state.connection;
         if (document.hidden || status === 'connecting') return 'resting';
         if (status !== 'live') return 'lost';
-        return this.#handMs() < HAND_MS ? 'watched' : 'resting';
+        return this.#hands.idleMs < HAND_MS ? 'watched' : 'resting';
       },
       onChange: (now) => {
         this.#isBeating = now;
@@ -62,6 +63,7 @@ export class Presence {
       },
       onReturn: () => this.live.reconnect(),
     });
+    pulse.startWatching();
     document.addEventListener('visibilitychange', () => this.live.setLevels(!document.hidden));
   }
 
@@ -92,10 +94,10 @@ export class Presence {
     this.#draw();
     const timer = setInterval(() => {
       const isBusy = document.querySelector('dialog[open], [aria-busy="true"]') !== null;
-      if (isBusy || (this.#handMs() < STILL_MS && !document.hidden)) return;
+      if (isBusy || (this.#hands.idleMs < STILL_MS && !document.hidden)) return;
       clearInterval(timer);
       location.reload();
-    }, LOOK_MS);
+    }, RELOAD_CHECK_MS);
   }
 }
 

@@ -1,7 +1,7 @@
 // Decides whether the node is there, and whether its absence is explained. A pulled cable causes no event,
-// and the stream detects silence only after 15 s. Asks often only while the page is in use and nothing else
-// arrives; while the connection is lost, whether the node is back. All its deadlines grow with the time that
-// answers take on the way.
+// and the stream detects silence only after 15 s. So the page sends requests: often while it is in use and
+// nothing else arrives; while the connection is lost, to find out whether the node is back. All deadlines
+// grow with the time that answers take on the way.
 
 import type { NodeState } from '../client/client.js';
 import { withDeadline } from '../client/deadline.js';
@@ -11,16 +11,16 @@ export type Attention = 'watched' | 'resting' | 'lost';
 
 export interface PulseOptions {
   /** One request; rejects, or does not settle, if there is no answer. */
-  readonly ask: (signal: AbortSignal) => Promise<unknown>;
+  readonly request: (signal: AbortSignal) => Promise<unknown>;
   readonly attention: () => Attention;
   readonly onChange: (isBeating: boolean) => void;
   /** Called when the node answers again while the connection is lost. */
   readonly onReturn: () => void;
 }
 
-const LOOK_MS = 100;
-/** Asks after this much silence. */
-const ASK_MS = 350;
+const TICK_MS = 100;
+/** A request is sent after this much silence. */
+const SILENCE_MS = 350;
 /**
  * Without an answer for this long, and twice the time of the way, the node has stopped: near by, within a
  * second of its last sign of life.
@@ -38,15 +38,21 @@ const WAY_MS_MAX = 4000;
 /** Without input for this long the page is not in use. */
 export const HAND_MS = 60_000;
 
-/** Returns the time in ms since the last input; loading the page counts as input. */
-export function watchHands(page: EventTarget): () => number {
-  let at = performance.now();
-  const note = (): void => {
-    at = performance.now();
-  };
-  for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
-    page.addEventListener(sign, note, { capture: true, passive: true });
-  return () => performance.now() - at;
+/** The time since somebody has used the page; its loading counts as use. */
+export class Hands {
+  #lastAt = performance.now();
+
+  constructor(page: EventTarget) {
+    const note = (): void => {
+      this.#lastAt = performance.now();
+    };
+    for (const sign of ['pointerdown', 'pointermove', 'keydown', 'wheel', 'visibilitychange'])
+      page.addEventListener(sign, note, { capture: true, passive: true });
+  }
+
+  get idleMs(): number {
+    return performance.now() - this.#lastAt;
+  }
 }
 
 /** The time that an answer takes. One that takes longer counts at once; faster ones halve the estimate. */
@@ -68,68 +74,87 @@ class Way {
   }
 }
 
-/** Runs as long as the page lives. Call the returned function at each sign of life of the node. */
-export function watchPulse({ ask, attention, onChange, onReturn }: PulseOptions): () => void {
-  const way = new Way();
-  let isBeating = true;
-  let aliveAt = performance.now();
-  let askedAt = Number.NEGATIVE_INFINITY;
+/** Begins with `startWatching`, and runs as long as the page lives. */
+export class Pulse {
+  readonly #options: PulseOptions;
+  readonly #way = new Way();
+  #isBeating = true;
+  #aliveAt = performance.now();
+  #requestedAt = Number.NEGATIVE_INFINITY;
   /**
    * First unanswered request since the last sign of life. Silence alone does not count: the page itself may
    * have been suspended.
    */
-  let openSince: number | undefined;
+  #unansweredSince: number | undefined;
   /** While the connection is lost: true if the last request was answered. */
-  let isBack = false;
-  let isAskingForReturn = false;
-  const report = (now: boolean): void => {
-    if (now !== isBeating) onChange(now);
-    isBeating = now;
-  };
-  const noteAlive = (): void => {
-    aliveAt = performance.now();
-    openSince = undefined;
-    report(true);
-  };
-  /** Resolves with whether there was an answer in time. */
-  const isAnswered = async (now: number, deadlineMs: number): Promise<boolean> => {
-    askedAt = now;
+  #isBack = false;
+  #isAwaitingReturn = false;
+
+  constructor(options: PulseOptions) {
+    this.#options = options;
+  }
+
+  startWatching(): void {
+    setInterval(() => this.#tick(performance.now()), TICK_MS);
+  }
+
+  /** Call this at each sign of life of the node. */
+  noteAlive(): void {
+    this.#aliveAt = performance.now();
+    this.#unansweredSince = undefined;
+    this.#setBeating(true);
+  }
+
+  #tick(now: number): void {
+    const attention = this.#options.attention();
+    if (attention === 'watched') {
+      this.#watch(now);
+      return;
+    }
+    this.#aliveAt = now;
+    this.#unansweredSince = undefined;
+    if (attention === 'lost') void this.#awaitReturn(now);
+  }
+
+  #watch(now: number): void {
+    this.#isBack = false;
+    const answerMs = ANSWER_MS + 2 * this.#way.patientMs;
+    if (this.#unansweredSince !== undefined && now - this.#unansweredSince >= answerMs)
+      this.#setBeating(false);
+    const isSilent = now - this.#aliveAt >= SILENCE_MS;
+    if (!isSilent || now - this.#requestedAt < SILENCE_MS + this.#way.patientMs) return;
+    this.#unansweredSince ??= now;
+    void this.#request(now, 2 * answerMs).then((isAnswered) => {
+      if (isAnswered) this.noteAlive();
+      else if (performance.now() - now >= 2 * answerMs) this.#way.noteLate();
+    });
+  }
+
+  async #awaitReturn(now: number): Promise<void> {
+    if (this.#isAwaitingReturn || now - this.#requestedAt < RETURN_MS) return;
+    this.#isAwaitingReturn = true;
+    const isAnswered = await this.#request(now, RETURN_MS + 2 * this.#way.answeredMs);
+    this.#isAwaitingReturn = false;
+    if (isAnswered && !this.#isBack && this.#options.attention() === 'lost') this.#options.onReturn();
+    this.#isBack = isAnswered;
+  }
+
+  /** Resolves with true if there was an answer in time. */
+  async #request(now: number, deadlineMs: number): Promise<boolean> {
+    this.#requestedAt = now;
     try {
-      await withDeadline(deadlineMs, ask);
+      await withDeadline(deadlineMs, this.#options.request);
     } catch {
       return false;
     }
-    way.noteAnswer(performance.now() - now);
+    this.#way.noteAnswer(performance.now() - now);
     return true;
-  };
-  const watch = (now: number): void => {
-    isBack = false;
-    const answerMs = ANSWER_MS + 2 * way.patientMs;
-    if (openSince !== undefined && now - openSince >= answerMs) report(false);
-    if (now - aliveAt < ASK_MS || now - askedAt < ASK_MS + way.patientMs) return;
-    openSince ??= now;
-    void isAnswered(now, 2 * answerMs).then((is) => {
-      if (is) noteAlive();
-      else if (performance.now() - now >= 2 * answerMs) way.noteLate();
-    });
-  };
-  const awaitReturn = async (now: number): Promise<void> => {
-    if (isAskingForReturn || now - askedAt < RETURN_MS) return;
-    isAskingForReturn = true;
-    const is = await isAnswered(now, RETURN_MS + 2 * way.answeredMs);
-    isAskingForReturn = false;
-    if (is && !isBack && attention() === 'lost') onReturn();
-    isBack = is;
-  };
-  setInterval(() => {
-    const now = performance.now();
-    const what = attention();
-    if (what === 'watched') return watch(now);
-    aliveAt = now;
-    openSince = undefined;
-    if (what === 'lost') void awaitReturn(now);
-  }, LOOK_MS);
-  return noteAlive;
+  }
+
+  #setBeating(isBeating: boolean): void {
+    if (isBeating !== this.#isBeating) this.#options.onChange(isBeating);
+    this.#isBeating = isBeating;
+  }
 }
 
 /** `reboot` and `poweroff` as in `power.action`; `restart` is a restart of the service. */

@@ -16,13 +16,13 @@ import { UpgradeCard, useSteps } from './upgrade.js';
 import type { SectionId, View } from './view.js';
 
 /** The state of the node, and whether the further streams are unfolded. */
-type Shown = NodeState & Pick<Parameters<typeof Streams>[0], 'unfolding'>;
+type SectionState = NodeState & Pick<Parameters<typeof Streams>[0], 'unfolding'>;
 
 interface SectionRow {
   readonly id: SectionId;
   readonly column: number;
   readonly backend?: ChildName;
-  readonly Content: (shown: Shown) => JSX.Element | null;
+  readonly Content: (state: SectionState) => JSX.Element | null;
 }
 
 /**
@@ -56,7 +56,7 @@ export function awayIn({ backends }: NodeState, name: ChildName): BackendInfo | 
   return backend?.state === 'up' ? undefined : backend;
 }
 
-function isShown(state: NodeState, { id, backend }: SectionRow): boolean {
+function isDisplayed(state: NodeState, { id, backend }: SectionRow): boolean {
   const { backends } = state;
   const isSilent = backends.get('audio')?.state !== 'up';
   // If the sound server is away, the outputs show that, and it is unknown what plays.
@@ -68,8 +68,10 @@ function isShown(state: NodeState, { id, backend }: SectionRow): boolean {
 export function Sections({ state: known, only }: Readonly<{ state: NodeState; only: View['only'] }>) {
   // The unfolding is kept here while the sound server is away.
   const state = { ...known, upgrade: useSteps(known.upgrade), unfolding: useState(false) };
-  const shown = SECTIONS.filter((section) => (only?.has(section.id) ?? true) && isShown(state, section));
-  const drawn = shown.slice(0, useGrowing(SECTIONS.length, 1, true));
+  const displayed = SECTIONS.filter(
+    (section) => (only?.has(section.id) ?? true) && isDisplayed(state, section),
+  );
+  const drawn = displayed.slice(0, useGrowing(SECTIONS.length, 1, true));
   /** A column keeps its place while its backend is away, so that nothing else moves there. */
   const isKept = (own: number): boolean =>
     only === undefined &&
@@ -89,7 +91,7 @@ export function Sections({ state: known, only }: Readonly<{ state: NodeState; on
   );
 }
 
-function Section({ row, state }: Readonly<{ row: SectionRow; state: Shown }>) {
+function Section({ row, state }: Readonly<{ row: SectionRow; state: SectionState }>) {
   const { id, backend, Content } = row;
   const away = backend && awayIn(state, backend);
   // With the part's name where the section is called otherwise.

@@ -29,14 +29,14 @@ function isMine({ scope, exists }: ServiceRecord): boolean {
   return scope === 'user' && exists;
 }
 
-interface ShownState {
+interface DisplayedState {
   readonly text: TextKey;
   readonly tone: Tone;
   /** The action of the button; undefined if nothing can be done now. */
   readonly verb?: Exclude<Verb, 'restart'>;
 }
 
-const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, ShownState>> = {
+const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, DisplayedState>> = {
   active: { text: 'active', tone: 'good', verb: 'stop' },
   reloading: { text: 'starting', tone: 'busy', verb: 'stop' },
   inactive: { text: 'stopped', tone: 'off', verb: 'start' },
@@ -49,15 +49,15 @@ const STATES: Readonly<Record<NonNullable<ServiceRecord['active_state']>, ShownS
 };
 
 /** Shown after a command, until systemd reports the change. */
-const DURING_COMMAND: Readonly<Record<Verb, ShownState>> = {
+const DURING_COMMAND: Readonly<Record<Verb, DisplayedState>> = {
   start: STATES.activating,
   stop: STATES.deactivating,
   restart: { text: 'restarting', tone: 'busy', verb: 'stop' },
 };
 
-const RESTARTED: ShownState = { text: 'restarted', tone: 'good', verb: 'stop' };
+const RESTARTED: DisplayedState = { text: 'restarted', tone: 'good', verb: 'stop' };
 
-function knownState({ active_state = 'inactive', exists, running }: ServiceRecord): ShownState {
+function knownState({ active_state = 'inactive', exists, running }: ServiceRecord): DisplayedState {
   if (!exists) return { text: 'missing', tone: 'bad' };
   const known = STATES[active_state];
   return active_state === 'active' && running ? { ...known, text: 'running' } : known;
@@ -136,7 +136,7 @@ function ServiceMore({ service, ...button }: ButtonProps & { readonly service: S
           <Switch
             label={translate('autostartOf', { name: title })}
             isOn={enabled}
-            send={(wanted) => (wanted ? node.enableUnit(scope, name) : node.disableUnit(scope, name))}
+            send={(isEnabled) => (isEnabled ? node.enableUnit(scope, name) : node.disableUnit(scope, name))}
           >
             {translate('autostart')}
           </Switch>
@@ -151,7 +151,7 @@ type Verb = 'start' | 'stop' | 'restart';
 const FAILED = { start: 'couldNotStart', stop: 'couldNotStop', restart: 'couldNotRestart' } as const;
 
 /** How long a restart is confirmed, as nothing else would show it. */
-const SAID_MS = 2000;
+const CONFIRMATION_MS = 2000;
 
 type UnitCommand = Readonly<{ verb: Verb; isAccepted: boolean }>;
 
@@ -170,22 +170,22 @@ function useUnitCommands({ scope, name, active_state }: ServiceRecord, title: st
   useMended(translate('couldNotStop', titles), active_state === 'inactive');
   const { verb, isAccepted = false } = command ?? {};
   const hasRestarted = verb === 'restart' && isAccepted;
-  const leftMs = hasRestarted ? SAID_MS : SETTLE_MS;
+  const leftMs = hasRestarted ? CONFIRMATION_MS : SETTLE_MS;
   useLater(isAccepted ? leftMs : undefined, () => setCommand(undefined), [command]);
   useEffect(() => {
-    // The unit has reached the wanted state, or another one.
+    // The unit has reached the desired state, or another one.
     if (isAccepted && !hasRestarted) setCommand(undefined);
   }, [active_state]);
-  const run = (wanted: Verb): void => {
-    const mine = { verb: wanted, isAccepted: false };
+  const run = (requested: Verb): void => {
+    const mine = { verb: requested, isAccepted: false };
     newest.current = mine;
     setCommand(mine);
-    const send = { start: node.startUnit, stop: node.stopUnit, restart: node.restartUnit }[wanted];
+    const send = { start: node.startUnit, stop: node.stopUnit, restart: node.restartUnit }[requested];
     const work = send(scope, name).catch((error: unknown) => {
       if (mine === newest.current) throw error;
     });
-    void report(translate(FAILED[wanted], titles), work).then((isDone) => {
-      if (mine === newest.current) setCommand(isDone ? { verb: wanted, isAccepted: true } : undefined);
+    void report(translate(FAILED[requested], titles), work).then((isDone) => {
+      if (mine === newest.current) setCommand(isDone ? { verb: requested, isAccepted: true } : undefined);
     });
   };
   return { verb, hasRestarted, run };

@@ -14,7 +14,9 @@ import {
 import { Tabs } from './tabs.js';
 
 /** The holder sends changes of the state, and the events that the state does not contain. */
-type Word = { readonly state: Partial<NodeState>; readonly aheadMs: number } | { readonly event: NodeEvent };
+type Update =
+  | { readonly state: Partial<NodeState>; readonly aheadMs: number }
+  | { readonly event: NodeEvent };
 
 const RELAYED: ReadonlySet<string> = new Set(['server.info', 'power.action']);
 
@@ -30,7 +32,7 @@ export class SharedLive implements Live {
   readonly node: Tonearm;
   readonly #options: SharedOptions;
   readonly #listeners = new Map<Slice, Set<(value: never) => void>>();
-  readonly #tabs: Tabs<Word>;
+  readonly #tabs: Tabs<Update>;
   /** Only while this tab holds the stream. */
   #own: Live | undefined;
   /** The state at the time when this tab took over, until its own connection has received the same. */
@@ -46,14 +48,14 @@ export class SharedLive implements Live {
     this.node = node;
     this.#options = options;
     this.#levels = options.levels;
-    this.#tabs = new Tabs<Word>({
+    this.#tabs = new Tabs<Update>({
       openChannel: () => channelNamed(name),
       isHidden: () => document.hidden,
       onHold: () => this.#open(),
       onYield: () => this.#closeOwn(),
       onJoin: () => this.#sendAll(),
       onRequest: () => this.#own?.reconnect(),
-      onWord: (word) => this.#take(word),
+      onUpdate: (update) => this.#take(update),
       silenceMs: () => SILENCE_MS_MAX[this.#state.connection.status === 'live' ? 'open' : 'lost'],
     });
     this.#own = this.#connected();
@@ -77,9 +79,9 @@ export class SharedLive implements Live {
     return () => void listeners.delete(listener);
   }
 
-  setLevels(wanted: boolean): void {
-    this.#levels = wanted;
-    this.#own?.setLevels(wanted);
+  setLevels(isOn: boolean): void {
+    this.#levels = isOn;
+    this.#own?.setLevels(isOn);
   }
 
   reconnect(): void {
@@ -110,7 +112,7 @@ export class SharedLive implements Live {
       },
       onEvent: (event) => {
         this.#options.onEvent(event);
-        if (this.#isShared && RELAYED.has(event.type)) this.#tabs.say({ event });
+        if (this.#isShared && RELAYED.has(event.type)) this.#tabs.publish({ event });
       },
     });
     return own;
@@ -142,14 +144,14 @@ export class SharedLive implements Live {
     }
   }
 
-  #take(word: Word): void {
+  #take(update: Update): void {
     this.#isShared = true;
-    if ('event' in word) {
-      this.#options.onEvent(word.event);
+    if ('event' in update) {
+      this.#options.onEvent(update.event);
       return;
     }
-    this.#aheadMs = word.aheadMs;
-    const { connection = this.#state.connection, ...slices } = word.state;
+    this.#aheadMs = update.aheadMs;
+    const { connection = this.#state.connection, ...slices } = update.state;
     const isBehind = connection.status === 'connecting' && this.#state.connection.status !== 'connecting';
     this.#show({ ...this.#state, ...slices, connection: isBehind ? this.#state.connection : connection });
   }
@@ -167,7 +169,7 @@ export class SharedLive implements Live {
 
   #send(slices: readonly Slice[]): void {
     const state: Partial<NodeState> = Object.fromEntries(slices.map((slice) => [slice, this.#state[slice]]));
-    this.#tabs.say({ state, aheadMs: Date.now() - this.nodeTime() });
+    this.#tabs.publish({ state, aheadMs: Date.now() - this.nodeTime() });
   }
 
   #sendAll(): void {

@@ -41,9 +41,9 @@ export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send
   const valueAt = (at: number): number => Number((min + at * step).toFixed(4));
   const set = (at: number): void => control.set(valueAt(at));
   const ramp = useRamp(set);
-  const seen = preview === undefined ? control.shown : valueAt(preview);
-  const part = clamp((seen - min) / (max - min), 1);
-  const now = Math.round((seen - min) / step);
+  const displayed = preview === undefined ? control.displayed : valueAt(preview);
+  const part = clamp((displayed - min) / (max - min), 1);
+  const now = Math.round((displayed - min) / step);
   const take = (at: number): void => (late ? setPreview(at) : set(at));
   const finish = (at: number): void => {
     set(at);
@@ -52,9 +52,9 @@ export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send
   const hasHand = useHand(input, {
     part,
     onDown: () => input.current?.focus({ preventScroll: true }),
-    onHold: () => {
+    onGrab: () => {
       ramp([]);
-      control.hold();
+      control.grab();
     },
     onWheel: wheel ? (notches) => take(clamp(now + Math.round((notches * wheel) / step), end)) : undefined,
     onMove: (to) => take(stepAt(to)),
@@ -95,7 +95,7 @@ export function Slider({ label, value, min = 0, max = 1, step = 0.01, text, send
         <div class="slider-look" />
       </div>
       <span class="slider-text" aria-hidden="true">
-        {text(seen)}
+        {text(displayed)}
       </span>
     </div>
   );
@@ -144,7 +144,7 @@ interface HandOptions {
   readonly onDown: () => void;
   /** Upwards is positive. If undefined, the wheel scrolls the page. */
   readonly onWheel: ((notches: number) => void) | undefined;
-  readonly onHold: () => void;
+  readonly onGrab: () => void;
   readonly onMove: (part: number) => void;
   readonly onTap: (part: number) => void;
   /** Gets the last position; if the browser has cancelled the gesture, the first one. */
@@ -215,7 +215,7 @@ function follow(field: HTMLElement, down: PointerEvent, latest: { readonly curre
     return clamp(at, 1);
   };
   const drag = ({ clientX: x }: PointerEvent): void => {
-    if (since === undefined) latest.current.onHold();
+    if (since === undefined) latest.current.onGrab();
     since ??= x;
     latest.current.onMove(partAt(x));
   };

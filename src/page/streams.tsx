@@ -7,10 +7,9 @@ import type { ClientRecord, NodeState } from '../client/client.js';
 import { Choice, type Option, Toggle } from './controls.js';
 import { Button, Icon } from './icons.js';
 import { formatPercent, translate } from './language.js';
-import { outputName } from './main-volume.js';
 import { node } from './node.js';
 import { Reporting } from './notices.js';
-import { Empty, ForeignLine, Growing, memoized, useGrowing } from './parts.js';
+import { DrawOrder, Empty, ForeignLine, memoized, useGrowing } from './parts.js';
 import { Slider } from './slider.js';
 
 const ROWS_AT_ONCE = 2;
@@ -20,11 +19,11 @@ const FIRST_ROWS = 8;
 
 interface StreamsProps extends Pick<NodeState, 'clients' | 'outputs'> {
   /** State and setter for the streams behind the button. */
-  readonly unfolding: readonly [isUnfolded: boolean, unfold: (wanted: boolean) => void];
+  readonly unfolding: readonly [isUnfolded: boolean, unfold: (isUnfolded: boolean) => void];
 }
 
 export function Streams({ clients, outputs, unfolding: [isUnfolded, unfold] }: StreamsProps) {
-  const names = [...outputs.values()].map((output) => ({ value: output.name, text: outputName(output) }));
+  const names = [...outputs.values()].map((output) => ({ value: output.name, text: output.label }));
   // The same object while it has the same content, so that no row is redrawn.
   const options = useMemo(() => names, [JSON.stringify(names)]);
   const [drag, setDrag] = useState<StreamDrag>();
@@ -56,22 +55,22 @@ export function Streams({ clients, outputs, unfolding: [isUnfolded, unfold] }: S
 
 /** Many changes are drawn a few at a time, as all at once would be a task long enough to be noticed. */
 function usePaced(streams: readonly ClientRecord[]): readonly ClientRecord[] {
-  const later = useContext(Growing);
+  const queue = useContext(DrawOrder);
   const [, draw] = useState(0);
   /** A record that has changed goes to the end, so that the one that has waited longest is the next. */
-  const { current: shown } = useRef(new Map<number, ClientRecord>());
+  const { current: displayed } = useRef(new Map<number, ClientRecord>());
   const latest = new Map(streams.map((stream) => [stream.id, stream]));
   let changes = 0;
-  for (const [id, old] of [...shown]) {
+  for (const [id, old] of [...displayed]) {
     const stream = latest.get(id);
     if (stream === old) continue;
     if (stream !== undefined) changes += 1;
-    if (changes <= CHANGES_AT_ONCE) shown.delete(id);
+    if (changes <= CHANGES_AT_ONCE) displayed.delete(id);
   }
-  for (const [id, stream] of latest) if (!shown.has(id)) shown.set(id, stream);
+  for (const [id, stream] of latest) if (!displayed.has(id)) displayed.set(id, stream);
   const isBehind = changes > CHANGES_AT_ONCE;
-  useLayoutEffect(() => (isBehind ? later(() => draw((times) => times + 1), true) : undefined));
-  return streams.map((stream) => shown.get(stream.id) ?? stream);
+  useLayoutEffect(() => (isBehind ? queue.add(() => draw((times) => times + 1), true) : undefined));
+  return streams.map((stream) => displayed.get(stream.id) ?? stream);
 }
 
 interface RowProps {
@@ -84,9 +83,9 @@ interface RowProps {
 const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
   const { id, name, app, corked, muted, volume, output = '' } = stream;
   const label = translate('moveOf', { name });
-  const place = (wanted: string): Promise<unknown> => node.moveClient(id, { output: wanted });
+  const place = (desired: string): Promise<unknown> => node.moveClient(id, { output: desired });
   const report = useContext(Reporting);
-  const onDrop = (wanted: string) => report(translate('couldNotSet', { name: label }), place(wanted));
+  const onDrop = (desired: string) => report(translate('couldNotSet', { name: label }), place(desired));
   return (
     <li class="card stream" data-stream={id}>
       <div class="row">
@@ -115,7 +114,7 @@ const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
           icon="volume"
           iconOn="muted"
           isOn={muted}
-          send={(wanted) => node.muteClient(id, { muted: wanted })}
+          send={(desired) => node.muteClient(id, { muted: desired })}
         />
         {volume === undefined ? (
           <p class="quiet grow">{translate('fixedVolume')}</p>
@@ -126,7 +125,7 @@ const StreamRow = memoized(({ stream, options, onDrag }: RowProps) => {
             value={volume}
             text={formatPercent}
             dim={muted}
-            send={(wanted) => node.setClientVolume(id, { volume: wanted })}
+            send={(desired) => node.setClientVolume(id, { volume: desired })}
           />
         )}
       </div>

@@ -75,7 +75,7 @@ function Power({ power, name }: Readonly<{ power: NonNullable<NodeState['power']
             text={translate(action)}
             disabled={!isAllowed}
             ask={translate(`${action}Ask`, names)}
-            explanation={translate(`${action}Tell`, names)}
+            explanation={translate(`${action}Effect`, names)}
             yes={translate(`${action}Yes`, names)}
             isDangerous
             failed={translate('didNotWork', { what: translate(`${action}Yes`, names) })}

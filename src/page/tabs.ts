@@ -15,12 +15,12 @@ interface Seat {
 
 /**
  * `claim`: this tab holds the stream, or will soon unless one before it claims it. `left`: it goes away.
- * `join`: it follows, and needs all that the holder knows. `word`: the holder's to all that follow.
+ * `join`: it follows, and needs all that the holder knows. `update`: the holder's to all that follow.
  * `request`: a follower's to the holder.
  */
 type Message<W> =
   | { readonly kind: 'claim' | 'left' | 'join' | 'request'; readonly seat: Seat }
-  | { readonly kind: 'word'; readonly seat: Seat; readonly word: W };
+  | { readonly kind: 'update'; readonly seat: Seat; readonly data: W };
 
 /** The part of a BroadcastChannel that is needed. */
 export interface Channel extends Pick<EventTarget, 'addEventListener'> {
@@ -43,7 +43,7 @@ export interface TabsOptions<W> {
   readonly onJoin: () => void;
   /** A follower wants what only the holder can do. */
   readonly onRequest: () => void;
-  readonly onWord: (word: W) => void;
+  readonly onUpdate: (update: W) => void;
   /** The holder says something at least this often. */
   readonly silenceMs: () => number;
 }
@@ -93,8 +93,8 @@ export class Tabs<W> {
   }
 
   /** To all that follow. */
-  say(word: W): void {
-    this.#channel?.postMessage({ kind: 'word', seat: this.#seat, word });
+  publish(update: W): void {
+    this.#channel?.postMessage({ kind: 'update', seat: this.#seat, data: update });
   }
 
   /** To the holder. */
@@ -106,7 +106,7 @@ export class Tabs<W> {
     return { isHidden: this.#options.isHidden(), since: this.#since };
   }
 
-  #post(kind: Exclude<Message<W>['kind'], 'word'>): void {
+  #post(kind: Exclude<Message<W>['kind'], 'update'>): void {
     this.#channel?.postMessage({ kind, seat: this.#seat });
   }
 
@@ -141,7 +141,7 @@ export class Tabs<W> {
   #take(message: Message<W>): void {
     const { kind, seat } = message;
     if (kind === 'claim') this.#takeClaim(seat);
-    else if (kind === 'word') this.#takeWord(seat, message.word);
+    else if (kind === 'update') this.#takeUpdate(seat, message.data);
     else if (kind === 'left') this.#takeLeave(seat);
     else if (this.#role === 'follower') return;
     else if (kind === 'join') this.#options.onJoin();
@@ -159,14 +159,14 @@ export class Tabs<W> {
       this.#follow(seat);
   }
 
-  #takeWord(seat: Seat, word: W): void {
+  #takeUpdate(seat: Seat, update: W): void {
     const mustYield = seat.isHidden && !this.#options.isHidden();
     if (mustYield || (this.#role !== 'follower' && isBefore(this.#seat, seat))) {
       this.#claim();
       return;
     }
     this.#follow(seat);
-    this.#options.onWord(word);
+    this.#options.onUpdate(update);
   }
 
   #takeLeave(seat: Seat): void {

@@ -157,7 +157,7 @@ const TEXTS = {
   upgradeAny: ['Upgrade', 'Aktualisieren'],
   upgradeAsk: ['Upgrade to {version}?', 'Auf {version} aktualisieren?'],
   upgradeAnyAsk: ['Upgrade this node?', 'Dieses Gerät aktualisieren?'],
-  upgradeTell: [
+  upgradeEffect: [
     'The node may restart. The sound may stop for some minutes.',
     'Das Gerät startet dabei vielleicht neu. Der Ton kann einige Minuten lang ausfallen.',
   ],
@@ -185,11 +185,11 @@ const TEXTS = {
   powerOff: ['Switch off', 'Ausschalten'],
   rebootAsk: ['Restart {node}?', '{node} neu starten?'],
   powerOffAsk: ['Switch off {node}?', '{node} ausschalten?'],
-  rebootTell: [
+  rebootEffect: [
     'The sound stops. {node} cannot be reached for about a minute.',
     'Der Ton endet. {node} ist etwa eine Minute lang nicht erreichbar.',
   ],
-  powerOffTell: [
+  powerOffEffect: [
     'The sound stops. Somebody has to switch {node} on again by hand.',
     'Der Ton endet. Danach muss jemand {node} von Hand einschalten.',
   ],
@@ -229,9 +229,9 @@ const TEXTS = {
 
 export type TextKey = keyof typeof TEXTS;
 
-/** `wanted` are language tags, most wanted first; English if none of them is available. */
-export function textsIn(wanted: readonly string[]) {
-  const known = wanted.map((tag) => LANGUAGES.indexOf(tag.toLowerCase().split('-')[0] ?? ''));
+/** `preferred` are language tags, most preferred first; English if none of them is available. */
+export function textsIn(preferred: readonly string[]) {
+  const known = preferred.map((tag) => LANGUAGES.indexOf(tag.toLowerCase().split('-')[0] ?? ''));
   const at = known.find((index) => index >= 0) ?? 0;
   return {
     language: LANGUAGES[at] ?? 'en',

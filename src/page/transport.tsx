@@ -51,13 +51,13 @@ interface TransportProps {
 export function LoopButton({ player, label: of }: TransportProps) {
   const { bus_name, loop_status = 'None', capabilities } = player;
   const send = (loop: keyof typeof LOOPS) => node.setLoop(bus_name, { loop });
-  const { shown, set } = useControl(loop_status, send, of(translate('loop')));
-  const { text, icon, next } = LOOPS[shown];
+  const { displayed, set } = useControl(loop_status, send, of(translate('loop')));
+  const { text, icon, next } = LOOPS[displayed];
   return (
     <Button
       label={of(translate('loopOf', { what: translate(text) }))}
       icon={icon}
-      isPressed={shown !== 'None'}
+      isPressed={displayed !== 'None'}
       disabled={!capabilities.can_control}
       onClick={() => set(next)}
     />
@@ -67,18 +67,18 @@ export function LoopButton({ player, label: of }: TransportProps) {
 /** Play or pause in one button, which keeps its place and the focus. */
 export function PlayButton({ player, label }: TransportProps) {
   const { bus_name, capabilities: can, identity } = player;
-  const send = (wanted: boolean) => (wanted ? node.play(bus_name) : node.pause(bus_name));
+  const send = (desired: boolean) => (desired ? node.play(bus_name) : node.pause(bus_name));
   const playing = useControl(isPlaying(player), send, identity);
-  const name = playing.shown ? 'pause' : 'play';
+  const name = playing.displayed ? 'pause' : 'play';
   return (
     <Button
       class="main"
       icon={name}
       label={label(translate(name))}
       // Mopidy starts with an empty list, and does not announce that it can play when tracks have come.
-      isDimmed={!playing.shown && can.can_control && !can.can_play}
-      disabled={playing.shown ? !can.can_pause : !can.can_control}
-      onClick={() => playing.set(!playing.shown)}
+      isDimmed={!playing.displayed && can.can_control && !can.can_play}
+      disabled={playing.displayed ? !can.can_pause : !can.can_control}
+      onClick={() => playing.set(!playing.displayed)}
     />
   );
 }

@@ -15,28 +15,38 @@ interface UnitLogProps {
   readonly isOffered: boolean;
 }
 
+interface LogContent {
+  readonly logEntries: readonly LogEntryRecord[];
+  /** Why there are no logEntries; empty while there are some, and before the log is read. */
+  readonly text: string;
+}
+
+const NOTHING_READ: LogContent = { logEntries: [], text: '' };
+
 export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogProps) {
   const [isOpen, setOpen] = useState(false);
-  /** A text is shown in place of entries. */
-  const [shown, show] = useState<readonly LogEntryRecord[] | string>([]);
+  const [{ logEntries, text }, setContent] = useState<LogContent>(NOTHING_READ);
   useEffect(() => {
     if (!isOpen) return undefined;
     let isCurrent = true;
     read()
       .then(
-        (entries) => (entries.length === 0 ? translate('noLog') : entries),
-        ({ message: reason }: Error) => translate('because', { what: translate('couldNotRead'), reason }),
+        (found) => ({ logEntries: found, text: found.length === 0 ? translate('noLog') : '' }),
+        ({ message: reason }: Error) => {
+          return { logEntries: [], text: translate('because', { what: translate('couldNotRead'), reason }) };
+        },
       )
-      .then((log) => isCurrent && show(log));
+      .then((content) => isCurrent && setContent(content));
     return () => {
       isCurrent = false;
     };
     // `read` is made anew at each rendering.
   }, [state, isOpen]);
   if (!isOffered && !isOpen) return null;
-  const [word, entries] = typeof shown === 'string' ? [shown, []] : ['', shown];
-  const lines = entries.map(({ time, message }) => `${new Date(time).toTimeString().slice(0, 8)} ${message}`);
-  const end = hasFailed ? endIn(entries) : undefined;
+  const lines = logEntries.map(
+    ({ time, message }) => `${new Date(time).toTimeString().slice(0, 8)} ${message}`,
+  );
+  const end = hasFailed ? endIn(logEntries) : undefined;
   return (
     <details class="more" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary aria-label={translate('ofPlayer', { what: translate('log'), name: title })}>
@@ -44,9 +54,9 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
       </summary>
       <div role="status">
         {end === undefined ? null : <p class="bad-text">{translate('failedSince', end)}</p>}
-        {word === '' ? null : <p class="quiet wrap">{word}</p>}
+        {text === '' ? null : <p class="quiet wrap">{text}</p>}
       </div>
-      {entries.length === 0 ? null : <pre class="log">{lines.join('\n')}</pre>}
+      {logEntries.length === 0 ? null : <pre class="log">{lines.join('\n')}</pre>}
     </details>
   );
 }
@@ -54,8 +64,8 @@ export function UnitLog({ read, state, hasFailed, title, isOffered }: UnitLogPro
 /** systemd's own words at the end of a run, the newest. */
 const FAILED = /: Failed with result '([^']+)'/;
 
-function endIn(entries: readonly LogEntryRecord[]) {
-  const { time = '', message = '' } = entries.filter((entry) => FAILED.test(entry.message)).at(-1) ?? {};
+function endIn(logEntries: readonly LogEntryRecord[]) {
+  const { time = '', message = '' } = logEntries.filter((entry) => FAILED.test(entry.message)).at(-1) ?? {};
   const result = FAILED.exec(message)?.[1];
   return result === undefined ? undefined : { time: formatTime(time), result };
 }

@@ -55,7 +55,7 @@ function UpgradeButton({ latest }: { readonly latest: string }) {
       class="main"
       text={text}
       ask={isKnown ? translate('upgradeAsk', version) : translate('upgradeAnyAsk')}
-      explanation={translate('upgradeTell')}
+      explanation={translate('upgradeEffect')}
       yes={text}
       failed={translate('couldNotUpgrade')}
       send={() => node.startUpgrade()}
@@ -65,10 +65,10 @@ function UpgradeButton({ latest }: { readonly latest: string }) {
 
 function CheckButton({ isRunning }: { readonly isRunning: boolean }) {
   const [isUnderWay, begin] = useAction(() => node.checkUpgrade(), translate('couldNotCheck'));
-  const isLooking = isUnderWay || isRunning;
+  const isChecking = isUnderWay || isRunning;
   return (
-    <Button isBusy={isLooking} onClick={() => isLooking || begin()}>
-      {translate(isLooking ? 'checking' : 'check')}
+    <Button isBusy={isChecking} onClick={() => isChecking || begin()}>
+      {translate(isChecking ? 'checking' : 'check')}
     </Button>
   );
 }

@@ -26,10 +26,10 @@ export type SectionId = (typeof NAMES)[keyof typeof NAMES];
 
 /** `query` is that of an address. Unknown names are ignored; if no name is left, all is shown. */
 export function viewOf(query: string): View {
-  const asked = new URLSearchParams(query);
-  const wanted = (asked.get('only') ?? '').split(',').map((name) => name.trim());
+  const parameters = new URLSearchParams(query);
+  const names = (parameters.get('only') ?? '').split(',').map((name) => name.trim());
   const only = new Set(
-    wanted.flatMap((name) => Object.entries(NAMES).find(([each]) => each === name)?.[1] ?? []),
+    names.flatMap((name) => Object.entries(NAMES).find(([each]) => each === name)?.[1] ?? []),
   );
-  return { isWall: asked.get('view') === 'now', only: only.size > 0 ? only : undefined };
+  return { isWall: parameters.get('view') === 'now', only: only.size > 0 ? only : undefined };
 }

@@ -55,19 +55,19 @@ async function savePicture(page: Page, name: string): Promise<void> {
 /** Elements that stick out at the side, have more text than room, or are too small for a thumb. */
 function misfits(page: Page): Promise<readonly string[]> {
   return page.evaluate(`(() => {
-    const seen = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
-    const sticking = seen.filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 && getComputedStyle(each).position !== 'fixed' && !each.closest('.clip'));
-    const small = seen.filter((each) => {
+    const visible = [...document.querySelectorAll('body *')].filter((each) => each.checkVisibility());
+    const sticking = visible.filter((each) => each.getBoundingClientRect().right > innerWidth + 0.5 && getComputedStyle(each).position !== 'fixed' && !each.closest('.clip'));
+    const small = visible.filter((each) => {
       const { width, height } = each.getBoundingClientRect();
       return each.matches('button, select, input, summary, a:not(.skip)') && Math.min(width, height) < ${TOUCH_MIN} - 0.1;
     });
-    const spilling = seen.filter((each) => each.matches('button, a, p, h1, h2, dd') && each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === 'visible');
+    const spilling = visible.filter((each) => each.matches('button, a, p, h1, h2, dd') && each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === 'visible');
     return [...sticking.map((each) => 'sticks out: ' + each.outerHTML.slice(0, 200)), ...spilling.map((each) => 'spills its text: ' + each.outerHTML.slice(0, 200)), ...small.map((each) => 'too small: ' + each.outerHTML.slice(0, 200))];
   })()`) as Promise<readonly string[]>;
 }
 
 /** A test for each state. */
-export function lookedAt(states: Readonly<Record<string, State>>): void {
+export function testStates(states: Readonly<Record<string, State>>): void {
   describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     let browser: OpenBrowser;
     /** A page for each language, because loading into an open one takes a third of the time of a new one. */

@@ -16,10 +16,15 @@ export const PAGE_FOLDER = fileURLToPath(new URL('../../../dist/page', import.me
 /** Streams of a page that is still open may take this long to end. */
 const CLOSE_MS = 500;
 
-export function output(id: number, more: object = {}): Change {
+/** Fields of an output's record; its label follows from its description. */
+type OutputFields = Readonly<Record<string, unknown>> & { readonly description?: string };
+
+export function output(id: number, more: OutputFields = {}): Change {
+  const { description = id === 0 ? 'Living room' : `Room ${id}` } = more;
   return put('audio.outputs', String(id), {
     ...scripted.sink(id, `output-${id}`),
-    description: id === 0 ? 'Living room' : `Room ${id}`,
+    description,
+    label: description,
     volume: 0.4,
     driver: 'module-alsa-card.c',
     ...more,
@@ -167,8 +172,8 @@ export class NodeWithPage extends GatewayUnderTest {
   }
 
   health(backend: Backend, state: BackendState, detail?: string): void {
-    const told = detail !== undefined && { detail };
-    this.gateway.listener.health(backend, { state, since: Date.now(), restarts: 0, ...told });
+    const more = detail !== undefined && { detail };
+    this.gateway.listener.health(backend, { state, since: Date.now(), restarts: 0, ...more });
   }
 
   change(...changes: readonly Change[]): void {

@@ -39,7 +39,7 @@ async function serveSite(answer: (path: string) => string) {
 }
 
 /** The page's visible state: its status, and the sliders as `title volume`. */
-function shown(page: Page): Promise<readonly string[]> {
+function displayed(page: Page): Promise<readonly string[]> {
   return page.evaluate(`[
     document.querySelector('#status').textContent,
     ...[...document.querySelectorAll('input')].map(({ title, value }) => title + ' ' + value),
@@ -56,11 +56,11 @@ async function noteLosses(page: Page): Promise<() => Promise<number>> {
   return () => page.evaluate('window.losses');
 }
 
-/** An EventSource of the page notes the volumes of the kitchen in `heard`, in order. */
+/** An EventSource of the page notes the volumes of the kitchen in `volumes`, in order. */
 const LISTEN = (url: string): string => `
-  window.heard = [];
+  window.volumes = [];
   new EventSource('${url}').addEventListener('audio.output.updated', ({ data }) => {
-    for (const { name, volume } of JSON.parse(data)) if (name === 'kitchen') window.heard.push(volume);
+    for (const { name, volume } of JSON.parse(data)) if (name === 'kitchen') window.volumes.push(volume);
   });`;
 
 const skip = lacks({ programs: ['chromium', 'pulseaudio', 'pactl'] });
@@ -84,19 +84,23 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   });
   const page = await browser.context.newPage();
   await page.goto(site.origin);
-  const shows = (...expected: readonly string[]) =>
-    until(expected.join(), async () => assert.deepEqual(await shown(page), expected) ?? true, RETURN_MS_MAX);
-  const kitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
-  await shows('live', 'Living room 1', 'Kitchen 1');
-  await page.evaluate(LISTEN(`http://127.0.0.1:${proxy.port}/events?snapshot=1`));
-  const heard = (...volumes: readonly number[]) =>
-    until(`the EventSource has ${volumes.join()}`, async () =>
-      isDeepStrictEqual(await page.evaluate('window.heard'), volumes),
+  const displays = (...expected: readonly string[]) =>
+    until(
+      expected.join(),
+      async () => assert.deepEqual(await displayed(page), expected) ?? true,
+      RETURN_MS_MAX,
     );
-  await heard(1);
+  const kitchen = (percent: number) => sound.pactl('set-sink-volume', 'kitchen', `${percent}%`);
+  await displays('live', 'Living room 1', 'Kitchen 1');
+  await page.evaluate(LISTEN(`http://127.0.0.1:${proxy.port}/events?snapshot=1`));
+  const eventsHave = (...volumes: readonly number[]) =>
+    until(`the EventSource has ${volumes.join()}`, async () =>
+      isDeepStrictEqual(await page.evaluate('window.volumes'), volumes),
+    );
+  await eventsHave(1);
   await kitchen(30);
-  await shows('live', 'Living room 1', 'Kitchen 0.3');
-  await heard(1, 0.3);
+  await displays('live', 'Living room 1', 'Kitchen 0.3');
+  await eventsHave(1, 0.3);
 
   await page.evaluate(`{
     const [slider] = document.querySelectorAll('input');
@@ -111,21 +115,21 @@ test('examples/volumes.html in Chromium is live, reconnects after every loss, an
   const losses = await noteLosses(page);
   proxy.sever();
   await kitchen(50);
-  await shows('live', 'Living room 0.4', 'Kitchen 0.5');
+  await displays('live', 'Living room 0.4', 'Kitchen 0.5');
   assert.ok((await losses()) >= 1);
   // A missed volume comes once, without another snapshot.
-  await heard(1, 0.3, 0.5);
+  await eventsHave(1, 0.3, 0.5);
 
   await daemon.restart();
   await kitchen(60);
-  await shows('live', 'Living room 0.4', 'Kitchen 0.6');
+  await displays('live', 'Living room 0.4', 'Kitchen 0.6');
   assert.ok((await losses()) >= 2);
 
   await browser.context.setOffline(true);
-  await shows('lost', 'Living room 0.4', 'Kitchen 0.6');
+  await displays('lost', 'Living room 0.4', 'Kitchen 0.6');
   await kitchen(70);
   await browser.context.setOffline(false);
-  await shows('live', 'Living room 0.4', 'Kitchen 0.7');
+  await displays('live', 'Living room 0.4', 'Kitchen 0.7');
 });
 
 test('the page works in a frame of a site of api.cors.origins', { skip }, async (t) => {
@@ -141,10 +145,10 @@ test('the page works in a frame of a site of api.cors.origins', { skip }, async 
   await page.goto(`${site.origin}/?${node.url}`);
   const frame = page.frameLocator('iframe');
   await frame.getByText('Connected', { exact: true }).waitFor();
-  const isAsked = (): boolean => node.backends.requests.some(({ command }) => command.do === 'mute');
+  const isRequested = (): boolean => node.backends.requests.some(({ command }) => command.do === 'mute');
   await until('the node gets the command', async () => {
     // Chromium may not deliver the first click to the frame yet (seen on a very busy machine).
     await frame.getByRole('button', { name: 'Mute Living room' }).click();
-    return until('the click is handled', isAsked, 3000);
+    return until('the click is handled', isRequested, 3000);
   });
 });

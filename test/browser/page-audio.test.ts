@@ -44,15 +44,15 @@ describe('the page on a sound server', { skip }, () => {
       await page.mouse.move(...(await spotOn(slider, part)), { steps: 5 });
     await page.mouse.up();
     // Chromium draws the result of the mouse's last step in the next frame.
-    const shown = await until('the slider is where the mouse is', async () => {
+    const percentOfSlider = await until('the slider is where the mouse is', async () => {
       const value = Number(await slider.inputValue());
       return Math.abs(value - 30) <= 1 ? value : undefined;
     });
-    await until(`the output has ${shown} %`, async () => {
+    await until(`the output has ${percentOfSlider} %`, async () => {
       const living = (await audible.sound.sinks()).find(({ name }) => name === 'living');
-      return living && percents(living).every((percent) => percent === shown);
+      return living && percents(living).every((percent) => percent === percentOfSlider);
     });
-    assert.equal(Number(await slider.inputValue()), shown);
+    assert.equal(Number(await slider.inputValue()), percentOfSlider);
   });
 
   test('a stream appears, is set, muted, moved by the menu and by dragging, and ends', async () => {

@@ -14,7 +14,7 @@ import { type SeverableProxy, startProxy } from './severable-proxy.js';
 
 const RUNNING = { state: 'running', origin: 'systemd', started_at: '2026-01-01T10:00:00Z' };
 
-type Row = readonly [what: string, happen: (node: NodeWithPage) => void, short: string, long: string];
+type Row = readonly [what: string, announce: (node: NodeWithPage) => void, short: string, long: string];
 /** An event before the connection ends, and the text of the page afterwards. */
 const ROWS: readonly Row[] = [
   ['nothing', () => undefined, 'Connection lost', 'Trying again'],
@@ -48,8 +48,8 @@ describe('a page whose node goes away', { skip: lacks({ programs: ['chromium'] }
     const focused = (): Promise<unknown> =>
       page.evaluate('(({ activeElement: at }) => at.ariaLabel ?? at.className)(document)');
     await mute.focus();
-    for (const [what, happen, short, long] of ROWS) {
-      happen(node);
+    for (const [what, announce, short, long] of ROWS) {
+      announce(node);
       if (what !== 'nothing') await page.getByText(short, { exact: true }).first().waitFor();
       await proxy.close();
       await page.getByRole('button', { name: 'Try now' }).waitFor();
@@ -107,25 +107,25 @@ describe('a page at rest', { skip: lacks({ programs: ['chromium'] }) }, () => {
   beforeEach(() => void node.up());
 
   test('sends no requests a minute after the last input, and sends them again after the next', async () => {
-    let asked = 0;
+    let requests = 0;
     page.on('request', (request) => {
-      if (request.method() === 'HEAD') asked += 1;
+      if (request.method() === 'HEAD') requests += 1;
     });
     await page.clock.install();
     await page.goto(node.url);
     await page.getByText('Connected', { exact: true }).waitFor();
-    await until('a request has come', () => asked > 0);
+    await until('a request has come', () => requests > 0);
     // A stream without a byte for this long counts as lost: the page reconnects by itself.
     await page.clock.fastForward(61_000);
     await page.getByText('Connected', { exact: true }).waitFor();
     let before = 0;
     await until('five seconds have passed without a request', async () => {
-      before = asked;
+      before = requests;
       await page.clock.runFor(5000);
-      return asked === before;
+      return requests === before;
     });
     await page.mouse.move(100, 100);
-    await until('another request has come', () => asked > before);
+    await until('another request has come', () => requests > before);
   });
 
   test('keeps the focus in its card where a control becomes a text', async () => {

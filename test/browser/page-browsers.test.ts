@@ -10,7 +10,7 @@ import { PROJECT } from '../contract/documented.js';
 import { lacks } from '../tools/requirements.js';
 import { PAGE_FOLDER } from './node-with-page.js';
 import { makeOlder } from './older-browser.js';
-import { asked, DESK, node, openPage, page, pageForEach } from './pages.js';
+import { DESK, nextCommand, node, openPage, page, pageForEach } from './pages.js';
 
 interface Check {
   readonly ALLOWED: ReadonlySet<string>;
@@ -105,9 +105,9 @@ describe('the page in an older browser', { skip: lacks({ programs: ['chromium'] 
     test('works: it shows its node, sends commands, asks questions, and notices a loss', async () => {
       assert.equal(await page.evaluate('AbortSignal.timeout ?? [].findLast ?? navigator.locks'), undefined);
       await page.getByRole('button', { name: 'Make default: Kitchen' }).click();
-      assert.deepEqual(await asked(), { do: 'default', output: '1' });
+      assert.deepEqual(await nextCommand(), { do: 'default', output: '1' });
       await page.getByRole('slider', { name: 'Volume of Living room' }).first().press('Home');
-      await asked();
+      await nextCommand();
       await page.getByRole('button', { name: 'Switch off' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
       await page.route('**/server', (route) => route.abort());

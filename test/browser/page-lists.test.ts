@@ -8,7 +8,7 @@ import { drop, put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { bluetooth, networked, PAIRED_PHONE, player } from './node-with-page.js';
-import { asks, node, PHONE, page, pageForEach } from './pages.js';
+import { commandsAre, node, PHONE, page, pageForEach } from './pages.js';
 
 const VLC = 'org.mpris.MediaPlayer2.vlc';
 const TRACKS = ['One', 'Two'].map((title, at) => ({
@@ -59,21 +59,21 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
 
   test("plays, removes and adds a player's tracks", async () => {
     node.up({ players: [player('vlc', { tracklist_supported: true })] });
-    const tell = (canEdit: boolean): void =>
+    const publishTracks = (canEdit: boolean): void =>
       node.change(put('players.tracklist', VLC, { can_edit_tracks: canEdit, tracks: TRACKS }));
-    tell(true);
+    publishTracks(true);
     await page.goto(node.url);
     await page.getByText('Tracks (2)').click();
     await page.getByRole('button', { name: 'Play Two' }).click();
     await page.getByRole('button', { name: 'Remove One' }).click();
     await page.getByRole('textbox').fill('http://radio.example/stream');
     await page.getByRole('button', { name: 'Add' }).click();
-    await asks(
+    await commandsAre(
       { do: 'goto', player: VLC, track: '/list/1' },
       { do: 'remove', player: VLC, track: '/list/0' },
       { do: 'add', player: VLC, uri: 'http://radio.example/stream' },
     );
-    tell(false);
+    publishTracks(false);
     await until('the list cannot be edited', async () => (await page.getByRole('textbox').count()) === 0);
     assert.equal(await page.getByRole('button', { name: 'Remove One' }).count(), 0);
   });
@@ -102,7 +102,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.change(bluetooth({ known_devices: [], pairing_active: true, pairing_until }));
     await text(/^Choose .*living-room.* on the phone: \d+ s left$/);
     await button('Stop pairing').click();
-    await asks({ do: 'pairing_mode' }, { do: 'pairing_mode/stop' });
+    await commandsAre({ do: 'pairing_mode' }, { do: 'pairing_mode/stop' });
     node.change(bluetooth());
     await text('Connected · Battery 80%');
     await button('Pair a phone').waitFor();
@@ -123,7 +123,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.change(bluetooth({ known_devices: [], powered: false }));
     await until('the button is disabled', () => button('Connect Speaker').isDisabled());
     await card().getByRole('switch', { name: 'Bluetooth' }).click();
-    await asks(
+    await commandsAre(
       { do: 'scan' },
       { do: 'connect', address: SPEAKER.address },
       { do: 'disconnect', address: PAIRED_PHONE.address },

@@ -8,7 +8,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn } from './finger.js';
 import { output, player } from './node-with-page.js';
-import { asked, node, openPage, PHONE, page, pageForEach } from './pages.js';
+import { nextCommand, node, openPage, PHONE, page, pageForEach } from './pages.js';
 
 describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => {
   pageForEach(PHONE);
@@ -30,7 +30,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     const height = async (): Promise<number | undefined> => (await make.boundingBox())?.y;
     const place = await height();
     await tap(make);
-    await asked();
+    await nextCommand();
     node.change(output(0, { default: false }), output(1, { default: true, description: 'Kitchen' }));
     await page.locator('.output[data-default=true]').filter({ hasText: 'Kitchen' }).waitFor();
     assert.deepEqual(await names(), before);
@@ -43,7 +43,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await openPage({ players: [player('a', first), player('b', second)] });
     const place = await button('Pause: First').boundingBox();
     await tap(button('Pause: First'));
-    await asked();
+    await nextCommand();
     const paused = { playback_status: 'Paused' };
     const playing = { playback_status: 'Playing' };
     node.change(player('b', { ...second, ...playing }), player('a', { ...first, ...paused }));
@@ -57,7 +57,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     assert.equal(await stop.isVisible(), false);
     await page.getByLabel('More of Music Player Daemon').and(page.locator('#now *')).click();
     await stop.click();
-    assert.deepEqual(await asked(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
+    assert.deepEqual(await nextCommand(), { do: 'stop', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
   test('what a player says it can do decides which buttons of one without a track can be used', async () => {
@@ -71,7 +71,7 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     const isGrey = async () => (await button('Play').getAttribute('aria-disabled')) === 'true';
     assert.ok(await isGrey());
     await button('Play').click({ force: true });
-    assert.deepEqual(await asked(), { do: 'play', player: 'org.mpris.MediaPlayer2.mopidy' });
+    assert.deepEqual(await nextCommand(), { do: 'play', player: 'org.mpris.MediaPlayer2.mopidy' });
     node.change(
       player('mopidy', { ...none, capabilities: { ...unable, can_play: true, can_go_next: true } }),
     );
@@ -108,11 +108,11 @@ describe('a pressed button', { skip: lacks({ programs: ['chromium'] }) }, () => 
     await openPage();
     const slider = page.getByRole('slider', { name: /^Position in/ });
     const announced = (): Promise<string | null> => slider.getAttribute('aria-valuetext');
-    const seen = (): Promise<string | null> => page.locator('.position .slider-text').textContent();
+    const displayed = (): Promise<string | null> => page.locator('.position .slider-text').textContent();
     await slider.focus();
     const first = await announced();
-    const shown = await seen();
-    await until('the position runs', async () => (await seen()) !== shown);
+    const before = await displayed();
+    await until('the position runs', async () => (await displayed()) !== before);
     assert.equal(await announced(), first);
     await slider.blur();
     await until('the position is announced again', async () => (await announced()) !== first);

@@ -7,7 +7,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { fingerOn, spotOn } from './finger.js';
 import { type NodeWithPage, output, player, service, stream } from './node-with-page.js';
-import { asked, asks, commands, node, PHONE, page, pageForEach } from './pages.js';
+import { commands, commandsAre, nextCommand, node, PHONE, page, pageForEach } from './pages.js';
 
 /** The player sounds in the kitchen, and another output is the default. */
 const IN_THE_KITCHEN = [
@@ -60,7 +60,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
   });
 
   test('an output has its label, its slider ends at its limit, and a hidden output is not shown', async () => {
-    const label = { nick: 'Radio', props: {}, volume_limit: 0.505, volume: 0.45 };
+    const label = { label: 'Radio', volume_limit: 0.5, volume: 0.45 };
     await open({ audio: [output(0), output(1, label), output(2, { description: 'HDMI', hidden: true })] });
     const cards = page.locator('.output');
     await cards.getByText('Radio', { exact: true }).waitFor();
@@ -79,7 +79,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await open();
     const card = page.locator('.player');
     await card.getByRole('slider', { name: 'Volume on Kitchen' }).press('Home');
-    await asks({ do: 'volume', target: kitchen, volume: 0 });
+    await commandsAre({ do: 'volume', target: kitchen, volume: 0 });
     const own = card.getByRole('slider', { name: 'Volume of Music Player Daemon' });
     assert.equal(await own.isVisible(), false);
     await card.getByLabel('More of').click();
@@ -97,26 +97,26 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const finger = await fingerOn(page);
     const slider = foot.getByRole('slider', { name: 'Volume on Kitchen' });
     await finger.tap(await spotOn(slider, 0.1));
-    await asked();
+    await nextCommand();
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: 'Louder' }).tap();
     await foot.getByRole('button', { name: /^Pause: / }).tap();
     const louder = { do: 'delta', target: kitchen, delta: 0.05 };
-    await asks(louder, louder, { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' });
+    await commandsAre(louder, louder, { do: 'pause', player: 'org.mpris.MediaPlayer2.mpd' });
   });
 
   test('all outputs are muted at once, and those muted before stay so when all are unmuted', async () => {
     const silent = output(2, { description: 'Attic', muted: true });
     await open({ audio: [...IN_THE_KITCHEN, silent] });
     const mute = page.getByRole('button', { name: 'Mute all' });
-    const asksAll = (muted: boolean): Promise<unknown> =>
-      asks(...['0', '1'].map((ref) => ({ do: 'mute', target: { kind: 'output', ref }, muted })));
+    const mutesAre = (muted: boolean): Promise<unknown> =>
+      commandsAre(...['0', '1'].map((ref) => ({ do: 'mute', target: { kind: 'output', ref }, muted })));
     await mute.tap();
-    await asksAll(true);
+    await mutesAre(true);
     node.change(output(0, { muted: true }), output(1, { description: 'Kitchen', muted: true }));
     await page.locator('.foot [aria-pressed=true][aria-label="Mute all"]').waitFor();
     await mute.tap();
-    await asksAll(false);
+    await mutesAre(false);
   });
 
   test('on a desk the wheel changes only the volume under it', async () => {
@@ -125,11 +125,11 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.equal(await page.locator('.foot').isVisible(), false);
     await page.getByRole('slider', { name: 'Volume on Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, -100);
-    await asks({ do: 'volume', target: kitchen, volume: 0.4 });
+    await commandsAre({ do: 'volume', target: kitchen, volume: 0.4 });
     await page.getByRole('slider', { name: 'Volume of Kitchen' }).hover({ force: true });
     await page.mouse.wheel(0, 100);
     await page.locator('.player').getByRole('button', { name: 'Quieter' }).click();
-    await asks({ do: 'delta', target: kitchen, delta: -0.05 });
+    await commandsAre({ do: 'delta', target: kitchen, delta: -0.05 });
   });
 
   test('?view=now shows what plays, large, and dimmed while nobody uses it', async () => {
@@ -142,7 +142,7 @@ describe('the remote', { skip: lacks({ programs: ['chromium'] }) }, () => {
     for (const [width, height] of Object.entries({ 360: 740, 820: 900 }))
       assert.equal(await heightAt(Number(width), height), height, 'all of it is on the screen');
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await asked();
+    await nextCommand();
     await page.clock.install();
     await page.reload();
     await page.locator('.wall').waitFor();

@@ -8,7 +8,7 @@ import { put } from '../gateway/scripted-backends.js';
 import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { ORDINARY, service, stream, upgrade } from './node-with-page.js';
-import { asked, node, openPage, page, pageForEach } from './pages.js';
+import { nextCommand, node, openPage, page, pageForEach } from './pages.js';
 
 const MPD = { scope: 'user', unit: 'mpd.service' };
 const PLAYER = 'org.mpris.MediaPlayer2.mpd';
@@ -43,20 +43,25 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await page.locator('#services').getByRole('button', { name: 'More of Music Player Daemon' }).click();
     for (const [role, name, command] of ROWS) {
       await page.getByRole(role, { name, exact: true }).press('Enter');
-      assert.deepEqual(await asked(), command);
+      assert.deepEqual(await nextCommand(), command);
     }
   });
 
   test('sends a port, a profile, a balance, and a position once the slider is released', async () => {
     await button('More of Living room').click();
     await choose('Port of Living room', 'headphones');
-    assert.deepEqual(await asked(), { do: 'port', output: '0', port: 'headphones' });
+    assert.deepEqual(await nextCommand(), { do: 'port', output: '0', port: 'headphones' });
     await choose('Profile of HiFi HAT', 'HDMI (not plugged in)');
-    assert.deepEqual(await asked(), { do: 'profile', card: '3', profile: 'hdmi' });
+    assert.deepEqual(await nextCommand(), { do: 'profile', card: '3', profile: 'hdmi' });
     await page.getByRole('slider', { name: 'Balance of Living room' }).press('Home');
-    assert.deepEqual(await asked(), { do: 'balance', output: '0', balance: -1 });
+    assert.deepEqual(await nextCommand(), { do: 'balance', output: '0', balance: -1 });
     await page.getByRole('slider', { name: /^Position in Nocturne/ }).press('Home');
-    assert.deepEqual(await asked(), { do: 'position', player: PLAYER, position: 0, track_id: '/track/1' });
+    assert.deepEqual(await nextCommand(), {
+      do: 'position',
+      player: PLAYER,
+      position: 0,
+      track_id: '/track/1',
+    });
   });
 
   test('sends an upgrade only behind a question that names the version, and offers none where there is none', async () => {
@@ -68,7 +73,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(node.backends.requests, []);
     await begin.press('Enter');
     await dialog.getByRole('button', { name: 'Upgrade to' }).press('Enter');
-    assert.deepEqual(await asked(), { do: 'start' });
+    assert.deepEqual(await nextCommand(), { do: 'start' });
     node.change(...upgrade({}));
     await page.getByText('Up to date').waitFor();
     assert.equal(await button(/^Upgrade/).count(), 0);
@@ -103,7 +108,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     node.backends.answer = { ok: true, text: JSON.stringify([entry]) };
     await page.getByLabel('Log: Upgrade').click();
     await page.getByText('No space left on device').waitFor();
-    assert.deepEqual(await asked(), { do: 'log', lines: 20 });
+    assert.deepEqual(await nextCommand(), { do: 'log', lines: 20 });
   });
 
   test('sends a power action only behind a question that names the node, which Escape ends', async () => {
@@ -118,26 +123,26 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     await dialog.waitFor();
     await page.keyboard.press('Tab');
     await page.keyboard.press('Enter');
-    assert.deepEqual(await asked(), { do: 'poweroff' });
+    assert.deepEqual(await nextCommand(), { do: 'poweroff' });
     await dialog.waitFor({ state: 'hidden' });
   });
 
   test('shows the first eight of many streams until all are wanted, and remembers that', async () => {
-    const shows = (count: number) =>
+    const streamsAre = (count: number) =>
       until(`${count} streams are shown`, async () => (await page.locator('.stream').count()) === count);
     const place = (): Promise<unknown[]> =>
       page.evaluate("[window.streams?.offsetHeight, document.querySelector('#services').offsetLeft]");
     // Together with the two existing streams that makes nine.
     node.change(...streams(100, 106));
-    await shows(9);
+    await streamsAre(9);
     assert.equal(await page.locator('.fold').count(), 0, 'one alone is shown');
     node.change(...streams(107, 150));
     const more = button('45 more streams');
     await more.waitFor();
-    await shows(8);
+    await streamsAre(8);
     const folded = await place();
     await more.press('Enter');
-    await shows(53);
+    await streamsAre(53);
     assert.equal(await more.getAttribute('aria-expanded'), 'true');
     assert.equal(await focused('textContent'), '45 more streams');
     await page.keyboard.press('Tab');
@@ -147,9 +152,9 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     assert.deepEqual(await place(), [undefined, folded[1]], 'each other thing stays in its column');
     node.change(...ORDINARY.audio, ...streams(100, 150));
     node.health('audio', 'up');
-    await shows(53);
+    await streamsAre(53);
     await more.press('Enter');
-    await shows(8);
+    await streamsAre(8);
     assert.deepEqual(await place(), folded, 'and nothing is left below');
   });
 
@@ -163,7 +168,11 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
       await until(`${name} is published`, async () => (await volume.inputValue()) === '30');
     }
     await page.getByRole('slider', { name: 'Volume of Stream 160' }).press('Home');
-    assert.deepEqual(await asked(), { do: 'volume', target: { kind: 'client', ref: '160' }, volume: 0 });
+    assert.deepEqual(await nextCommand(), {
+      do: 'volume',
+      target: { kind: 'client', ref: '160' },
+      volume: 0,
+    });
   });
 
   test('sends nothing for units of the system, and links no unit whose address is no web page', async () => {
@@ -182,7 +191,7 @@ describe('the page', { skip: lacks({ programs: ['chromium'] }) }, () => {
     const mute = button('Mute Living room');
     await mute.click();
     await until('the button is pressed', async () => (await mute.getAttribute('aria-pressed')) === 'true');
-    await asked();
+    await nextCommand();
     answer({ ok: false, fault: 'refused', detail: 'No such entity' });
     const notice = page.getByRole('alert');
     await notice.getByText('Mute Living room could not be changed').waitFor();

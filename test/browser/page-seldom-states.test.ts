@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { put } from '../gateway/scripted-backends.js';
-import { lookedAt, type State } from './looked-at-states.js';
+import { type State, testStates } from './looked-at-states.js';
 import {
   bluetooth,
   card,
@@ -115,7 +115,7 @@ const STATES: Readonly<Record<string, State>> = {
       ),
     },
   },
-  asked: {
+  'question-open': {
     act: async (page) => {
       await page.getByRole('button', { name: 'Restart node' }).click();
       await page.getByRole('dialog').waitFor();
@@ -174,4 +174,4 @@ const STATES: Readonly<Record<string, State>> = {
   },
 };
 
-lookedAt(STATES);
+testStates(STATES);

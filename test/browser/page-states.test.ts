@@ -1,6 +1,6 @@
 // The states of the page that people see every day (see looked-at-states.ts).
 
-import { lookedAt, type State } from './looked-at-states.js';
+import { type State, testStates } from './looked-at-states.js';
 import { player } from './node-with-page.js';
 
 const STATES: Readonly<Record<string, State>> = {
@@ -30,4 +30,4 @@ const STATES: Readonly<Record<string, State>> = {
   },
 };
 
-lookedAt(STATES);
+testStates(STATES);

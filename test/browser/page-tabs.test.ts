@@ -11,7 +11,7 @@ import { lacks } from '../tools/requirements.js';
 import { until } from '../until.js';
 import { openChromium } from './chromium.js';
 import { NodeWithPage, output } from './node-with-page.js';
-import { asked, DESK, node, page, pageForEach } from './pages.js';
+import { DESK, nextCommand, node, page, pageForEach } from './pages.js';
 import { startProxy } from './severable-proxy.js';
 
 /** More than the connections that Chromium opens to a node. */
@@ -75,7 +75,7 @@ describe('many tabs of one page', { skip: lacks({ programs: ['chromium'] }) }, (
     for (const each of all) {
       node.backends.requests.length = 0;
       await each.getByRole('button', { name: 'Make default: Kitchen' }).click();
-      assert.deepEqual(await asked(), { do: 'default', output: '1' });
+      assert.deepEqual(await nextCommand(), { do: 'default', output: '1' });
     }
   });
 

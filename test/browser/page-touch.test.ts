@@ -24,7 +24,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
   const volume = (): Locator => slider('Volume of Living room').first();
   const scrolled = (): Promise<number> => page.evaluate('scrollY');
   /** The volumes and positions that the page has requested from the node, in order. */
-  const asked = (): number[] =>
+  const requested = (): number[] =>
     node.backends.requests.flatMap(({ command }) => {
       if (command.do === 'volume' && 'volume' in command) return [command.volume ?? Number.NaN];
       return command.do === 'position' ? [command.position] : [];
@@ -39,7 +39,7 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
         await finger.move([at[0] + dx, at[1] - 200], 12);
         await finger.up();
         await until('the page has scrolled', async () => (await scrolled()) > from + 50);
-        assert.deepEqual(asked(), []);
+        assert.deepEqual(requested(), []);
         await page.evaluate('scrollTo(0, 0)');
       }
     }
@@ -50,46 +50,46 @@ describe('on a touch screen', { skip: lacks({ programs: ['chromium'] }) }, () =>
     const [x, y] = await spotOn(volume(), 0.8);
     await finger.down([x, y]);
     await finger.move([x + 6, y]);
-    assert.deepEqual(asked(), [], 'it may still scroll');
+    assert.deepEqual(requested(), [], 'it may still scroll');
     await finger.move([x - 40, y]);
     await finger.up();
-    await until('a volume has come', () => asked().length > 0);
-    const shown = Number(await volume().inputValue());
-    assert.ok(shown < 42 && shown > 15, `${shown}`);
-    await until('the last value arrives', () => asked().at(-1) === shown / 100);
+    await until('a volume has come', () => requested().length > 0);
+    const percent = Number(await volume().inputValue());
+    assert.ok(percent < 42 && percent > 15, `${percent}`);
+    await until('the last value arrives', () => requested().at(-1) === percent / 100);
   });
 
   test('a cancelled touch restores the volume', async () => {
     const [x, y] = await spotOn(volume(), 0.42);
     await finger.down([x, y]);
     await finger.move([x + 60, y]);
-    await until('a higher volume has come', () => asked().some((each) => each > 0.5));
+    await until('a higher volume has come', () => requested().some((each) => each > 0.5));
     await finger.cancel();
-    await until('the volume is restored', () => asked().at(-1) === 0.42);
+    await until('the volume is restored', () => requested().at(-1) === 0.42);
   });
 
   test('a tap far up raises the volume by ten points at most at a time, and one below lowers it at once', async () => {
     await finger.tap(await spotOn(volume(), 0.95));
-    await until('the volume is reached', () => (asked().at(-1) ?? 0) > 0.93);
-    const values = [0.42, ...asked()];
+    await until('the volume is reached', () => (requested().at(-1) ?? 0) > 0.93);
+    const values = [0.42, ...requested()];
     for (const [index, value] of values.slice(1).entries())
       assert.ok(value - (values[index] ?? 0) <= 0.1001, values.join());
-    const { length } = asked();
+    const { length } = requested();
     await finger.tap(await spotOn(volume(), 0.1));
-    await until('the lower volume has come', () => asked().length > length);
-    assert.ok((asked()[length] ?? 1) < 0.13, asked().join());
+    await until('the lower volume has come', () => requested().length > length);
+    assert.ok((requested()[length] ?? 1) < 0.13, requested().join());
   });
 
   test('a tap on the position jumps there at once, and a drag when the finger lifts', async () => {
     const position = slider(/^Position in/).first();
     await finger.tap(await spotOn(position, 0.5));
-    await until('the position has come', () => asked().length === 1);
-    assert.ok(Math.abs((asked()[0] ?? 0) - 131_500_000) < 4_000_000, asked().join());
+    await until('the position has come', () => requested().length === 1);
+    assert.ok(Math.abs((requested()[0] ?? 0) - 131_500_000) < 4_000_000, requested().join());
     const [x, y]: Spot = await spotOn(position, 0.5);
     await finger.down([x, y]);
     await finger.move([x + 60, y]);
-    assert.equal(asked().length, 1);
+    assert.equal(requested().length, 1);
     await finger.up();
-    await until('the second position has come', () => asked().length === 2);
+    await until('the second position has come', () => requested().length === 2);
   });
 });

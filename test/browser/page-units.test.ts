@@ -22,29 +22,29 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     await page.locator('.service').waitFor();
     node.backends.requests.length = 0;
   };
-  const tell = (more: object): void => node.change(service('mpd.service', more));
+  const publish = (more: object): void => node.change(service('mpd.service', more));
   const button = (name: string): Locator => page.getByRole('button', { name: `${name} MPD`, exact: true });
-  const says = (text: string): Promise<void> =>
+  const stateIs = (text: string): Promise<void> =>
     page.locator('.service .state').getByText(text, { exact: true }).waitFor();
   const verbs = (): string =>
     commands()
       .map((command) => command.do)
       .join();
-  const asksTo = (wanted: string): Promise<unknown> => until(wanted, () => verbs() === wanted);
+  const verbsAre = (expected: string): Promise<unknown> => until(expected, () => verbs() === expected);
 
   test('that hangs as it starts can be stopped at once, and its start is then no failure', async () => {
     await open(DEAD);
     const start = node.backends.hold();
     await button('Start').click();
-    await says('Starting');
-    await asksTo('start');
+    await stateIs('Starting');
+    await verbsAre('start');
     node.backends.answer = { ok: true };
     await button('Stop').click();
-    await asksTo('start,stop');
+    await verbsAre('start,stop');
     start({ ok: false, fault: 'refused', detail: 'The job ended canceled' });
-    await says('Stopping');
-    tell(DEAD);
-    await says('Stopped');
+    await stateIs('Stopping');
+    publish(DEAD);
+    await stateIs('Stopped');
     assert.equal(await page.locator('.notice').count(), 0);
   });
 
@@ -56,7 +56,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
 
   test('that has failed shows its log on request, and requests nothing before', async () => {
     await open(FAILED);
-    await says('Failed');
+    await stateIs('Failed');
     assert.deepEqual(commands(), []);
     node.backends.answer = log('<b>no</b> such card', "mpd.service: Failed with result 'exit-code'.");
     const details = page.locator('.service summary');
@@ -66,9 +66,9 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     assert.deepEqual(commands(), [{ do: 'log', scope: 'user', unit: 'mpd.service', lines: 20 }]);
     // It fails anew while one looks.
     node.backends.answer = log('second time');
-    tell({ ...MPD, active_state: 'activating', running: false });
-    await says('Starting');
-    tell(FAILED);
+    publish({ ...MPD, active_state: 'activating', running: false });
+    await stateIs('Starting');
+    publish(FAILED);
     await page.getByText('second time').waitFor();
     const answers = [
       [log(), 'Nothing is logged.'],
@@ -84,18 +84,18 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
 
   test('that somebody else starts can be stopped, one that stops has no button, and a restart is confirmed', async () => {
     await open({ ...MPD, active_state: 'activating', sub_state: 'start', running: false });
-    await says('Starting');
+    await stateIs('Starting');
     assert.equal(await button('Stop').isEnabled(), true);
-    tell({ ...MPD, active_state: 'deactivating', sub_state: 'stop-sigterm', running: false });
-    await says('Stopping');
+    publish({ ...MPD, active_state: 'deactivating', sub_state: 'stop-sigterm', running: false });
+    await stateIs('Stopping');
     assert.equal(await button('Stop').isDisabled(), true);
     await page.getByRole('button', { name: 'More of MPD' }).click();
     assert.equal(await button('Restart').isDisabled(), true);
-    tell(MPD);
+    publish(MPD);
     await button('Restart').click();
-    await asksTo('restart');
-    await says('Restarted');
-    await says('Running');
+    await verbsAre('restart');
+    await stateIs('Restarted');
+    await stateIs('Running');
   });
 
   test('that could not start is named, with the reason, until it runs or the failure is old', async () => {
@@ -115,7 +115,7 @@ describe('a unit on the page', { skip: lacks({ programs: ['chromium'] }) }, () =
     assert.equal(await notice.getByText(detail).isVisible(), false);
     await notice.getByText('Details').click();
     await notice.getByText(detail).waitFor();
-    tell(MPD);
+    publish(MPD);
     await page.locator('.notice').waitFor({ state: 'detached' });
   });
 

@@ -46,14 +46,14 @@ export const commands = (): readonly BackendRequest['command'][] =>
   node.backends.requests.map(({ command }) => command).filter((command) => command.do !== 'status');
 
 /** Resolves with the first command; the next call waits for the next one. */
-export async function asked(): Promise<object> {
+export async function nextCommand(): Promise<object> {
   const first = await until('a command has come', () => commands()[0]);
   node.backends.requests.length = 0;
   return first;
 }
 
 /** Resolves when the page has requested this and nothing else since the last call. */
-export async function asks(...wanted: readonly object[]): Promise<void> {
-  await until(JSON.stringify(wanted), () => isDeepStrictEqual(commands(), wanted));
+export async function commandsAre(...expected: readonly object[]): Promise<void> {
+  await until(JSON.stringify(expected), () => isDeepStrictEqual(commands(), expected));
   node.backends.requests.length = 0;
 }

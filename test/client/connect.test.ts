@@ -6,7 +6,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { type ConnectOptions, connect, type Live } from '../../src/client/connect.js';
 import { tonearm } from '../../src/client/routes.js';
 import type { NodeState, Slice } from '../../src/client/store.js';
-import { type Asked, type ScriptedNode, scriptedNode, settled } from './scripted-node.js';
+import { type RequestedStream, type ScriptedNode, scriptedNode, settled } from './scripted-node.js';
 
 /** Longer than every wait of the client, and longer than the silence after which it gives a stream up. */
 const LONG_MS = 60_000;
@@ -19,8 +19,8 @@ interface Scripted extends ScriptedNode {
   readonly changes: Slice[][];
   tick(ms: number): Promise<void>;
   /** The stream that was requested last; `event` sends on it. */
-  stream(): Asked;
-  event: Asked['event'];
+  stream(): RequestedStream;
+  event: RequestedStream['event'];
 }
 
 /** The first requests for a stream get `refusals`. */
@@ -43,8 +43,8 @@ async function connected(
     t.mock.timers.tick(ms);
     await settled();
   };
-  const stream = (): Asked => node.streams.at(-1) ?? assert.fail('no stream was asked for');
-  return { ...node, live, changes, tick, stream, event: (...told) => stream().event(...told) };
+  const stream = (): RequestedStream => node.streams.at(-1) ?? assert.fail('no stream was requested');
+  return { ...node, live, changes, tick, stream, event: (...fields) => stream().event(...fields) };
 }
 
 /** Like `connected`, with a stream that has begun. */
@@ -55,7 +55,8 @@ async function live(t: TestContext, options?: ConnectOptions): Promise<Scripted>
 }
 
 /** The first bytes of each stream. */
-const hello = (stream: Asked) => stream.say(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
+const hello = (stream: RequestedStream) =>
+  stream.send(`retry: ${RETRY_MS}\nevent: server.info\ndata: "connected"\n\n`);
 const mark = (backend: string) => ({ backend, state: 'up', detail: 'snapshot' });
 const record = (id: number) => ({ id, name: `r${id}` });
 /** Sends an event of a player with that time. */
@@ -80,8 +81,8 @@ describe('the client connects', () => {
       const { url, lastEventId, accept } = (await connected(t, options)).stream();
       assert.equal(accept, 'text/event-stream');
       url.searchParams.sort();
-      const asked = new RegExp(`^\\?${front}keepalive=10&snapshot=1${end}$`);
-      assert.match(decodeURIComponent(url.search), asked);
+      const expected = new RegExp(`^\\?${front}keepalive=10&snapshot=1${end}$`);
+      assert.match(decodeURIComponent(url.search), expected);
       assert.equal(lastEventId, undefined);
     });
   }
@@ -95,10 +96,10 @@ describe('the client connects', () => {
       await t.test(JSON.stringify(options), async (t) => {
         const scripted = await live(t, options);
         await scripted.event('b-1', 'backend.updated', { backend: 'power', state: 'connecting' });
-        assert.deepEqual(scripted.asked, ['/server']);
+        assert.deepEqual(scripted.requests, ['/server']);
         for (const backend of ['audio', 'power', 'upgrade'])
           await scripted.event('b-2', 'backend.updated', { backend, state: 'up' });
-        assert.deepEqual(scripted.asked, expected);
+        assert.deepEqual(scripted.requests, expected);
       });
     }
   });
@@ -135,7 +136,7 @@ describe('the client notifies', () => {
 
   test('a subscriber of its slice only, and no more after its end; one that throws disturbs nobody', async (t) => {
     const scripted = await connected(t);
-    const heard: NodeState['outputs'][] = [];
+    const received: NodeState['outputs'][] = [];
     const uncaught: unknown[] = [];
     t.mock.method(globalThis, 'queueMicrotask', (task: () => void) => {
       try {
@@ -147,27 +148,27 @@ describe('the client notifies', () => {
     scripted.live.subscribe('outputs', () => {
       throw new Error('mine');
     });
-    const end = scripted.live.subscribe('outputs', (outputs) => heard.push(outputs));
+    const end = scripted.live.subscribe('outputs', (outputs) => received.push(outputs));
     await hello(scripted.stream());
     await scripted.event('b-1', 'audio.updated', [record(1)]);
-    assert.equal(heard.length, 0);
+    assert.equal(received.length, 0);
     await scripted.event('b-2', 'audio.output.updated', [record(1)]);
-    assert.deepEqual([...(heard[0] ?? [])], [[1, record(1)]]);
+    assert.deepEqual([...(received[0] ?? [])], [[1, record(1)]]);
     end();
     await scripted.event('b-3', 'audio.output.updated', [record(2)]);
-    assert.equal(heard.length, 1);
+    assert.equal(received.length, 1);
     assert.deepEqual(uncaught.map(String), ['Error: mine', 'Error: mine']);
     assert.equal(scripted.live.state.connection.status, 'live');
   });
 
   test('of events as they come', async (t) => {
-    const heard: string[] = [];
+    const received: string[] = [];
     const scripted = await connected(t, {
-      onEvent: ({ type, data }) => heard.push(`${type} ${JSON.stringify(data)}`),
+      onEvent: ({ type, data }) => received.push(`${type} ${JSON.stringify(data)}`),
     });
     await hello(scripted.stream());
     await scripted.event('b-1', 'power.action', { action: 'reboot' });
-    assert.deepEqual(heard, ['server.info "connected"', 'power.action {"action":"reboot"}']);
+    assert.deepEqual(received, ['server.info "connected"', 'power.action {"action":"reboot"}']);
   });
 
   test("of the node's time, by the newest times of its players", async (t) => {
@@ -175,14 +176,14 @@ describe('the client notifies', () => {
     await scripted.tick(10_000);
     assert.equal(scripted.live.nodeTime(), Date.now());
     await hello(scripted.stream());
-    const say = timed(scripted);
-    await say(1_000_000);
+    const sendTime = timed(scripted);
+    await sendTime(1_000_000);
     assert.equal(scripted.live.nodeTime(), 1_000_000);
-    await say(900_000);
+    await sendTime(900_000);
     assert.equal(scripted.live.nodeTime(), 1_000_000, 'one that was on its way for long says nothing new');
     await scripted.tick(5000);
     await scripted.event('', 'backend.updated', mark('players'));
-    await say(500_000);
+    await sendTime(500_000);
     assert.equal(scripted.live.nodeTime(), 500_000, 'a snapshot is of now');
   });
 
@@ -194,20 +195,20 @@ describe('the client notifies', () => {
   ] as const) {
     test(`of the node's time after ${whose}, at the next event of a player`, async (t) => {
       const scripted = await live(t);
-      const say = timed(scripted);
+      const sendTime = timed(scripted);
       t.mock.timers.setTime(10_000_000);
-      await say(20_000_000);
+      await sendTime(20_000_000);
       await scripted.event('b-1', 'server.info', 'love');
       t.mock.timers.setTime(Date.now() + deviceMs);
-      await say(20_000_000 + nodeMs);
+      await sendTime(20_000_000 + nodeMs);
       assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs);
-      await say(19_999_000 + nodeMs);
+      await sendTime(19_999_000 + nodeMs);
       // A second on its way is no clock that was set.
       assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs);
       await scripted.stream().end();
       await scripted.tick(RETRY_MS);
       await hello(scripted.stream());
-      await say(0);
+      await sendTime(0);
       assert.equal(scripted.live.nodeTime(), 20_000_000 + nodeMs + RETRY_MS, 'what was missed is old');
     });
   }
@@ -218,16 +219,16 @@ describe('the connection is lost', () => {
   const NONSENSE = 'event: audio.updated\ndata: {\n\n';
   const losses: readonly (readonly [string, string, (scripted: Scripted) => Promise<void>])[] = [
     ['when the stream ends', 'unreachable', ({ stream }) => stream().end()],
-    ['when the node sends bye', 'bye', ({ stream }) => stream().say(BYE).then(stream().end)],
+    ['when the node sends bye', 'bye', ({ stream }) => stream().send(BYE).then(stream().end)],
     ['when the node is silent for too long', 'silent', ({ tick }) => tick(SILENCE_MS)],
-    ['when it gets an event that is not valid', 'not-the-service', ({ stream }) => stream().say(NONSENSE)],
+    ['when it gets an event that is not valid', 'not-the-service', ({ stream }) => stream().send(NONSENSE)],
   ];
   for (const [what, code, lose] of losses) {
     test(`${what}: at once, with the known state kept, and is made again`, async (t) => {
       const scripted = await live(t);
       await scripted.event('b-1', 'audio.output.updated', [record(1)]);
       await scripted.tick(SILENCE_MS - 1);
-      await scripted.stream().say('event: server.info\ndata: "love"\n\n');
+      await scripted.stream().send('event: server.info\ndata: "love"\n\n');
       assert.equal(scripted.live.state.connection.status, 'live');
       await lose(scripted);
       const { status, problem } = scripted.live.state.connection;
@@ -249,7 +250,7 @@ describe('the connection is lost', () => {
     const scripted = await live(t);
     await scripted.event('b-1', 'audio.output.updated', [record(1)]);
     await scripted.event('b-2', 'server.info', 'love');
-    await scripted.stream().say('id: b-3\nevent: audio.removed\n');
+    await scripted.stream().send('id: b-3\nevent: audio.removed\n');
     await scripted.stream().end();
     await scripted.tick(RETRY_MS);
     assert.equal(scripted.stream().lastEventId, 'b-2');
@@ -286,7 +287,7 @@ describe('the connection is lost', () => {
     const scripted = await connected(t);
     t.mock.method(Math, 'random', () => 0.999);
     for (let attempts = 1; attempts < 4; attempts += 1) {
-      await scripted.stream().say('retry: 0\n\n');
+      await scripted.stream().send('retry: 0\n\n');
       await scripted.stream().end();
       await scripted.tick(499);
       assert.equal(scripted.streams.length, attempts);
@@ -439,15 +440,15 @@ describe('levels', () => {
 });
 
 test('close() may be called by a subscriber, each time anew', async (t) => {
-  const told: string[] = [];
+  const statuses: string[] = [];
   const scripted = await connected(t, {
     onChange: ({ connection }) => {
-      told.push(connection.status);
+      statuses.push(connection.status);
       scripted.live.close();
     },
   });
   await hello(scripted.stream());
-  assert.deepEqual(told, ['live', 'closed']);
+  assert.deepEqual(statuses, ['live', 'closed']);
 });
 
 test('a closed client sends and notifies nothing more', async (t) => {

@@ -70,8 +70,8 @@ describe('each function of the client', () => {
     const { node, sent } = noting();
     await node.muteServer();
     await node.muteOutput('living');
-    const asked = sent.map(({ path, body }) => `${path} ${body}`);
-    assert.deepEqual(asked, ['/audio/server/mute undefined', '/audio/outputs/living/mute undefined']);
+    const requests = sent.map(({ path, body }) => `${path} ${body}`);
+    assert.deepEqual(requests, ['/audio/server/mute undefined', '/audio/outputs/living/mute undefined']);
   });
 });
 

@@ -6,12 +6,12 @@ import { setImmediate as turn } from 'node:timers/promises';
 const EVENT_STREAM = { 'Content-Type': 'text/event-stream' };
 
 /** One request for `/events`. */
-export interface Asked {
+export interface RequestedStream {
   readonly url: URL;
   readonly lastEventId: string | undefined;
   readonly accept: string | undefined;
   /** Sends text, and waits until it has been read. */
-  say(text: string): Promise<void>;
+  send(text: string): Promise<void>;
   /** Sends an event; '' as the id leaves the id out. */
   event(id: string, type: string, data: unknown): Promise<void>;
   end(): Promise<void>;
@@ -21,12 +21,12 @@ export interface Asked {
 export interface ScriptedNode {
   readonly fetch: typeof globalThis.fetch;
   /** The requested streams, in order. */
-  readonly streams: readonly Asked[];
+  readonly streams: readonly RequestedStream[];
   /** The next requests for a stream get these responses instead of a stream. */
   readonly refusals: Response[];
-  /** Answers to other requests by path; 404 unless given. Each request is noted in `asked`. */
+  /** Answers to other requests by path; the others are 404. Each request is noted in `requests`. */
   readonly answers: Map<string, () => unknown>;
-  readonly asked: string[];
+  readonly requests: string[];
 }
 
 /** Resolves when everything that needs no time has happened. */
@@ -35,14 +35,14 @@ export async function settled(): Promise<void> {
 }
 
 export function scriptedNode(): ScriptedNode {
-  const streams: Asked[] = [];
+  const streams: RequestedStream[] = [];
   const refusals: Response[] = [];
   const answers = new Map<string, () => unknown>();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
     const url = new URL(String(input));
     if (url.pathname !== '/events') {
-      asked.push(url.pathname);
+      requests.push(url.pathname);
       const answer = answers.get(url.pathname);
       return answer === undefined ? new Response('', { status: 404 }) : Response.json(await answer());
     }
@@ -52,28 +52,31 @@ export function scriptedNode(): ScriptedNode {
     streams.push(stream);
     return new Response(body, { headers: EVENT_STREAM });
   };
-  return { fetch: fetch as typeof globalThis.fetch, streams, refusals, answers, asked };
+  return { fetch: fetch as typeof globalThis.fetch, streams, refusals, answers, requests };
 }
 
-function scriptedStream(url: URL, { signal, headers }: RequestInit): { stream: Asked; body: ReadableStream } {
+function scriptedStream(
+  url: URL,
+  { signal, headers }: RequestInit,
+): { stream: RequestedStream; body: ReadableStream } {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   const body = new ReadableStream<Uint8Array>({
-    start: (given) => {
-      controller = given;
-      signal?.addEventListener('abort', () => given.error(signal.reason));
+    start: (started) => {
+      controller = started;
+      signal?.addEventListener('abort', () => started.error(signal.reason));
     },
   });
-  const say = async (text: string): Promise<void> => {
+  const send = async (text: string): Promise<void> => {
     controller?.enqueue(Buffer.from(text));
     await settled();
   };
-  const stream: Asked = {
+  const stream: RequestedStream = {
     url,
     lastEventId: new Headers(headers).get('Last-Event-ID') ?? undefined,
     accept: new Headers(headers).get('Accept') ?? undefined,
-    say,
+    send,
     event: (id, type, data) =>
-      say(`${id === '' ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
+      send(`${id === '' ? '' : `id: ${id}\n`}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`),
     end: async () => {
       controller?.close();
       await settled();

@@ -9,7 +9,7 @@ import { KNOWN_EVENTS, positionOf, Store } from '../../src/client/store.js';
 import { EVENTS } from '../../src/protocol/actor/collections.js';
 
 /** The records have only the fields that a row needs, so they do not fit the client's types. */
-function told(...events: readonly (readonly [type: string, data: unknown])[]): Store {
+function storeAfter(...events: readonly (readonly [type: string, data: unknown])[]): Store {
   const store = new Store(0);
   for (const [type, data] of events) store.apply({ type, data } as NodeEvent);
   return store;
@@ -26,7 +26,7 @@ test('every event of the stream has its rule', () => {
 
 describe('an event', () => {
   test('that begins a scan forgets what the last one found', () => {
-    const first = told(
+    const first = storeAfter(
       ['bluetooth.updated', { scanning: true }],
       ['bluetooth.discovered', { address: 'a', rssi: -60 }],
       ['bluetooth.discovered', { address: 'a', rssi: -50 }],
@@ -39,7 +39,7 @@ describe('an event', () => {
   });
 
   test('that changes a record keeps its place, and leaves unchanged records the same objects', () => {
-    const store = told(['audio.output.updated', [record(1), record(2)]]);
+    const store = storeAfter(['audio.output.updated', [record(1), record(2)]]);
     const { outputs, clients } = store.state;
     store.apply({ type: 'audio.output.updated', data: [record(1, 'x')] } as unknown as NodeEvent);
     assert.deepEqual([...store.state.outputs.keys()], [1, 2]);
@@ -50,7 +50,7 @@ describe('an event', () => {
 
   test('of levels replaces all of them, and a removed output takes its level along', () => {
     const level = (...ids: readonly number[]) => ({ outputs: ids.map((id) => ({ id, peak: [id / 10, 0] })) });
-    const store = told(['audio.level', level(1, 2)], ['audio.level', level(2, 3)]);
+    const store = storeAfter(['audio.level', level(1, 2)], ['audio.level', level(2, 3)]);
     assert.deepEqual(Object.fromEntries(store.state.levels), { 2: [0.2, 0], 3: [0.3, 0] });
     store.apply({ type: 'audio.output.removed', data: [record(3)] } as unknown as NodeEvent);
     assert.deepEqual([...store.state.levels.keys()], [2]);
@@ -72,7 +72,7 @@ describe('an event', () => {
 
   test('of a position moves a player that is there, and no other', () => {
     const moved = [bus_name, 'gone'].map((name) => ({ bus_name: name, position: 2, emitted_at: 0 }));
-    const store = told(['player.added', { data: player(1) }], ['player.position', moved]);
+    const store = storeAfter(['player.added', { data: player(1) }], ['player.position', moved]);
     const there = { bus_name, position: 2, position_updated_at: '1970-01-01T00:00:00.000Z' };
     assert.deepEqual([...store.state.players.values()], [there]);
   });
@@ -80,7 +80,10 @@ describe('an event', () => {
   test('of an upgrade adds to status, run and progress, whichever comes first', () => {
     const status = { current: '1', latest: '2', upgrade_available: true };
     const line = { event: 'progress', percent: 40, current: 2, step: 'Fetching' };
-    const store = told(['upgrade.progress', line], ['upgrade.info', { state: 'running', origin: 'systemd' }]);
+    const store = storeAfter(
+      ['upgrade.progress', line],
+      ['upgrade.info', { state: 'running', origin: 'systemd' }],
+    );
     assert.deepEqual(store.state.upgrade, { run: { state: 'running', origin: 'systemd' } });
     store.apply({ type: 'upgrade.info', data: { ...status, checked_at: 'now' } });
     store.apply({ type: 'upgrade.progress', data: { event: 'begin', total: 3 } });
@@ -99,7 +102,7 @@ describe('an event', () => {
   });
 
   test('that marks a snapshot has no detail', () => {
-    const { state } = told(
+    const { state } = storeAfter(
       ['backend.updated', { backend: 'audio', state: 'up', detail: 'snapshot' }],
       ['backend.updated', { backend: 'power', state: 'connecting', detail: 'no bus' }],
     );
@@ -108,7 +111,7 @@ describe('an event', () => {
   });
 
   test('that begins a snapshot forgets also disabled backends, and nothing of the snapshot itself', () => {
-    const { state } = told(
+    const { state } = storeAfter(
       ['server.info', 'connected'],
       ['backend.updated', { backend: 'systemd', state: 'up', detail: 'snapshot' }],
       ['service.updated', { scope: 'user', name: 'a.service' }],
@@ -138,7 +141,7 @@ describe('an event', () => {
   const emptyIn = ({ state }: Store) => SLICES.filter((slice) => state[slice].size === 0);
 
   test('of a removal removes the record by what identifies it', () => {
-    const store = told(
+    const store = storeAfter(
       ...ALL_KINDS,
       ['audio.removed', [record(1, 'renamed')]],
       ['audio.output.removed', [record(1)]],
@@ -158,13 +161,13 @@ describe('an event', () => {
   ] as const) {
     test(`that marks a snapshot of ${backend} in the midst of a stream forgets the records of that backend`, () => {
       const mark = ['backend.updated', { backend, state: 'up', detail: 'snapshot' }] as const;
-      assert.deepEqual(emptyIn(told(...ALL_KINDS, mark)), forgotten);
+      assert.deepEqual(emptyIn(storeAfter(...ALL_KINDS, mark)), forgotten);
     });
   }
 
   test('of a later version changes nothing, whatever its name', () => {
     for (const type of ['later.version', 'toString', 'constructor', '__proto__', 'hasOwnProperty']) {
-      const store = told(['audio.output.updated', [record(1)]]);
+      const store = storeAfter(['audio.output.updated', [record(1)]]);
       const before = store.state;
       store.apply({ type, data: { outputs: 'x' } } as unknown as NodeEvent);
       assert.equal(store.state, before, type);

@@ -21,7 +21,7 @@ for (const [query, isWall, only] of ROWS) {
   });
 }
 
-const LANGUAGES: readonly (readonly [wanted: readonly string[], language: string])[] = [
+const LANGUAGES: readonly (readonly [preferred: readonly string[], language: string])[] = [
   [['de-AT', 'en'], 'de'],
   [['fr', 'DE'], 'de'],
   [['en-GB', 'de'], 'en'],
@@ -29,8 +29,9 @@ const LANGUAGES: readonly (readonly [wanted: readonly string[], language: string
   [[], 'en'],
   [['toString', 'constructor'], 'en'],
 ];
-for (const [wanted, language] of LANGUAGES)
-  test(`for ${JSON.stringify(wanted)}: ${language}`, () => assert.equal(textsIn(wanted).language, language));
+for (const [preferred, language] of LANGUAGES)
+  test(`for ${JSON.stringify(preferred)}: ${language}`, () =>
+    assert.equal(textsIn(preferred).language, language));
 
 test('a value is filled in unchanged, without placeholders of its own', () => {
   const { translate } = textsIn(['en']);

@@ -10,20 +10,20 @@ const same = (a: number, b: number): boolean => Math.abs(a - b) < 0.006;
 type Input = Parameters<typeof advance<number>>[1];
 const known = (value: number): Input => ({ kind: 'known', value });
 const set = (value: number): Input => ({ kind: 'set', value });
-const [hold, release, accepted, refused, settled] = (
-  ['hold', 'release', 'accepted', 'refused', 'settled'] as const
+const [grab, release, accepted, refused, settled] = (
+  ['grab', 'release', 'accepted', 'refused', 'settled'] as const
 ).map((kind): Input => ({ kind })) as [Input, Input, Input, Input, Input];
 
 /** A control under a user's hand. */
 class Hand {
   control: Control<number> = { known: 0.5 };
-  readonly shown: number[] = [];
+  readonly displayed: number[] = [];
   readonly sent: number[] = [];
 
   take(input: Input): void {
     const { sent } = this.control;
     this.control = advance(this.control, input, same);
-    this.shown.push(this.control.wanted ?? this.control.known);
+    this.displayed.push(this.control.desired ?? this.control.known);
     const { sent: next } = this.control;
     if (next === undefined || next === sent) return;
     assert.ok(sent === undefined || ['accepted', 'refused'].includes(input.kind), 'one request at a time');
@@ -31,7 +31,7 @@ class Hand {
   }
 }
 
-type Row = readonly [what: string, inputs: readonly Input[], shown: number[], sent: number[]];
+type Row = readonly [what: string, inputs: readonly Input[], displayed: number[], sent: number[]];
 const ROWS: readonly Row[] = [
   ['what the node sends is shown', [known(0.7)], [0.7], []],
   ['what is set is shown and sent at once', [set(0.6)], [0.6], [0.6]],
@@ -43,7 +43,7 @@ const ROWS: readonly Row[] = [
   ],
   [
     'an echo of what the finger has left behind is not shown',
-    [hold, set(0.6), set(0.7), accepted, known(0.6), accepted, known(0.7), release],
+    [grab, set(0.6), set(0.7), accepted, known(0.6), accepted, known(0.7), release],
     [0.5, 0.6, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7],
     [0.6, 0.7],
   ],
@@ -55,8 +55,8 @@ const ROWS: readonly Row[] = [
   ],
   ['an echo may come first', [set(0.6), known(0.6), accepted, known(0.9)], [0.6, 0.6, 0.6, 0.9], [0.6]],
   [
-    'a finger that rests on it holds it, and what came meanwhile is shown behind its wait',
-    [hold, known(0.9), release, settled],
+    'a finger that rests on it grabs it, and what came meanwhile is shown behind its wait',
+    [grab, known(0.9), release, settled],
     [0.5, 0.5, 0.5, 0.9],
     [],
   ],
@@ -83,11 +83,11 @@ const ROWS: readonly Row[] = [
 ];
 
 describe('a control', () => {
-  for (const [what, inputs, shown, sent] of ROWS) {
+  for (const [what, inputs, displayed, sent] of ROWS) {
     test(what, () => {
       const hand = new Hand();
       for (const input of inputs) hand.take(input);
-      assert.deepEqual([hand.shown, hand.sent], [shown, sent]);
+      assert.deepEqual([hand.displayed, hand.sent], [displayed, sent]);
     });
   }
 });

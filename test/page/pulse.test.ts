@@ -9,8 +9,8 @@ import {
   type Attention,
   absenceReason,
   HAND_MS,
-  watchHands,
-  watchPulse,
+  Hands,
+  Pulse,
 } from '../../src/page/pulse.js';
 
 beforeEach(() => {
@@ -35,11 +35,11 @@ function onItsWay(ms: number, signal: AbortSignal): Promise<void> {
  * answers come.
  */
 function pulseOf(wayMs = 0) {
-  const counts = { asked: 0, reported: [] as boolean[], returned: 0 };
+  const counts = { requests: 0, reported: [] as boolean[], returned: 0 };
   const state = { answers: true, attention: 'watched' as Attention, wayMs, ...counts };
-  const heard = watchPulse({
-    ask: (signal) => {
-      state.asked += 1;
+  const pulse = new Pulse({
+    request: (signal) => {
+      state.requests += 1;
       if (!state.answers) return Promise.reject(new Error('no answer'));
       return state.wayMs === 0 ? Promise.resolve() : onItsWay(state.wayMs, signal);
     },
@@ -49,6 +49,7 @@ function pulseOf(wayMs = 0) {
       state.returned += 1;
     },
   });
+  pulse.startWatching();
   const after = async (ms: number, each: () => void = () => undefined): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 50) {
       mock.timers.tick(50);
@@ -56,28 +57,28 @@ function pulseOf(wayMs = 0) {
       for (let turns = 0; turns < 10; turns += 1) await Promise.resolve();
     }
   };
-  return { state, heard, after };
+  return { state, pulse, after };
 }
 
 test('the page sends two or three requests a second while it waits for answers', async () => {
   const { state, after } = pulseOf();
   await after(10_000);
-  assert.ok(state.asked >= 20 && state.asked <= 30, `${state.asked}`);
+  assert.ok(state.requests >= 20 && state.requests <= 30, `${state.requests}`);
   assert.deepEqual(state.reported, []);
 });
 
 test('the page sends no request while events arrive, nor while it rests', async () => {
-  const { state, heard, after } = pulseOf();
-  await after(5000, heard);
+  const { state, pulse, after } = pulseOf();
+  await after(5000, () => pulse.noteAlive());
   state.attention = 'resting';
   await after(5000);
-  assert.equal(state.asked, 0);
+  assert.equal(state.requests, 0);
 });
 
 test('the page shows within a second that there is no answer, and that there is one again', async () => {
-  const { state, heard, after } = pulseOf();
+  const { state, pulse, after } = pulseOf();
   await after(730);
-  heard();
+  pulse.noteAlive();
   state.answers = false;
   await after(950);
   assert.deepEqual(state.reported, [false]);
@@ -92,7 +93,7 @@ for (const wayMs of [900, 2000]) {
     const { state, after } = pulseOf(wayMs);
     await after(60_000);
     assert.deepEqual(state.reported, []);
-    assert.ok(state.asked >= 15, `${state.asked}`);
+    assert.ok(state.requests >= 15, `${state.requests}`);
     state.answers = false;
     await after(10_000);
     assert.deepEqual(state.reported, [false]);
@@ -107,9 +108,9 @@ test('a way that becomes long is a loss until the page knows it, and none afterw
   assert.deepEqual(state.reported, [false, true]);
   state.wayMs = 10;
   await after(20_000);
-  const { asked } = state;
+  const { requests } = state;
   await after(10_000);
-  assert.ok(state.asked - asked >= 20, `${state.asked - asked}`);
+  assert.ok(state.requests - requests >= 20, `${state.requests - requests}`);
 });
 
 test('a lost node is found again on a way of two seconds', async () => {
@@ -128,12 +129,12 @@ test('a page that was suspended itself sends a request first', async () => {
   assert.deepEqual(state.reported, []);
 });
 
-test('a lost node is requested once a second, and its first answer reported once', async () => {
+test('the page sends a lost node one request a second, and reports its first answer once', async () => {
   const { state, after } = pulseOf();
   state.attention = 'lost';
   state.answers = false;
   await after(10_000);
-  assert.ok(state.asked >= 8 && state.asked <= 11, `${state.asked}`);
+  assert.ok(state.requests >= 8 && state.requests <= 11, `${state.requests}`);
   assert.equal(state.returned, 0);
   state.answers = true;
   await after(10_000);
@@ -147,11 +148,11 @@ test('a lost node is requested once a second, and its first answer reported once
 
 test('a page rests a minute after the last input', () => {
   const page = new EventTarget();
-  const handMs = watchHands(page);
+  const hands = new Hands(page);
   mock.timers.tick(61_000);
-  assert.ok(handMs() > HAND_MS);
+  assert.ok(hands.idleMs > HAND_MS);
   page.dispatchEvent(new Event('pointerdown'));
-  assert.equal(handMs(), 0);
+  assert.equal(hands.idleMs, 0);
 });
 
 const LOST_AT = 1_000_000;

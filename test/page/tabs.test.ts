@@ -63,10 +63,10 @@ function openTab(openChannel: () => ScriptedChannel | undefined = () => new Scri
     },
     onJoin: () => {
       state.joined += 1;
-      tabs.say('all');
+      tabs.publish('all');
     },
-    onRequest: () => tabs.say('done'),
-    onWord: (word) => words.push(word),
+    onRequest: () => tabs.publish('done'),
+    onUpdate: (word) => words.push(word),
     silenceMs: () => SILENCE_MS,
   });
   tabs.enter();
@@ -113,7 +113,7 @@ test('one of the others takes over when the holder has crashed, and not while it
   const three = openTab();
   for (let times = 0; times < 5; times += 1) {
     mock.timers.tick(SILENCE_MS - 1);
-    one.tabs.say('love');
+    one.tabs.publish('love');
   }
   assert.deepEqual(holders(one, two, three), [true, false, false]);
   one.crash();
