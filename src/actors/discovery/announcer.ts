@@ -1,10 +1,11 @@
-// Has Avahi announce the service, and keeps that right when addresses, avahi-daemon or the name's owner
-// change. Every change asks for a round, which compares what is announced with what should be; one round runs
-// at a time.
+// Has Avahi announce the service, and keeps the announcement right when addresses, avahi-daemon or the owner
+// of the name change. Every change requests a round, which compares the announced service with the desired
+// one. One round runs at a time.
 
 import { type Clock, Timers } from '../../clock.js';
 import { errorText } from '../../printable.js';
 import type { ServedRecord } from '../../protocol/actor/messages.js';
+import { failed, success } from '../../protocol/actor/result.js';
 import type { DiscoverySettings } from '../../protocol/actor/settings.js';
 import {
   AVAHI_ERRORS,
@@ -28,7 +29,7 @@ import { announcedOn, type Interfaces, type Place, placesOf } from './places.js'
  */
 const ROUND_EVERY_MS = 8_000;
 
-/** Names tried without a pause; then it waits, as after every failure. */
+/** So many names are tried without a pause. Then the announcer waits, as after every failure. */
 const NAMES_MAX = 32;
 
 const TXT = ['path=/ui', 'api=tonearm', `version=${VERSION}`].map((pair) => Buffer.from(pair));
@@ -42,8 +43,9 @@ export interface AnnouncerWorld {
   readonly clock: Clock;
 }
 
-/** Undefined on success. */
-type Failure = BusError | undefined;
+type Step = BusResult<undefined>;
+
+const DONE: Step = success(undefined);
 
 /** Our entry group in Avahi; `path` is its object, once Avahi has made it. */
 interface Group {
@@ -64,7 +66,7 @@ export class Announcer {
   #isAvahiThere: boolean | undefined;
   #group: Group | undefined;
   #name: string;
-  /** The names of the interfaces that it is announced on. */
+  /** The names of the interfaces on which the service is announced. */
   #announcedOn = '';
   #hasCollided = false;
   /** Counted per connection. */
@@ -73,11 +75,11 @@ export class Announcer {
   #isDue = false;
   readonly #rounds = shared(async () => {
     this.#isDue = false;
-    const failure = await this.#round();
-    if (failure === undefined) return;
-    // A change that came meanwhile may be the reason: then the next round does it again, from the beginning.
+    const round = await this.#round();
+    if (round.ok) return;
+    // The failure may be due to a change that came meanwhile: then the next round makes the group anew.
     if (this.#isDue) this.#outdate();
-    else this.#bus.reconnect(`avahi-daemon: ${sentence(failure)}`);
+    else this.#bus.reconnect(`avahi-daemon: ${sentence(round.error)}`);
   });
   #areInterfacesKnown = true;
 
@@ -144,7 +146,7 @@ export class Announcer {
     this.#node.status('up', `announced as ${this.#name} on ${this.#announcedOn}`);
   }
 
-  #nameCollided(): undefined {
+  #nameCollided(): void {
     this.#hasCollided = true;
     this.#requestRound();
   }
@@ -154,40 +156,45 @@ export class Announcer {
     void this.#rounds();
   }
 
-  /** Undefined on success, or if a signal will start the next round. */
-  async #round(): Promise<Failure> {
-    if (this.#served === undefined || this.#isAvahiThere === undefined) return undefined;
+  /** Done on success, and also if a signal will start the next round. */
+  async #round(): Promise<Step> {
+    if (this.#served === undefined || this.#isAvahiThere === undefined) return DONE;
     if (!this.#isAvahiThere) return this.#waitFor('avahi-daemon is not running');
     this.#timers.set('round', ROUND_EVERY_MS, () => this.#requestRound());
     const { port, addresses } = this.#served;
     const interfaces = this.#interfacesNow();
-    if (interfaces === undefined) return undefined;
+    if (interfaces === undefined) return DONE;
     const places = placesOf(addresses, interfaces);
     if (places.length === 0) {
-      const failure = await this.#withdraw();
+      const withdrawn = await this.#withdraw();
       const nothing = 'nothing to announce: the service listens on no interface that has multicast';
-      if (failure === undefined) this.#node.status('up', nothing);
-      return failure;
+      if (withdrawn.ok) this.#node.status('up', nothing);
+      return withdrawn;
     }
     this.#setAnnouncedOn(announcedOn(addresses, interfaces).join(', '));
     const state = await this.#bus.call(AVAHI_METHODS.getState, []);
-    if (!state.ok) return state.error;
+    if (!state.ok) return state;
     if (state.value !== SERVER_RUNNING) return this.#waitFor('avahi-daemon has no host name yet');
-    const failure = (await this.#chooseName()) ?? (await this.#renew(port, places));
-    if (failure?.kind !== 'dbus' || failure.name !== AVAHI_ERRORS.collision) return failure;
+    const chosen = await this.#chooseName();
+    if (!chosen.ok) return chosen;
+    const renewed = await this.#renew(port, places);
+    if (renewed.ok || !isCollision(renewed.error)) return renewed;
     // The name belongs to a service of this same avahi-daemon.
-    return this.#nameCollided();
+    this.#nameCollided();
+    return DONE;
   }
 
-  /** An entry for all interfaces stays while they come and go. */
+  /** The entry for all interfaces stays the same while interfaces come and go, so only the report changes. */
   #setAnnouncedOn(names: string): void {
     const before = this.#announcedOn;
     this.#announcedOn = names;
     if (before !== names && this.#group?.isEstablished) this.#reportAnnounced();
   }
 
-  #waitFor(reason: string): undefined {
+  /** A signal will start the next round. */
+  #waitFor(reason: string): Step {
     this.#node.status('connecting', reason);
+    return DONE;
   }
 
   /** Undefined if the system call fails: the announcement stays, and the next round tries again. */
@@ -204,52 +211,53 @@ export class Announcer {
     }
   }
 
-  async #chooseName(): Promise<Failure> {
-    if (!this.#hasCollided) return undefined;
+  async #chooseName(): Promise<Step> {
+    if (!this.#hasCollided) return DONE;
     this.#collisions += 1;
     if (this.#collisions > NAMES_MAX)
-      return { kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` };
+      return failed({ kind: 'local', detail: `the first ${NAMES_MAX} names are all in use on the network` });
     const name = this.#name;
     const next = await this.#bus.call(AVAHI_METHODS.getAlternativeServiceName, [name]);
-    if (!next.ok) return next.error;
+    if (!next.ok) return next;
     this.#node.log('warn', 'another service on the network has this name', { name, next: next.value });
     this.#name = next.value;
     this.#hasCollided = false;
-    return undefined;
+    return DONE;
   }
 
   /** Replaces the announced service, unless it is the same. */
-  async #renew(port: number, places: readonly Place[]): Promise<Failure> {
+  async #renew(port: number, places: readonly Place[]): Promise<Step> {
     const service = JSON.stringify([this.#name, port, places]);
-    if (service === this.#group?.service) return undefined;
-    const failure = await this.#withdraw();
-    if (failure !== undefined) return failure;
-    // Set before Avahi makes it, because Avahi may end meanwhile.
+    if (service === this.#group?.service) return DONE;
+    const withdrawn = await this.#withdraw();
+    if (!withdrawn.ok) return withdrawn;
+    // The group is set before Avahi has made it, because avahi-daemon may end meanwhile.
     const group: Group = { service, path: undefined, isEstablished: false };
     this.#group = group;
     const made = await this.#bus.call(AVAHI_METHODS.entryGroupNew, []);
-    if (!made.ok) return made.error;
+    if (!made.ok) return made;
     const path = made.value;
     group.path = path;
     for (const [index, protocol] of places) {
       const entry = [index, protocol, NO_FLAGS, this.#name, SERVICE_TYPE, USUAL, USUAL, port, TXT] as const;
       const added = await this.#bus.call(AVAHI_METHODS.addService, entry, { path });
-      if (!added.ok) return added.error;
+      if (!added.ok) return added;
     }
-    return errorOf(await this.#bus.call(AVAHI_METHODS.commit, [], { path }));
+    const committed = await this.#bus.call(AVAHI_METHODS.commit, [], { path });
+    return committed.ok ? DONE : committed;
   }
 
-  async #withdraw(): Promise<Failure> {
+  async #withdraw(): Promise<Step> {
     const group = this.#group;
     const path = group?.path;
-    const failure =
-      path === undefined ? undefined : errorOf(await this.#bus.call(AVAHI_METHODS.free, [], { path }));
-    // One that could not be freed is still on the network, and the next round tries again.
-    if (failure === undefined && this.#group === group) this.#group = undefined;
-    return failure;
+    const freed = path === undefined ? DONE : await this.#bus.call(AVAHI_METHODS.free, [], { path });
+    // A group that could not be freed is still on the network, and the next round tries again.
+    if (!freed.ok) return freed;
+    if (this.#group === group) this.#group = undefined;
+    return DONE;
   }
 }
 
-function errorOf(outcome: BusResult<unknown>): Failure {
-  return outcome.ok ? undefined : outcome.error;
+function isCollision(error: BusError): boolean {
+  return error.kind === 'dbus' && error.name === AVAHI_ERRORS.collision;
 }

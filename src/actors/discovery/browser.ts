@@ -20,19 +20,19 @@ export const SERVICE_TYPE = '_http._tcp';
 const DOMAIN = 'local';
 const NO_FLAGS = 0;
 /**
- * Services that are looked into, on each interface and protocol; further ones are left out. Avahi allows a
- * client 1024.
+ * Services that are resolved, counted for each interface and protocol. Further ones are left out. Avahi
+ * allows a client 1024.
  */
 const RESOLVERS_MAX = 256;
-/** Nodes beyond it are left out, and come up when others go. */
+/** Further nodes are left out, until others go. */
 const NODES_MAX = 64;
-/** A service that comes on several interfaces is one change. */
+/** Gathers the events of a service that appears on several interfaces, so that it is published once. */
 const GATHER_MS = 250;
 
 /** A service on one interface, by one protocol. */
 type Service = Values<'iisssu'>;
 
-/** A service that is looked into, until it is gone or proves to be no node. */
+/** A service that is resolved, until it has gone or turns out to be no node. */
 interface FoundService {
   /** The resolver's object; undefined until Avahi has made it. */
   path: string | undefined;
@@ -43,7 +43,7 @@ export class Browser {
   readonly #bus: Bus<'announcements'>;
   readonly #publish: Pick<Publisher, 'put' | 'drop' | 'log'>;
   readonly #timers: Timers<'gather'>;
-  /** This node's name on the network, as far as it has one. */
+  /** This node's name on the network; undefined while it is not announced. */
   readonly #own: () => string | undefined;
   /** By interface, protocol and name, in order of arrival. */
   readonly #items = new Map<string, FoundService>();
@@ -101,8 +101,8 @@ export class Browser {
   }
 
   /**
-   * A connection that was lost is made anew without this. A refusal would come again, and must not end what
-   * is announced.
+   * Reconnects after other failures than these two. A lost connection is made anew by the bus itself. A
+   * refusal would come again, and a new connection would end the announcement for nothing.
    */
   #failed(error: BusError): void {
     if (error.kind !== 'closed' && error.kind !== 'dbus')
@@ -155,7 +155,7 @@ export class Browser {
     if (!this.#timers.has('gather')) this.#timers.set('gather', GATHER_MS, () => this.#publishAll());
   }
 
-  /** An equal text is no change to those who get it. */
+  /** All texts are put each time: the journal publishes only those that differ. */
   #publishAll(): void {
     if (!this.#isUp) return;
     const sightings = [...this.#items.values()].flatMap(({ sighting }) => sighting ?? []);

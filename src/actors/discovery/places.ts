@@ -27,7 +27,7 @@ const EVERYWHERE: ReadonlyMap<string, Place> = new Map([
  * Empty for loopback, and for addresses that no interface has any more. A service on all addresses gets one
  * entry for all interfaces, and one interface one entry for both protocols: avahi-daemon 0.8 sends one
  * goodbye for a record, even if it was given for several interfaces one by one (is_duplicate_entry in
- * avahi-core/announce.c; seen), and on the others the record stays until its time to live ends.
+ * avahi-core/announce.c), and on the other interfaces the record stays until its time to live ends.
  */
 export function placesOf(listening: readonly string[], interfaces: Interfaces): readonly Place[] {
   if (interfaces.length === 0) return [];

@@ -62,7 +62,7 @@ const ODD: readonly (readonly [content: string | Buffer, oddities: string])[] = 
   ],
 ];
 for (const [content, oddities] of ODD) {
-  test(`of a password file with the bytes ${Buffer.from(content).toString('hex')} is said: ${oddities || 'nothing'}`, async () => {
+  test(`a password file with the bytes ${Buffer.from(content).toString('hex')} has the oddities: ${oddities || 'none'}`, async () => {
     const path = join(folder, 'odd');
     writeFileSync(path, content, { mode: 0o600 });
     const found = await read(path);

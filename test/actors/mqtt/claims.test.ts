@@ -62,7 +62,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     });
   }
 
-  test('is answered for at each question, unless the question is retained', async (t) => {
+  test('has an owner that answers each question, unless the question is retained', async (t) => {
     const topic = 'house/asked';
     const spy = await spyOn(t, topic);
     await spy.publish(`${topic}/who`, 'long ago', { retain: true });
@@ -77,7 +77,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   });
 
   for (const [what, identifier] of Object.entries({ 'another node': 'other', 'an older tonearm': 'me' })) {
-    test(`with ${what} that answers nothing is taken`, async (t) => {
+    test(`is taken from ${what} that does not answer`, async (t) => {
       const topic = `house/${identifier}`;
       const spy = await spyOn(t, topic);
       await spy.publish(`${topic}/node`, identifier, { retain: true });
@@ -99,7 +99,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     return text === '' ? '' : JSON.parse(text).components.backend_mqtt.state_topic.replace('/backends', '');
   }
 
-  test('whose identifier another living branch has, too, publishes no device until that one has gone', async (t) => {
+  test('has no device while another living branch has the same identifier', async (t) => {
     const first = cloneOn(t, 'clones/first', 'card1');
     await first.up();
     await until('the first has published its device', async () => (await deviceBranch('card1')) !== '');
@@ -121,7 +121,7 @@ describe('a topic branch', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
     await until('the second has nothing to say any more', () => second.reason === '');
   });
 
-  test('starts together with a clone: one device is published, and the other node says why it has none', async (t) => {
+  test('has a device or names the reason, when a clone starts at the same time', async (t) => {
     const nodes = ['clones/left', 'clones/right'].map((branch) => cloneOn(t, branch, 'card2'));
     await until('one of both has no device', () => nodes.filter(({ reason }) => reason !== '').length === 1);
     const branch = await deviceBranch('card2');

@@ -81,7 +81,7 @@ const ROWS: readonly Row[] = [
 ];
 
 for (const [topic, payload, ...expected] of ROWS) {
-  test(`${topic} ${payload.slice(0, 100)}`, () => {
+  test(`the payload ${payload.slice(0, 100)} at ${topic} becomes the expected requests`, () => {
     const found = requestsOf(topic, payload).map(({ request }) => {
       const [what, body] = commanded(request);
       return body === undefined ? [what] : [what, body];

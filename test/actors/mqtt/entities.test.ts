@@ -40,7 +40,7 @@ test('an output is called by its label, and its slider ends at its limit', () =>
   assert.deepEqual(sliderOf({ volume_limit: 0.57 }), ['DAC volume', 57, '57']);
 });
 
-test('where only silence is allowed there is no slider, but what is set is seen', () => {
+test('an output that may only be silent has a sensor instead of a slider', () => {
   const record = put('audio.outputs', '9', output(9, 'dac', { volume_limit: 0 }));
   const { components } = new AnnouncedNode({}, [...WHOLE_NODE, record]).message();
   const { platform, max, command_topic: command } = components['output_dac_volume'] ?? {};
@@ -147,7 +147,7 @@ for (const [addresses, found, url] of [
   [['fd00::5'], [LOCAL, GLOBAL], 'http://[fd00::5]:8018/ui'],
   [['::'], [AUTOMATIC, LOCAL], 'http://living.local:8018/ui'],
 ] as const) {
-  test(`listening on ${addresses}, with ${found.map(({ address }) => address)}: ${url}`, () => {
+  test(`a node on ${addresses}, with the addresses ${found.map(({ address }) => address)}, links to ${url}`, () => {
     const eth0 = found.map((each) => ({ ...each, ...more }));
     const interfaces: InterfaceAddresses = { lo: [{ ...LOOPBACK, ...more }], eth0 };
     const served = put('served', '', { port: 8018, addresses });
@@ -167,7 +167,7 @@ const KEYS: Readonly<Record<string, string>> = {
   'vlc vlc_2 vlc.instance7': 'vlc vlc_2 vlc_2_HASH',
 };
 for (const [list, keys] of Object.entries(KEYS)) {
-  test(`players ${list}: ${keys}`, () => {
+  test(`the players ${list} have the keys ${keys}`, () => {
     const names = list.split(' ');
     const players = names.map((name) => ({ ...PLAYER, bus_name: `org.mpris.MediaPlayer2.${name}` }));
     const records = players.map((player) => put('players', player.bus_name, player));

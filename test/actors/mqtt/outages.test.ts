@@ -21,7 +21,7 @@ import { until } from '../../until.js';
 
 const OUTPUTS = 'tonearm/living/audio/outputs/';
 
-describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
+describe('a bridge', { skip: lacks({ programs: ['mosquitto'] }) }, () => {
   async function broker(t: TestContext, options: BrokerOptions = {}): Promise<Broker> {
     const started = await startBroker(options);
     t.after(() => started.stop());
@@ -49,7 +49,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     });
   }
 
-  test('is restarted and has forgotten its retained messages', async (t) => {
+  test('publishes everything again when its broker has restarted and lost the retained messages', async (t) => {
     const there = await broker(t);
     const node = simulatedNode(t, { url: there.url });
     await node.up();
@@ -61,7 +61,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await isTrue(there.url);
   });
 
-  test('hangs for too long is connecting, with a reason, and publishes the current state afterwards', async (t) => {
+  test('gives up a broker that hangs, names the reason, and publishes the current state afterwards', async (t) => {
     const there = await broker(t);
     const node = simulatedNode(t, { url: there.url });
     await node.up();
@@ -74,7 +74,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await isTrue(there.url);
   });
 
-  test('refuses name and password is reported once, however often it is tried', async (t) => {
+  test('reports once that its broker refuses name and password, however often it tries', async (t) => {
     const hash =
       'node:$7$101$5tJvgL4vBR0Mzcm6$Yw8z3CMRzLZKQ4cIqRyN0rTLvD1A8M7bOAFPp9yqPTIqUBVo9bSZ0xvbEm0mQXNZqUEVPPSJTxGqfpfbc8FmTA==\n';
     const files = { secret: '\ufeffwrong\n', users: hash };
@@ -91,7 +91,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     assert.ok(!lines[0]?.includes('wrong'), 'the log does not have the password');
   });
 
-  test('may not be written to is connecting, with a reason', async (t) => {
+  test('is connecting, with a reason, while its broker lets it write nothing', async (t) => {
     const files = { acl: 'topic read #\ntopic write nothing\n' };
     const there = await broker(t, { files, lines: ['acl_file DIR/acl'] });
     const node = simulatedNode(t, { url: there.url });
@@ -107,7 +107,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     return broker(t, { files: { acl: lines.join('\n') }, lines: ['acl_file DIR/acl'] });
   };
 
-  test('denies single topics leaves these out and names them, on a connection that lasts', async (t) => {
+  test('leaves out and names the topics that its broker denies, on a connection that lasts', async (t) => {
     const denied = ['power', 'audio/outputs/alsa', 'event'];
     const there = await denying(t, ...denied);
     const node = simulatedNode(t, { url: there.url });
@@ -125,7 +125,7 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     assert.equal(connections.length, 1, 'the connection has lasted');
   });
 
-  test('allows a topic that it has denied gets it later', async (t) => {
+  test('publishes a denied topic later, when its broker allows it', async (t) => {
     const there = await denying(t, 'power');
     const node = simulatedNode(t, { url: there.url, clock: hurrying(600_000) });
     await until('the topic is named', () => node.reason.endsWith('left out: tonearm/living/power'));
@@ -136,13 +136,13 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
     await until('the topic is published', async () => (await retained(there.url, power)).has(power));
   });
 
-  test('is nowhere at any address of its name has a reason that names them', async (t) => {
+  test('names all addresses at which no broker answers', async (t) => {
     const port = await freePort();
     const node = simulatedNode(t, { url: `mqtt://localhost:${port}` });
     await node.connecting(/ECONNREFUSED 127\.0\.0\.1/);
   });
 
-  test('takes only small messages leaves out and names a larger topic, and publishes the others', async (t) => {
+  test('leaves out and names a topic that is too large for its broker, and publishes the others', async (t) => {
     const there = await broker(t, { lines: ['max_packet_size 3000'] });
     const node = simulatedNode(t, { url: there.url });
     await node.up();
@@ -171,11 +171,11 @@ describe('a bridge whose broker', { skip: lacks({ programs: ['mosquitto'] }) }, 
   });
 
   const strangers: readonly (readonly [what: string, sent: string, reason: RegExp])[] = [
-    ['is no broker: it accepts the connection and sends nothing', '', /connack timeout/],
+    ['accepts the connection and sends nothing', '', /connack timeout/],
     ['sends an HTTP error', 'HTTP/1.1 400 Bad Request\r\n\r\n', /./],
   ];
   for (const [what, sent, reason] of strangers) {
-    test(what, async (t) => {
+    test(`is connecting, with a reason, to a server that ${what}`, async (t) => {
       const node = simulatedNode(t, { url: await server(t, (socket) => socket.write(sent)) });
       await node.connecting(reason);
     });

@@ -50,7 +50,7 @@ async function read(
   return found.ok ? [...found.value.retained.keys()] : assert.fail(JSON.stringify(found));
 }
 
-test('what a broker delivers late is read, as long as it comes before the question comes back', async () => {
+test('a message that the broker delivers late is read if it comes before the question comes back', async () => {
   const topics = await read((deliver) => ({
     publish: async (topic, text) => {
       setImmediate(() => {
@@ -63,7 +63,7 @@ test('what a broker delivers late is read, as long as it comes before the questi
   assert.deepEqual(topics, [KITCHEN.topic]);
 });
 
-test('where the access list refuses or hides the question, the end of the subscription ends the probe', async () => {
+test('the end of the subscription ends the probe if the access list refuses or hides the question', async () => {
   const refuses = await read((deliver) => ({
     publish: async (topic) => failed({ kind: 'refused', topics: [topic], reason: 'Not authorized' }),
     unsubscribe: () => deliver(KITCHEN),
