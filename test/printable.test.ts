@@ -51,10 +51,14 @@ test('the error of a connection to a name with several addresses is worded', asy
       ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
     );
   const error = await new Promise((resolve) =>
-    connect({ host: 'broker.test', port, lookup: lookup as never, autoSelectFamily: true }).on(
-      'error',
-      resolve,
-    ),
+    connect({
+      host: 'broker.test',
+      port,
+      lookup: lookup as never,
+      autoSelectFamily: true,
+      // The usual 250 ms may pass on a busy machine.
+      autoSelectFamilyAttemptTimeout: 60_000,
+    }).on('error', resolve),
   );
   assert.match(
     errorText(error),

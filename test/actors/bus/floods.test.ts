@@ -13,6 +13,8 @@ const SENDER = ':1.9';
 const WAITING_MAX_BYTES = 1 << 20;
 /** A message's header is not counted. */
 const SIGNAL_BYTES = signal(SENDER, 'a.b', 'Flood', 'u', 0).length - 16;
+/** A busy machine takes seconds to read the flood. */
+const CALL_DEADLINE_MS = 60_000;
 const WAITING_MAX_SIGNALS = Math.ceil(WAITING_MAX_BYTES / SIGNAL_BYTES);
 
 /** A bus that answers GetNameOwner behind so many numbered signals, all at once. */
@@ -24,7 +26,8 @@ async function flooded(t: TestContext, count: number) {
   };
   const bus = await scriptedBus(() => ({ call }), t);
   const owner = new NotingOwner();
-  const link = new Bus('units', { paths: bus.paths, backoffMs: () => 0 }, owner);
+  const limits = { backoffMs: () => 0, callDeadlineMs: CALL_DEADLINE_MS };
+  const link = new Bus('units', { paths: bus.paths, ...limits }, owner);
   t.after(() => link.stop());
   await owner.noted(/^up/);
   await link.watch({ sender: SENDER, member: 'Flood' });
