@@ -72,7 +72,8 @@ export class EventHub {
       else if (entry.kind === 'removal') behind.push(...this.#fallBack(entry));
     }
     this.#send(this.#joiner.next(undefined));
-    // They read the journal, which has all of these entries only now.
+    // Not earlier: they read all of these entries from the journal, so none of them may be delivered after
+    // that.
     for (const stream of behind) stream.writable();
   }
 
